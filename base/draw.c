@@ -1,0 +1,69 @@
+/**
+ * @file draw.c
+ * Philox4x32-10 by Random123, and what is made of its bits.
+ */
+#include "base/draw.h"
+
+#include <Random123/philox.h>
+
+#include "base/status.h"
+
+static uint64_t draw_bits(dsgd_draw at)
+{
+    const philox4x32_key_t key = {{(uint32_t)at.seed, (uint32_t)(at.seed >> 32)}};
+    const philox4x32_ctr_t counter = {{at.purpose, at.worker, at.step, at.index}};
+    const philox4x32_ctr_t bits = philox4x32(counter, key);
+    return (uint64_t)bits.v[0] << 32 | bits.v[1];
+}
+
+double dsgd_draw_uniform(dsgd_draw at)
+{
+    /* The middle of one of 2^53 equal intervals: never 0 and never 1. */
+    return ((double)(draw_bits(at) >> 11) + 0.5) * 0x1p-53;
+}
+
+/** floor(bits * n / 2^64) without a wider type. */
+static uint64_t scale(uint64_t bits, uint64_t n)
+{
+    const uint64_t low = (bits & UINT32_MAX) * (n & UINT32_MAX);
+    const uint64_t cross_a = (bits >> 32) * (n & UINT32_MAX) + (low >> 32);
+    const uint64_t cross_b = (bits & UINT32_MAX) * (n >> 32) + (cross_a & UINT32_MAX);
+    return (bits >> 32) * (n >> 32) + (cross_a >> 32) + (cross_b >> 32);
+}
+
+uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
+{
+    DSGD_ASSERT(n >= 1, "a draw out of nothing");
+    return scale(draw_bits(at), n);
+}
+
+enum { FEISTEL_ROUNDS = 4 };
+
+/** A permutation of [0, 2^(2 half)): each round mixes one half into the other, which can be undone. */
+static uint32_t feistel(dsgd_draw at, int half, uint32_t i)
+{
+    const uint32_t mask = (uint32_t)((1ull << half) - 1);
+    uint32_t left = i >> half;
+    uint32_t right = i & mask;
+    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+        /* Below 2^16, so that round and value share the index. */
+        at.index = round << 16 | right;
+        const uint32_t next = left ^ ((uint32_t)draw_bits(at) & mask);
+        left = right;
+        right = next;
+    }
+    return left << half | right;
+}
+
+uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i)
+{
+    DSGD_ASSERT(i < n, "%u is not below %u", i, n);
+    int half = 1;
+    while (1ull << (2 * half) < n)
+        half++;
+    /* Outside of [0, n) the walk goes on; it comes back, because the orbit of i is a cycle. */
+    do
+        i = feistel(at, half, i);
+    while (i >= n);
+    return i;
+}

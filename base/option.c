@@ -1,0 +1,158 @@
+/**
+ * @file option.c
+ * Names, defaults and numbers with units.
+ */
+#include "base/option.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name)
+{
+    for (; *registry != NULL; registry++)
+        if (strcmp((*registry)->name, name) == 0)
+            return *registry;
+    return NULL;
+}
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    const size_t d = a < b ? a : b;
+    return d < c ? d : c;
+}
+
+/** Insertions, deletions and replacements that turn a into b. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    const size_t n = strlen(b);
+    size_t *row = dsgd_xcalloc(n + 1, sizeof *row);
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            const size_t above = row[j + 1];
+            const size_t replaced =
+                diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
+            row[j + 1] = smallest(above + 1, row[j] + 1, replaced);
+            diagonal = above;
+        }
+    }
+    const size_t distance = row[n];
+    free(row);
+    return distance;
+}
+
+const char *dsgd_nearest(const char *name, const char *const *names)
+{
+    const char *nearest = NULL;
+    size_t least = 1 + strlen(name) / 3; /* farther off it was not meant */
+    for (; *names != NULL; names++) {
+        const size_t distance = edit_distance(name, *names);
+        if (distance <= least && (nearest == NULL || distance < least)) {
+            least = distance;
+            nearest = *names;
+        }
+    }
+    return nearest;
+}
+
+static void default_pick(const dsgd_option *option, dsgd_pick *pick)
+{
+    if (option->init_text == NULL)
+        return;
+    pick->about = dsgd_about_find(option->registry, option->init_text);
+    DSGD_ASSERT(pick->about != NULL, "the default of %s is unknown", option->name);
+    pick->params = dsgd_xcalloc(1, pick->about->params_size);
+    dsgd_options_default(pick->about->options, pick->params);
+}
+
+void dsgd_options_default(const dsgd_option *options, void *params)
+{
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
+        void *const field = (char *)params + o->offset;
+        switch (o->kind) {
+        case DSGD_BOOL:
+            *(bool *)field = o->init != 0;
+            break;
+        case DSGD_LONG:
+            *(long *)field = (long)o->init;
+            break;
+        case DSGD_DOUBLE:
+            *(double *)field = o->init;
+            break;
+        case DSGD_CHOICE:
+            *(int *)field = (int)o->init;
+            break;
+        case DSGD_STRING:
+            *(const char **)field = o->init_text;
+            break;
+        case DSGD_RECORD:
+            dsgd_options_default(o->fields, field);
+            break;
+        case DSGD_PICK:
+            default_pick(o, field);
+            break;
+        case DSGD_NUMBERS:
+        case DSGD_TABLE:
+        case DSGD_RECORDS:
+        case DSGD_PICKS:
+            break; /* empty */
+        }
+    }
+}
+
+typedef struct suffix {
+    const char *text;
+    double factor;
+} suffix;
+
+static const suffix seconds[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
+                                 {"min", 60}, {"h", 3600},  {NULL, 0}};
+static const suffix bytes[] = {{"k", 1e3},    {"M", 1e6},      {"G", 1e9},      {"T", 1e12},
+                               {"B", 1},      {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+                               {"TB", 1e12},  {"Ki", 1024},    {"Mi", 0x1p20},  {"Gi", 0x1p30},
+                               {"KiB", 1024}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {NULL, 0}};
+static const suffix bytes_per_s[] = {{"kBps", 1e3},   {"MBps", 1e6},   {"GBps", 1e9},
+                                     {"kB/s", 1e3},   {"MB/s", 1e6},   {"GB/s", 1e9},
+                                     {"Mb/s", 125e3}, {"Gb/s", 125e6}, {NULL, 0}};
+static const suffix flops[] = {{"Mf", 1e6}, {"Gf", 1e9}, {"Tf", 1e12}, {NULL, 0}};
+
+static const suffix *suffixes_of(const char *unit)
+{
+    if (unit == NULL)
+        return NULL;
+    if (strcmp(unit, "s") == 0)
+        return seconds;
+    if (strcmp(unit, "bytes") == 0)
+        return bytes;
+    if (strcmp(unit, "bytes/s") == 0)
+        return bytes_per_s;
+    return strcmp(unit, "flop/s") == 0 ? flops : NULL;
+}
+
+bool dsgd_parse_number(const char *text, const char *unit, double *number)
+{
+    if (*text == '\0' || isspace((unsigned char)*text))
+        return false;
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || !isfinite(value) || strpbrk(text, "xX") != NULL)
+        return false;
+    double factor = 1;
+    if (*end != '\0') {
+        const suffix *s = suffixes_of(unit);
+        while (s != NULL && s->text != NULL && strcmp(s->text, end) != 0)
+            s++;
+        if (s == NULL || s->text == NULL)
+            return false;
+        factor = s->factor;
+    }
+    *number = value * factor;
+    return isfinite(*number);
+}

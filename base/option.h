@@ -1,0 +1,99 @@
+/**
+ * @file option.h
+ * How anything that a user can name describes itself: algorithms, models, data sets, imbalance kinds, and the
+ * sections of an experiment file. One table drives reading, checking, `dsgd describe` and the manifest.
+ */
+#ifndef DSGD_BASE_OPTION_H
+#define DSGD_BASE_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** What an option holds; the C type of its field stands beside it. */
+typedef enum dsgd_option_kind {
+    DSGD_BOOL, /* bool */
+    DSGD_LONG, /* long; with words, word i is stored as -(i + 1), and `min` still binds numbers */
+    DSGD_DOUBLE, /* double; unit "s" takes 25us, 320ms, 2min; unit "bytes" takes 16M, 4KiB */
+    DSGD_CHOICE, /* int: index into words */
+    DSGD_STRING, /* const char *, NULL where absent without a default */
+    DSGD_NUMBERS, /* dsgd_numbers: a list; one number stands for a list of one */
+    DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
+    DSGD_RECORD, /* a struct embedded at the offset, read by `fields` from a nested mapping */
+    DSGD_RECORDS, /* dsgd_records: a list of mappings, each read by `fields` into record_size bytes */
+    DSGD_PICK, /* dsgd_pick: a name out of `registry`, or a mapping of that name and its options */
+    DSGD_PICKS /* dsgd_picks: a list of such; a single pick stands for a list of one */
+} dsgd_option_kind;
+
+typedef struct dsgd_numbers {
+    size_t n;
+    double *v; /* [n] */
+} dsgd_numbers;
+
+typedef struct dsgd_table {
+    size_t n;
+    double *x; /* [n], strictly ascending */
+    double *y; /* [n] */
+} dsgd_table;
+
+typedef struct dsgd_records {
+    size_t n;
+    void *v; /* [n] structs of the option's record_size */
+} dsgd_records;
+
+struct dsgd_about;
+
+/** One named thing out of a registry, with its options filled in. Owner of params: whoever read it. */
+typedef struct dsgd_pick {
+    const struct dsgd_about *about; /* NULL where absent */
+    void *params; /* about->params_size bytes */
+} dsgd_pick;
+
+typedef struct dsgd_picks {
+    size_t n;
+    dsgd_pick *v; /* [n] */
+} dsgd_picks;
+
+/** One row of an option table. A row without a name ends the table. Unset fields mean: none. */
+typedef struct dsgd_option {
+    const char *name; /* the key in the file */
+    dsgd_option_kind kind;
+    size_t offset; /* of the field in the struct that the table describes */
+    double init; /* default of BOOL, LONG, DOUBLE and CHOICE */
+    const char *init_text; /* default of STRING, and the name picked by default for PICK */
+    double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS and of TABLE's values */
+    bool required; /* the file must give it */
+    const char *const *words; /* NULL-terminated; for CHOICE and LONG */
+    const struct dsgd_option *fields; /* for RECORD and RECORDS */
+    size_t record_size; /* for RECORDS */
+    const struct dsgd_about *const *registry; /* for PICK and PICKS, NULL-terminated */
+    const char *key; /* for PICK and PICKS: the key that holds the name: "name" or "kind" */
+    const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
+    const char *help; /* one line, no full stop */
+} dsgd_option;
+
+/** The head of everything that a user can name; always the first member, so that a registry of heads is enough. */
+typedef struct dsgd_about {
+    const char *name;
+    const char *summary; /* one line: how it differs from its neighbours */
+    const char *
+        reference; /* where it comes from: paper and place in it; NULL where nothing is to be cited */
+    size_t params_size; /* bytes of the struct that `options` fills */
+    const dsgd_option *options; /* NULL for none */
+} dsgd_about;
+
+/** The head called @p name, or NULL. @p registry ends with NULL. */
+const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name);
+
+/** The name nearest to @p name by edit distance, or NULL when none is near enough to be meant. @p names ends with NULL. */
+const char *dsgd_nearest(const char *name, const char *const *names);
+
+/** Fills @p params with the defaults of @p options (NULL allowed). Required options keep zero. */
+void dsgd_options_default(const dsgd_option *options, void *params);
+
+/**
+ * Reads a finite number with an optional suffix of @p unit: "s" (ns us ms s min h), "bytes" (k M G T, Ki Mi Gi, each with or without B),
+ * "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf). False if @p text is no such number.
+ */
+bool dsgd_parse_number(const char *text, const char *unit, double *number);
+
+#endif

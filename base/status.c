@@ -1,0 +1,80 @@
+/**
+ * @file status.c
+ * Sentences for people, memory that is there or ends the process, and asserts that are always on.
+ */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
+{
+    if (error != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+const char *dsgd_status_text(dsgd_status status)
+{
+    switch (status) {
+#define X(name, exit_code, text)                                                                   \
+    case name:                                                                                     \
+        return text;
+        DSGD_STATUS_LIST(X)
+#undef X
+    }
+    return "unknown status";
+}
+
+static void *or_die(void *memory)
+{
+    if (memory == NULL) {
+        fputs("dsgd: out of memory\n", stderr);
+        abort();
+    }
+    return memory;
+}
+
+void *dsgd_xcalloc(size_t count, size_t size)
+{
+    return or_die(calloc(count == 0 ? 1 : count, size == 0 ? 1 : size));
+}
+
+void *dsgd_xrealloc(void *memory, size_t count, size_t size)
+{
+    const size_t bytes = count * size;
+    DSGD_ASSERT(size == 0 || bytes / size == count, "%zu elements of %zu bytes", count, size);
+    return or_die(realloc(memory, bytes == 0 ? 1 : bytes));
+}
+
+char *dsgd_xstrdup(const char *text)
+{
+    return text == NULL ? NULL : or_die(strdup(text));
+}
+
+char *dsgd_xprintf(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = NULL;
+    const int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    return or_die(length < 0 ? NULL : text);
+}
+
+void dsgd_assert_failed(const char *condition, const char *file, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "dsgd: bug: %s:%d: %s does not hold: ", file, line, condition);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    abort();
+}
