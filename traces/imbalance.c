@@ -1,0 +1,95 @@
+/**
+ * @file imbalance.c
+ * A list of imbalance entries, checked, loaded, and asked for seconds.
+ */
+#include "traces/imbalance.h"
+
+#include <stdlib.h>
+
+#include "base/draw.h"
+
+#define DSGD_IMBALANCE_LIST(X)                                                                     \
+    X(constant)                                                                                    \
+    X(delay)                                                                                       \
+    X(ramp)                                                                                        \
+    X(quantiles)                                                                                   \
+    X(mixture)                                                                                     \
+    X(replay)
+
+#define X(name) extern const dsgd_imbalance_kind dsgd_imbalance_##name;
+DSGD_IMBALANCE_LIST(X)
+#undef X
+
+const dsgd_about *const dsgd_imbalance_kinds[] = {
+#define X(name) &dsgd_imbalance_##name.about,
+    DSGD_IMBALANCE_LIST(X)
+#undef X
+        NULL,
+};
+
+typedef struct entry {
+    const dsgd_imbalance_kind *kind;
+    const void *params;
+    void *state;
+    uint32_t purpose;
+} entry;
+
+struct dsgd_imbalance {
+    size_t n;
+    entry entries[];
+};
+
+static dsgd_status open_entry(entry *e, int n_workers, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    if (e->kind->check != NULL)
+        status = e->kind->check(e->params, n_workers, error);
+    if (status == DSGD_OK && e->kind->load != NULL)
+        status = e->kind->load(e->params, &e->state, error);
+    return status;
+}
+
+dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
+                                dsgd_imbalance **imbalance, dsgd_error *error)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_lists; i++)
+        n += entries[i].n;
+    dsgd_imbalance *list = dsgd_xcalloc(1, sizeof *list + n * sizeof list->entries[0]);
+    *imbalance = list;
+    for (size_t i = 0; i < n_lists; i++) {
+        for (size_t j = 0; j < entries[i].n; j++) {
+            entry *const e = &list->entries[list->n];
+            e->kind = (const dsgd_imbalance_kind *)entries[i].v[j].about;
+            e->params = entries[i].v[j].params;
+            e->purpose = DSGD_DRAW_IMBALANCE + 256 * (uint32_t)list->n;
+            list->n++;
+            const dsgd_status status = open_entry(e, n_workers, error);
+            if (status != DSGD_OK) {
+                dsgd_imbalance_close(list);
+                *imbalance = NULL;
+                return status;
+            }
+        }
+    }
+    return DSGD_OK;
+}
+
+void dsgd_imbalance_close(dsgd_imbalance *imbalance)
+{
+    if (imbalance == NULL)
+        return;
+    for (size_t i = 0; i < imbalance->n; i++)
+        free(imbalance->entries[i].state);
+    free(imbalance);
+}
+
+double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at)
+{
+    double seconds = base_s;
+    for (size_t i = 0; i < imbalance->n; i++) {
+        const entry *const e = &imbalance->entries[i];
+        seconds = e->kind->seconds(e->params, e->state, e->purpose, at, seconds);
+    }
+    return seconds > 0 ? seconds : 0;
+}

@@ -1,0 +1,49 @@
+/**
+ * @file imbalance.h
+ * How many seconds a worker computes in a step: a base time, shaped in order by a list of entries.
+ *
+ * Each entry is of a kind out of dsgd_imbalance_kinds. All draws are counter-based, so that the seconds of (worker, step) do not
+ * depend on who asks, when, or how often.
+ */
+#ifndef DSGD_TRACES_IMBALANCE_H
+#define DSGD_TRACES_IMBALANCE_H
+
+#include <stdint.h>
+
+#include "base/option.h"
+#include "base/status.h"
+
+/** Whose step, of how many workers, under which seed. */
+typedef struct dsgd_step_at {
+    uint64_t seed;
+    int n_workers;
+    int worker; /* [0, n_workers) */
+    long step; /* >= 0, the worker's own count */
+} dsgd_step_at;
+
+/** A kind of imbalance. The registry is dsgd_imbalance_kinds; its heads are the first members of these. */
+typedef struct dsgd_imbalance_kind {
+    dsgd_about about; /* required */
+    /** Optional: refuses what the option table cannot, such as more delayed workers than there are. Pure. */
+    dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
+    /** Optional: reads what the entry needs (a CSV file). *state is released by free(). Relative paths are as given. */
+    dsgd_status (*load)(const void *params, void **state, dsgd_error *error);
+    /** Required: the new seconds, given those so far. @p purpose is this entry's own, for its draws. */
+    double (*seconds)(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
+                      double so_far_s);
+} dsgd_imbalance_kind;
+
+extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
+
+/** A loaded list, ready to be asked. */
+typedef struct dsgd_imbalance dsgd_imbalance;
+
+/** Checks and loads @p entries (picks out of dsgd_imbalance_kinds; not owned, and must outlive the list). */
+dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
+                                dsgd_imbalance **imbalance, dsgd_error *error);
+void dsgd_imbalance_close(dsgd_imbalance *imbalance);
+
+/** Seconds of one step: @p base_s, shaped by the entries in order; never below 0. */
+double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at);
+
+#endif

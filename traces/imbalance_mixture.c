@@ -1,0 +1,163 @@
+/**
+ * @file imbalance_mixture.c
+ * A mixture of truncated normals, some of which come in bursts: steps in which they may befall every worker, and none in between.
+ */
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+
+#include "base/draw.h"
+#include "traces/imbalance.h"
+
+extern const dsgd_imbalance_kind dsgd_imbalance_mixture;
+
+typedef struct component {
+    double share, mean, deviation, min, max;
+    double burst;
+} component;
+
+typedef struct mixture_params {
+    dsgd_records components;
+} mixture_params;
+
+static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const dsgd_records *const records = &((const mixture_params *)params)->components;
+    const component *const c = records->v;
+    double total = 0;
+    double always = 0;
+    for (size_t i = 0; i < records->n; i++) {
+        total += c[i].share;
+        always += c[i].burst >= 1 ? c[i].share : 0;
+        if (c[i].min >= c[i].max)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "mixture: components: min %g s has to be below max %g s", c[i].min,
+                             c[i].max);
+        if (c[i].burst < 1 && c[i].share > c[i].burst)
+            return dsgd_fail(
+                error, DSGD_EUSAGE,
+                "mixture: components: a share of %g cannot fall into a share of %g of the steps",
+                c[i].share, c[i].burst);
+    }
+    if (fabs(total - 1) > 1e-3)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "mixture: components: the shares sum to %g, but have to sum to 1", total);
+    if (always <= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "mixture: components: at least one has to occur in every step (burst: 1)");
+    return DSGD_OK;
+}
+
+/** Seconds of a component, by the inverse distribution function of the normal between its ends. */
+static double truncated_normal(const component *c, double u)
+{
+    const double low = gsl_cdf_ugaussian_P((c->min - c->mean) / c->deviation);
+    const double high = gsl_cdf_ugaussian_P((c->max - c->mean) / c->deviation);
+    return c->mean + c->deviation * gsl_cdf_ugaussian_Pinv(low + u * (high - low));
+}
+
+/** Probability of a component in a step whose burst draw is @p burst. */
+static double share_now(const component *c, double burst, double always, double bursting)
+{
+    if (c->burst >= 1)
+        return c->share / always * (1 - bursting);
+    return burst < c->burst ? c->share / c->burst : 0;
+}
+
+static double mixture_seconds(const void *params, const void *state, uint32_t purpose,
+                              dsgd_step_at at, double so_far_s)
+{
+    (void)state;
+    const dsgd_records *const records = &((const mixture_params *)params)->components;
+    const component *const c = records->v;
+    dsgd_draw draw = {.seed = at.seed, .purpose = purpose, .step = (uint32_t)at.step};
+    const double burst = dsgd_draw_uniform(draw); /* of the step: the same for all workers */
+    draw.worker = (uint32_t)at.worker;
+    draw.index = 1;
+    double u = dsgd_draw_uniform(draw);
+    draw.index = 2;
+    double always = 0;
+    double bursting = 0;
+    for (size_t i = 0; i < records->n; i++) {
+        always += c[i].burst >= 1 ? c[i].share : 0;
+        bursting += c[i].burst < 1 && burst < c[i].burst ? c[i].share / c[i].burst : 0;
+    }
+    size_t chosen = 0;
+    for (size_t i = 0; i < records->n; i++) {
+        const double share = share_now(&c[i], burst, always, bursting);
+        if (share > 0)
+            chosen = i;
+        if (u < share)
+            break;
+        u -= share;
+    }
+    return so_far_s + truncated_normal(&c[chosen], dsgd_draw_uniform(draw));
+}
+
+static const dsgd_option component_options[] = {
+    {.name = "share",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(component, share),
+     .max = 1,
+     .required = true,
+     .help = "of all (worker, step); the shares sum to 1"},
+    {.name = "mean",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(component, mean),
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "of the normal before truncation"},
+    {.name = "deviation",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(component, deviation),
+     .min = 1e-12,
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "of the normal before truncation"},
+    {.name = "min",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(component, min),
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "smallest value"},
+    {.name = "max",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(component, max),
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "largest value"},
+    {.name = "burst",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(component, burst),
+     .init = 1,
+     .min = 1e-6,
+     .max = 1,
+     .help = "share of the steps in which it can occur at all, at every worker alike; 1: in every "
+             "step"},
+    {.name = NULL},
+};
+
+static const dsgd_option mixture_options[] = {
+    {.name = "components",
+     .kind = DSGD_RECORDS,
+     .offset = offsetof(mixture_params, components),
+     .required = true,
+     .fields = component_options,
+     .record_size = sizeof(component),
+     .help = "truncated normals and their shares"},
+    {.name = NULL},
+};
+
+const dsgd_imbalance_kind dsgd_imbalance_mixture = {
+    .about = {.name = "mixture",
+              .summary = "one of several truncated normals per worker and step; some occur in "
+                         "bursts, at all workers in the same steps",
+              .params_size = sizeof(mixture_params),
+              .options = mixture_options},
+    .check = mixture_check,
+    .seconds = mixture_seconds,
+};

@@ -1,0 +1,231 @@
+/**
+ * @file imbalance_simple.c
+ * Imbalance in closed form: a constant, injected delays, a ramp over the ranks, and a table of quantiles.
+ */
+#include "base/draw.h"
+#include "traces/imbalance.h"
+
+extern const dsgd_imbalance_kind dsgd_imbalance_constant, dsgd_imbalance_delay, dsgd_imbalance_ramp,
+    dsgd_imbalance_quantiles;
+
+static dsgd_draw draw_at(uint32_t purpose, dsgd_step_at at, uint32_t worker, uint32_t index)
+{
+    return (dsgd_draw){.seed = at.seed,
+                       .purpose = purpose,
+                       .worker = worker,
+                       .step = (uint32_t)at.step,
+                       .index = index};
+}
+
+/* --- constant ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct constant_params {
+    double seconds, factor;
+} constant_params;
+
+static double constant_seconds(const void *params, const void *state, uint32_t purpose,
+                               dsgd_step_at at, double so_far_s)
+{
+    (void)state;
+    (void)purpose;
+    (void)at;
+    const constant_params *p = params;
+    return so_far_s * p->factor + p->seconds;
+}
+
+static const dsgd_option constant_options[] = {
+    {.name = "seconds",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(constant_params, seconds),
+     .min = -1e9,
+     .max = 1e9,
+     .unit = "s",
+     .help = "added to every step of every worker"},
+    {.name = "factor",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(constant_params, factor),
+     .init = 1,
+     .max = 1e9,
+     .help = "multiplies what came before"},
+    {.name = NULL},
+};
+
+const dsgd_imbalance_kind dsgd_imbalance_constant = {
+    .about = {.name = "constant",
+              .summary = "the same for everybody: factor times the time so far, plus seconds",
+              .params_size = sizeof(constant_params),
+              .options = constant_options},
+    .seconds = constant_seconds,
+};
+
+/* --- delay ------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct delay_params {
+    long workers;
+    double seconds, probability;
+} delay_params;
+
+static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const delay_params *p = params;
+    if (p->workers > n_workers)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "delay: workers: %ld are to be late, but there are %d; give at most that many",
+            p->workers, n_workers);
+    return DSGD_OK;
+}
+
+static double delay_seconds(const void *params, const void *state, uint32_t purpose,
+                            dsgd_step_at at, double so_far_s)
+{
+    (void)state;
+    const delay_params *p = params;
+    /* The first `workers` places of a random order of all workers: exactly so many, whoever asks. */
+    const uint32_t place =
+        dsgd_draw_permuted(draw_at(purpose, at, 0, 0), (uint32_t)at.n_workers, (uint32_t)at.worker);
+    const bool late =
+        place < (uint64_t)p->workers &&
+        (p->probability >= 1 ||
+         dsgd_draw_uniform(draw_at(purpose, at, 1 + (uint32_t)at.worker, 0)) < p->probability);
+    return late ? so_far_s + p->seconds : so_far_s;
+}
+
+static const dsgd_option delay_options[] = {
+    {.name = "workers",
+     .kind = DSGD_LONG,
+     .offset = offsetof(delay_params, workers),
+     .init = 1,
+     .max = 1 << 20,
+     .help = "exactly so many random workers are chosen in each step"},
+    {.name = "seconds",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(delay_params, seconds),
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "how late they are"},
+    {.name = "probability",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(delay_params, probability),
+     .init = 1,
+     .max = 1,
+     .help = "with which a chosen worker really is late"},
+    {.name = NULL},
+};
+
+const dsgd_imbalance_kind dsgd_imbalance_delay = {
+    .about = {.name = "delay",
+              .summary = "some random workers, others in each step, are late by a fixed time",
+              .reference =
+                  "injected delays of the eager-SGD (PPoPP 2020) and WAGMA-SGD (TPDS 2021) papers",
+              .params_size = sizeof(delay_params),
+              .options = delay_options},
+    .check = delay_check,
+    .seconds = delay_seconds,
+};
+
+/* --- ramp -------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct ramp_params {
+    double seconds;
+    bool rotate;
+} ramp_params;
+
+static double ramp_seconds(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
+                           double so_far_s)
+{
+    (void)state;
+    (void)purpose;
+    const ramp_params *p = params;
+    const long place = p->rotate ? (at.worker + at.step) % at.n_workers : at.worker;
+    return so_far_s + (double)place * p->seconds;
+}
+
+static const dsgd_option ramp_options[] = {
+    {.name = "seconds",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(ramp_params, seconds),
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "worker i is late by i times this"},
+    {.name = "rotate",
+     .kind = DSGD_BOOL,
+     .offset = offsetof(ramp_params, rotate),
+     .help = "the places move on by one worker in each step"},
+    {.name = NULL},
+};
+
+const dsgd_imbalance_kind dsgd_imbalance_ramp = {
+    .about = {.name = "ramp",
+              .summary = "every worker is late, by a time proportional to its rank",
+              .reference =
+                  "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)",
+              .params_size = sizeof(ramp_params),
+              .options = ramp_options},
+    .seconds = ramp_seconds,
+};
+
+/* --- quantiles --------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct quantiles_params {
+    dsgd_table table;
+    bool scale;
+} quantiles_params;
+
+static dsgd_status quantiles_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const dsgd_table *t = &((const quantiles_params *)params)->table;
+    if (t->n < 2 || t->x[0] != 0 || t->x[t->n - 1] != 100)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "quantiles: table: it has to reach from 0 to 100 percent, with at least those two");
+    for (size_t i = 1; i < t->n; i++)
+        if (t->y[i] < t->y[i - 1])
+            return dsgd_fail(
+                error, DSGD_EUSAGE,
+                "quantiles: table: %g at %g %% is below %g at %g %%; quantiles do not fall",
+                t->y[i], t->x[i], t->y[i - 1], t->x[i - 1]);
+    return DSGD_OK;
+}
+
+static double quantiles_seconds(const void *params, const void *state, uint32_t purpose,
+                                dsgd_step_at at, double so_far_s)
+{
+    (void)state;
+    const quantiles_params *p = params;
+    const dsgd_table *const t = &p->table;
+    const double percent = 100 * dsgd_draw_uniform(draw_at(purpose, at, (uint32_t)at.worker, 0));
+    size_t i = 1;
+    while (t->x[i] < percent)
+        i++;
+    const double share = (percent - t->x[i - 1]) / (t->x[i] - t->x[i - 1]);
+    const double value = t->y[i - 1] + share * (t->y[i] - t->y[i - 1]);
+    return p->scale ? so_far_s * value : so_far_s + value;
+}
+
+static const dsgd_option quantiles_options[] = {
+    {.name = "table",
+     .kind = DSGD_TABLE,
+     .offset = offsetof(quantiles_params, table),
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "percent: seconds, from 0 to 100, straight in between"},
+    {.name = "scale",
+     .kind = DSGD_BOOL,
+     .offset = offsetof(quantiles_params, scale),
+     .help = "the drawn number multiplies the time so far instead of being added"},
+    {.name = NULL},
+};
+
+const dsgd_imbalance_kind dsgd_imbalance_quantiles = {
+    .about = {.name = "quantiles",
+              .summary = "an empirical distribution, drawn anew for every worker and step",
+              .params_size = sizeof(quantiles_params),
+              .options = quantiles_options},
+    .check = quantiles_check,
+    .seconds = quantiles_seconds,
+};
