@@ -1,0 +1,300 @@
+/**
+ * @file cluster.c
+ * The thin layer over SimGrid. Its C interface is nearly the same in 3.32 (Debian 12) and 4.0 (Debian 13) for what is used here.
+ *
+ * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default (LV08) multiplies latencies by
+ * 13 for the Internet, and would lengthen two-way exchanges by 5 %.
+ */
+#include "sim/cluster.h"
+
+#include <simgrid/actor.h>
+#include <simgrid/comm.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <simgrid/mailbox.h>
+#include <simgrid/semaphore.h>
+#include <simgrid/version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/draw.h"
+
+static sg_host_t *hosts; /* [n_workers], the worker's own */
+
+struct dsgd_bell {
+    sg_sem_t semaphore;
+};
+
+const char *dsgd_simgrid_version(void)
+{
+    static char text[64];
+    int major = 0;
+    int minor = 0;
+    int patch = 0;
+    sg_version_get(&major, &minor, &patch);
+    snprintf(text, sizeof text, "SimGrid %d.%d.%d, CM02, TCP-gamma 0, crosstraffic 0", major, minor,
+             patch);
+    return text;
+}
+
+static void initialise(void)
+{
+    static char options[][48] = {
+        "dsgd",
+        "--cfg=network/model:CM02",
+        "--cfg=network/TCP-gamma:0",
+        "--cfg=network/crosstraffic:0",
+#ifdef __SANITIZE_ADDRESS__
+        "--cfg=contexts/factory:thread", /* the sanitizer cannot follow raw stack switches */
+#else
+        "--cfg=contexts/stack-size:128", /* KiB; there are several actors per worker */
+#endif
+        "--log=root.thres:critical",
+    };
+    enum { COUNT = sizeof options / sizeof options[0] };
+    static char *arguments[COUNT + 1];
+    for (size_t i = 0; i < COUNT; i++)
+        arguments[i] = options[i];
+    int count = COUNT;
+    simgrid_init(&count, arguments);
+}
+
+static int by_natural_name(const void *a, const void *b)
+{
+    return strverscmp(sg_host_get_name(*(const sg_host_t *)a),
+                      sg_host_get_name(*(const sg_host_t *)b));
+}
+
+dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error)
+{
+    int channel[2];
+    if (access(path, R_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
+    if (pipe(channel) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: no pipe to try the platform: %m", path);
+    const pid_t child = fork();
+    if (child < 0) {
+        close(channel[0]);
+        close(channel[1]);
+        return dsgd_fail(error, DSGD_EIO, "%s: no process to try the platform: %m", path);
+    }
+    if (child == 0) {
+        if (freopen("/dev/null", "w", stderr) == NULL)
+            _exit(1);
+        initialise();
+        simgrid_load_platform(path);
+        const int count = (int)sg_host_count();
+        _exit(write(channel[1], &count, sizeof count) == (ssize_t)sizeof count ? 0 : 1);
+    }
+    close(channel[1]);
+    const bool counted = read(channel[0], n_hosts, sizeof *n_hosts) == (ssize_t)sizeof *n_hosts;
+    close(channel[0]);
+    waitpid(child, NULL, 0);
+    if (!counted)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: SimGrid cannot load this platform; `xmllint --valid` or SimGrid's "
+                         "own examples help",
+                         path);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_cluster_open(const char *path, int n_workers, bool random_placement, uint64_t seed,
+                              dsgd_error *error)
+{
+    initialise();
+    simgrid_load_platform(path);
+    const size_t count = sg_host_count();
+    if (count < (size_t)n_workers)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the platform has %zu hosts, but %d workers need one each", path,
+                         count, n_workers);
+    /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
+    sg_host_t *all = sg_host_list();
+    qsort(all, count, sizeof *all, by_natural_name);
+    hosts = dsgd_xcalloc((size_t)n_workers, sizeof *hosts);
+    for (int w = 0; w < n_workers; w++) {
+        const dsgd_draw at = {.seed = seed, .purpose = DSGD_DRAW_PLACEMENT};
+        hosts[w] = all[random_placement ? dsgd_draw_permuted(at, (uint32_t)count, (uint32_t)w)
+                                        : (uint32_t)w];
+    }
+    free(all);
+    return DSGD_OK;
+}
+
+double dsgd_cluster_speed(int worker)
+{
+    return sg_host_get_speed(hosts[worker]);
+}
+
+/** SimGrid hands actors argc and argv; ours get a function and its argument. */
+typedef struct actor_start {
+    void (*body)(void *argument);
+    void *argument;
+} actor_start;
+
+static void actor_main(int count, char *arguments[])
+{
+    (void)count;
+    (void)arguments;
+    actor_start *start = sg_actor_get_data(sg_actor_self());
+    const actor_start copy = *start;
+    free(start);
+    copy.body(copy.argument);
+}
+
+static sg_actor_t start_actor(int worker, const char *name, void (*body)(void *argument),
+                              void *argument)
+{
+    actor_start *start = dsgd_xcalloc(1, sizeof *start);
+    *start = (actor_start){body, argument};
+    sg_actor_t actor = sg_actor_init(name, hosts[worker]);
+    sg_actor_set_data(actor, start);
+    sg_actor_start_(actor, actor_main, 0, NULL);
+    return actor;
+}
+
+void dsgd_actor_start(int worker, const char *name, void (*body)(void *argument), void *argument)
+{
+    sg_actor_daemonize(start_actor(worker, name, body, argument));
+}
+
+/** The one actor that is no daemon. */
+typedef struct clock_start {
+    void (*clock)(void *argument);
+    void *argument;
+    bool returned;
+} clock_start;
+
+static void clock_main(void *argument)
+{
+    clock_start *start = argument;
+    start->clock(start->argument);
+    start->returned = true;
+}
+
+bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
+{
+    clock_start start = {clock, argument, false};
+    start_actor(0, "clock", clock_main, &start);
+    /* On a deadlock SimGrid prints a line and returns as if all were well. */
+    simgrid_run();
+    free(hosts);
+    hosts = NULL;
+    return start.returned;
+}
+
+double dsgd_now_s(void)
+{
+    return simgrid_get_clock();
+}
+
+void dsgd_sleep(double seconds)
+{
+    sg_actor_sleep_for(seconds);
+}
+
+void dsgd_compute(double flops)
+{
+    sg_actor_execute(flops);
+}
+
+dsgd_bell *dsgd_bell_new(void)
+{
+    dsgd_bell *bell = dsgd_xcalloc(1, sizeof *bell);
+    bell->semaphore = sg_sem_init(0);
+    return bell;
+}
+
+void dsgd_bell_free(dsgd_bell *bell)
+{
+    sg_sem_destroy(bell->semaphore);
+    free(bell);
+}
+
+void dsgd_bell_wait(dsgd_bell *bell)
+{
+    sg_sem_acquire(bell->semaphore);
+}
+
+bool dsgd_bell_wait_for(dsgd_bell *bell, double seconds)
+{
+    return sg_sem_acquire_timeout(bell->semaphore, seconds) == 0;
+}
+
+void dsgd_bell_ring(dsgd_bell *bell)
+{
+    sg_sem_release(bell->semaphore);
+}
+
+static void mailbox_name(char *name, size_t size, int from, int to, char port)
+{
+    snprintf(name, size, "%c%d<%d", port, to, from);
+}
+
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port)
+{
+    char name[40];
+    mailbox_name(name, sizeof name, from, to, port);
+    return (dsgd_mailbox *)sg_mailbox_by_name(name);
+}
+
+void dsgd_mailbox_own(int from, int to, char port)
+{
+    char name[40];
+    mailbox_name(name, sizeof name, from, to, port);
+    sg_mailbox_set_receiver(name);
+}
+
+/** The payload of an exchange is the time at which it was posted, negated, so that no payload is the NULL that SimGrid refuses. */
+static void *payload_of_time(double posted_s)
+{
+    const double negative = -posted_s;
+    void *payload = NULL;
+    _Static_assert(sizeof payload == sizeof negative, "a pointer holds a double");
+    memcpy(&payload, &negative, sizeof payload);
+    return payload;
+}
+
+static double time_of_payload(void *payload)
+{
+    double negative = 0;
+    memcpy(&negative, &payload, sizeof negative);
+    return -negative;
+}
+
+double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+{
+    const double posted_s = simgrid_get_clock();
+    double started_s = posted_s;
+    sg_comm_t put = NULL;
+    if (out != NULL)
+        put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(posted_s), (long)out_bytes);
+    if (in != NULL) {
+        void *payload = NULL;
+        sg_comm_wait(sg_mailbox_get_async((sg_mailbox_t)in, &payload));
+        const double peer_s = time_of_payload(payload);
+        if (peer_s > started_s)
+            started_s = peer_s;
+    }
+    if (put != NULL)
+        sg_comm_wait(put);
+    return started_s;
+}
+
+void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
+}
+
+void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (long)bytes), NULL);
+}
+
+void *dsgd_receive(dsgd_mailbox *mailbox)
+{
+    return sg_mailbox_get((sg_mailbox_t)mailbox);
+}

@@ -1,0 +1,76 @@
+/**
+ * @file cluster.h
+ * The simulated cluster: hosts, actors, messages and virtual time. cluster.c is the only file that includes a SimGrid header, and
+ * the place where SimGrid 3.32 and 4.x differ, if they do.
+ *
+ * All actors are daemons but one, the clock: when the clock's function returns, the simulation ends at that virtual instant,
+ * whatever the others wait for. Actors are coroutines of one thread: state may change only where one of these functions is called.
+ */
+#ifndef DSGD_SIM_CLUSTER_H
+#define DSGD_SIM_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
+const char *dsgd_simgrid_version(void);
+
+/** How many hosts the SimGrid XML at @p path has; tried in a process of its own, since SimGrid ends the process on bad XML. */
+dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error);
+
+/**
+ * Loads the platform and gives every worker a host of its own, in natural order of the names (n2 before n10), or in a random
+ * order drawn from @p seed. Once per process.
+ */
+dsgd_status dsgd_cluster_open(const char *path, int n_workers, bool random_placement, uint64_t seed,
+                              dsgd_error *error);
+
+/** Nominal speed of a worker's host, in flop/s. */
+double dsgd_cluster_speed(int worker);
+
+/** Starts an actor on a worker's host. */
+void dsgd_actor_start(int worker, const char *name, void (*body)(void *argument), void *argument);
+
+/** Runs the simulation until clock(argument), an actor too, returns. False if everything waited for everything (deadlock). */
+bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
+
+/** Virtual seconds since the start. */
+double dsgd_now_s(void);
+void dsgd_sleep(double seconds);
+
+/** Computes on the actor's host. */
+void dsgd_compute(double flops);
+
+/** A bell: one actor waits, another rings. Rings are counted. */
+typedef struct dsgd_bell dsgd_bell;
+
+dsgd_bell *dsgd_bell_new(void);
+void dsgd_bell_free(dsgd_bell *bell);
+void dsgd_bell_wait(dsgd_bell *bell);
+/** False when @p seconds passed first. */
+bool dsgd_bell_wait_for(dsgd_bell *bell, double seconds);
+void dsgd_bell_ring(dsgd_bell *bell);
+
+/** Where messages meet: first in, first out. A transfer begins when both sides are there. */
+typedef struct dsgd_mailbox dsgd_mailbox;
+
+/** The mailbox of messages of kind @p port from @p from to @p to; from = -1 for messages of anyone. */
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port);
+
+/** From now on the calling actor alone receives here, and transfers begin when they are sent. */
+void dsgd_mailbox_own(int from, int to, char port);
+
+/** Sends and receives at once, and waits for both. Either mailbox may be NULL. Returns when both sides were there. */
+double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
+
+/** Sends @p payload (not NULL) and waits until it has arrived. */
+void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
+
+/** Sends @p payload (not NULL) and goes on. */
+void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes);
+
+void *dsgd_receive(dsgd_mailbox *mailbox);
+
+#endif

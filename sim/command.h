@@ -1,0 +1,20 @@
+/**
+ * @file command.h
+ * The sub-commands of dsgd. Each gets its own words (argv[0] is the sub-command), prints its output, and returns a status with a sentence.
+ */
+#ifndef DSGD_SIM_COMMAND_H
+#define DSGD_SIM_COMMAND_H
+
+#include "base/status.h"
+
+typedef struct dsgd_command {
+    const char *name;
+    const char *usage; /* what follows the name */
+    const char *summary; /* one line */
+    dsgd_status (*run)(int count, char **words, dsgd_error *error);
+} dsgd_command;
+
+extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_list,
+    dsgd_command_describe, dsgd_command_plot;
+
+#endif

@@ -1,0 +1,420 @@
+/**
+ * @file command_list.c
+ * `dsgd list`, `dsgd describe` and `dsgd plot`: what there is, what it is, and what it looks like.
+ */
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/command.h"
+#include "sim/config.h"
+#include "sim/experiment.h"
+#include "sim/registry.h"
+#include "sim/results.h"
+#include "traces/imbalance.h"
+
+/** A kind of thing that has a registry, or a folder of files. */
+typedef struct family {
+    const char *plural, *singular;
+    const dsgd_about *const *registry; /* NULL: files */
+    const char *folder; /* of files, below the data folder */
+} family;
+
+static const family families[] = {
+    {"algorithms", "algorithm", dsgd_algorithms, NULL},
+    {"models", "model", dsgd_model_kinds, NULL},
+    {"data", "data", dsgd_data_sources, NULL},
+    {"imbalance", "imbalance", dsgd_imbalance_kinds, NULL},
+    {"workloads", "workload", NULL, "traces/workloads"},
+    {"platforms", "platform", NULL, "traces/platforms"},
+    {"figures", "figure", NULL, "plots"},
+};
+
+enum { N_FAMILIES = sizeof families / sizeof families[0] };
+
+static const family *find_family(const char *name, dsgd_error *error)
+{
+    const char *names[N_FAMILIES + 1] = {NULL};
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        if (strcmp(name, families[i].plural) == 0 || strcmp(name, families[i].singular) == 0)
+            return &families[i];
+        names[i] = families[i].plural;
+    }
+    const char *const nearest = dsgd_nearest(name, names);
+    dsgd_fail(error, DSGD_EUSAGE,
+              "`%s` is unknown%s%s%s; there is algorithms, models, data, imbalance, workloads, "
+              "platforms, figures",
+              name, nearest == NULL ? "" : "; did you mean `", nearest == NULL ? "" : nearest,
+              nearest == NULL ? "" : "`?");
+    return NULL;
+}
+
+/** Words of a sub-command that takes no options but --help. */
+static error_t parse_words(int key, char *text, struct argp_state *state)
+{
+    (void)text;
+    (void)state;
+    return key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+
+static int is_shown(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+/** Whether a folder of plots/ has a script of its own name. */
+static bool has_script(const char *name)
+{
+    char *const path = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
+    const bool has = access(path, R_OK) == 0;
+    free(path);
+    return has;
+}
+
+static void print_summary(const char *kind, const char *name)
+{
+    dsgd_config *config = NULL;
+    dsgd_workload workload = {0};
+    dsgd_platform platform = {0};
+    dsgd_error error = {""};
+    const bool is_workload = strcmp(kind, "workload") == 0;
+    const dsgd_status status = is_workload ? dsgd_workload_open(name, &config, &workload, &error)
+                                           : dsgd_platform_open(name, &config, &platform, &error);
+    printf("%-16s %s\n", name,
+           status != DSGD_OK ? error.text
+           : is_workload     ? workload.summary
+                             : platform.summary);
+    dsgd_config_close(config);
+}
+
+static dsgd_status list_files(const family *f, dsgd_error *error)
+{
+    char *const folder = dsgd_xprintf("%s/%s", dsgd_data_folder(), f->folder);
+    struct dirent **entries = NULL;
+    const int n = scandir(folder, &entries, is_shown, alphasort);
+    dsgd_status status = DSGD_OK;
+    if (n < 0)
+        status = dsgd_fail(
+            error, DSGD_EIO,
+            "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
+            folder);
+    for (int i = 0; i < n; i++) {
+        char *const dot = strrchr(entries[i]->d_name, '.');
+        if (strcmp(f->singular, "figure") == 0 && has_script(entries[i]->d_name)) {
+            puts(entries[i]->d_name);
+        } else if (dot != NULL && strcmp(dot, ".yaml") == 0) {
+            *dot = '\0';
+            print_summary(f->singular, entries[i]->d_name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    free(folder);
+    return status;
+}
+
+static dsgd_status list(int count, char **words, dsgd_error *error)
+{
+    static const struct argp argp = {
+        NULL,   parse_words,
+        "KIND", "Lists algorithms, models, data, imbalance, workloads, platforms or figures.",
+        NULL,   NULL,
+        NULL};
+    argp_parse(&argp, count, words, 0, NULL, NULL);
+    if (count != 2)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "list: give one of algorithms, models, data, imbalance, workloads, platforms, figures");
+    const family *const f = find_family(words[1], error);
+    if (f == NULL)
+        return DSGD_EUSAGE;
+    if (f->registry == NULL)
+        return list_files(f, error);
+    for (size_t i = 0; f->registry[i] != NULL; i++)
+        printf("%-16s %s\n", f->registry[i]->name, f->registry[i]->summary);
+    return DSGD_OK;
+}
+
+/* --- describe ----------------------------------------------------------------------------------------------------------------------- */
+
+static void print_default(const dsgd_option *o)
+{
+    if (o->required) {
+        fputs("required", stdout);
+        return;
+    }
+    switch (o->kind) {
+    case DSGD_BOOL:
+        fputs(o->init != 0 ? "true" : "false", stdout);
+        break;
+    case DSGD_LONG:
+        if (o->init < 0 && o->words != NULL)
+            fputs(o->words[-(long)o->init - 1], stdout);
+        else
+            printf("%ld", (long)o->init);
+        break;
+    case DSGD_DOUBLE:
+        printf("%g", o->init);
+        break;
+    case DSGD_CHOICE:
+        fputs(o->words[(int)o->init], stdout);
+        break;
+    case DSGD_STRING:
+        fputs(o->init_text == NULL ? "none" : o->init_text, stdout);
+        break;
+    default:
+        fputs("none", stdout);
+    }
+}
+
+static void print_options(const dsgd_option *options, int indent)
+{
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
+        printf("%*s%-18s ", indent, "", o->name);
+        print_default(o);
+        if (o->unit != NULL)
+            printf(" (%s)", o->unit);
+        if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
+            printf(", from %g to %g", o->min, o->max);
+        for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
+            printf("%s%s", i == 0 ? (o->kind == DSGD_LONG ? ", or " : "; one of ") : ", ",
+                   o->words[i]);
+        printf("\n%*s    %s\n", indent, "", o->help);
+        print_options(o->fields, indent + 4);
+    }
+}
+
+static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
+{
+    const dsgd_about *const about = dsgd_about_find(f->registry, name);
+    if (about == NULL) {
+        const char *names[64] = {NULL};
+        for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
+            names[i] = f->registry[i]->name;
+        const char *const nearest = dsgd_nearest(name, names);
+        return dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s%s%s; `dsgd list %s` has them",
+                         f->singular, name, nearest == NULL ? "" : "; did you mean `",
+                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", f->plural);
+    }
+    printf("%s: %s\n", about->name, about->summary);
+    if (about->reference != NULL)
+        printf("%s\n", about->reference);
+    if (about->options != NULL)
+        puts("\noptions:");
+    print_options(about->options, 2);
+    return DSGD_OK;
+}
+
+static dsgd_status describe_workload(const char *name, dsgd_error *error)
+{
+    dsgd_config *config = NULL;
+    dsgd_workload w;
+    const dsgd_status status = dsgd_workload_open(name, &config, &w, error);
+    if (status == DSGD_OK) {
+        double *bytes = NULL;
+        printf("%s: %s\n%s\n\n", name, w.summary, w.origin == NULL ? "" : w.origin);
+        printf("  one gradient        %.4g MB in %zu tensors\n", dsgd_workload_bytes(&w) / 1e6,
+               dsgd_workload_pieces(&w, 0, &bytes));
+        printf("  step                %g s, without what imbalance adds\n  samples             %g "
+               "%s per worker and step\n",
+               w.step_s, w.samples, w.sample_unit);
+        printf("  backward share      %g\n  inherent imbalance ", w.backward_share);
+        for (size_t i = 0; i < w.inherent.n; i++)
+            printf(" %s", w.inherent.v[i].about->name);
+        puts(w.inherent.n == 0 ? " none" : "");
+        free(bytes);
+    }
+    dsgd_config_close(config);
+    return status;
+}
+
+static dsgd_status describe_platform(const char *name, dsgd_error *error)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform p;
+    const dsgd_status status = dsgd_platform_open(name, &config, &p, error);
+    if (status == DSGD_OK) {
+        printf("%s: %s\n%s\n\n", name, p.summary, p.origin == NULL ? "" : p.origin);
+        printf("  host link           %g GB/s each way, %g us between neighbours\n",
+               p.host_bandwidth_bytes_per_s / 1e9, p.host_latency_s * 1e6);
+        if (p.topology == DSGD_TOPOLOGY_GROUPS)
+            printf("  groups              %ld hosts; between them %g GB/s per flow, %g us more, %g "
+                   "GB/s per group\n",
+                   p.group_hosts, p.group_flow_bytes_per_s / 1e9, p.group_latency_s * 1e6,
+                   p.group_bytes_per_s / 1e9);
+        printf("  message overhead    %g us\n  reduction           %g ns per byte\n",
+               p.message_overhead_s * 1e6, p.reduction_s_per_byte * 1e9);
+    }
+    dsgd_config_close(config);
+    return status;
+}
+
+static dsgd_status describe(int count, char **words, dsgd_error *error)
+{
+    static const struct argp argp = {
+        NULL, parse_words, "KIND NAME", "Tells what something is and which options it takes.",
+        NULL, NULL,        NULL};
+    argp_parse(&argp, count, words, 0, NULL, NULL);
+    if (count != 3)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "describe: give a kind and a name, such as `dsgd describe algorithm wagma`");
+    const family *const f = find_family(words[1], error);
+    if (f == NULL)
+        return DSGD_EUSAGE;
+    if (f->registry != NULL)
+        return describe_about(f, words[2], error);
+    if (strcmp(f->singular, "workload") == 0)
+        return describe_workload(words[2], error);
+    if (strcmp(f->singular, "platform") == 0)
+        return describe_platform(words[2], error);
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "describe: a figure is described by the first lines of %s/plots/%s/%s.gp",
+                     dsgd_data_folder(), words[2], words[2]);
+}
+
+/* --- plot --------------------------------------------------------------------------------------------------------------------------- */
+
+/** Rows of a CSV file below its header; 0 for no file. */
+static size_t count_rows(const char *folder, const char *name)
+{
+    char *const path = dsgd_xprintf("%s/%s", folder, name);
+    FILE *const stream = fopen(path, "r");
+    free(path);
+    size_t lines = 0;
+    for (int c = 0; stream != NULL && (c = fgetc(stream)) != EOF;)
+        lines += c == '\n';
+    if (stream != NULL)
+        fclose(stream);
+    return lines > 0 ? lines - 1 : 0;
+}
+
+/** Whether the folder has the data that the script's line "# needs: a.csv b.csv" asks for. */
+static bool has_data(const char *script, const char *folder)
+{
+    FILE *const stream = fopen(script, "r");
+    char *line = NULL;
+    size_t room = 0;
+    bool has = true;
+    while (stream != NULL && getline(&line, &room, stream) > 0 && line[0] == '#') {
+        if (strncmp(line, "# needs:", 8) != 0)
+            continue;
+        char *rest = NULL;
+        for (char *name = strtok_r(line + 8, " \n", &rest); name != NULL;
+             name = strtok_r(NULL, " \n", &rest))
+            has = has && count_rows(folder, name) > 0;
+    }
+    free(line);
+    if (stream != NULL)
+        fclose(stream);
+    return has;
+}
+
+static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_error *error)
+{
+    char *const setting =
+        dsgd_xprintf("dir='%s'; style='%s/plots/style.gp'", folder, dsgd_data_folder());
+    const pid_t process = fork();
+    if (process == 0) {
+        execlp("gnuplot", "gnuplot", "-e", setting, script, (char *)NULL);
+        _exit(127);
+    }
+    int state = 0;
+    waitpid(process, &state, 0);
+    free(setting);
+    if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
+        return dsgd_fail(error, DSGD_EIO,
+                         "gnuplot cannot be started; Debian has it as gnuplot-nox");
+    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: gnuplot failed on the results in %s", script,
+                         folder);
+    return DSGD_OK;
+}
+
+static dsgd_status draw(const char *figure, const char *folder, dsgd_error *error)
+{
+    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
+    dsgd_status status = DSGD_OK;
+    if (!has_data(script, folder)) {
+        printf("%-12s skipped: its data is not in %s\n", figure, folder);
+    } else {
+        status = run_gnuplot(script, folder, error);
+        if (status == DSGD_OK)
+            printf("%-12s %s/figures/%s.svg, .png, .pdf\n", figure, folder, figure);
+    }
+    free(script);
+    return status;
+}
+
+static dsgd_status plot_all(const char *folder, dsgd_error *error)
+{
+    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    struct dirent **entries = NULL;
+    const int n = scandir(plots, &entries, is_shown, alphasort);
+    dsgd_status status =
+        n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
+    for (int i = 0; i < n; i++) {
+        if (status == DSGD_OK && has_script(entries[i]->d_name))
+            status = draw(entries[i]->d_name, folder, error);
+        free(entries[i]);
+    }
+    free(entries);
+    free(plots);
+    return status;
+}
+
+static dsgd_status plot(int count, char **words, dsgd_error *error)
+{
+    static const struct argp argp = {NULL,
+                                     parse_words,
+                                     "DIR [FIGURE]",
+                                     "Draws the figures of a folder of results into DIR/figures.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
+    argp_parse(&argp, count, words, 0, NULL, NULL);
+    if (count != 2 && count != 3)
+        return dsgd_fail(error, DSGD_EUSAGE, "plot: give the folder of an experiment's results");
+    if (count_rows(words[1], "runs.csv") == 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", words[1]);
+    if (strchr(words[1], '\'') != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: gnuplot cannot take a folder with a ' in its name", words[1]);
+    if (count == 3 && !has_script(words[2]))
+        return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
+                         words[2]);
+    char *const figures = dsgd_xprintf("%s/figures", words[1]);
+    dsgd_status status = dsgd_make_folder(figures, error);
+    free(figures);
+    if (status != DSGD_OK)
+        return status;
+    return count == 3 ? draw(words[2], words[1], error) : plot_all(words[1], error);
+}
+
+const dsgd_command dsgd_command_list = {
+    .name = "list",
+    .usage = "algorithms|models|data|imbalance|workloads|platforms|figures",
+    .summary = "lists what there is",
+    .run = list,
+};
+
+const dsgd_command dsgd_command_describe = {
+    .name = "describe",
+    .usage = "KIND NAME",
+    .summary = "tells what something is and which options it takes",
+    .run = describe,
+};
+
+const dsgd_command dsgd_command_plot = {
+    .name = "plot",
+    .usage = "DIR [FIGURE]",
+    .summary = "draws the figures of a folder of results",
+    .run = plot,
+};

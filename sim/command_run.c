@@ -1,0 +1,554 @@
+/**
+ * @file command_run.c
+ * `dsgd run` and `dsgd check`: the list of runs, each in a process of its own, the longest first.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/command.h"
+#include "sim/experiment.h"
+#include "sim/results.h"
+
+enum { MOST_SETS = 256, KEY_SET = 256, KEY_NUMERICS, KEY_RESUME, KEY_ONLY, KEY_THREADS, KEY_FORCE };
+
+typedef struct arguments {
+    const char *file, *folder;
+    const char *sets[MOST_SETS];
+    size_t n_sets;
+    long jobs, only, threads; /* 0: not given */
+    int numerics;
+    bool resume, force;
+} arguments;
+
+static const char *const numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
+
+static long positive(struct argp_state *state, const char *what, const char *text)
+{
+    char *end = NULL;
+    const long number = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || number < 1 || number > 1000000)
+        argp_error(state, "%s %s: a whole number from 1 to 1000000 is expected", what, text);
+    return number;
+}
+
+static int numerics(struct argp_state *state, const char *text)
+{
+    for (int i = 0; numerics_words[i] != NULL; i++)
+        if (strcmp(numerics_words[i], text) == 0)
+            return i;
+    argp_error(state, "--numerics %s: auto, cpu, cuda or off is expected", text);
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    arguments *const a = state->input;
+    switch (key) {
+    case 'o':
+        a->folder = text;
+        return 0;
+    case 'j':
+        a->jobs = positive(state, "-j", text);
+        return 0;
+    case KEY_SET:
+        if (a->n_sets == MOST_SETS)
+            argp_error(state, "--set: at most %d are possible", MOST_SETS);
+        a->sets[a->n_sets++] = text;
+        return 0;
+    case KEY_NUMERICS:
+        a->numerics = numerics(state, text);
+        return 0;
+    case KEY_RESUME:
+        a->resume = true;
+        return 0;
+    case KEY_FORCE:
+        a->force = true;
+        return 0;
+    case KEY_ONLY:
+        a->only = positive(state, "--only", text);
+        return 0;
+    case KEY_THREADS:
+        a->threads = positive(state, "--threads", text);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->file != NULL)
+            argp_error(state, "%s: one experiment at a time", text);
+        a->file = text;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "the experiment file is missing");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option run_options[] = {
+    {"output", 'o', "DIR", 0, "Folder of the results (results/NAME)", 0},
+    {"jobs", 'j', "N", 0, "Runs at the same time (the number of cores)", 0},
+    {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
+    {"numerics", KEY_NUMERICS, "WHERE", 0, "Gradients on auto, cpu, cuda, or off", 0},
+    {"threads", KEY_THREADS, "N", 0, "Computing threads per run (cores / jobs); decides no result",
+     0},
+    {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
+    {"only", KEY_ONLY, "RUN", 0, "Does this run alone", 0},
+    {"force", KEY_FORCE, NULL, 0, "Replaces the results of another experiment", 0},
+    {0},
+};
+
+static const struct argp_option check_options[] = {
+    {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
+    {0},
+};
+
+/* --- the pool ----------------------------------------------------------------------------------------------------------------------- */
+
+/** A run as the pool sees it. */
+typedef struct task {
+    size_t i; /* in the experiment */
+    double cost; /* by which the longest come first */
+    pid_t process; /* 0: not started or ended */
+    double start_wall_s;
+    bool started, ended;
+} task;
+
+typedef struct pool {
+    const arguments *arguments;
+    const dsgd_experiment *experiment;
+    const char *folder;
+    char scratch[64];
+    task *tasks;
+    size_t n_tasks, n_ended, n_failed;
+    long jobs;
+    _Atomic double *progress; /* [n_runs], shared with the processes */
+    double start_wall_s, last_line_s;
+} pool;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    interrupted = number;
+}
+
+static double wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static long cores(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n;
+}
+
+static double estimated_cost(const dsgd_run_config *config)
+{
+    const double p = config->workers;
+    const double steps = config->until.steps > 0 ? config->until.steps : 100;
+    return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) *
+           (config->pieces < 1 ? 100 : (double)config->pieces);
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const task *const s = a;
+    const task *const t = b;
+    if (s->cost != t->cost)
+        return s->cost > t->cost ? -1 : 1;
+    return s->i < t->i ? -1 : 1;
+}
+
+/** In the process of the run: simulates, writes the rows, and ends. */
+static void run_here(const pool *p, size_t i)
+{
+    dsgd_run_config config = p->experiment->runs[i].config;
+    config.numerics = p->arguments->numerics;
+    const long threads = p->arguments->threads > 0 ? p->arguments->threads : cores() / p->jobs;
+    config.threads = (uint32_t)(threads < 1 ? 1 : threads);
+    config.memory_bytes =
+        (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2 / (size_t)p->jobs;
+    config.scratch = p->scratch;
+    config.progress = &p->progress[i];
+    dsgd_run_result result;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_simulate(&config, &result, &error);
+    if (status != DSGD_OK) {
+        result.outcome = DSGD_RUN_FAILED;
+        result.why = error;
+        fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
+    }
+    if (dsgd_results_write(p->folder, p->experiment, i, &result, &error) != DSGD_OK) {
+        fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
+        _exit(DSGD_EIO);
+    }
+    fflush(NULL);
+    _exit(status);
+}
+
+static void start(pool *p, task *t)
+{
+    t->started = true;
+    t->start_wall_s = wall_s();
+    fflush(NULL);
+    t->process = fork();
+    if (t->process == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        run_here(p, t->i);
+    }
+    if (t->process < 0)
+        t->process = 0;
+}
+
+/** Books a run that ended; a process that died leaves a row that says so. */
+static dsgd_status end(pool *p, task *t, int state, dsgd_error *error)
+{
+    t->process = 0;
+    t->ended = true;
+    p->n_ended++;
+    if (!WIFEXITED(state) && !interrupted) {
+        dsgd_run_result died = {.outcome = DSGD_RUN_FAILED,
+                                .partial_active_mean = NAN,
+                                .device = "off",
+                                .total_wall_s = wall_s() - t->start_wall_s};
+        dsgd_fail(&died.why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
+        fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, died.why.text);
+        dsgd_results_write(p->folder, p->experiment, t->i, &died, NULL);
+    }
+    p->n_failed += !dsgd_results_has(p->folder, t->i);
+    return dsgd_results_join(p->folder, p->experiment, error);
+}
+
+/* --- progress ----------------------------------------------------------------------------------------------------------------------- */
+
+static void print_duration(FILE *stream, double seconds)
+{
+    if (!isfinite(seconds))
+        fputs("?", stream);
+    else if (seconds < 90)
+        fprintf(stream, "%.0f s", seconds);
+    else
+        fprintf(stream, "%.1f min", seconds / 60);
+}
+
+/** A bar on a terminal, a line now and then elsewhere. */
+static void show_progress(pool *p, bool last)
+{
+    const bool terminal = isatty(STDERR_FILENO);
+    const double now_s = wall_s();
+    if (!last && now_s - p->last_line_s < (terminal ? 0.2 : 10))
+        return;
+    p->last_line_s = now_s;
+    double cost = 0;
+    double done = 0;
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        const task *const t = &p->tasks[k];
+        cost += t->cost;
+        done += t->cost *
+                (t->ended ? 1 : atomic_load_explicit(&p->progress[t->i], memory_order_relaxed));
+    }
+    const double share = cost > 0 ? done / cost : 1;
+    enum { WIDTH = 24 };
+    fputs(terminal ? "\r\033[K" : "", stderr);
+    if (terminal) {
+        fputc('[', stderr);
+        for (int i = 0; i < WIDTH; i++)
+            fputc(i < share * WIDTH ? '#' : '.', stderr);
+        fputs("] ", stderr);
+    }
+    fprintf(stderr, "%zu of %zu runs, %.0f %%, ", p->n_ended, p->n_tasks, 100 * share);
+    print_duration(stderr, share > 0 ? (now_s - p->start_wall_s) * (1 - share) / share : INFINITY);
+    fputs(" left", stderr);
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        const task *const t = &p->tasks[k];
+        const double run_share = atomic_load_explicit(&p->progress[t->i], memory_order_relaxed);
+        if (t->process == 0)
+            continue;
+        fprintf(stderr, "; %s %d: %.0f %%, ",
+                p->experiment->runs[t->i].config.algorithm->about.name,
+                p->experiment->runs[t->i].config.workers, 100 * run_share);
+        print_duration(stderr, run_share > 0
+                                   ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
+                                   : INFINITY);
+    }
+    fputs(terminal && !last ? "" : "\n", stderr);
+    fflush(stderr);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
+
+static task *task_of(pool *p, pid_t process)
+{
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process == process)
+            return &p->tasks[k];
+    return NULL;
+}
+
+static void start_what_fits(pool *p)
+{
+    long under_way = 0;
+    for (size_t k = 0; k < p->n_tasks; k++)
+        under_way += p->tasks[k].process != 0;
+    for (size_t k = 0; k < p->n_tasks && under_way < p->jobs; k++) {
+        if (p->tasks[k].started)
+            continue;
+        start(p, &p->tasks[k]);
+        under_way++;
+    }
+}
+
+static void kill_all(const pool *p)
+{
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process != 0)
+            kill(p->tasks[k].process, SIGKILL);
+}
+
+static dsgd_status run_all(pool *p, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    while (p->n_ended < p->n_tasks && status == DSGD_OK) {
+        if (interrupted)
+            kill_all(p);
+        else
+            start_what_fits(p);
+        int state = 0;
+        const pid_t process = waitpid(-1, &state, WNOHANG);
+        task *const t = process > 0 ? task_of(p, process) : NULL;
+        if (t != NULL)
+            status = end(p, t, state, error);
+        else if (interrupted && process < 0)
+            break;
+        else
+            nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
+        show_progress(p, false);
+    }
+    show_progress(p, true);
+    if (interrupted)
+        return dsgd_fail(error, DSGD_ERUNS,
+                         "interrupted; %s keeps what was done, and --resume does the rest",
+                         p->folder);
+    return status;
+}
+
+static void print_table(const pool *p)
+{
+    static const char *const columns[] = {"run",         "algorithm",  "workers",
+                                          "seed",        "status",     "throughput_samples_per_s",
+                                          "step_mean_s", "final_loss", "final_accuracy",
+                                          "wall_s"};
+    static const char *const heads[] = {"run",       "algorithm", "workers", "seed",     "status",
+                                        "samples/s", "s/step",    "loss",    "accuracy", "wall s"};
+    for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++)
+        printf(k == 1 ? "%-16s" : "%10s", heads[k]);
+    putchar('\n');
+    for (size_t i = 0; i < p->experiment->n_runs; i++) {
+        for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++) {
+            char *const field = dsgd_results_field(p->folder, i, columns[k]);
+            const bool number = k > 4 && field != NULL && *field != '\0';
+            if (number)
+                printf("%10.4g", strtod(field, NULL));
+            else
+                printf(k == 1 ? "%-16s" : "%10s", field == NULL ? "-" : field);
+            free(field);
+        }
+        char *const note = dsgd_results_note(p->folder, i);
+        printf("\n          %s", note == NULL ? "not done\n" : note);
+        free(note);
+    }
+    printf(
+        "\nresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: dsgd plot %s\n",
+        p->folder, p->folder);
+}
+
+/** Tries the CUDA device in a process of its own, because CUDA does not survive a fork. */
+static dsgd_status probe_cuda(dsgd_error *error)
+{
+    dsgd_error *const shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return dsgd_fail(error, DSGD_EDEVICE, "CUDA: no memory to try the device: %m");
+    const pid_t process = fork();
+    if (process == 0) {
+        float x[1] = {1};
+        const dsgd_data data = {.n_features = 1,
+                                .deviation = 1,
+                                .train = {1, NULL, x, NULL, x},
+                                .test = {1, NULL, x, NULL, x}};
+        const dsgd_network network = {
+            .n_layers = 1, .layers = {{.n_in = 1, .n_out = 1, .biases = 1}}, .n_params = 2};
+        const size_t begin[2] = {0, 2};
+        const dsgd_problem problem = {
+            .network = &network, .data = &data, .n_pieces = 1, .piece_begin = begin};
+        const dsgd_device *device = NULL;
+        void *context = NULL;
+        dsgd_status status = dsgd_device_cuda(&device, shared);
+        if (status == DSGD_OK)
+            status = device->open(&problem, 1, &context, shared);
+        _exit(status);
+    }
+    int state = 0;
+    waitpid(process, &state, 0);
+    const dsgd_status status =
+        process > 0 && WIFEXITED(state) ? (dsgd_status)WEXITSTATUS(state) : DSGD_EDEVICE;
+    if (status != DSGD_OK)
+        *error = *shared;
+    munmap(shared, sizeof *shared);
+    return status;
+}
+
+/** What there is to do, longest first. */
+static void list_tasks(pool *p)
+{
+    p->tasks = dsgd_xcalloc(p->experiment->n_runs, sizeof *p->tasks);
+    for (size_t i = 0; i < p->experiment->n_runs; i++) {
+        if (p->arguments->only > 0 && (size_t)p->arguments->only != i + 1)
+            continue;
+        if (p->arguments->resume && dsgd_results_has(p->folder, i))
+            continue;
+        dsgd_results_forget(p->folder, i);
+        p->tasks[p->n_tasks++] =
+            (task){.i = i, .cost = estimated_cost(&p->experiment->runs[i].config)};
+    }
+    qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
+}
+
+static dsgd_status run_experiment(const arguments *a, const dsgd_experiment *experiment,
+                                  const char *folder, const char *command, dsgd_error *error)
+{
+    pool p = {.arguments = a,
+              .experiment = experiment,
+              .folder = folder,
+              .jobs = a->jobs > 0 ? a->jobs : cores(),
+              .start_wall_s = wall_s()};
+    dsgd_status status = dsgd_results_open(folder, experiment, command, a->force, error);
+    if (status != DSGD_OK)
+        return status;
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(p.scratch, sizeof p.scratch, "%.40s/dsgd-XXXXXX",
+             tmp == NULL || strlen(tmp) > 40 ? "/tmp" : tmp);
+    if (mkdtemp(p.scratch) == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: no folder for temporary files: %m", p.scratch);
+    const size_t shared_bytes = experiment->n_runs * sizeof *p.progress;
+    p.progress =
+        mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    DSGD_ASSERT(p.progress != MAP_FAILED, "no shared memory of %zu bytes", shared_bytes);
+    list_tasks(&p);
+    status = dsgd_results_join(folder, experiment, error);
+    if (status == DSGD_OK)
+        status = run_all(&p, error);
+    rmdir(p.scratch);
+    if (status == DSGD_OK)
+        print_table(&p);
+    if (status == DSGD_OK && p.n_failed > 0)
+        status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
+                           p.n_failed, p.n_tasks, folder);
+    munmap((void *)p.progress, shared_bytes);
+    free(p.tasks);
+    return status;
+}
+
+static char *joined(int count, char **words)
+{
+    char *text = dsgd_xstrdup("dsgd");
+    for (int i = 0; i < count; i++) {
+        char *const longer = dsgd_xprintf("%s %s", text, words[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static dsgd_status run(int count, char **words, dsgd_error *error)
+{
+    static const struct argp argp = {
+        run_options,
+        parse,
+        "EXPERIMENT.yaml",
+        "Runs an experiment: every run of its list, in processes of their own.",
+        NULL,
+        NULL,
+        NULL};
+    arguments a = {0};
+    char *const command = joined(count, words);
+    argp_parse(&argp, count, words, 0, NULL, &a);
+    dsgd_experiment experiment;
+    dsgd_status status = dsgd_experiment_open(a.file, a.sets, a.n_sets, &experiment, error);
+    if (status == DSGD_OK) {
+        if (a.only > 0 && (size_t)a.only > experiment.n_runs)
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "--only %ld: there are %zu runs; `dsgd check %s` lists them", a.only,
+                               experiment.n_runs, a.file);
+        if (status == DSGD_OK && a.numerics == DSGD_NUMERICS_CUDA)
+            status = probe_cuda(error);
+        signal(SIGINT, on_interrupt);
+        signal(SIGTERM, on_interrupt);
+        char *const folder =
+            a.folder != NULL ? dsgd_xstrdup(a.folder) : dsgd_xprintf("results/%s", experiment.name);
+        if (status == DSGD_OK)
+            status = run_experiment(&a, &experiment, folder, command, error);
+        free(folder);
+        dsgd_experiment_close(&experiment);
+    }
+    free(command);
+    return status;
+}
+
+static dsgd_status check(int count, char **words, dsgd_error *error)
+{
+    static const struct argp argp = {
+        check_options,
+        parse,
+        "EXPERIMENT.yaml",
+        "Checks an experiment and shows its runs, without running them.",
+        NULL,
+        NULL,
+        NULL};
+    arguments a = {0};
+    argp_parse(&argp, count, words, 0, NULL, &a);
+    dsgd_experiment experiment;
+    const dsgd_status status = dsgd_experiment_open(a.file, a.sets, a.n_sets, &experiment, error);
+    if (status != DSGD_OK)
+        return status;
+    printf("%s: %zu runs\n", experiment.name, experiment.n_runs);
+    for (size_t i = 0; i < experiment.n_runs; i++) {
+        const dsgd_planned_run *const r = &experiment.runs[i];
+        printf("%4zu  %-16s %6d workers  seed %llu  %s on %s", i + 1,
+               r->config.algorithm->about.name, r->config.workers,
+               (unsigned long long)r->config.seed, r->workload_name, r->platform_name);
+        for (size_t k = 0; k < experiment.n_columns; k++)
+            if (r->swept[k] != NULL)
+                printf("  %s=%s", experiment.columns[k], r->swept[k]);
+        putchar('\n');
+    }
+    dsgd_experiment_close(&experiment);
+    return DSGD_OK;
+}
+
+const dsgd_command dsgd_command_run = {
+    .name = "run",
+    .usage = "EXPERIMENT.yaml [-o DIR] [-j N] [--set A.B=C] [--numerics auto|cpu|cuda|off] "
+             "[--resume] [--only RUN]",
+    .summary = "runs an experiment and writes its results",
+    .run = run,
+};
+
+const dsgd_command dsgd_command_check = {
+    .name = "check",
+    .usage = "EXPERIMENT.yaml [--set A.B=C]",
+    .summary = "checks an experiment and shows its runs, without running them",
+    .run = check,
+};

@@ -1,0 +1,681 @@
+/**
+ * @file config.c
+ * YAML by libfyaml, read by option tables.
+ */
+#include "sim/config.h"
+
+#include <libfyaml.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Memory that goes with the config. */
+typedef struct block {
+    struct block *next;
+    _Alignas(max_align_t) unsigned char memory[];
+} block;
+
+/** A part of the document that came from --set. */
+typedef struct override {
+    struct override *next;
+    struct fy_node *node;
+    const char *assignment;
+} override;
+
+struct dsgd_config {
+    char *path;
+    struct fy_document *document;
+    block *blocks;
+    override *overrides;
+    dsgd_sweep **sweeps;
+    size_t n_sweeps;
+};
+
+void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
+{
+    block *b = dsgd_xcalloc(1, sizeof *b + bytes);
+    b->next = config->blocks;
+    config->blocks = b;
+    return b->memory;
+}
+
+static const char *keep(dsgd_config *config, const char *text)
+{
+    char *copy = dsgd_config_alloc(config, strlen(text) + 1);
+    return strcpy(copy, text);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+
+static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
+
+dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
+{
+    if (access(path, R_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    struct fy_diag *const diag = fy_diag_create(NULL);
+    fy_diag_set_collect_errors(diag, true);
+    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_RESOLVE_DOCUMENT, .diag = diag};
+    struct fy_document *const document = fy_document_build_from_file(&cfg, path);
+    if (document == NULL || fy_document_root(document) == NULL) {
+        void *iterator = NULL;
+        const struct fy_diag_error *const first = fy_diag_errors_iterate(diag, &iterator);
+        if (first != NULL)
+            dsgd_fail(error, DSGD_EIO, "%s:%d:%d: this is no YAML: %s", path, first->line,
+                      first->column, first->msg);
+        else
+            dsgd_fail(error, DSGD_EIO, "%s: the file is empty", path);
+        if (document != NULL)
+            fy_document_destroy(document);
+        fy_diag_destroy(diag);
+        return DSGD_EIO;
+    }
+    fy_diag_destroy(diag);
+    *config = dsgd_xcalloc(1, sizeof **config);
+    (*config)->path = dsgd_xstrdup(path);
+    (*config)->document = document;
+    find_sweeps(*config, fy_document_root(document), "");
+    if (!fy_node_is_mapping(fy_document_root(document))) {
+        const dsgd_status status = dsgd_entry_fail(*config, fy_document_root(document), error,
+                                                   "a mapping of keys to values is expected here");
+        dsgd_config_close(*config);
+        *config = NULL;
+        return status;
+    }
+    return DSGD_OK;
+}
+
+void dsgd_config_close(dsgd_config *config)
+{
+    if (config == NULL)
+        return;
+    fy_document_destroy(config->document);
+    for (block *b = config->blocks, *next = NULL; b != NULL; b = next) {
+        next = b->next;
+        free(b);
+    }
+    free(config->sweeps);
+    free(config->path);
+    free(config);
+}
+
+dsgd_entry *dsgd_config_root(dsgd_config *config)
+{
+    return fy_document_root(config->document);
+}
+
+const char *dsgd_config_path(dsgd_config *config, const char *path)
+{
+    const char *const slash = strrchr(config->path, '/');
+    if (path[0] == '/' || slash == NULL)
+        return path;
+    char *const beside = dsgd_config_alloc(config, strlen(config->path) + strlen(path) + 2);
+    sprintf(beside, "%.*s/%s", (int)(slash - config->path), config->path, path);
+    return access(beside, F_OK) == 0 ? beside : path;
+}
+
+/* --- places and sentences ----------------------------------------------------------------------------------------------------------- */
+
+/** The first scalar at or below a node: what has a position in the file. */
+static struct fy_node *first_scalar(struct fy_node *node)
+{
+    while (node != NULL && !fy_node_is_scalar(node)) {
+        void *iterator = NULL;
+        if (fy_node_is_sequence(node)) {
+            node = fy_node_sequence_iterate(node, &iterator);
+        } else {
+            struct fy_node_pair *const pair = fy_node_mapping_iterate(node, &iterator);
+            node = pair == NULL ? NULL : fy_node_pair_key(pair);
+        }
+    }
+    return node;
+}
+
+static const override *override_of(const dsgd_config *config, struct fy_node *node)
+{
+    for (; node != NULL; node = fy_node_get_parent(node))
+        for (const override *o = config->overrides; o != NULL; o = o->next)
+            if (o->node == node)
+                return o;
+    return NULL;
+}
+
+dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *error,
+                            const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const override *const set = override_of(config, entry);
+    if (set != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: %s", set->assignment, text);
+    struct fy_node *const scalar = first_scalar(entry);
+    struct fy_token *const token = scalar == NULL ? NULL : fy_node_get_scalar_token(scalar);
+    const struct fy_mark *const mark = token == NULL ? NULL : fy_token_start_mark(token);
+    if (mark == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s: %s", config->path, text);
+    return dsgd_fail(error, DSGD_EUSAGE, "%s:%d:%d: %s", config->path, mark->line + 1,
+                     mark->column + 1, text);
+}
+
+/* --- entries ------------------------------------------------------------------------------------------------------------------------ */
+
+static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *node)
+{
+    for (size_t i = 0; i < config->n_sweeps; i++)
+        if (config->sweeps[i]->entry == node)
+            return config->sweeps[i];
+    return NULL;
+}
+
+/** A node as the reader sees it: the chosen value of a sweep. */
+static struct fy_node *resolve(const dsgd_config *config, struct fy_node *node)
+{
+    const dsgd_sweep *const sweep = node == NULL ? NULL : sweep_of(config, node);
+    return sweep == NULL ? node : dsgd_entry_at(dsgd_entry_find(node, "sweep"), sweep->chosen);
+}
+
+dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
+{
+    if (mapping == NULL || !fy_node_is_mapping(mapping))
+        return NULL;
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL;
+         (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
+        const char *const text = dsgd_entry_text(fy_node_pair_key(p));
+        if (text != NULL && strcmp(text, key) == 0)
+            return fy_node_pair_value(p);
+    }
+    return NULL;
+}
+
+size_t dsgd_entry_count(dsgd_entry *entry)
+{
+    if (entry == NULL)
+        return 0;
+    return fy_node_is_sequence(entry) ? (size_t)fy_node_sequence_item_count(entry) : 1;
+}
+
+dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i)
+{
+    return fy_node_is_sequence(entry) ? fy_node_sequence_get_by_index(entry, (int)i) : entry;
+}
+
+const char *dsgd_entry_text(dsgd_entry *entry)
+{
+    return entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
+}
+
+/** What stands there, for a sentence. */
+static const char *shown(dsgd_entry *entry)
+{
+    const char *const text = dsgd_entry_text(entry);
+    if (text != NULL)
+        return text;
+    return fy_node_is_sequence(entry)  ? "a list"
+           : fy_node_is_mapping(entry) ? "a mapping"
+                                       : "nothing";
+}
+
+/* --- sweeps ------------------------------------------------------------------------------------------------------------------------- */
+
+static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
+{
+    dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
+    *sweep =
+        (dsgd_sweep){node, keep(config, path), dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
+    config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
+    config->sweeps[config->n_sweeps++] = sweep;
+}
+
+static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path)
+{
+    if (fy_node_is_mapping(node) && fy_node_mapping_item_count(node) == 1 &&
+        dsgd_entry_find(node, "sweep") != NULL) {
+        add_sweep(config, node, path);
+        return;
+    }
+    const char *const dot = *path == '\0' ? "" : ".";
+    void *iterator = NULL;
+    if (fy_node_is_mapping(node)) {
+        for (struct fy_node_pair *p = NULL;
+             (p = fy_node_mapping_iterate(node, &iterator)) != NULL;) {
+            const char *const key = dsgd_entry_text(fy_node_pair_key(p));
+            char *const below = dsgd_xprintf("%s%s%s", path, dot, key == NULL ? "?" : key);
+            find_sweeps(config, fy_node_pair_value(p), below);
+            free(below);
+        }
+    } else if (fy_node_is_sequence(node)) {
+        size_t i = 0;
+        for (struct fy_node *n = NULL; (n = fy_node_sequence_iterate(node, &iterator)) != NULL;
+             i++) {
+            char *const below = dsgd_xprintf("%s%s%zu", path, dot, i);
+            find_sweeps(config, n, below);
+            free(below);
+        }
+    }
+}
+
+static bool is_below(struct fy_node *node, const struct fy_node *top)
+{
+    while (node != NULL && node != top)
+        node = fy_node_get_parent(node);
+    return node != NULL;
+}
+
+dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n)
+{
+    dsgd_sweep **const found = dsgd_config_alloc(config, (config->n_sweeps + 1) * sizeof *found);
+    *n = 0;
+    for (size_t i = 0; i < config->n_sweeps; i++)
+        if (is_below(config->sweeps[i]->entry, entry))
+            found[(*n)++] = config->sweeps[i];
+    return found;
+}
+
+const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
+{
+    struct fy_node *const value = resolve(config, sweep->entry);
+    if (dsgd_entry_text(value) != NULL)
+        return dsgd_entry_text(value);
+    char *const text = fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
+    const char *const kept = keep(config, text == NULL ? "?" : text);
+    free(text);
+    return kept;
+}
+
+/* --- overrides ---------------------------------------------------------------------------------------------------------------------- */
+
+/** The deepest place along a.b.c that exists; *rest is what is left of the path. */
+static struct fy_node *walk(struct fy_node *node, char **rest)
+{
+    while (*rest != NULL) {
+        char *const dot = strchr(*rest, '.');
+        if (dot != NULL)
+            *dot = '\0';
+        struct fy_node *const next = fy_node_is_sequence(node)
+                                         ? fy_node_sequence_get_by_index(node, atoi(*rest))
+                                         : dsgd_entry_find(node, *rest);
+        if (dot != NULL)
+            *dot = '.';
+        if (next == NULL || dot == NULL)
+            return node;
+        node = next;
+        *rest = dot + 1;
+    }
+    return node;
+}
+
+/** The value below the keys that are still missing: b.c and v give {c: v} under b. */
+static char *nested(const char *keys, const char *value)
+{
+    const char *const dot = strchr(keys, '.');
+    if (dot == NULL)
+        return dsgd_xprintf("{%s: %s}", keys, value);
+    char *const inner = nested(dot + 1, value);
+    char *const outer = dsgd_xprintf("{%.*s: %s}", (int)(dot - keys), keys, inner);
+    free(inner);
+    return outer;
+}
+
+dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error)
+{
+    const char *const equals = strchr(assignment, '=');
+    if (equals == NULL || equals == assignment)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1",
+                         assignment);
+    char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
+    char *rest = keys;
+    struct fy_node *const place = walk(dsgd_config_root(config), &rest);
+    char *const text = nested(rest, equals + 1);
+    const struct fy_parse_cfg quiet = {.flags = FYPCF_QUIET};
+    struct fy_document *const parsed = fy_document_build_from_string(&quiet, text, FY_NT);
+    const bool good = parsed != NULL && fy_node_is_mapping(place);
+    if (parsed != NULL)
+        fy_document_destroy(parsed);
+    dsgd_status status = DSGD_OK;
+    if (good) {
+        const char *const kept = keep(config, text);
+        struct fy_node *const node = fy_node_build_from_string(config->document, kept, FY_NT);
+        override *const o = dsgd_config_alloc(config, sizeof *o);
+        char *const key = dsgd_xprintf("%.*s", (int)strcspn(rest, "."), rest);
+        if (node == NULL || fy_node_insert(place, node) != 0)
+            status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value cannot be put there",
+                               assignment);
+        *o = (override){config->overrides, dsgd_entry_find(place, key), keep(config, assignment)};
+        config->overrides = o;
+        config->n_sweeps = 0;
+        find_sweeps(config, dsgd_config_root(config), "");
+        free(key);
+    } else {
+        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: %s", assignment,
+                           parsed == NULL ? "the value is no YAML"
+                                          : "there is no such place; elements of a list are named "
+                                            "by index, and only keys can be set");
+    }
+    free(text);
+    free(keys);
+    return status;
+}
+
+/* --- reading by tables -------------------------------------------------------------------------------------------------------------- */
+
+static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               void *field, dsgd_error *error);
+
+static size_t count_words(const char *const *words)
+{
+    size_t n = 0;
+    while (words != NULL && words[n] != NULL)
+        n++;
+    return n;
+}
+
+/** "a, b or c". */
+static char *listed(const char *const *words)
+{
+    const size_t n = count_words(words);
+    char *text = dsgd_xstrdup("");
+    for (size_t i = 0; i < n; i++) {
+        char *const longer = dsgd_xprintf("%s%s%s", text,
+                                          i == 0       ? ""
+                                          : i + 1 == n ? " or "
+                                                       : ", ",
+                                          words[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/** "`x` is no Y; did you mean `z`?", or the list of what there is. */
+static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *what,
+                           const char *name, const char *const *names, dsgd_error *error)
+{
+    const char *const nearest = dsgd_nearest(name, names);
+    char *const all = listed(names);
+    const dsgd_status status =
+        nearest == NULL ? dsgd_entry_fail(config, entry, error, "%s `%s` is unknown; there is %s",
+                                          what, name, all)
+                        : dsgd_entry_fail(config, entry, error,
+                                          "%s `%s` is unknown; did you mean `%s`? There is %s",
+                                          what, name, nearest, all);
+    free(all);
+    return status;
+}
+
+dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,
+                                    double min, double max, bool whole, double *number,
+                                    dsgd_error *error)
+{
+    const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
+    entry = resolve(config, entry);
+    const dsgd_status status = read_option(config, entry, &o, number, error);
+    if (status == DSGD_OK && whole && *number != (double)(long long)*number)
+        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
+                               shown(entry));
+    return status;
+}
+
+static dsgd_status read_number(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               double *number, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    if (text == NULL || !dsgd_parse_number(text, o->unit, number)) {
+        char *const words = listed(o->words);
+        const dsgd_status status =
+            dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a number%s%s%s%s",
+                            o->name, shown(entry), o->unit == NULL ? "" : " in ",
+                            o->unit == NULL ? "" : o->unit, *words == '\0' ? "" : ", or ", words);
+        free(words);
+        return status;
+    }
+    if (*number < o->min || *number > o->max)
+        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be between %g and %g",
+                               o->name, text, o->min, o->max);
+    return DSGD_OK;
+}
+
+static dsgd_status read_long(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             long *field, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    for (size_t i = 0; text != NULL && i < count_words(o->words); i++) {
+        if (strcmp(text, o->words[i]) == 0) {
+            *field = -(long)(i + 1);
+            return DSGD_OK;
+        }
+    }
+    double number = 0;
+    const dsgd_status status = read_number(config, entry, o, &number, error);
+    if (status != DSGD_OK)
+        return status;
+    if (number != (double)(long)number)
+        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number",
+                               o->name, text);
+    *field = (long)number;
+    return DSGD_OK;
+}
+
+static dsgd_status read_word(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             int *field, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    for (size_t i = 0; text != NULL && i < count_words(o->words); i++) {
+        if (strcmp(text, o->words[i]) == 0) {
+            *field = (int)i;
+            return DSGD_OK;
+        }
+    }
+    return unknown(config, entry, o->name, shown(entry), o->words, error);
+}
+
+static dsgd_status read_bool(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             bool *field, dsgd_error *error)
+{
+    static const char *const words[] = {"false", "true", "off", "on", "no", "yes", NULL};
+    const dsgd_option as_word = {.name = o->name, .words = words};
+    int word = 0;
+    const dsgd_status status = read_word(config, entry, &as_word, &word, error);
+    *field = word % 2 == 1;
+    return status;
+}
+
+static dsgd_status read_numbers(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                dsgd_numbers *field, dsgd_error *error)
+{
+    field->n = dsgd_entry_count(entry);
+    field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
+    for (size_t i = 0; i < field->n; i++) {
+        const dsgd_status status =
+            read_number(config, resolve(config, dsgd_entry_at(entry, i)), o, &field->v[i], error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status read_table(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_table *field, dsgd_error *error)
+{
+    if (!fy_node_is_mapping(entry))
+        return dsgd_entry_fail(config, entry, error,
+                               "%s is %s, but has to be a mapping of numbers to numbers", o->name,
+                               shown(entry));
+    const size_t n = (size_t)fy_node_mapping_item_count(entry);
+    *field = (dsgd_table){0, dsgd_config_alloc(config, n * sizeof(double)),
+                          dsgd_config_alloc(config, n * sizeof(double))};
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(entry, &iterator)) != NULL;) {
+        const size_t i = field->n;
+        const dsgd_option key = {.name = o->name, .min = -1e300, .max = 1e300};
+        dsgd_status status = read_number(config, fy_node_pair_key(p), &key, &field->x[i], error);
+        if (status == DSGD_OK)
+            status =
+                read_number(config, resolve(config, fy_node_pair_value(p)), o, &field->y[i], error);
+        if (status != DSGD_OK)
+            return status;
+        if (i > 0 && field->x[i] <= field->x[i - 1])
+            return dsgd_entry_fail(config, fy_node_pair_key(p), error,
+                                   "%s: %g follows %g, but keys have to rise", o->name, field->x[i],
+                                   field->x[i - 1]);
+        field->n++;
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                dsgd_records *field, dsgd_error *error)
+{
+    field->n = dsgd_entry_count(entry);
+    field->v = dsgd_config_alloc(config, field->n * o->record_size);
+    for (size_t i = 0; i < field->n; i++) {
+        dsgd_entry *const element = resolve(config, dsgd_entry_at(entry, i));
+        const dsgd_status status = dsgd_config_read(config, element, o->fields, NULL,
+                                                    (char *)field->v + i * o->record_size, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
+                                  const dsgd_about *const *registry, const char *key,
+                                  dsgd_pick *pick, dsgd_error *error)
+{
+    entry = resolve(config, entry);
+    dsgd_entry *const named =
+        fy_node_is_mapping(entry) ? resolve(config, dsgd_entry_find(entry, key)) : entry;
+    const char *const name = dsgd_entry_text(named);
+    if (name == NULL)
+        return dsgd_entry_fail(config, entry, error,
+                               "%s is missing: give a name, or {%s: NAME, ...}", key, key);
+    pick->about = dsgd_about_find(registry, name);
+    if (pick->about == NULL) {
+        const char *names[64] = {NULL};
+        for (size_t i = 0; registry[i] != NULL && i < 63; i++)
+            names[i] = registry[i]->name;
+        return unknown(config, named, key, name, names, error);
+    }
+    pick->params = dsgd_config_alloc(config, pick->about->params_size);
+    const char *const elsewhere[] = {key, NULL};
+    return dsgd_config_read(config, fy_node_is_mapping(entry) ? entry : NULL, pick->about->options,
+                            elsewhere, pick->params, error);
+}
+
+static dsgd_status read_picks(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_picks *field, dsgd_error *error)
+{
+    field->n = dsgd_entry_count(entry);
+    field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
+    for (size_t i = 0; i < field->n; i++) {
+        const dsgd_status status = dsgd_config_read_pick(config, dsgd_entry_at(entry, i),
+                                                         o->registry, o->key, &field->v[i], error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status read_string(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               const char **field, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    if (text == NULL)
+        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a text", o->name,
+                               shown(entry));
+    const bool is_path = o->unit != NULL && strcmp(o->unit, "path") == 0;
+    *field = is_path ? dsgd_config_path(config, text) : text;
+    return DSGD_OK;
+}
+
+static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               void *field, dsgd_error *error)
+{
+    switch (o->kind) {
+    case DSGD_BOOL:
+        return read_bool(config, entry, o, field, error);
+    case DSGD_LONG:
+        return read_long(config, entry, o, field, error);
+    case DSGD_DOUBLE:
+        return read_number(config, entry, o, field, error);
+    case DSGD_CHOICE:
+        return read_word(config, entry, o, field, error);
+    case DSGD_STRING:
+        return read_string(config, entry, o, field, error);
+    case DSGD_NUMBERS:
+        return read_numbers(config, entry, o, field, error);
+    case DSGD_TABLE:
+        return read_table(config, entry, o, field, error);
+    case DSGD_RECORD:
+        return dsgd_config_read(config, entry, o->fields, NULL, field, error);
+    case DSGD_RECORDS:
+        return read_records(config, entry, o, field, error);
+    case DSGD_PICK:
+        return dsgd_config_read_pick(config, entry, o->registry, o->key, field, error);
+    case DSGD_PICKS:
+        return read_picks(config, entry, o, field, error);
+    }
+    return DSGD_OK;
+}
+
+static const dsgd_option *find_option(const dsgd_option *options, const char *name)
+{
+    for (; options != NULL && options->name != NULL; options++)
+        if (strcmp(options->name, name) == 0)
+            return options;
+    return NULL;
+}
+
+static dsgd_status unknown_key(dsgd_config *config, dsgd_entry *key, const dsgd_option *options,
+                               const char *const *elsewhere, dsgd_error *error)
+{
+    const char *names[64] = {NULL};
+    size_t n = 0;
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL && n < 63; o++)
+        names[n++] = o->name;
+    for (; elsewhere != NULL && *elsewhere != NULL && n < 63; elsewhere++)
+        names[n++] = *elsewhere;
+    return unknown(config, key, "key", shown(key), names, error);
+}
+
+static bool is_word(const char *const *words, const char *text)
+{
+    for (; words != NULL && *words != NULL; words++)
+        if (strcmp(*words, text) == 0)
+            return true;
+    return false;
+}
+
+dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+                             const char *const *elsewhere, void *params, dsgd_error *error)
+{
+    dsgd_options_default(options, params);
+    if (mapping != NULL && !fy_node_is_mapping(mapping))
+        return dsgd_entry_fail(config, mapping, error,
+                               "%s stands where a mapping of keys to values is expected",
+                               shown(mapping));
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL;
+         mapping != NULL && (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
+        const char *const key = shown(fy_node_pair_key(p));
+        const dsgd_option *const o = find_option(options, key);
+        if (o == NULL && is_word(elsewhere, key))
+            continue;
+        if (o == NULL)
+            return unknown_key(config, fy_node_pair_key(p), options, elsewhere, error);
+        const dsgd_status status = read_option(config, resolve(config, fy_node_pair_value(p)), o,
+                                               (char *)params + o->offset, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
+        if (o->required && dsgd_entry_find(mapping, o->name) == NULL)
+            return dsgd_entry_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);
+    return DSGD_OK;
+}

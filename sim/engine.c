@@ -1,0 +1,435 @@
+/**
+ * @file engine.c
+ * A worker's computation and steps: vectors in pieces, gradients that become ready in their course, local steps applied at that
+ * moment, and the accounting of time and staleness.
+ */
+#include "sim/engine.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+
+/* --- memory of the run ---------------------------------------------------------------------------------------------------------- */
+
+/** Blocks hang in a ring, so that what killed actors held is found at the end. */
+struct dsgd_block {
+    struct dsgd_block *before, *after;
+    _Alignas(max_align_t) unsigned char memory[];
+};
+
+void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes)
+{
+    if (engine->blocks == NULL) {
+        engine->blocks = dsgd_xcalloc(1, sizeof *engine->blocks);
+        engine->blocks->before = engine->blocks->after = engine->blocks;
+    }
+    struct dsgd_block *block = dsgd_xcalloc(1, sizeof *block + bytes);
+    block->before = engine->blocks;
+    block->after = engine->blocks->after;
+    block->before->after = block->after->before = block;
+    return block->memory;
+}
+
+void dsgd_run_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    struct dsgd_block *block =
+        (struct dsgd_block *)((unsigned char *)memory - offsetof(struct dsgd_block, memory));
+    block->before->after = block->after;
+    block->after->before = block->before;
+    free(block);
+}
+
+void dsgd_run_free_all(dsgd_engine *engine)
+{
+    while (engine->blocks != NULL && engine->blocks->after != engine->blocks)
+        dsgd_run_free(engine->blocks->after->memory);
+    free(engine->blocks);
+    engine->blocks = NULL;
+}
+
+/* --- accounting ----------------------------------------------------------------------------------------------------------------- */
+
+static double overlap_s(double a, double b, double from, double to)
+{
+    const double start = a > from ? a : from;
+    const double end = b < to ? b : to;
+    return end > start ? end - start : 0;
+}
+
+static bool computing(const dsgd_worker *w)
+{
+    return w->computation >= 0 && w->ready < w->engine->n_pieces;
+}
+
+void dsgd_count_communication(dsgd_worker *w, double from_s)
+{
+    const double now_s = dsgd_now_s();
+    const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
+    w->counted_until_s = now_s;
+    const double compute_end_s = computing(w) ? now_s : w->compute_end_s;
+    const double hidden_s = overlap_s(start_s, now_s, w->computing_since_s, compute_end_s) +
+                            overlap_s(start_s, now_s, w->previous_start_s, w->previous_end_s);
+    const double exposed_s = now_s - start_s - hidden_s;
+    if (exposed_s > 0)
+        w->communicated_s += exposed_s;
+}
+
+long dsgd_gradients_computed(const dsgd_worker *w, size_t piece)
+{
+    return piece < w->ready ? w->computation + 1 : w->computation;
+}
+
+void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
+{
+    dsgd_engine *const engine = user->engine;
+    if (stamp < 0)
+        return; /* a null contribution has no age */
+    const long by_owner = dsgd_gradients_computed(&engine->workers[owner], piece);
+    const long by_user = dsgd_gradients_computed(user, piece);
+    const long now = by_owner < by_user ? by_owner : by_user;
+    const double age = now > stamp ? (double)(now - stamp) : 0;
+    engine->staleness_sum += weight * age;
+    engine->staleness_weight += weight;
+    if (age > engine->result->staleness_max)
+        engine->result->staleness_max = age;
+}
+
+void dsgd_message_cost(dsgd_worker *w, double reduced_bytes)
+{
+    const dsgd_platform *const platform = w->engine->config->platform;
+    const double cost_s =
+        platform->message_overhead_s + reduced_bytes * platform->reduction_s_per_byte;
+    if (cost_s > 0)
+        dsgd_sleep(cost_s);
+}
+
+/* --- vectors --------------------------------------------------------------------------------------------------------------------- */
+
+static dsgd_origin origin_of(const dsgd_worker *w)
+{
+    return (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)(w->node.step < 0 ? 0 : w->node.step)};
+}
+
+void dsgd_work_wake(dsgd_worker *w)
+{
+    if (!w->work_waits)
+        return;
+    w->work_waits = false;
+    dsgd_bell_ring(w->work_bell);
+}
+
+void dsgd_work_sleep(dsgd_worker *w)
+{
+    w->work_waits = true;
+    dsgd_bell_wait(w->work_bell);
+}
+
+bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
+{
+    const dsgd_worker *const w = x->owner;
+    return x->awaits != w->computation || piece < w->ready;
+}
+
+void dsgd_piece_wait(dsgd_vector *x, size_t piece)
+{
+    while (!dsgd_piece_ready(x, piece))
+        dsgd_work_sleep(x->owner);
+}
+
+void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp)
+{
+    dsgd_value_release(engine->values, piece->value);
+    *piece = (dsgd_piece){value, stamp};
+}
+
+dsgd_vector *dsgd_vector_new(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const size_t n = w->engine->n_pieces;
+    dsgd_vector *x = dsgd_run_alloc(w->engine, sizeof *x + n * sizeof x->piece[0]);
+    x->owner = w;
+    x->awaits = -1;
+    for (size_t k = 0; k < n; k++)
+        x->piece[k].stamp = -1;
+    return x;
+}
+
+dsgd_vector *dsgd_model(dsgd_node *self)
+{
+    return dsgd_worker_of(self)->model;
+}
+
+void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
+{
+    dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    for (size_t k = 0; k < engine->n_pieces; k++) {
+        dsgd_piece_wait(x, k);
+        dsgd_piece_wait(y, k);
+        dsgd_piece_set(engine, &y->piece[k], dsgd_value_retain(x->piece[k].value),
+                       x->piece[k].stamp);
+    }
+}
+
+/** y <- (a y + b x) / divisor. */
+static void combine(dsgd_worker *w, dsgd_vector *y, double a, double b, dsgd_vector *x,
+                    double divisor)
+{
+    const double weights[2] = {a, b};
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+        dsgd_piece_wait(y, k);
+        dsgd_piece_wait(x, k);
+        const dsgd_value operands[2] = {y->piece[k].value, x->piece[k].value};
+        const dsgd_value sum =
+            dsgd_values_combine(w->engine->values, origin_of(w), k, 2, operands, weights, divisor);
+        dsgd_piece_set(w->engine, &y->piece[k], sum, dsgd_gradients_computed(w, k));
+    }
+}
+
+void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x)
+{
+    combine(dsgd_worker_of(self), y, a, b, x, 1);
+}
+
+void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor)
+{
+    combine(dsgd_worker_of(self), x, 1, 0, x, divisor);
+}
+
+void dsgd_vector_read(dsgd_vector *x, double *numbers)
+{
+    dsgd_engine *const engine = x->owner->engine;
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        dsgd_values_read(engine->values, k, x->piece[k].value, numbers + engine->piece_begin[k]);
+}
+
+/* --- computation ------------------------------------------------------------------------------------------------------------------ */
+
+/** Learning rate of a worker's step: linear warm-up, then drops. */
+static double learning_rate(const dsgd_optimizer *optimizer, long step)
+{
+    if (step < optimizer->warmup_steps)
+        return optimizer->lr * (double)(step + 1) / (double)(optimizer->warmup_steps + 1);
+    double lr = optimizer->lr;
+    const dsgd_lr_drop *const drops = optimizer->decay.v;
+    for (size_t i = 0; i < optimizer->decay.n; i++)
+        if (step >= drops[i].step)
+            lr *= drops[i].factor;
+    return lr;
+}
+
+static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *g, size_t k)
+{
+    dsgd_engine *const engine = w->engine;
+    if (engine->values == NULL) {
+        x->piece[k].stamp = g->piece[k].stamp;
+        return;
+    }
+    const double lr = learning_rate(&engine->config->learning->optimizer, w->node.step);
+    const dsgd_value moved = dsgd_values_update(engine->values, origin_of(w), k, x->piece[k].value,
+                                                g->piece[k].value, &w->optimizer_state[k], lr);
+    dsgd_piece_set(engine, &x->piece[k], moved, g->piece[k].stamp);
+}
+
+void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const size_t n = w->engine->n_pieces;
+    const bool waits = !dsgd_piece_ready(g, n - 1);
+    const size_t first_unready = waits ? w->ready : n;
+    for (size_t k = 0; k < first_unready; k++)
+        local_step_piece(w, x, g, k);
+    if (!waits)
+        return;
+    DSGD_ASSERT(w->n_deferred < DSGD_MAX_DEFERRED, "%zu local steps of one gradient",
+                w->n_deferred);
+    w->deferred[w->n_deferred].x = x;
+    w->deferred[w->n_deferred].g = g;
+    w->n_deferred++;
+    x->awaits = w->computation;
+}
+
+/** Pieces up to @p ready are computed: applies the local steps that waited for them. */
+static void pieces_done(dsgd_worker *w, size_t ready)
+{
+    const size_t before = w->ready;
+    w->ready = ready;
+    for (size_t i = 0; i < w->n_deferred; i++)
+        for (size_t k = before; k < ready; k++)
+            local_step_piece(w, w->deferred[i].x, w->deferred[i].g, k);
+    dsgd_work_wake(w);
+}
+
+/** Computes one gradient: what comes before the backward pass, then the pieces one by one (or all at the end, without overlap). */
+static void compute_gradient(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    const dsgd_workload *const workload = engine->config->workload;
+    const size_t n = engine->n_pieces;
+    double backward_s = workload->backward_share * workload->step_s;
+    if (!engine->config->overlap || n == 1)
+        backward_s = 0;
+    else if (backward_s > w->compute_s)
+        backward_s = w->compute_s;
+    double todo_s = w->compute_s - backward_s;
+    for (size_t k = 0; k < n; k++) {
+        todo_s += backward_s * engine->piece_bytes[k] / engine->bytes;
+        if (backward_s == 0 && k + 1 < n)
+            continue;
+        dsgd_compute(todo_s * engine->reference_flops);
+        todo_s = 0;
+        if (k + 1 == n) {
+            w->compute_end_s = dsgd_now_s();
+            w->computed_s += w->compute_end_s - w->computing_since_s;
+        }
+        pieces_done(w, k + 1);
+    }
+}
+
+void dsgd_gpu_main(void *worker)
+{
+    dsgd_worker *const w = worker;
+    for (;;) {
+        while (!computing(w)) {
+            w->gpu_waits = true;
+            dsgd_bell_wait(w->gpu_bell);
+        }
+        compute_gradient(w);
+    }
+}
+
+/** Waits until nothing is computed. */
+static void finish_computation(dsgd_worker *w)
+{
+    while (computing(w))
+        dsgd_work_sleep(w);
+    w->n_deferred = 0;
+}
+
+void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    const size_t n = engine->n_pieces;
+    finish_computation(w);
+    if (engine->values != NULL) {
+        dsgd_value *const old = engine->gathered;
+        dsgd_value *const new = engine->gathered + n;
+        for (size_t k = 0; k < n; k++)
+            old[k] = x->piece[k].value;
+        dsgd_values_gradient(engine->values, origin_of(w), old, new);
+        for (size_t k = 0; k < n; k++)
+            dsgd_piece_set(engine, &g->piece[k], new[k], 0);
+    }
+    for (size_t k = 0; k < n; k++)
+        g->piece[k].stamp =
+            w->computation + 2; /* counted when this one is computed; computations count from 0 */
+    const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step};
+    w->compute_s = dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+    w->previous_start_s = w->computing_since_s;
+    w->previous_end_s = w->compute_end_s;
+    w->computing_since_s = dsgd_now_s();
+    w->computation++;
+    w->ready = 0;
+    g->awaits = w->computation;
+    if (w->gpu_waits) {
+        w->gpu_waits = false;
+        dsgd_bell_ring(w->gpu_bell);
+    }
+}
+
+/* --- steps --------------------------------------------------------------------------------------------------------------------------- */
+
+static void sleep_for_ever(dsgd_worker *w)
+{
+    for (;;)
+        dsgd_work_sleep(w);
+}
+
+/** Ends the simulation at this instant. */
+void dsgd_finish(dsgd_engine *engine)
+{
+    engine->finished = true;
+    dsgd_bell_ring(engine->end_bell);
+}
+
+/** Counts a step of all workers; evaluates and ends where it is time for that. */
+static void count_step(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    const dsgd_until *const until = &engine->config->until;
+    if (engine->finished)
+        sleep_for_ever(w); /* another worker ended the run at this very instant */
+    w->steps_done++;
+    engine->steps_total++;
+    if ((double)engine->steps_total >= engine->evaluate_next && engine->values != NULL) {
+        engine->evaluate_next += engine->config->learning->evaluate_every * engine->n_workers;
+        const double accuracy = dsgd_evaluate_now(engine);
+        /* Without a number there will never be one again. */
+        if (until->accuracy > 0 && (accuracy >= until->accuracy || isnan(accuracy)))
+            dsgd_finish(engine);
+    }
+    if (engine->config->progress != NULL) {
+        const double by_steps = (double)engine->steps_total / (double)engine->steps_bound;
+        const double by_time = until->seconds > 0 ? dsgd_now_s() / until->seconds : 0;
+        atomic_store_explicit(engine->config->progress, by_steps > by_time ? by_steps : by_time,
+                              memory_order_relaxed);
+    }
+    if (engine->steps_total >= engine->steps_bound)
+        dsgd_finish(engine);
+    if (engine->finished)
+        sleep_for_ever(w);
+}
+
+bool dsgd_next_step(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    finish_computation(w);
+    if (self->step >= 0)
+        count_step(w);
+    self->step++;
+    w->draws = 0;
+    return true;
+}
+
+void dsgd_barrier(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    const long round = engine->barrier_round;
+    if (++engine->at_barrier == engine->n_workers) {
+        engine->at_barrier = 0;
+        engine->barrier_round++;
+        for (int i = 0; i < engine->n_workers; i++)
+            dsgd_work_wake(&engine->workers[i]);
+        return;
+    }
+    while (engine->barrier_round == round)
+        dsgd_work_sleep(w);
+}
+
+/* --- choices -------------------------------------------------------------------------------------------------------------------------- */
+
+uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const dsgd_draw at = {.seed = w->engine->config->seed,
+                          .purpose = DSGD_DRAW_ALGORITHM,
+                          .worker = (uint32_t)self->rank,
+                          .step = (uint32_t)self->step,
+                          .index = w->draws++};
+    return dsgd_draw_below(at, n);
+}
+
+dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error)
+{
+    if (dsgd_is_power_of_two(n_workers))
+        return DSGD_OK;
+    const int below = 1 << dsgd_log2(n_workers);
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "%s needs a power of two of workers: %d or %d would do, got %d", name, below,
+                     2 * below, n_workers);
+}

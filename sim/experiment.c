@@ -1,0 +1,610 @@
+/**
+ * @file experiment.c
+ * From an experiment file to a list of runs.
+ */
+#include "sim/experiment.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/config.h"
+#include "sim/registry.h"
+#include "traces/imbalance.h"
+
+/* --- the table ---------------------------------------------------------------------------------------------------------------------- */
+
+/** What a run reads from the file apart from the lists that multiply the runs. */
+typedef struct settings {
+    const char *name;
+    bool inherent;
+    dsgd_picks imbalance;
+    dsgd_until until;
+    dsgd_learning learning;
+    int collective, placement;
+    struct {
+        long pieces;
+        bool overlap;
+    } exchange;
+} settings;
+
+#define FIELD(type, member) .offset = offsetof(type, member)
+#define END                                                                                        \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+static const dsgd_option until_options[] = {
+    {.name = "steps",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, steps),
+     .max = 1e12,
+     .help = "gradient steps of all workers, divided by their number"},
+    {.name = "seconds",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, seconds),
+     .max = 1e12,
+     .unit = "s",
+     .help = "virtual time"},
+    {.name = "samples",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, samples),
+     .max = 1e18,
+     .help = "of the workload, of all workers"},
+    {.name = "accuracy",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, accuracy),
+     .max = 1,
+     .help = "of the mean model on the test set"},
+    END,
+};
+
+static const dsgd_option drop_options[] = {
+    {.name = "step",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_lr_drop, step),
+     .max = 1e12,
+     .required = true,
+     .help = "from which on"},
+    {.name = "factor",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_lr_drop, factor),
+     .max = 1e6,
+     .required = true,
+     .help = "the rate is multiplied by this"},
+    END,
+};
+
+static const dsgd_option optimizer_options[] = {
+    {.name = "lr",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, lr),
+     .max = 1e100,
+     .required = true,
+     .help = "learning rate after warm-up"},
+    {.name = "momentum",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, momentum),
+     .max = 1,
+     .help = "of the velocity"},
+    {.name = "weight_decay",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, weight_decay),
+     .max = 1e6,
+     .help = "added to the gradient, times the weights"},
+    {.name = "warmup",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_optimizer, warmup_steps),
+     .max = 1e12,
+     .unit = "steps",
+     .help = "over which the rate rises linearly"},
+    {.name = "decay",
+     .kind = DSGD_RECORDS,
+     FIELD(dsgd_optimizer, decay),
+     .fields = drop_options,
+     .record_size = sizeof(dsgd_lr_drop),
+     .help = "drops of the rate"},
+    END,
+};
+
+static const dsgd_option evaluate_options[] = {
+    {.name = "every",
+     .kind = DSGD_DOUBLE,
+     .offset = 0,
+     .max = 1e12,
+     .unit = "steps",
+     .help = "between looks at the mean model; 0: at the start and the end"},
+    END,
+};
+
+static const char *const precisions[] = {"float", "double", NULL};
+
+static const dsgd_option learning_options[] = {
+    {.name = "model",
+     .kind = DSGD_PICK,
+     FIELD(dsgd_learning, model),
+     .registry = dsgd_model_kinds,
+     .key = "name",
+     .required = true,
+     .help = "the reduced model"},
+    {.name = "data",
+     .kind = DSGD_PICK,
+     FIELD(dsgd_learning, data),
+     .registry = dsgd_data_sources,
+     .key = "name",
+     .required = true,
+     .help = "what it learns from"},
+    {.name = "batch",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_learning, batch),
+     .init = 4,
+     .min = 1,
+     .max = 1 << 20,
+     .help = "samples per worker and gradient"},
+    {.name = "optimizer",
+     .kind = DSGD_RECORD,
+     FIELD(dsgd_learning, optimizer),
+     .fields = optimizer_options,
+     .required = true,
+     .help = "momentum SGD"},
+    {.name = "evaluate",
+     .kind = DSGD_RECORD,
+     FIELD(dsgd_learning, evaluate_every),
+     .fields = evaluate_options,
+     .help = "when the mean model is looked at"},
+    {.name = "precision",
+     .kind = DSGD_CHOICE,
+     FIELD(dsgd_learning, precision),
+     .words = precisions,
+     .help = "of the numbers"},
+    END,
+};
+
+static const char *const pieces_words[] = {"tensors", NULL};
+
+static const dsgd_option exchange_options[] = {
+    {.name = "pieces",
+     .kind = DSGD_LONG,
+     .offset = 0,
+     .init = 1,
+     .min = 1,
+     .max = 4096,
+     .words = pieces_words,
+     .help = "exchanges per vector: a number of buckets, or the workload's tensors"},
+    {.name = "overlap",
+     .kind = DSGD_BOOL,
+     .offset = sizeof(long),
+     .init = true,
+     .help = "pieces become ready during the backward pass, not all at its end"},
+    END,
+};
+
+static const char *const collectives[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
+                                          NULL};
+static const char *const placements[] = {"natural", "random", NULL};
+
+static const dsgd_option settings_options[] = {
+    {.name = "name",
+     .kind = DSGD_STRING,
+     FIELD(settings, name),
+     .help = "of the experiment, and of its folder of results"},
+    {.name = "inherent",
+     .kind = DSGD_BOOL,
+     FIELD(settings, inherent),
+     .init = true,
+     .help = "the workload's own imbalance applies"},
+    {.name = "imbalance",
+     .kind = DSGD_PICKS,
+     FIELD(settings, imbalance),
+     .registry = dsgd_imbalance_kinds,
+     .key = "kind",
+     .help = "on top of that, in order"},
+    {.name = "until",
+     .kind = DSGD_RECORD,
+     FIELD(settings, until),
+     .fields = until_options,
+     .required = true,
+     .help = "when a run ends"},
+    {.name = "learn",
+     .kind = DSGD_RECORD,
+     FIELD(settings, learning),
+     .fields = learning_options,
+     .help = "what to learn; without it, timing only"},
+    {.name = "collective",
+     .kind = DSGD_CHOICE,
+     FIELD(settings, collective),
+     .words = collectives,
+     .help = "how an allreduce travels"},
+    {.name = "placement",
+     .kind = DSGD_CHOICE,
+     FIELD(settings, placement),
+     .words = placements,
+     .help = "of workers on hosts"},
+    {.name = "exchange",
+     .kind = DSGD_RECORD,
+     FIELD(settings, exchange),
+     .fields = exchange_options,
+     .help = "how vectors are cut"},
+    END,
+};
+
+/** The lists that multiply the runs, slowest first. */
+enum { PLATFORM, WORKLOAD, WORKERS, ALGORITHM, SEED, N_AXES };
+
+static const char *const axes[] = {"platform", "workload", "workers", "algorithms", "seed", NULL};
+
+/* --- shipped files ------------------------------------------------------------------------------------------------------------------ */
+
+const char *dsgd_data_folder(void)
+{
+    const char *const named = getenv("DSGD_DATA");
+    return named != NULL ? named : DSGD_DATA_DIR;
+}
+
+static dsgd_config *adopt(dsgd_experiment *experiment, dsgd_config *config)
+{
+    experiment->configs =
+        dsgd_xrealloc(experiment->configs, experiment->n_configs + 1, sizeof(dsgd_config *));
+    experiment->configs[experiment->n_configs++] = config;
+    return config;
+}
+
+/** Names of the YAML files in a folder of shipped ones, NULL-terminated; the caller frees them. */
+static char **shipped_names(const char *folder)
+{
+    char **names = dsgd_xcalloc(1, sizeof *names);
+    size_t n = 0;
+    DIR *const directory = opendir(folder);
+    for (struct dirent *e = NULL; directory != NULL && (e = readdir(directory)) != NULL;) {
+        const size_t length = strlen(e->d_name);
+        if (length <= 5 || strcmp(e->d_name + length - 5, ".yaml") != 0)
+            continue;
+        names = dsgd_xrealloc(names, n + 2, sizeof *names);
+        names[n++] = dsgd_xprintf("%.*s", (int)length - 5, e->d_name);
+        names[n] = NULL;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return names;
+}
+
+/** Path of a shipped file, or NULL and the nearest name in *nearest (owned by the caller). */
+static char *shipped_path(const char *kind, const char *name, char **nearest)
+{
+    char *const folder = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
+    char *path = dsgd_xprintf("%s/%s.yaml", folder, name);
+    if (access(path, R_OK) != 0) {
+        char **const names = shipped_names(folder);
+        *nearest = dsgd_xstrdup(dsgd_nearest(name, (const char *const *)names));
+        for (size_t i = 0; names[i] != NULL; i++)
+            free(names[i]);
+        free(names);
+        free(path);
+        path = NULL;
+    }
+    free(folder);
+    return path;
+}
+
+/** The file behind a name or path that stands in @p entry. */
+static dsgd_status open_named(dsgd_config *from, dsgd_entry *entry, const char *kind,
+                              const char *name, dsgd_config **config, dsgd_error *error)
+{
+    if (strchr(name, '/') != NULL || strchr(name, '.') != NULL)
+        return dsgd_config_open(dsgd_config_path(from, name), config, error);
+    char *nearest = NULL;
+    char *const path = shipped_path(kind, name, &nearest);
+    dsgd_status status = DSGD_OK;
+    if (path == NULL)
+        status = dsgd_entry_fail(
+            from, entry, error,
+            "%.*s `%s` is unknown%s%s%s; `dsgd list %s` has them, or give the path of a file",
+            (int)strlen(kind) - 1, kind, name, nearest == NULL ? "" : "; did you mean `",
+            nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", kind);
+    else
+        status = dsgd_config_open(path, config, error);
+    free(path);
+    free(nearest);
+    return status;
+}
+
+static dsgd_status open_shipped(const char *kind, const char *name, dsgd_config **config,
+                                dsgd_error *error)
+{
+    char *nearest = NULL;
+    char *const path = shipped_path(kind, name, &nearest);
+    dsgd_status status =
+        path == NULL ? dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s%s%s", name, kind,
+                                 nearest == NULL ? "" : "; did you mean `",
+                                 nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?")
+                     : dsgd_config_open(path, config, error);
+    free(path);
+    free(nearest);
+    return status;
+}
+
+dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
+                               dsgd_error *error)
+{
+    const dsgd_status status = open_shipped("workloads", name, config, error);
+    return status != DSGD_OK ? status
+                             : dsgd_config_read(*config, dsgd_config_root(*config),
+                                                dsgd_workload_options, NULL, workload, error);
+}
+
+dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
+                               dsgd_error *error)
+{
+    const dsgd_status status = open_shipped("platforms", name, config, error);
+    return status != DSGD_OK ? status
+                             : dsgd_config_read(*config, dsgd_config_root(*config),
+                                                dsgd_platform_options, NULL, platform, error);
+}
+
+/* --- one run ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text);
+    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
+}
+
+/** Overwrites what a mapping in the experiment says beside the platform's name. */
+static dsgd_status refine_platform(dsgd_config *config, dsgd_entry *entry, dsgd_platform *platform,
+                                   dsgd_error *error)
+{
+    static const char *const elsewhere[] = {"name", NULL};
+    dsgd_platform given;
+    const dsgd_status status =
+        dsgd_config_read(config, entry, dsgd_platform_options, elsewhere, &given, error);
+    for (const dsgd_option *o = dsgd_platform_options; status == DSGD_OK && o->name != NULL; o++) {
+        const size_t size = o->kind == DSGD_CHOICE   ? sizeof(int)
+                            : o->kind == DSGD_LONG   ? sizeof(long)
+                            : o->kind == DSGD_STRING ? sizeof(char *)
+                                                     : sizeof(double);
+        if (dsgd_entry_find(entry, o->name) != NULL)
+            memcpy((char *)platform + o->offset, (char *)&given + o->offset, size);
+    }
+    return status;
+}
+
+static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
+                                 dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->configs[0];
+    dsgd_entry *const named =
+        dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, "name");
+    const char *const name = dsgd_entry_text(named);
+    dsgd_options_default(dsgd_platform_options, &run->platform);
+    run->platform_name = name != NULL ? name : "inline";
+    dsgd_status status = DSGD_OK;
+    if (name != NULL && ends_with(name, ".xml")) {
+        run->platform.topology = DSGD_TOPOLOGY_XML;
+        run->platform.file = dsgd_config_path(config, name);
+    } else if (name != NULL) {
+        dsgd_config *file = NULL;
+        status = open_named(config, named, "platforms", name, &file, error);
+        if (status == DSGD_OK)
+            status = dsgd_config_read(adopt(experiment, file), dsgd_config_root(file),
+                                      dsgd_platform_options, NULL, &run->platform, error);
+    }
+    if (status == DSGD_OK && dsgd_entry_text(entry) == NULL)
+        status = refine_platform(config, entry, &run->platform, error);
+    return status;
+}
+
+static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
+                                 dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->configs[0];
+    run->workload_name = dsgd_entry_text(entry);
+    if (run->workload_name == NULL) {
+        run->workload_name = "inline";
+        return dsgd_config_read(config, entry, dsgd_workload_options, NULL, &run->workload, error);
+    }
+    dsgd_config *file = NULL;
+    const dsgd_status status =
+        open_named(config, entry, "workloads", run->workload_name, &file, error);
+    if (status != DSGD_OK)
+        return status;
+    return dsgd_config_read(adopt(experiment, file), dsgd_config_root(file), dsgd_workload_options,
+                            NULL, &run->workload, error);
+}
+
+static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[N_AXES],
+                             dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->configs[0];
+    double workers = 0;
+    double seed = 1;
+    dsgd_status status = read_platform(experiment, entries[PLATFORM], run, error);
+    if (status == DSGD_OK)
+        status = read_workload(experiment, entries[WORKLOAD], run, error);
+    if (status == DSGD_OK)
+        status = dsgd_config_read_number(config, entries[WORKERS], "workers", 1, 1 << 20, true,
+                                         &workers, error);
+    if (status == DSGD_OK)
+        status = dsgd_config_read_pick(config, entries[ALGORITHM], dsgd_algorithms, "name",
+                                       &run->algorithm, error);
+    if (status == DSGD_OK && entries[SEED] != NULL)
+        status =
+            dsgd_config_read_number(config, entries[SEED], "seed", 0, 9e15, true, &seed, error);
+    run->config.workers = (int)workers;
+    run->config.seed = (uint64_t)seed;
+    return status;
+}
+
+/** Reads a run with the sweeps chosen as they are. */
+static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[N_AXES],
+                            dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->configs[0];
+    settings *const s = dsgd_config_alloc(config, sizeof *s);
+    dsgd_status status =
+        dsgd_config_read(config, dsgd_config_root(config), settings_options, axes, s, error);
+    if (status == DSGD_OK)
+        status = read_axes(experiment, entries, run, error);
+    if (status != DSGD_OK)
+        return status;
+    if (s->name != NULL)
+        experiment->name = s->name;
+    run->learning = s->learning;
+    run->config.inherent = s->inherent;
+    run->config.imbalance = s->imbalance;
+    run->config.until = s->until;
+    run->config.collective = s->collective;
+    run->config.placement = s->placement;
+    run->config.pieces = s->exchange.pieces < 0 ? 0 : s->exchange.pieces;
+    run->config.overlap = s->exchange.overlap;
+    run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
+    run->config.params = run->algorithm.params;
+    return DSGD_OK;
+}
+
+/* --- all runs ----------------------------------------------------------------------------------------------------------------------- */
+
+/** The chosen element of each axis, and where the sweeps stand. */
+typedef struct odometer {
+    dsgd_entry *lists[N_AXES];
+    size_t chosen[N_AXES], n[N_AXES];
+} odometer;
+
+/** A sweep counts for a run unless it is in an element of an axis that the run did not choose. */
+static bool applies(dsgd_config *config, const odometer *o, const dsgd_sweep *sweep)
+{
+    for (size_t a = 0; a < N_AXES; a++) {
+        for (size_t i = 0; i < o->n[a]; i++) {
+            size_t n = 0;
+            dsgd_sweep **const inside =
+                o->lists[a] == NULL ? NULL
+                                    : dsgd_config_sweeps(config, dsgd_entry_at(o->lists[a], i), &n);
+            for (size_t j = 0; j < n; j++)
+                if (inside[j] == sweep && i != o->chosen[a])
+                    return false;
+        }
+    }
+    return true;
+}
+
+static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_sweep **sweeps,
+                           dsgd_error *error)
+{
+    dsgd_config *const config = experiment->configs[0];
+    dsgd_entry *entries[N_AXES];
+    for (size_t a = 0; a < N_AXES; a++)
+        entries[a] = o->lists[a] == NULL ? NULL : dsgd_entry_at(o->lists[a], o->chosen[a]);
+    experiment->runs =
+        dsgd_xrealloc(experiment->runs, experiment->n_runs + 1, sizeof *experiment->runs);
+    dsgd_planned_run *const run = &experiment->runs[experiment->n_runs++];
+    *run = (dsgd_planned_run){
+        .swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *))};
+    for (size_t i = 0; i < experiment->n_columns; i++)
+        run->swept[i] = applies(config, o, sweeps[i]) ? dsgd_sweep_text(config, sweeps[i]) : NULL;
+    return read_run(experiment, entries, run, error);
+}
+
+/** Runs through the values of the sweeps from the i-th on that apply. */
+static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, dsgd_sweep **sweeps,
+                             size_t i, dsgd_error *error)
+{
+    if (i == experiment->n_columns)
+        return add_run(experiment, o, sweeps, error);
+    const size_t n = applies(experiment->configs[0], o, sweeps[i]) ? sweeps[i]->n : 1;
+    dsgd_status status = DSGD_OK;
+    for (size_t v = 0; status == DSGD_OK && v < n; v++) {
+        sweeps[i]->chosen = v;
+        status = add_swept(experiment, o, sweeps, i + 1, error);
+    }
+    sweeps[i]->chosen = 0;
+    return status;
+}
+
+static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis,
+                           dsgd_sweep **sweeps, dsgd_error *error)
+{
+    if (axis == N_AXES)
+        return add_swept(experiment, o, sweeps, 0, error);
+    dsgd_status status = DSGD_OK;
+    for (o->chosen[axis] = 0; status == DSGD_OK && o->chosen[axis] < o->n[axis]; o->chosen[axis]++)
+        status = add_all(experiment, o, axis + 1, sweeps, error);
+    return status;
+}
+
+/** Finds the lists; all but the seed have to be there. */
+static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->configs[0];
+    for (size_t a = 0; a < N_AXES; a++) {
+        o->lists[a] = dsgd_entry_find(dsgd_config_root(config), axes[a]);
+        o->n[a] = a == SEED && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
+        if (o->n[a] == 0)
+            return dsgd_entry_fail(config, o->lists[a], error,
+                                   "%s is missing; `dsgd list` shows what there is", axes[a]);
+    }
+    return DSGD_OK;
+}
+
+/** Points the configurations at their parts, now that the runs no longer move, and checks them. */
+static dsgd_status settle(dsgd_experiment *experiment, dsgd_error *error)
+{
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        dsgd_planned_run *const run = &experiment->runs[i];
+        run->config.platform = &run->platform;
+        run->config.workload = &run->workload;
+        run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
+        dsgd_error why;
+        const dsgd_status status = dsgd_run_check(&run->config, &why);
+        if (status != DSGD_OK)
+            return dsgd_fail(error, status, "%s: run %zu: %s", experiment->path, i + 1, why.text);
+    }
+    return DSGD_OK;
+}
+
+/** The file's name without folder and ending: the experiment's, where it has none. */
+static const char *default_name(dsgd_config *config, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const base = slash == NULL ? path : slash + 1;
+    char *const name = dsgd_config_alloc(config, strlen(base) + 1);
+    return strncpy(name, base, strcspn(base, "."));
+}
+
+dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
+                                 dsgd_experiment *experiment, dsgd_error *error)
+{
+    *experiment = (dsgd_experiment){.path = path};
+    dsgd_config *config = NULL;
+    dsgd_status status = dsgd_config_open(path, &config, error);
+    if (status != DSGD_OK)
+        return status;
+    adopt(experiment, config);
+    experiment->name = default_name(config, path);
+    for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
+        status = dsgd_config_override(config, sets[i], error);
+    dsgd_sweep **const sweeps =
+        dsgd_config_sweeps(config, dsgd_config_root(config), &experiment->n_columns);
+    experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
+    for (size_t i = 0; i < experiment->n_columns; i++)
+        experiment->columns[i] = sweeps[i]->path;
+    odometer o = {{NULL}, {0}, {0}};
+    if (status == DSGD_OK)
+        status = find_axes(experiment, &o, error);
+    if (status == DSGD_OK)
+        status = add_all(experiment, &o, 0, sweeps, error);
+    if (status == DSGD_OK)
+        status = settle(experiment, error);
+    if (status != DSGD_OK)
+        dsgd_experiment_close(experiment);
+    return status;
+}
+
+void dsgd_experiment_close(dsgd_experiment *experiment)
+{
+    for (size_t i = 0; i < experiment->n_configs; i++)
+        dsgd_config_close(experiment->configs[i]);
+    free(experiment->configs);
+    free(experiment->runs);
+    *experiment = (dsgd_experiment){0};
+}

@@ -1,0 +1,47 @@
+/**
+ * @file experiment.h
+ * An experiment file as a list of runs: the product of its platforms, workloads, worker counts, algorithms, seeds and sweeps, in this
+ * order, the last moving fastest.
+ */
+#ifndef DSGD_SIM_EXPERIMENT_H
+#define DSGD_SIM_EXPERIMENT_H
+
+#include "sim/algorithm.h"
+#include "sim/run.h"
+
+/** One run with everything that its configuration points to. */
+typedef struct dsgd_planned_run {
+    dsgd_run_config config;
+    dsgd_platform platform;
+    dsgd_workload workload;
+    dsgd_learning learning;
+    dsgd_pick algorithm;
+    const char *platform_name, *workload_name; /* as in the file */
+    const char **swept; /* [n_columns] of the experiment; NULL where a sweep is not this run's */
+} dsgd_planned_run;
+
+typedef struct dsgd_experiment {
+    const char *path, *name;
+    size_t n_runs;
+    dsgd_planned_run *runs; /* [n_runs] */
+    size_t n_columns; /* sweeps */
+    const char **columns; /* [n_columns] their paths, such as imbalance.0.seconds */
+    struct dsgd_config **configs; /* files that were read; own all that the runs point to */
+    size_t n_configs;
+} dsgd_experiment;
+
+/** Reads and checks an experiment, with @p n_sets overrides of the form a.b=c. Sets what decides results; the rest is the caller's. */
+dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
+                                 dsgd_experiment *experiment, dsgd_error *error);
+void dsgd_experiment_close(dsgd_experiment *experiment);
+
+/** Folder of the shipped files: the environment's DSGD_DATA, or where the program was built. */
+const char *dsgd_data_folder(void);
+
+/** Reads a shipped workload or platform by name, for `dsgd describe`. The caller closes *config. */
+dsgd_status dsgd_workload_open(const char *name, struct dsgd_config **config,
+                               dsgd_workload *workload, dsgd_error *error);
+dsgd_status dsgd_platform_open(const char *name, struct dsgd_config **config,
+                               dsgd_platform *platform, dsgd_error *error);
+
+#endif

@@ -1,0 +1,68 @@
+/**
+ * @file main.c
+ * The command line: finds the sub-command. The only place that prints errors and exits.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "sim/command.h"
+
+const char *argp_program_version = "dsgd " DSGD_VERSION;
+
+static const dsgd_command *const commands[] = {
+    &dsgd_command_run,  &dsgd_command_check,    &dsgd_command_plot,
+    &dsgd_command_list, &dsgd_command_describe, NULL,
+};
+
+static void print_help(FILE *stream)
+{
+    fputs("Usage: dsgd COMMAND ...\nSimulates distributed SGD: how long training takes on a "
+          "cluster, and how well it learns.\n\n",
+          stream);
+    for (size_t i = 0; commands[i] != NULL; i++)
+        fprintf(stream, "  dsgd %s %s\n      %s\n", commands[i]->name, commands[i]->usage,
+                commands[i]->summary);
+    fputs("\n`dsgd COMMAND --help` has the options. Exit status:\n", stream);
+#define X(name, exit_code, text) fprintf(stream, "  %d  %s\n", exit_code, text);
+    DSGD_STATUS_LIST(X)
+#undef X
+}
+
+static dsgd_status unknown(const char *name, dsgd_error *error)
+{
+    const char *names[sizeof commands / sizeof commands[0]] = {NULL};
+    for (size_t i = 0; commands[i] != NULL; i++)
+        names[i] = commands[i]->name;
+    const char *const nearest = dsgd_nearest(name, names);
+    return dsgd_fail(error, DSGD_EUSAGE, "`%s` is no command%s%s%s; `dsgd --help` lists them", name,
+                     nearest == NULL ? "" : "; did you mean `", nearest == NULL ? "" : nearest,
+                     nearest == NULL ? "" : "`?");
+}
+
+int main(int count, char **words)
+{
+    if (count < 2 || strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0) {
+        print_help(count < 2 ? stderr : stdout);
+        return count < 2 ? DSGD_EUSAGE : DSGD_OK;
+    }
+    if (strcmp(words[1], "--version") == 0) {
+        puts(argp_program_version);
+        return DSGD_OK;
+    }
+    argp_err_exit_status = DSGD_EUSAGE;
+    dsgd_error error = {""};
+    dsgd_status status = DSGD_EUSAGE;
+    const dsgd_command *command = NULL;
+    for (size_t i = 0; commands[i] != NULL; i++)
+        command = strcmp(commands[i]->name, words[1]) == 0 ? commands[i] : command;
+    if (command == NULL)
+        status = unknown(words[1], &error);
+    else
+        status = command->run(count - 1, words + 1, &error);
+    if (status != DSGD_OK && error.text[0] != '\0')
+        fprintf(stderr, "dsgd: %s\n", error.text);
+    return status;
+}

@@ -1,0 +1,518 @@
+/**
+ * @file results.c
+ * Rows, fragments and the manifest.
+ */
+#include "sim/results.h"
+
+#include <cblas.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <gsl/gsl_version.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "sim/cluster.h"
+
+static const char *const run_columns[] = {"run",
+                                          "algorithm",
+                                          "workers",
+                                          "seed",
+                                          "platform",
+                                          "workload",
+                                          "status",
+                                          "steps",
+                                          "virtual_s",
+                                          "samples",
+                                          "learn_samples",
+                                          "throughput_samples_per_s",
+                                          "step_mean_s",
+                                          "compute_share",
+                                          "wait_share",
+                                          "comm_share",
+                                          "staleness_mean",
+                                          "staleness_max",
+                                          "messages",
+                                          "bytes",
+                                          "final_loss",
+                                          "final_accuracy",
+                                          "wall_s",
+                                          NULL};
+
+static const char curve_columns[] =
+    "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n";
+static const char worker_columns[] =
+    "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
+static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
+
+/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+
+dsgd_status dsgd_make_folder(const char *path, dsgd_error *error)
+{
+    char *const copy = dsgd_xstrdup(path);
+    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(copy, 0777);
+        *slash = '/';
+    }
+    free(copy);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
+    if (access(path, W_OK | X_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
+    return DSGD_OK;
+}
+
+static char *part_path(const char *folder, size_t i, const char *what)
+{
+    return dsgd_xprintf("%s/.parts/%zu.%s", folder, i + 1, what);
+}
+
+/** A file that takes its place only when it is whole. */
+typedef struct whole_file {
+    char *path, *beside;
+    FILE *stream;
+} whole_file;
+
+static dsgd_status whole_open(whole_file *file, char *path, dsgd_error *error)
+{
+    *file = (whole_file){path, dsgd_xprintf("%s.new", path), NULL};
+    file->stream = fopen(file->beside, "w");
+    if (file->stream != NULL)
+        return DSGD_OK;
+    const dsgd_status status =
+        dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
+    free(file->path);
+    free(file->beside);
+    return status;
+}
+
+static dsgd_status whole_close(whole_file *file, dsgd_error *error)
+{
+    const bool failed = ferror(file->stream) != 0;
+    dsgd_status status = DSGD_OK;
+    if (fclose(file->stream) != 0 || failed || rename(file->beside, file->path) != 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
+    free(file->path);
+    free(file->beside);
+    return status;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------------------------- */
+
+/** The shortest text that reads back as the same number; nothing for no number. */
+static void print_number(FILE *stream, double x)
+{
+    char text[40] = "";
+    for (int digits = 15; digits <= 17 && !isnan(x); digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    fputs(text, stream);
+}
+
+static void print_cell(FILE *stream, double x)
+{
+    fputc(',', stream);
+    print_number(stream, x);
+}
+
+/** Text as a CSV field. */
+static void print_text(FILE *stream, const char *text)
+{
+    if (strpbrk(text, ",\"\n") == NULL) {
+        fputs(text, stream);
+        return;
+    }
+    fputc('"', stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', stream);
+        fputc(*text, stream);
+    }
+    fputc('"', stream);
+}
+
+static void print_key(FILE *stream, const dsgd_planned_run *run, size_t i)
+{
+    fprintf(stream, "%zu,%s,%d,%llu", i + 1, run->config.algorithm->about.name, run->config.workers,
+            (unsigned long long)run->config.seed);
+}
+
+static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
+                      const dsgd_run_result *r)
+{
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    const dsgd_point *const last = r->n_points > 0 ? &r->points[r->n_points - 1] : NULL;
+    print_key(stream, run, i);
+    fputc(',', stream);
+    print_text(stream, run->platform_name);
+    fputc(',', stream);
+    print_text(stream, run->workload_name);
+    fprintf(stream, ",%s", outcomes[r->outcome]);
+    const double numbers[] = {r->steps,
+                              r->virtual_s,
+                              r->samples,
+                              last == NULL ? NAN : r->learn_samples,
+                              r->virtual_s > 0 ? r->samples / r->virtual_s : NAN,
+                              r->step_mean_s,
+                              r->shares.compute,
+                              r->shares.wait,
+                              r->shares.communicate,
+                              r->staleness_mean,
+                              r->staleness_max,
+                              (double)r->messages,
+                              r->bytes,
+                              last == NULL ? NAN : last->at.loss,
+                              last == NULL ? NAN : last->at.accuracy};
+    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+        print_cell(stream, numbers[k]);
+    fprintf(stream, ",%.2f", r->total_wall_s);
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        fputc(',', stream);
+        print_text(stream, run->swept[k] == NULL ? "" : run->swept[k]);
+    }
+    fputc('\n', stream);
+}
+
+static void print_curves(FILE *stream, const dsgd_planned_run *run, size_t i,
+                         const dsgd_run_result *r)
+{
+    for (size_t k = 0; k < r->n_points; k++) {
+        const dsgd_point *const p = &r->points[k];
+        if (isnan(p->at.loss))
+            break; /* numerics had stopped */
+        print_key(stream, run, i);
+        print_cell(stream, p->virtual_s);
+        print_cell(stream, p->steps);
+        print_cell(stream, p->at.loss);
+        print_cell(stream, p->at.accuracy);
+        print_cell(stream, p->at.consensus);
+        fputc('\n', stream);
+    }
+}
+
+static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
+                          const dsgd_run_result *r)
+{
+    for (int w = 0; w < run->config.workers && r->worker_shares != NULL; w++) {
+        print_key(stream, run, i);
+        fprintf(stream, ",%d", w);
+        print_cell(stream, r->worker_shares[w].compute);
+        print_cell(stream, r->worker_shares[w].wait);
+        print_cell(stream, r->worker_shares[w].communicate);
+        print_cell(stream, r->worker_steps[w]);
+        fputc('\n', stream);
+    }
+}
+
+static void print_note(FILE *stream, const dsgd_run_result *r)
+{
+    if (r->outcome == DSGD_RUN_FAILED) {
+        fprintf(stream, "%s\n", r->why.text);
+        return;
+    }
+    fprintf(
+        stream,
+        "simulated %.4g s; compute alone %.4g s, links alone %.4g s; staleness %.2f (at most %g)",
+        r->virtual_s, r->ideal_s, r->link_s, r->staleness_mean, r->staleness_max);
+    if (!isnan(r->partial_active_mean))
+        fprintf(stream, "; %.1f fresh contributions per partial collective, %llu sums missed",
+                r->partial_active_mean, (unsigned long long)r->partial_skipped);
+    fprintf(stream, "; wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB",
+            r->timing_wall_s, r->numerics.busy_wall_s, r->device,
+            (double)r->numerics.peak_bytes / 1e6);
+    if (r->outcome == DSGD_RUN_DIVERGED)
+        fprintf(stream, "; %s", r->why.text);
+    fputc('\n', stream);
+}
+
+static const char *const parts[] = {"runs", "curves", "workers", "note"};
+
+dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
+                               const dsgd_run_result *result, dsgd_error *error)
+{
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    for (size_t k = sizeof parts / sizeof parts[0];
+         k-- > 0;) { /* the row of the run last: it says that the rest is there */
+        whole_file file;
+        dsgd_status status = whole_open(&file, part_path(folder, i, parts[k]), error);
+        if (status != DSGD_OK)
+            return status;
+        if (k == 0)
+            print_run(file.stream, experiment, i, result);
+        else if (k == 1)
+            print_curves(file.stream, run, i, result);
+        else if (k == 2)
+            print_workers(file.stream, run, i, result);
+        else
+            print_note(file.stream, result);
+        status = whole_close(&file, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+/* --- fragments ---------------------------------------------------------------------------------------------------------------------- */
+
+/** All of a small file as text, or NULL. */
+static char *read_all(char *path)
+{
+    FILE *const stream = fopen(path, "r");
+    free(path);
+    if (stream == NULL)
+        return NULL;
+    char *text = NULL;
+    size_t room = 0;
+    if (getdelim(&text, &room, '\0', stream) < 0) {
+        free(text);
+        text = dsgd_xstrdup("");
+    }
+    fclose(stream);
+    return text;
+}
+
+char *dsgd_results_note(const char *folder, size_t i)
+{
+    return read_all(part_path(folder, i, "note"));
+}
+
+char *dsgd_results_field(const char *folder, size_t i, const char *column)
+{
+    size_t k = 0;
+    while (run_columns[k] != NULL && strcmp(run_columns[k], column) != 0)
+        k++;
+    char *const row = read_all(part_path(folder, i, "runs"));
+    char *rest = row;
+    char *field = NULL;
+    for (size_t j = 0; j <= k && rest != NULL; j++)
+        field = strsep(&rest, ",\n");
+    char *const copy = dsgd_xstrdup(field);
+    free(row);
+    return copy;
+}
+
+bool dsgd_results_has(const char *folder, size_t i)
+{
+    char *const status = dsgd_results_field(folder, i, "status");
+    const bool has =
+        status != NULL && (strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0);
+    free(status);
+    return has;
+}
+
+void dsgd_results_forget(const char *folder, size_t i)
+{
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+        char *const path = part_path(folder, i, parts[k]);
+        unlink(path);
+        free(path);
+    }
+}
+
+static void print_run_header(FILE *stream, const dsgd_experiment *experiment)
+{
+    for (size_t k = 0; run_columns[k] != NULL; k++)
+        fprintf(stream, "%s%s", k == 0 ? "" : ",", run_columns[k]);
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        fprintf(stream, ",%s", experiment->columns[k]);
+    fputc('\n', stream);
+}
+
+dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment,
+                              dsgd_error *error)
+{
+    for (size_t k = 0; k < 3; k++) {
+        whole_file file;
+        const dsgd_status status =
+            whole_open(&file, dsgd_xprintf("%s/%s.csv", folder, parts[k]), error);
+        if (status != DSGD_OK)
+            return status;
+        if (k == 0)
+            print_run_header(file.stream, experiment);
+        else
+            fputs(k == 1 ? curve_columns : worker_columns, file.stream);
+        for (size_t i = 0; i < experiment->n_runs; i++) {
+            char *const rows = read_all(part_path(folder, i, parts[k]));
+            if (rows != NULL)
+                fputs(rows, file.stream);
+            free(rows);
+        }
+        const dsgd_status closed = whole_close(&file, error);
+        if (closed != DSGD_OK)
+            return closed;
+    }
+    return DSGD_OK;
+}
+
+/* --- the manifest ------------------------------------------------------------------------------------------------------------------- */
+
+static json_t *table_json(const dsgd_option *options, const void *params);
+
+static json_t *text_json(const char *text)
+{
+    return text == NULL ? json_null() : json_string(text);
+}
+
+static json_t *pick_json(const dsgd_pick *pick)
+{
+    if (pick->about == NULL)
+        return json_null();
+    json_t *const object = table_json(pick->about->options, pick->params);
+    json_object_set_new(object, "name", json_string(pick->about->name));
+    return object;
+}
+
+static json_t *option_json(const dsgd_option *o, const void *field)
+{
+    json_t *const list = json_array();
+    switch (o->kind) {
+    case DSGD_NUMBERS:
+        for (size_t i = 0; i < ((const dsgd_numbers *)field)->n; i++)
+            json_array_append_new(list, json_real(((const dsgd_numbers *)field)->v[i]));
+        return list;
+    case DSGD_TABLE:
+        for (size_t i = 0; i < ((const dsgd_table *)field)->n; i++)
+            json_array_append_new(list, json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
+                                                  ((const dsgd_table *)field)->y[i]));
+        return list;
+    case DSGD_RECORDS:
+        for (size_t i = 0; i < ((const dsgd_records *)field)->n; i++)
+            json_array_append_new(
+                list, table_json(o->fields, (const char *)((const dsgd_records *)field)->v +
+                                                i * o->record_size));
+        return list;
+    case DSGD_PICKS:
+        for (size_t i = 0; i < ((const dsgd_picks *)field)->n; i++)
+            json_array_append_new(list, pick_json(&((const dsgd_picks *)field)->v[i]));
+        return list;
+    default:
+        break;
+    }
+    json_decref(list);
+    switch (o->kind) {
+    case DSGD_BOOL:
+        return json_boolean(*(const bool *)field);
+    case DSGD_LONG:
+        return json_integer(*(const long *)field);
+    case DSGD_DOUBLE:
+        return json_real(*(const double *)field);
+    case DSGD_CHOICE:
+        return json_string(o->words[*(const int *)field]);
+    case DSGD_STRING:
+        return text_json(*(const char *const *)field);
+    case DSGD_RECORD:
+        return table_json(o->fields, field);
+    default:
+        return pick_json(field);
+    }
+}
+
+static json_t *table_json(const dsgd_option *options, const void *params)
+{
+    json_t *const object = json_object();
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
+        json_object_set_new(object, o->name, option_json(o, (const char *)params + o->offset));
+    return object;
+}
+
+static json_t *picks_json(const dsgd_picks *picks)
+{
+    json_t *const list = json_array();
+    for (size_t i = 0; i < picks->n; i++)
+        json_array_append_new(list, pick_json(&picks->v[i]));
+    return list;
+}
+
+static json_t *learning_json(const dsgd_learning *l)
+{
+    if (l == NULL)
+        return json_null();
+    json_t *const decay = json_array();
+    for (size_t i = 0; i < l->optimizer.decay.n; i++) {
+        const dsgd_lr_drop *const drop = (const dsgd_lr_drop *)l->optimizer.decay.v + i;
+        json_array_append_new(
+            decay, json_pack("{s:I, s:f}", "step", (json_int_t)drop->step, "factor", drop->factor));
+    }
+    return json_pack(
+        "{s:o, s:o, s:I, s:f, s:f, s:f, s:I, s:o, s:f, s:s}", "model", pick_json(&l->model), "data",
+        pick_json(&l->data), "batch", (json_int_t)l->batch, "lr", l->optimizer.lr, "momentum",
+        l->optimizer.momentum, "weight_decay", l->optimizer.weight_decay, "warmup_steps",
+        (json_int_t)l->optimizer.warmup_steps, "decay", decay, "evaluate_every", l->evaluate_every,
+        "precision", l->precision == DSGD_PRECISION_DOUBLE ? "double" : "float");
+}
+
+static json_t *run_json(const dsgd_planned_run *run)
+{
+    const dsgd_run_config *const c = &run->config;
+    json_t *const platform = table_json(dsgd_platform_options, &run->platform);
+    json_t *const workload = table_json(dsgd_workload_options, &run->workload);
+    return json_pack(
+        "{s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:{s:f, s:f, s:f, s:f}, s:o, s:i, s:i, s:I, s:b}",
+        "algorithm", pick_json(&run->algorithm), "workers", c->workers, "seed", (json_int_t)c->seed,
+        "platform", platform, "workload", workload, "inherent", (int)c->inherent, "imbalance",
+        picks_json(&c->imbalance), "until", "steps", c->until.steps, "seconds", c->until.seconds,
+        "samples", c->until.samples, "accuracy", c->until.accuracy, "learn",
+        learning_json(c->learning), "collective", c->collective, "placement", c->placement,
+        "pieces", (json_int_t)c->pieces, "overlap", (int)c->overlap);
+}
+
+static json_t *manifest(const dsgd_experiment *experiment, const char *command)
+{
+    json_t *const runs = json_array();
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        json_array_append_new(runs, run_json(&experiment->runs[i]));
+    return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
+                     DSGD_VERSION, "experiment", experiment->name, "file", experiment->path,
+                     "command", command, "libraries", "network", dsgd_simgrid_version(), "openblas",
+                     openblas_get_config(), "openblas_core", openblas_get_corename(), "gsl",
+                     gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
+                     gnu_get_libc_version(), "runs", runs);
+}
+
+dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
+                              const char *command, bool force, dsgd_error *error)
+{
+    json_t *const new = manifest(experiment, command);
+    char *const path = dsgd_xprintf("%s/manifest.json", folder);
+    json_t *const old = json_load_file(path, 0, NULL);
+    /* Read back what would be written, so that numbers are compared as they stand in a file. */
+    char *const text = json_dumps(new, JSON_INDENT(1));
+    json_t *const again = json_loads(text, 0, NULL);
+    const bool other =
+        old != NULL && !json_equal(json_object_get(old, "runs"), json_object_get(again, "runs"));
+    json_decref(old);
+    json_decref(again);
+    json_decref(new);
+    dsgd_status status = DSGD_OK;
+    if (other && !force)
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "%s: the folder has the results of another experiment; take another "
+                           "folder with -o, or --force to replace them",
+                           folder);
+    char *const folder_of_parts = dsgd_xprintf("%s/.parts", folder);
+    if (status == DSGD_OK)
+        status = dsgd_make_folder(folder, error);
+    if (status == DSGD_OK)
+        status = dsgd_make_folder(folder_of_parts, error);
+    for (size_t i = 0; status == DSGD_OK && other && dsgd_results_has(folder, i); i++)
+        dsgd_results_forget(folder, i);
+    whole_file file;
+    if (status == DSGD_OK)
+        status = whole_open(&file, dsgd_xstrdup(path), error);
+    if (status == DSGD_OK) {
+        fprintf(file.stream, "%s\n", text);
+        status = whole_close(&file, error);
+    }
+    free(folder_of_parts);
+    free(path);
+    free(text);
+    return status;
+}

@@ -1,0 +1,459 @@
+/**
+ * @file run.c
+ * One run from its configuration to its result: loads, builds, simulates, sums up.
+ */
+#include "sim/run.h"
+
+#include <limits.h>
+#include <math.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/engine.h"
+
+static double wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool learns(const dsgd_run_config *config)
+{
+    return config->learning != NULL && config->learning->model.about != NULL &&
+           config->numerics != DSGD_NUMERICS_OFF;
+}
+
+/* --- checks ------------------------------------------------------------------------------------------------------------------------ */
+
+static dsgd_status open_imbalance(const dsgd_run_config *config, dsgd_imbalance **imbalance,
+                                  dsgd_error *error)
+{
+    dsgd_picks lists[2];
+    size_t n = 0;
+    if (config->inherent)
+        lists[n++] = config->workload->inherent;
+    lists[n++] = config->imbalance;
+    return dsgd_imbalance_open(lists, n, config->workers, imbalance, error);
+}
+
+static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_until *const until = &config->until;
+    if (!(until->steps > 0 || until->seconds > 0 || until->samples > 0 || until->accuracy > 0))
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "until: nothing would end the run; give steps, seconds, samples or accuracy");
+    if (until->accuracy > 0 && !learns(config))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "until: accuracy needs numerics, but nothing is learned in this run");
+    if (until->accuracy > 0 && config->learning->evaluate_every <= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "until: accuracy needs learn: evaluate: every, which says when to look");
+    return DSGD_OK;
+}
+
+static dsgd_status check_hosts(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_platform *const platform = config->platform;
+    if (platform->topology != DSGD_TOPOLOGY_XML)
+        return DSGD_OK;
+    int n_hosts = 0;
+    const dsgd_status status = dsgd_cluster_probe(platform->file, &n_hosts, error);
+    if (status != DSGD_OK)
+        return status;
+    if (n_hosts < config->workers)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the platform has %d hosts, but %d workers need one each",
+                         platform->file, n_hosts, config->workers);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
+        return dsgd_fail(error, DSGD_EUSAGE, "workers: %d, but 1 to %d are possible",
+                         config->workers, 1 << DSGD_MAX_BITS);
+    dsgd_status status = check_until(config, error);
+    if (status == DSGD_OK)
+        status = dsgd_workload_check(config->workload, error);
+    if (status == DSGD_OK)
+        status = dsgd_platform_check(config->platform, error);
+    if (status == DSGD_OK && config->algorithm->check != NULL)
+        status = config->algorithm->check(config->params, config->workers, error);
+    if (status == DSGD_OK)
+        status = check_hosts(config, error);
+    dsgd_imbalance *imbalance = NULL;
+    if (status == DSGD_OK)
+        status = open_imbalance(config, &imbalance, error);
+    dsgd_imbalance_close(imbalance);
+    return status;
+}
+
+/* --- what is learned ------------------------------------------------------------------------------------------------------------------ */
+
+/** Cuts the reduced model's parameters at the same fractions as the workload's bytes. */
+static void cut_parameters(dsgd_engine *engine)
+{
+    double before = 0;
+    for (size_t k = 0; k < engine->n_pieces; k++) {
+        before += engine->piece_bytes[k];
+        engine->piece_begin[k + 1] =
+            (size_t)llround(before / engine->bytes * (double)engine->network.n_params);
+    }
+}
+
+static dsgd_status choose_device(const dsgd_run_config *config, const dsgd_device **device,
+                                 dsgd_error *error)
+{
+    *device = config->learning->precision == DSGD_PRECISION_DOUBLE ? &dsgd_device_cpu_double
+                                                                   : &dsgd_device_cpu_float;
+    if (config->numerics == DSGD_NUMERICS_CPU)
+        return DSGD_OK;
+    if (config->numerics == DSGD_NUMERICS_CUDA) {
+        if (config->learning->precision == DSGD_PRECISION_DOUBLE)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "learn: precision: the CUDA device computes in float; use --numerics "
+                             "cpu for double");
+        return dsgd_device_cuda(device, error);
+    }
+    const dsgd_device *cuda = NULL;
+    if (config->learning->precision == DSGD_PRECISION_FLOAT &&
+        dsgd_device_cuda(&cuda, NULL) == DSGD_OK)
+        *device = cuda;
+    return DSGD_OK;
+}
+
+static dsgd_status open_values(dsgd_engine *engine, const dsgd_device *device, dsgd_error *error)
+{
+    const dsgd_run_config *const config = engine->config;
+    const dsgd_learning *const learning = config->learning;
+    const dsgd_values_config values = {
+        .device = device,
+        .problem = {.network = &engine->network,
+                    .data = engine->data,
+                    .n_pieces = engine->n_pieces,
+                    .piece_begin = engine->piece_begin,
+                    .momentum = learning->optimizer.momentum,
+                    .weight_decay = learning->optimizer.weight_decay},
+        .stream = {.seed = config->seed,
+                   .n_samples = engine->data->train.n,
+                   .n_workers = (uint32_t)config->workers,
+                   .batch = (uint32_t)learning->batch},
+        .n_threads = device->threaded ? config->threads : 1,
+        .memory_bytes = config->memory_bytes,
+    };
+    return dsgd_values_open(&values, &engine->values, error);
+}
+
+static dsgd_status open_learning(dsgd_engine *engine, dsgd_error *error)
+{
+    const dsgd_run_config *const config = engine->config;
+    if (!learns(config))
+        return DSGD_OK;
+    const dsgd_pick *const data = &config->learning->data;
+    const dsgd_pick *const model = &config->learning->model;
+    dsgd_status status = ((const dsgd_data_source *)data->about)
+                             ->load(data->params, config->seed, &engine->data, error);
+    if (status == DSGD_OK)
+        status = ((const dsgd_model_kind *)model->about)
+                     ->build(model->params, engine->data, &engine->network, error);
+    const dsgd_device *device = NULL;
+    if (status == DSGD_OK)
+        status = choose_device(config, &device, error);
+    if (status != DSGD_OK)
+        return status;
+    cut_parameters(engine);
+    status = open_values(engine, device, error);
+    if (status != DSGD_OK && config->numerics == DSGD_NUMERICS_AUTO && device->threaded == false) {
+        device = &dsgd_device_cpu_float;
+        status = open_values(engine, device, error);
+    }
+    if (status == DSGD_OK)
+        engine->result->device = device->name;
+    return status;
+}
+
+/* --- evaluation ----------------------------------------------------------------------------------------------------------------------- */
+
+double dsgd_evaluate_now(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const size_t n = engine->n_pieces;
+    const size_t p = (size_t)engine->n_workers;
+    dsgd_value *models = dsgd_xcalloc(n * p, sizeof *models);
+    for (size_t w = 0; w < p; w++)
+        for (size_t k = 0; k < n; k++)
+            models[w * n + k] = engine->workers[w].model->piece[k].value;
+    const size_t i = result->n_points++;
+    engine->tickets = dsgd_xrealloc(engine->tickets, result->n_points, sizeof *engine->tickets);
+    result->points = dsgd_xrealloc(result->points, result->n_points, sizeof *result->points);
+    engine->tickets[i] = dsgd_values_evaluate(engine->values, p, models);
+    result->points[i] =
+        (dsgd_point){.virtual_s = dsgd_now_s(), .steps = (double)engine->steps_total / (double)p};
+    free(models);
+    if (engine->config->until.accuracy <= 0)
+        return NAN;
+    return dsgd_values_result(engine->values, engine->tickets[i]).accuracy;
+}
+
+/* --- workers ------------------------------------------------------------------------------------------------------------------------------ */
+
+static void work_main(void *worker)
+{
+    dsgd_worker *const w = worker;
+    w->engine->config->algorithm->work(&w->node);
+}
+
+static void assist_main(void *worker)
+{
+    dsgd_worker *const w = worker;
+    w->engine->config->algorithm->assist(&w->node);
+}
+
+/** Gives every worker the same initial model. */
+static void initial_models(dsgd_engine *engine)
+{
+    double *x = NULL;
+    if (engine->values != NULL) {
+        x = dsgd_xcalloc(engine->network.n_params, sizeof *x);
+        dsgd_network_initial(&engine->network, engine->config->seed, x);
+    }
+    for (size_t k = 0; k < engine->n_pieces; k++) {
+        const dsgd_value value = dsgd_values_constant(engine->values, k, x);
+        for (int i = 0; i < engine->n_workers; i++)
+            engine->workers[i].model->piece[k] = (dsgd_piece){dsgd_value_retain(value), 0};
+        dsgd_value_release(engine->values, value);
+    }
+    free(x);
+}
+
+static void open_workers(dsgd_engine *engine)
+{
+    engine->workers = dsgd_xcalloc((size_t)engine->n_workers, sizeof *engine->workers);
+    for (int i = 0; i < engine->n_workers; i++) {
+        dsgd_worker *const w = &engine->workers[i];
+        w->node = (dsgd_node){i, engine->n_workers, -1, engine->config->params};
+        w->engine = engine;
+        w->computation = -1;
+        w->ready = engine->n_pieces;
+        w->work_bell = dsgd_bell_new();
+        w->gpu_bell = dsgd_bell_new();
+        w->runner_bell = dsgd_bell_new();
+        w->optimizer_state = dsgd_run_alloc(engine, engine->n_pieces * sizeof *w->optimizer_state);
+        w->model = dsgd_vector_new(&w->node);
+    }
+    initial_models(engine);
+    for (int i = 0; i < engine->n_workers; i++) {
+        dsgd_actor_start(i, "gpu", dsgd_gpu_main, &engine->workers[i]);
+        dsgd_actor_start(i, "runner", dsgd_runner_main, &engine->workers[i]);
+        dsgd_actor_start(i, "work", work_main, &engine->workers[i]);
+        if (engine->config->algorithm->assist != NULL)
+            dsgd_actor_start(i, "assist", assist_main, &engine->workers[i]);
+    }
+}
+
+static void clock_main(void *argument)
+{
+    dsgd_engine *const engine = argument;
+    const double seconds = engine->config->until.seconds;
+    if (seconds > 0)
+        dsgd_bell_wait_for(engine->end_bell, seconds);
+    else
+        dsgd_bell_wait(engine->end_bell);
+    engine->finished = true;
+    engine->result->virtual_s = dsgd_now_s();
+    const dsgd_run_result *const result = engine->result;
+    const bool evaluated =
+        result->n_points > 0 && result->points[result->n_points - 1].virtual_s == result->virtual_s;
+    if (engine->values != NULL && !evaluated)
+        dsgd_evaluate_now(engine);
+    if (engine->config->inspect != NULL)
+        engine->config->inspect(engine, engine->config->inspect_argument);
+}
+
+static void close_workers(dsgd_engine *engine)
+{
+    for (int i = 0; i < engine->n_workers; i++) {
+        dsgd_bell_free(engine->workers[i].work_bell);
+        dsgd_bell_free(engine->workers[i].gpu_bell);
+        dsgd_bell_free(engine->workers[i].runner_bell);
+    }
+    free(engine->workers);
+}
+
+/* --- results ------------------------------------------------------------------------------------------------------------------------------- */
+
+static void sum_up_workers(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const double p = engine->n_workers;
+    double computed_s = 0;
+    for (int i = 0; i < engine->n_workers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        const bool computing = w->computation >= 0 && w->ready < engine->n_pieces;
+        const double compute_s =
+            w->computed_s + (computing ? result->virtual_s - w->computing_since_s : 0);
+        dsgd_time_shares *const shares = &result->worker_shares[i];
+        shares->compute = compute_s / result->virtual_s;
+        shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
+        shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
+        result->worker_steps[i] = (double)w->steps_done;
+        result->shares.compute += shares->compute / p;
+        result->shares.wait += shares->wait / p;
+        result->shares.communicate += shares->communicate / p;
+        computed_s += compute_s;
+    }
+    result->ideal_s = computed_s / p;
+}
+
+static void sum_up(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const dsgd_run_config *const config = engine->config;
+    const double p = engine->n_workers;
+    result->steps = (double)engine->steps_total / p;
+    result->samples = (double)engine->steps_total * config->workload->samples;
+    if (engine->values != NULL)
+        result->learn_samples = (double)engine->steps_total * (double)config->learning->batch;
+    result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
+    result->staleness_mean =
+        engine->staleness_weight > 0 ? engine->staleness_sum / engine->staleness_weight : 0;
+    result->partial_active_mean =
+        engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
+    result->link_s = result->bytes / p / config->platform->host_bandwidth_bytes_per_s;
+    sum_up_workers(engine);
+}
+
+static void sum_up_learning(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    for (size_t i = 0; i < result->n_points; i++)
+        result->points[i].at = dsgd_values_result(engine->values, engine->tickets[i]);
+    if (engine->values == NULL)
+        return;
+    const dsgd_divergence divergence = dsgd_values_divergence(engine->values);
+    if (divergence.happened) {
+        result->outcome = DSGD_RUN_DIVERGED;
+        dsgd_fail(&result->why, DSGD_OK, "a number was no longer finite at step %llu of worker %u",
+                  (unsigned long long)divergence.where.step, divergence.where.worker);
+    }
+    result->numerics = dsgd_values_stats_get(engine->values);
+}
+
+/* --- the run ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static dsgd_status open_platform(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_platform *const platform = config->platform;
+    if (platform->topology == DSGD_TOPOLOGY_XML)
+        return dsgd_cluster_open(platform->file, config->workers,
+                                 config->placement == DSGD_PLACEMENT_RANDOM, config->seed, error);
+    char *path = dsgd_xprintf("%s/dsgd-%ld.xml", config->scratch, (long)getpid());
+    dsgd_status status = dsgd_platform_write(platform, config->workers, path, error);
+    if (status == DSGD_OK)
+        status = dsgd_cluster_open(path, config->workers,
+                                   config->placement == DSGD_PLACEMENT_RANDOM, config->seed, error);
+    unlink(path);
+    free(path);
+    return status;
+}
+
+static long steps_bound(const dsgd_run_config *config)
+{
+    const dsgd_until *const until = &config->until;
+    double bound = (double)LONG_MAX;
+    if (until->steps > 0)
+        bound = ceil(until->steps * config->workers);
+    if (until->samples > 0)
+        bound = fmin(bound, ceil(until->samples / config->workload->samples));
+    return bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
+}
+
+static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result)
+{
+    *engine = (dsgd_engine){.config = config, .n_workers = config->workers, .result = result};
+    engine->n_pieces =
+        dsgd_workload_pieces(config->workload, (size_t)config->pieces, &engine->piece_bytes);
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        engine->bytes += engine->piece_bytes[k];
+    engine->piece_begin = dsgd_xcalloc(engine->n_pieces + 1, sizeof *engine->piece_begin);
+    engine->gathered = dsgd_xcalloc(2 * engine->n_pieces, sizeof *engine->gathered);
+    engine->steps_bound = steps_bound(config);
+    const double every = config->learning == NULL ? 0 : config->learning->evaluate_every;
+    engine->evaluate_next = every > 0 ? every * config->workers : INFINITY;
+}
+
+static void close_engine(dsgd_engine *engine)
+{
+    dsgd_values_close(engine->values);
+    dsgd_data_free(engine->data);
+    dsgd_imbalance_close(engine->imbalance);
+    while (engine->meetings != NULL)
+        tdelete(*(void **)engine->meetings, &engine->meetings, dsgd_meeting_order);
+    dsgd_run_free_all(engine);
+    free(engine->tickets);
+    free(engine->gathered);
+    free(engine->piece_begin);
+    free(engine->piece_bytes);
+}
+
+static void simulate(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const double speed = engine->config->platform->reference_flops;
+    engine->reference_flops = speed > 0 ? speed : dsgd_cluster_speed(0);
+    engine->end_bell = dsgd_bell_new();
+    open_workers(engine);
+    if (engine->values != NULL)
+        dsgd_evaluate_now(engine);
+    const double start_s = wall_s();
+    if (!dsgd_cluster_run(clock_main, engine)) {
+        result->outcome = DSGD_RUN_FAILED;
+        result->virtual_s = dsgd_now_s();
+        dsgd_fail(&result->why, DSGD_OK,
+                  "every worker waited for another at %g s (deadlock or starvation)",
+                  result->virtual_s);
+    }
+    result->timing_wall_s = wall_s() - start_s;
+    sum_up(engine);
+    sum_up_learning(engine);
+    result->timing_wall_s -= result->numerics.waiting_wall_s;
+    dsgd_bell_free(engine->end_bell);
+    close_workers(engine);
+}
+
+dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
+{
+    const double start_s = wall_s();
+    *result = (dsgd_run_result){.device = "off", .partial_active_mean = NAN};
+    dsgd_status status = dsgd_run_check(config, error);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_engine engine;
+    open_engine(&engine, config, result);
+    result->worker_shares = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_shares);
+    result->worker_steps = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_steps);
+    status = open_imbalance(config, &engine.imbalance, error);
+    if (status == DSGD_OK)
+        status = open_learning(&engine, error);
+    if (status == DSGD_OK)
+        status = open_platform(config, error);
+    if (status == DSGD_OK)
+        simulate(&engine);
+    close_engine(&engine);
+    result->total_wall_s = wall_s() - start_s;
+    return status;
+}
+
+void dsgd_run_result_free(dsgd_run_result *result)
+{
+    free(result->worker_shares);
+    free(result->worker_steps);
+    free(result->points);
+    *result = (dsgd_run_result){0};
+}

@@ -1,0 +1,160 @@
+/**
+ * @file run.h
+ * One run: a cluster, a workload with its imbalance, one algorithm, one seed, and optionally something to learn.
+ * dsgd_simulate() is the whole engine seen from outside. SimGrid has one engine per process, so call it once per process.
+ */
+#ifndef DSGD_SIM_RUN_H
+#define DSGD_SIM_RUN_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/option.h"
+#include "base/status.h"
+#include "models/values.h"
+#include "traces/platform.h"
+#include "traces/workload.h"
+
+/** How a blocking or non-blocking allreduce travels. Partial collectives always use recursive doubling. */
+typedef enum dsgd_collective {
+    DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
+    DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+    DSGD_COLLECTIVE_RABENSEIFNER,
+    DSGD_COLLECTIVE_RING
+} dsgd_collective;
+
+typedef enum dsgd_placement { DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM } dsgd_placement;
+
+/** One drop of a step schedule: from `step` on, the learning rate is multiplied by `factor`. */
+typedef struct dsgd_lr_drop {
+    long step; /* of the worker */
+    double factor;
+} dsgd_lr_drop;
+
+typedef struct dsgd_optimizer {
+    double lr; /* after warm-up */
+    double momentum;
+    double weight_decay;
+    long warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
+    dsgd_records decay; /* of dsgd_lr_drop */
+} dsgd_optimizer;
+
+typedef enum dsgd_numerics {
+    DSGD_NUMERICS_AUTO,
+    DSGD_NUMERICS_CPU,
+    DSGD_NUMERICS_CUDA,
+    DSGD_NUMERICS_OFF
+} dsgd_numerics;
+
+typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
+
+/** What to learn. Read-only during the run. */
+typedef struct dsgd_learning {
+    dsgd_pick model; /* out of dsgd_model_kinds; about == NULL: timing only */
+    dsgd_pick data; /* out of dsgd_data_sources */
+    long batch; /* samples per worker and gradient */
+    dsgd_optimizer optimizer;
+    double evaluate_every; /* steps; 0: only at the start and the end */
+    int precision; /* dsgd_precision */
+} dsgd_learning;
+
+/** When a run ends; 0 means: no such bound. At least one is set. */
+typedef struct dsgd_until {
+    double steps; /* of all workers / P */
+    double seconds; /* virtual */
+    double samples; /* of the workload, of all workers */
+    double
+        accuracy; /* of the mean model, looked at at each evaluation; refused with numerics off */
+} dsgd_until;
+
+struct dsgd_algorithm;
+struct dsgd_engine;
+
+/** Everything that decides a result, and (last) what does not. Not owned. */
+typedef struct dsgd_run_config {
+    const dsgd_platform *platform;
+    const dsgd_workload *workload;
+    dsgd_picks imbalance; /* on top of the workload's own */
+    bool inherent; /* whether the workload's own imbalance applies */
+    const struct dsgd_algorithm *algorithm;
+    const void *params; /* of the algorithm */
+    int workers;
+    uint64_t seed;
+    dsgd_until until;
+    int collective; /* dsgd_collective */
+    int placement; /* dsgd_placement */
+    long pieces; /* exchanges per vector: 1, a number of buckets, or 0 for the workload's tensors */
+    bool
+        overlap; /* pieces of a gradient become ready during the backward pass, not all at its end */
+    const dsgd_learning *learning; /* NULL: timing only */
+
+    int numerics; /* dsgd_numerics */
+    uint32_t threads; /* computing threads of the numerics */
+    size_t
+        memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
+    const char *scratch; /* folder for the platform's XML */
+    _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
+
+    /** Optional: looks at the state in the last instant, through sim/engine.h; for tests. */
+    void (*inspect)(struct dsgd_engine *engine, void *argument);
+    void *inspect_argument;
+} dsgd_run_config;
+
+typedef enum dsgd_outcome {
+    DSGD_RUN_OK,
+    DSGD_RUN_DIVERGED,
+    DSGD_RUN_TIMEOUT,
+    DSGD_RUN_FAILED
+} dsgd_outcome;
+
+/** A point of a learning curve. */
+typedef struct dsgd_point {
+    double virtual_s;
+    double steps;
+    dsgd_evaluation at;
+} dsgd_point;
+
+/** Shares of a worker's time; they sum to 1. Communication that hides behind computation counts as computation. */
+typedef struct dsgd_time_shares {
+    double compute, wait, communicate;
+} dsgd_time_shares;
+
+typedef struct dsgd_run_result {
+    int outcome; /* dsgd_outcome */
+    dsgd_error why; /* where it diverged, or why it failed */
+    double virtual_s;
+    double steps; /* gradient steps of all workers / P */
+    double samples, learn_samples;
+    double step_mean_s; /* seconds of one step, mean over workers */
+    dsgd_time_shares shares; /* mean over workers */
+    dsgd_time_shares
+        *worker_shares; /* [workers], for the figure of where each worker's time goes */
+    double *worker_steps; /* [workers] */
+    double staleness_mean, staleness_max;
+    uint64_t messages;
+    double bytes;
+    double partial_active_mean; /* fresh contributions per partial collective; NAN without any */
+    uint64_t
+        partial_skipped; /* sums that a worker missed because a later one had overwritten them */
+    size_t n_points;
+    dsgd_point *points; /* [n_points], the first at time 0; none without learning */
+    double ideal_s; /* plausibility: compute only, nobody waits */
+    double
+        link_s; /* plausibility: bytes sent per worker over its own link, if nothing else took time */
+    double timing_wall_s, total_wall_s;
+    dsgd_values_stats numerics;
+    const char *device; /* name of the device that computed, "off" for none */
+} dsgd_run_result;
+
+/**
+ * Runs to the bound. DSGD_OK also when the run diverged or failed (see outcome); an error only for input or device trouble found
+ * before time 0. Release the result by dsgd_run_result_free().
+ */
+dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result,
+                          dsgd_error *error);
+void dsgd_run_result_free(dsgd_run_result *result);
+
+/** What can be refused before anything runs: `check` of the algorithm, of the imbalance, of the bounds. Pure. */
+dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
+
+#endif
