@@ -1,0 +1,98 @@
+/**
+ * @file dasgd.c
+ * DaSGD: every tau local steps an average of all models is started, and mixed in d local steps later, so that it hides behind them.
+ *
+ * Q. Zhou et al., "DaSGD: squeezing SGD parallelization performance in distributed training using delayed averaging", 2020.
+ * Sent per worker and step: 2 N / tau bytes. Nobody waits as long as the allreduce takes no longer than d local steps.
+ */
+#include "sim/algorithm.h"
+
+typedef struct dasgd_params {
+    long tau, d;
+    double xi;
+} dasgd_params;
+
+/** x <- xi x + (1 - xi) mean, when the average is there. Gives NULL: nothing is under way. */
+static dsgd_request *mix(dsgd_node *self, dsgd_request *round, dsgd_vector *mean)
+{
+    const dasgd_params *p = self->params;
+    dsgd_allreduce_end(self, round, mean);
+    dsgd_combine(self, dsgd_model(self), p->xi, 1 - p->xi, mean);
+    return NULL;
+}
+
+static void dasgd_work(dsgd_node *self)
+{
+    const dasgd_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *mean = dsgd_vector_new(self);
+    dsgd_request *round = NULL; /* the average that is under way */
+
+    while (dsgd_next_step(self)) {
+        const long s = self->step % p->tau; /* local step of the round */
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (round != NULL && s == p->d - 1)
+            round = mix(self, round, mean);
+        if (s == p->tau - 1)
+            round = dsgd_allreduce_begin(self, x);
+        if (p->d == 0 && round != NULL)
+            round = mix(self, round, mean);
+    }
+}
+
+static dsgd_status dasgd_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const dasgd_params *p = params;
+    if (p->d > p->tau)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "dasgd: d: %ld, but an average may be at most tau = %ld steps late", p->d,
+                         p->tau);
+    if (p->d == p->tau && p->xi == 0)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "dasgd: with d = tau = %ld and xi = 0 every step is undone; take xi > 0 or d < tau",
+            p->tau);
+    return DSGD_OK;
+}
+
+static const dsgd_option dasgd_options[] = {
+    {.name = "tau",
+     .kind = DSGD_LONG,
+     .offset = offsetof(dasgd_params, tau),
+     .init = 4,
+     .min = 1,
+     .max = 1e9,
+     .unit = "steps",
+     .help = "local steps per round"},
+    {.name = "d",
+     .kind = DSGD_LONG,
+     .offset = offsetof(dasgd_params, d),
+     .init = 1,
+     .min = 0,
+     .max = 1e9,
+     .unit = "steps",
+     .help = "local steps between the start of an average and its use"},
+    {.name = "xi",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(dasgd_params, xi),
+     .init = 0.25,
+     .min = 0,
+     .max = 1,
+     .help = "weight of the worker's own model when the average comes in"},
+    {.name = NULL},
+};
+
+const dsgd_algorithm dsgd_algorithm_dasgd = {
+    .about =
+        {.name = "dasgd",
+         .summary =
+             "local steps with a delayed average of all models that hides behind the next ones",
+         .reference = "Zhou et al. 2020, arXiv 2006.00441, and the authors' released code",
+         .params_size = sizeof(dasgd_params),
+         .options = dasgd_options},
+    .check = dasgd_check,
+    .work = dasgd_work,
+};

@@ -1,0 +1,116 @@
+/**
+ * @file eager.c
+ * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, and takes from the others what they have.
+ *
+ * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective operations", PPoPP 2020, figure 7.
+ * A gradient that comes too late stays in the send buffer for the next version. Sent per worker and step: log2(P) N bytes.
+ * A worker that falls more than one version behind misses sums, so models drift until they are synchronised.
+ */
+#include "sim/algorithm.h"
+
+typedef struct eager_params {
+    int late; /* which of late_words */
+    long limiter; /* -1: off */
+    long period; /* of model synchronisation; -1: off */
+} eager_params;
+
+enum { LATE_DISCARD = 1 };
+
+static void eager_work(dsgd_node *self, dsgd_initiator initiator)
+{
+    const eager_params *p = self->params;
+    const long synchronous_every = p->limiter > 0 ? p->limiter + 1 : 0;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *late = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {
+        .initiator = initiator, .draining = true, .period = synchronous_every};
+    dsgd_partial *sum =
+        dsgd_partial_new(self, spec, NULL); /* sends zeros until the first gradient */
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (synchronous_every > 0 && (self->step + 1) % synchronous_every == 0) {
+            dsgd_partial_take(self, sum, late);
+            dsgd_combine(self, g, 1, 1, late);
+            dsgd_allreduce_sum(self, g);
+        } else {
+            dsgd_partial_sum(self, sum, g, g); /* B <- B + g; g <- latest sum of everyone's B */
+            if (p->late == LATE_DISCARD)
+                dsgd_partial_take(self, sum, late);
+        }
+        dsgd_divide(self, g, self->n_workers); /* null gradients count as zeros */
+        dsgd_local_step(self, x, g);
+        if (p->period > 0 && (self->step + 1) % p->period == 0)
+            dsgd_allreduce_mean(self, x);
+    }
+}
+
+static void eager_solo_work(dsgd_node *self)
+{
+    eager_work(self, DSGD_FIRST_ARRIVER);
+}
+
+static void eager_majority_work(dsgd_node *self)
+{
+    eager_work(self, DSGD_RANDOM_WORKER);
+}
+
+static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)params;
+    return dsgd_check_power_of_two("eager-SGD", n_workers, error);
+}
+
+static const char *const late_words[] = {"accumulate", "discard", NULL};
+static const char *const off[] = {"off", NULL};
+
+static const dsgd_option eager_options[] = {
+    {.name = "late",
+     .kind = DSGD_CHOICE,
+     .offset = offsetof(eager_params, late),
+     .words = late_words,
+     .help = "a gradient that comes too late is added to the next (the paper) or dropped (the "
+             "released code)"},
+    {.name = "limiter",
+     .kind = DSGD_LONG,
+     .offset = offsetof(eager_params, limiter),
+     .init = -1,
+     .min = 1,
+     .max = 1e9,
+     .words = off,
+     .unit = "steps",
+     .help = "after so many steps one is synchronous, which bounds staleness (32 in the released "
+             "code)"},
+    {.name = "period",
+     .kind = DSGD_LONG,
+     .offset = offsetof(eager_params, period),
+     .init = -1,
+     .min = 1,
+     .max = 1e9,
+     .words = off,
+     .unit = "steps",
+     .help = "models are averaged every so many steps, which ends the drift of the replicas"},
+    {.name = NULL},
+};
+
+const dsgd_algorithm dsgd_algorithm_eager_solo = {
+    .about = {.name = "eager_solo",
+              .summary = "the sum of gradients starts with the first worker that arrives",
+              .reference = "Li et al., PPoPP 2020, section 4 (solo) and figure 7",
+              .params_size = sizeof(eager_params),
+              .options = eager_options},
+    .check = eager_check,
+    .work = eager_solo_work,
+};
+
+const dsgd_algorithm dsgd_algorithm_eager_majority = {
+    .about = {.name = "eager_majority",
+              .summary = "the sum of gradients starts with one random worker, half of them having "
+                         "arrived on average",
+              .reference = "Li et al., PPoPP 2020, section 4 (majority) and figure 7",
+              .params_size = sizeof(eager_params),
+              .options = eager_options},
+    .check = eager_check,
+    .work = eager_majority_work,
+};

@@ -1,0 +1,24 @@
+/**
+ * @file registry.c
+ * The algorithms that are built in. A new one is one line of the list.
+ */
+#include "sim/registry.h"
+
+#define DSGD_ALGORITHM_LIST(X)                                                                     \
+    X(allreduce)                                                                                   \
+    X(eager_solo)                                                                                  \
+    X(eager_majority)                                                                              \
+    X(wagma)                                                                                       \
+    X(ad_psgd)                                                                                     \
+    X(dasgd)
+
+#define X(name) extern const dsgd_algorithm dsgd_algorithm_##name;
+DSGD_ALGORITHM_LIST(X)
+#undef X
+
+const dsgd_about *const dsgd_algorithms[] = {
+#define X(name) &dsgd_algorithm_##name.about,
+    DSGD_ALGORITHM_LIST(X)
+#undef X
+        NULL,
+};

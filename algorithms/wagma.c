@@ -1,0 +1,110 @@
+/**
+ * @file wagma.c
+ * WAGMA-SGD: models are averaged within rotating groups, without waiting for late members; all models every `period` steps.
+ *
+ * S. Li et al., "Breaking (global) barriers in parallel stochastic optimization with wait-avoiding group averaging", TPDS 2021,
+ * Algorithms 1 and 2. Sent per worker and step: log2(S) N bytes, and one allreduce of the model every `period` steps.
+ */
+#include "sim/algorithm.h"
+
+typedef struct wagma_params {
+    long group; /* S; -1: sqrt */
+    long period;
+    int order;
+} wagma_params;
+
+enum { ATC, CTA };
+
+/** Address bits of a group: log2 of its size. `sqrt` rounds up where P is no square. */
+static int group_bits(const wagma_params *p, int n_workers)
+{
+    return p->group < 0 ? (dsgd_log2(n_workers) + 1) / 2 : dsgd_log2(p->group);
+}
+
+/** Phases (t g + r) mod G, r = 0 .. g-1, of the G = log2 P: two ranks meet iff they agree on all other bits. */
+static dsgd_group wagma_group(const void *params, int n_workers, long t)
+{
+    const int n_bits = dsgd_log2(n_workers);
+    const int n_phases = group_bits(params, n_workers);
+    dsgd_group bits = 0;
+    for (int r = 0; r < n_phases; r++)
+        bits |= (dsgd_group)1 << ((t * n_phases + r) % n_bits);
+    return bits;
+}
+
+static void wagma_work(dsgd_node *self)
+{
+    const wagma_params *p = self->params;
+    const double size = (double)(1 << group_bits(p, self->n_workers));
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {
+        .initiator = DSGD_FIRST_ARRIVER, .group = wagma_group, .period = p->period};
+    dsgd_partial *average = dsgd_partial_new(self, spec, x);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (p->order == ATC)
+            dsgd_local_step(self, x, g); /* W' <- W + U(g, W, t) */
+        if ((self->step + 1) % p->period == 0) {
+            dsgd_allreduce_mean(self, x); /* waits for all */
+            dsgd_partial_publish(self, average, x);
+        } else {
+            dsgd_partial_mix(self, average, x, size,
+                             size + 1); /* W <- sum / S, or, late, (sum + W') / (S + 1) */
+        }
+        if (p->order == CTA)
+            dsgd_local_step(self, x, g); /* the average travelled while the gradient was computed */
+    }
+}
+
+static dsgd_status wagma_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const wagma_params *p = params;
+    if (p->group > 0 && (!dsgd_is_power_of_two(p->group) || p->group > n_workers))
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "wagma: group: %ld, but a power of two up to the number of workers (%d) is needed",
+            p->group, n_workers);
+    return dsgd_check_power_of_two("wagma", n_workers, error);
+}
+
+static const char *const group_words[] = {"sqrt", NULL};
+static const char *const order_words[] = {"atc", "cta", NULL};
+
+static const dsgd_option wagma_options[] = {
+    {.name = "group",
+     .kind = DSGD_LONG,
+     .offset = offsetof(wagma_params, group),
+     .init = -1,
+     .min = 1,
+     .max = 1 << 20,
+     .words = group_words,
+     .unit = "workers",
+     .help = "group size S, a power of two; sqrt is the paper's rule"},
+    {.name = "period",
+     .kind = DSGD_LONG,
+     .offset = offsetof(wagma_params, period),
+     .init = 10,
+     .min = 1,
+     .max = 1e9,
+     .unit = "steps",
+     .help = "every so many steps all models are averaged, waiting for all"},
+    {.name = "order",
+     .kind = DSGD_CHOICE,
+     .offset = offsetof(wagma_params, order),
+     .words = order_words,
+     .help = "local step, then average (atc, the paper), or average the old models during the step "
+             "(cta, the released code)"},
+    {.name = NULL},
+};
+
+const dsgd_algorithm dsgd_algorithm_wagma = {
+    .about = {.name = "wagma",
+              .summary = "models are averaged in rotating groups that do not wait for the late",
+              .reference = "Li et al., TPDS 2021, Algorithms 1 and 2",
+              .params_size = sizeof(wagma_params),
+              .options = wagma_options},
+    .check = wagma_check,
+    .work = wagma_work,
+};
