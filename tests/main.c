@@ -1,0 +1,42 @@
+/**
+ * @file main.c
+ * Runs the suites named on the command line, or all. Fails if no test ran, which Check alone would call a success.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suites.h"
+
+static const struct {
+    const char *name;
+    Suite *(*suite)(void);
+} suites[] = {
+#define X(name) {#name, name##_suite},
+    DSGD_SUITES(X)
+#undef X
+};
+
+static bool wanted(const char *name, int count, char **arguments)
+{
+    for (int i = 1; i < count; i++)
+        if (strcmp(arguments[i], name) == 0)
+            return true;
+    return count == 1;
+}
+
+int main(int count, char **arguments)
+{
+    SRunner *runner = srunner_create(NULL);
+    for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
+        if (wanted(suites[i].name, count, arguments))
+            srunner_add_suite(runner, suites[i].suite());
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    const int run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    if (run == 0)
+        fputs("no test ran: is the name of the suite right?\n", stderr);
+    return failed == 0 && run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,23 @@
+/**
+ * @file suites.h
+ * All suites. tests/main.c runs them; ctest has one entry per suite, and the long ones run in the release preset only.
+ */
+#ifndef DSGD_TESTS_SUITES_H
+#define DSGD_TESTS_SUITES_H
+
+#include <check.h>
+
+#define DSGD_SUITES(X)                                                                             \
+    X(base)                                                                                        \
+    X(traces)                                                                                      \
+    X(collectives)                                                                                 \
+    X(laws)                                                                                        \
+    X(algorithms)                                                                                  \
+    X(microbenchmark)                                                                              \
+    X(laws_long)
+
+#define X(name) Suite *name##_suite(void);
+DSGD_SUITES(X)
+#undef X
+
+#endif

@@ -1,0 +1,218 @@
+/**
+ * @file support.c
+ * Runs of tests in processes of their own.
+ */
+#include "tests/support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+support_outcome *support_current;
+
+static const size_t outcome_bytes = (size_t)1 << 30; /* reserved, not used */
+
+static dsgd_pick pick(const dsgd_about *const *registry, const char *name)
+{
+    const dsgd_about *about = dsgd_about_find(registry, name);
+    ck_assert_msg(about != NULL, "nothing is called %s", name);
+    void *params = dsgd_xcalloc(1, about->params_size);
+    dsgd_options_default(about->options, params);
+    return (dsgd_pick){about, params};
+}
+
+void support_set(const dsgd_about *about, void *params, const char *name, double value)
+{
+    for (const dsgd_option *o = about->options; o->name != NULL; o++) {
+        if (strcmp(o->name, name) != 0)
+            continue;
+        char *const field = (char *)params + o->offset;
+        if (o->kind == DSGD_LONG)
+            *(long *)(void *)field = (long)value;
+        else if (o->kind == DSGD_CHOICE)
+            *(int *)(void *)field = (int)value;
+        else if (o->kind == DSGD_BOOL)
+            *(bool *)(void *)field = value != 0;
+        else if (o->kind == DSGD_DOUBLE)
+            *(double *)(void *)field = value;
+        else
+            ck_abort_msg("%s is no number", name);
+        return;
+    }
+    ck_abort_msg("%s has no option %s", about->name, name);
+}
+
+support_case *support_new(const char *algorithm, int workers)
+{
+    support_case *c = dsgd_xcalloc(1, sizeof *c);
+    c->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
+                                  .host_bandwidth_bytes_per_s = 10e9,
+                                  .host_latency_s = 1e-6};
+    c->workload = (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
+    c->learning = (dsgd_learning){.model = pick(dsgd_model_kinds, "hyperplane"),
+                                  .data = pick(dsgd_data_sources, "hyperplane"),
+                                  .batch = 4,
+                                  .optimizer = {.lr = 0.05, .momentum = 0.9},
+                                  .precision = DSGD_PRECISION_DOUBLE};
+    support_set(c->learning.data.about, c->learning.data.params, "features", 32);
+    support_set(c->learning.data.about, c->learning.data.params, "points", 4096);
+    c->config = (dsgd_run_config){.platform = &c->platform,
+                                  .workload = &c->workload,
+                                  .inherent = true,
+                                  .imbalance = {0, c->imbalance},
+                                  .workers = workers,
+                                  .seed = 1,
+                                  .until = {.steps = 20},
+                                  .pieces = 1,
+                                  .overlap = true,
+                                  .learning = &c->learning,
+                                  .numerics = DSGD_NUMERICS_CPU,
+                                  .threads = 1,
+                                  .memory_bytes = (size_t)1 << 30,
+                                  .scratch = "/tmp"};
+    if (algorithm != NULL) {
+        const dsgd_pick picked = pick(dsgd_algorithms, algorithm);
+        c->config.algorithm = (const dsgd_algorithm *)picked.about;
+        c->config.params = picked.params;
+    }
+    return c;
+}
+
+void support_algorithm(support_case *c, const dsgd_algorithm *algorithm)
+{
+    c->config.algorithm = algorithm;
+}
+
+void support_option(support_case *c, const char *name, double value)
+{
+    support_set(&c->config.algorithm->about, (void *)c->config.params, name, value);
+}
+
+void *support_imbalance(support_case *c, const char *kind)
+{
+    ck_assert_uint_lt(c->config.imbalance.n, SUPPORT_IMBALANCES);
+    const dsgd_pick picked = pick(dsgd_imbalance_kinds, kind);
+    c->imbalance[c->config.imbalance.n++] = picked;
+    return picked.params;
+}
+
+void support_imbalance_number(support_case *c, const char *kind, const char *name, double value)
+{
+    void *const params = support_imbalance(c, kind);
+    support_set(dsgd_about_find(dsgd_imbalance_kinds, kind), params, name, value);
+}
+
+void support_use_mlp(support_case *c)
+{
+    c->learning.model = pick(dsgd_model_kinds, "mlp");
+    c->learning.data = pick(dsgd_data_sources, "fashion-mnist");
+}
+
+void support_no_learning(support_case *c)
+{
+    c->config.learning = NULL;
+}
+
+/** In the last instant: copies all models. */
+static void inspect(dsgd_engine *engine, void *argument)
+{
+    support_outcome *const outcome = argument;
+    if (engine->values == NULL)
+        return;
+    outcome->n_params = engine->network.n_params;
+    for (int w = 0; w < engine->n_workers; w++)
+        dsgd_vector_read(engine->workers[w].model, outcome->x + (size_t)w * outcome->n_params);
+}
+
+static void simulate_here(const support_case *c, support_outcome *outcome)
+{
+    dsgd_run_config config = c->config;
+    config.inspect = inspect;
+    config.inspect_argument = outcome;
+    support_current = outcome;
+    dsgd_run_result result;
+    outcome->status = dsgd_simulate(&config, &result, &outcome->error);
+    if (outcome->status != DSGD_OK)
+        return;
+    outcome->result = result;
+    ck_assert_uint_le(result.n_points, SUPPORT_POINTS);
+    for (size_t i = 0; i < result.n_points; i++)
+        outcome->points[i] = result.points[i];
+    dsgd_run_result_free(&result);
+}
+
+support_outcome *support_simulate(const support_case *c)
+{
+    support_outcome *outcome = mmap(NULL, outcome_bytes, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert_ptr_ne(outcome, MAP_FAILED);
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        simulate_here(c, outcome);
+        _exit(0);
+    }
+    int state = 0;
+    waitpid(child, &state, 0);
+    ck_assert_msg(WIFEXITED(state) && WEXITSTATUS(state) == 0, "the simulation of %s died (%d)",
+                  c->config.algorithm->about.name, state);
+    return outcome;
+}
+
+support_outcome *support_ok(const support_case *c)
+{
+    support_outcome *outcome = support_simulate(c);
+    ck_assert_msg(outcome->status == DSGD_OK, "%s", outcome->error.text);
+    ck_assert_msg(outcome->result.outcome == DSGD_RUN_OK, "%s: %s", c->config.algorithm->about.name,
+                  outcome->result.why.text);
+    return outcome;
+}
+
+double support_distance(const double *a, const double *b, size_t n)
+{
+    double difference = 0;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += (a[i] - b[i]) * (a[i] - b[i]);
+        norm += b[i] * b[i];
+    }
+    return sqrt(difference / norm);
+}
+
+double *support_mean_model(const support_outcome *outcome, int workers)
+{
+    double *mean = dsgd_xcalloc(outcome->n_params, sizeof *mean);
+    for (int w = 0; w < workers; w++)
+        for (size_t i = 0; i < outcome->n_params; i++)
+            mean[i] += outcome->x[(size_t)w * outcome->n_params + i] / workers;
+    return mean;
+}
+
+static void averaging_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_allreduce_mean(self, x);
+    }
+}
+
+const dsgd_algorithm support_averaging = {.about = {.name = "averaging"}, .work = averaging_work};
+
+static void alone_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+const dsgd_algorithm support_alone = {.about = {.name = "alone"}, .work = alone_work};

@@ -1,0 +1,222 @@
+/**
+ * @file test_algorithms.c
+ * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its time does not hang on numerics.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suites.h"
+#include "tests/support.h"
+
+enum { N_ALGORITHMS = 6 };
+
+static support_case *irregular(int algorithm, int workers)
+{
+    support_case *c = support_new(dsgd_algorithms[algorithm]->name, workers);
+    c->platform.message_overhead_s = 1e-5;
+    c->platform.reduction_s_per_byte = 1e-9;
+    c->workload.bytes = 50e6;
+    support_imbalance_number(c, "delay", "seconds", 0.7);
+    support_imbalance_number(c, "ramp", "seconds", 0.01);
+    c->config.pieces = 3;
+    c->learning.evaluate_every = 5;
+    return c;
+}
+
+static const int counts[] = {1, 2, 3, 4, 7, 8, 16, 64};
+
+START_TEST(ends_at_every_count_that_it_accepts) /* _i: algorithm, worker count */
+{
+    support_case *c = irregular(_i / 8, counts[_i % 8]);
+    const support_outcome *got = support_simulate(c);
+    if (got->status == DSGD_EUSAGE) {
+        ck_assert_ptr_ne(strstr(got->error.text, "would do"), NULL);
+        ck_assert(!dsgd_is_power_of_two(counts[_i % 8]));
+        return;
+    }
+    ck_assert_msg(got->status == DSGD_OK, "%s", got->error.text);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
+    ck_assert_double_eq(got->result.steps, 20);
+    ck_assert_double_gt(got->result.virtual_s, 20);
+    ck_assert_double_eq_tol(got->result.shares.compute + got->result.shares.wait +
+                                got->result.shares.communicate,
+                            1, 1e-12);
+}
+END_TEST
+
+static void expect_same(const support_outcome *a, const support_outcome *b, int workers)
+{
+    ck_assert_double_eq(a->result.virtual_s, b->result.virtual_s);
+    ck_assert_uint_eq(a->result.messages, b->result.messages);
+    ck_assert_double_eq(a->result.staleness_mean, b->result.staleness_mean);
+    ck_assert_uint_eq(a->n_params, b->n_params);
+    ck_assert_mem_eq(a->x, b->x, (size_t)workers * a->n_params * sizeof *a->x);
+    ck_assert_uint_eq(a->result.n_points, b->result.n_points);
+    ck_assert_mem_eq(a->points, b->points, a->result.n_points * sizeof *a->points);
+}
+
+START_TEST(the_same_run_gives_the_same_bits_at_any_number_of_threads)
+{
+    support_case *c = irregular(_i, 16);
+    const support_outcome *one = support_ok(c);
+    expect_same(support_ok(c), one, 16);
+    c->config.threads = 3;
+    expect_same(support_ok(c), one, 16);
+    c->config.memory_bytes = 1; /* waits at every turn */
+    expect_same(support_ok(c), one, 16);
+}
+END_TEST
+
+START_TEST(time_does_not_hang_on_numerics)
+{
+    support_case *c = irregular(_i, 16);
+    const support_outcome *with = support_ok(c);
+    c->config.numerics = DSGD_NUMERICS_OFF;
+    const support_outcome *without = support_ok(c);
+    ck_assert_double_eq(with->result.virtual_s, without->result.virtual_s);
+    ck_assert_uint_eq(with->result.messages, without->result.messages);
+    ck_assert_double_eq(with->result.staleness_mean, without->result.staleness_mean);
+    ck_assert_double_eq(with->result.staleness_max, without->result.staleness_max);
+    ck_assert_uint_eq(without->result.n_points, 0);
+}
+END_TEST
+
+START_TEST(learns)
+{
+    support_case *c = irregular(_i, 8);
+    c->config.until.steps = 40;
+    c->learning.optimizer.lr = 0.02;
+    c->learning.optimizer.momentum = 0.5;
+    const support_outcome *got = support_ok(c);
+    const dsgd_point *const last = &got->points[got->result.n_points - 1];
+    ck_assert_double_eq(got->points[0].virtual_s, 0);
+    ck_assert_double_eq(got->points[0].at.consensus, 0);
+    ck_assert_double_lt(last->at.loss, 0.5 * got->points[0].at.loss);
+}
+END_TEST
+
+START_TEST(a_diverged_run_ends_at_its_bound_and_says_where)
+{
+    support_case *c = irregular(_i, 8);
+    const double virtual_s = support_ok(c)->result.virtual_s;
+    c->learning.optimizer.lr = 1e60;
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_OK);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_DIVERGED);
+    ck_assert_double_eq(got->result.virtual_s, virtual_s);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "step"), NULL);
+    ck_assert(isnan(got->points[got->result.n_points - 1].at.loss));
+}
+END_TEST
+
+static const char *const bad_options[][3] = {
+    {"wagma", "group", "32"},
+    {"wagma", "group", "3"},
+    {"dasgd", "d", "5"},
+};
+
+START_TEST(refuses_options_with_what_would_work)
+{
+    support_case *c = support_new(bad_options[_i][0], 16);
+    support_option(c, bad_options[_i][1], atof(bad_options[_i][2]));
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(got->error.text, bad_options[_i][2]), NULL);
+}
+END_TEST
+
+START_TEST(dasgd_refuses_to_undo_every_step)
+{
+    support_case *c = support_new("dasgd", 4);
+    support_option(c, "d", 4);
+    support_option(c, "xi", 0);
+    ck_assert_int_eq(support_simulate(c)->status, DSGD_EUSAGE);
+    support_option(c, "xi", 0.1);
+    support_ok(c);
+}
+END_TEST
+
+START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
+{
+    support_case *c = support_new("ad_psgd", 4);
+    c->config.until = (dsgd_until){.seconds = 7.5};
+    ck_assert_double_eq(support_ok(c)->result.virtual_s, 7.5);
+    c->config.until = (dsgd_until){.samples = 1280};
+    ck_assert_double_eq(support_ok(c)->result.samples, 1280);
+    support_use_mlp(c);
+    c->config.until = (dsgd_until){.accuracy = 0.3};
+    c->learning.evaluate_every = 10;
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->result.n_points;
+    ck_assert_double_ge(got->points[n - 1].at.accuracy, 0.3);
+    ck_assert_double_lt(got->points[n - 2].at.accuracy, 0.3);
+    c->config.numerics = DSGD_NUMERICS_OFF;
+    ck_assert_int_eq(support_simulate(c)->status, DSGD_EUSAGE);
+}
+END_TEST
+
+/** Waits for an answer that never comes. */
+static void starving_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_pair_average(self, x, 0);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm starving = {.about = {.name = "starving"}, .work = starving_work};
+
+START_TEST(starvation_is_reported_not_waited_for)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &starving);
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "waited"), NULL);
+}
+END_TEST
+
+START_TEST(a_platform_without_enough_hosts_is_refused)
+{
+    char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+    const int file = mkstemps(path, 4);
+    ck_assert_int_ge(file, 0);
+    support_case *c = support_new("allreduce", 8);
+    ck_assert_int_eq(dsgd_platform_write(&c->platform, 4, path, NULL), DSGD_OK);
+    c->platform.topology = DSGD_TOPOLOGY_XML;
+    c->platform.file = path;
+    const support_outcome *few = support_simulate(c);
+    ck_assert_int_eq(few->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(few->error.text, "4 hosts"), NULL);
+    c->config.workers = 4;
+    support_ok(c);
+    c->platform.file = "/nonexistent.xml";
+    ck_assert_int_eq(support_simulate(c)->status, DSGD_EIO);
+    remove(path);
+}
+END_TEST
+
+Suite *algorithms_suite(void)
+{
+    Suite *s = suite_create("algorithms");
+    TCase *t = tcase_create("conformance");
+    tcase_set_timeout(t, 20);
+    tcase_add_loop_test(t, ends_at_every_count_that_it_accepts, 0, N_ALGORITHMS * 8);
+    tcase_add_loop_test(t, the_same_run_gives_the_same_bits_at_any_number_of_threads, 0,
+                        N_ALGORITHMS);
+    tcase_add_loop_test(t, time_does_not_hang_on_numerics, 0, N_ALGORITHMS);
+    tcase_add_loop_test(t, learns, 0, N_ALGORITHMS);
+    tcase_add_loop_test(t, a_diverged_run_ends_at_its_bound_and_says_where, 0, N_ALGORITHMS);
+    tcase_add_loop_test(t, refuses_options_with_what_would_work, 0, 3);
+    tcase_add_test(t, dasgd_refuses_to_undo_every_step);
+    tcase_add_test(t, ends_by_virtual_seconds_samples_or_accuracy);
+    tcase_add_test(t, starvation_is_reported_not_waited_for);
+    tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
+    suite_add_tcase(s, t);
+    return s;
+}
