@@ -1,0 +1,30 @@
+# Test loss and accuracy of the mean model against virtual time, one line per algorithm and seed, for the largest number of GPUs.
+# needs: runs.csv curves.csv
+load style
+largest = word(counts_of_workers, 1)
+do for [w in counts_of_workers] { if (int(w) > int(largest)) { largest = w } }
+seeds = ' '
+stats curves using (seeds = add(seeds, strcol('seed')), 0) nooutput
+of(a, s) = strcol('algorithm') eq a && strcol('workers') eq largest && strcol('seed') eq s
+stats curves using (strcol('workers') eq largest && column('virtual_s') > 0 ? column('accuracy') : NaN) name 'A' nooutput
+panels = exists('A_records') && A_records > 0 ? 2 : 1
+set xlabel 'virtual time (s)'
+do for [output in 'svg png pdf'] {
+    if (output eq 'svg') { set terminal svg size 760,620 font 'Helvetica,14' background '#ffffff' }
+    if (output eq 'png') { set terminal pngcairo size 1520,1240 font 'Helvetica,14' fontscale 1.8 linewidth 2 }
+    if (output eq 'pdf') { set terminal pdfcairo size 6.3in,5.1in font 'Helvetica,11' }
+    set output dir.'/figures/learning.'.output
+    set multiplot layout panels,1 title largest.' GPUs' noenhanced
+    set ylabel 'test loss'
+    set key right top
+    plot for [i = 1:n_algorithms] for [k = 1:words(seeds)] curves using (of(algorithm(i), word(seeds, k)) ? column('virtual_s') : NaN):'loss' \
+         with linespoints lt i title (k == 1 ? title_of(algorithm(i)) : '')
+    if (panels == 2) {
+        set ylabel 'test accuracy'
+        set key off
+        plot for [i = 1:n_algorithms] for [k = 1:words(seeds)] curves using (of(algorithm(i), word(seeds, k)) ? column('virtual_s') : NaN):'accuracy' \
+             with linespoints lt i title (k == 1 ? title_of(algorithm(i)) : '')
+    }
+    unset multiplot
+    unset output
+}
