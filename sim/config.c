@@ -111,8 +111,9 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
     const char *const slash = strrchr(config->path, '/');
     if (path[0] == '/' || slash == NULL)
         return path;
-    char *const beside = dsgd_config_alloc(config, strlen(config->path) + strlen(path) + 2);
-    sprintf(beside, "%.*s/%s", (int)(slash - config->path), config->path, path);
+    char *const joined = dsgd_xprintf("%.*s/%s", (int)(slash - config->path), config->path, path);
+    const char *const beside = keep(config, joined);
+    free(joined);
     return access(beside, F_OK) == 0 ? beside : path;
 }
 

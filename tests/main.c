@@ -9,6 +9,15 @@
 
 #include "tests/suites.h"
 
+#ifdef __SANITIZE_ADDRESS__
+/* Cases and outcomes of a test live as long as its process; SimGrid's own leaks are not ours. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:support_\nleak:libsimgrid\n";
+}
+#endif
+
 static const struct {
     const char *name;
     Suite *(*suite)(void);

@@ -10,10 +10,13 @@
 #define DSGD_SUITES(X)                                                                             \
     X(base)                                                                                        \
     X(traces)                                                                                      \
+    X(models)                                                                                      \
+    X(values)                                                                                      \
     X(collectives)                                                                                 \
     X(laws)                                                                                        \
     X(algorithms)                                                                                  \
     X(microbenchmark)                                                                              \
+    X(models_long)                                                                                 \
     X(laws_long)
 
 #define X(name) Suite *name##_suite(void);

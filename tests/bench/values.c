@@ -1,0 +1,200 @@
+/**
+ * @file values.c
+ * What the numerics of one worker's step cost: gradient, update and combination of many models of one network. Checks an answer that can
+ * be known, then times: values [workers] [threads] [layout], layout one of `pairs` (each worker averages with a neighbour), `groups` (of
+ * sqrt(workers)) and `all` (gradients of one model, which are fused).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "models/values.h"
+
+enum { RUNS = 7, STEPS = 4, BATCH = 4 };
+
+typedef struct bench {
+    dsgd_values *values;
+    uint32_t n_workers, group;
+    dsgd_value *x, *v, *mean; /* [n_workers] */
+    uint64_t step;
+} bench;
+
+static double wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static const dsgd_data *load(void)
+{
+    const dsgd_data_source *source =
+        (const void *)dsgd_about_find(dsgd_data_sources, "fashion-mnist");
+    void *const params = dsgd_xcalloc(1, source->about.params_size);
+    dsgd_options_default(source->about.options, params);
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    DSGD_ASSERT(source->load(params, 1, &data, &error) == DSGD_OK, "%s", error.text);
+    free(params);
+    return data;
+}
+
+/** A local step of every worker, then the mean over its group. */
+static void decentralized_step(bench *b)
+{
+    double ones[4096];
+    for (uint32_t w = 0; w < b->n_workers; w++) {
+        const dsgd_origin where = {w, b->step};
+        dsgd_value g = DSGD_ZERO_VALUE;
+        dsgd_values_gradient(b->values, where, &b->x[w], &g);
+        const dsgd_value x = dsgd_values_update(b->values, where, 0, b->x[w], g, &b->v[w], 0.01);
+        dsgd_value_release(b->values, g);
+        dsgd_value_release(b->values, b->x[w]);
+        b->x[w] = x;
+        ones[w] = 1;
+    }
+    for (uint32_t w = 0; w < b->n_workers; w++) {
+        /* Groups of neighbours one time, across them the other. */
+        const uint32_t stride = b->step % 2 == 0 ? 1 : b->n_workers / b->group;
+        const uint32_t first = stride == 1 ? w - w % b->group : w % stride;
+        dsgd_value members[4096];
+        for (uint32_t i = 0; i < b->group; i++)
+            members[i] = b->x[first + i * stride];
+        b->mean[w] = dsgd_values_combine(b->values, (dsgd_origin){w, b->step}, 0, b->group, members,
+                                         ones, b->group);
+    }
+}
+
+/** Synchronous SGD: every worker combines all gradients. */
+static void synchronous_step(bench *b)
+{
+    dsgd_value *const g = dsgd_xcalloc(b->n_workers, sizeof *g);
+    double *const ones = dsgd_xcalloc(b->n_workers, sizeof *ones);
+    for (uint32_t w = 0; w < b->n_workers; w++) {
+        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, &b->x[w], &g[w]);
+        ones[w] = 1;
+    }
+    const dsgd_origin where = {0, b->step};
+    const dsgd_value sum =
+        dsgd_values_combine(b->values, where, 0, b->n_workers, g, ones, b->n_workers);
+    for (uint32_t w = 0; w < b->n_workers; w++) {
+        dsgd_value_release(b->values, g[w]);
+        b->mean[w] = dsgd_values_update(b->values, where, 0, b->x[w], sum, &b->v[w], 0.01);
+    }
+    dsgd_value_release(b->values, sum);
+    free(g);
+    free(ones);
+}
+
+static double steps_wall_s(bench *b)
+{
+    const double start_s = wall_s();
+    for (int i = 0; i < STEPS; i++) {
+        if (b->group == 0)
+            synchronous_step(b);
+        else
+            decentralized_step(b);
+        for (uint32_t w = 0; w < b->n_workers; w++) {
+            dsgd_value_release(b->values, b->x[w]);
+            b->x[w] = b->mean[w];
+        }
+        b->step++;
+    }
+    dsgd_values_flush(b->values);
+    DSGD_ASSERT(!dsgd_values_divergence(b->values).happened, "it diverged");
+    return wall_s() - start_s;
+}
+
+/** The mean of x and 3 x is 2 x; and a few steps, which also warm the pools, bring the loss down. */
+static void check(bench *b, const double *x, size_t n)
+{
+    double *const y = dsgd_xcalloc(n, sizeof *y);
+    for (size_t i = 0; i < n; i++)
+        y[i] = 3 * x[i];
+    const dsgd_value operands[] = {b->x[0], dsgd_values_constant(b->values, 0, y)};
+    const dsgd_value mean = dsgd_values_combine(b->values, (dsgd_origin){0, 0}, 0, 2, operands,
+                                                (const double[]){1, 1}, 2);
+    dsgd_values_read(b->values, 0, mean, y);
+    for (size_t i = 0; i < n; i++)
+        DSGD_ASSERT(fabs(y[i] - 2 * x[i]) <= 1e-6 * fabs(x[i]), "number %zu of a mean is %g", i,
+                    y[i]);
+    dsgd_value_release(b->values, operands[1]);
+    dsgd_value_release(b->values, mean);
+    free(y);
+    const size_t before = dsgd_values_evaluate(b->values, b->n_workers, b->x);
+    steps_wall_s(b);
+    const size_t after = dsgd_values_evaluate(b->values, b->n_workers, b->x);
+    const double loss[] = {dsgd_values_result(b->values, before).loss,
+                           dsgd_values_result(b->values, after).loss};
+    DSGD_ASSERT(loss[1] < loss[0], "the loss goes from %g to %g", loss[0], loss[1]);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void report(bench *b, const char *layout, uint32_t n_threads)
+{
+    double us[RUNS];
+    const double busy_before_s = dsgd_values_stats_get(b->values).busy_wall_s;
+    for (int i = 0; i < RUNS; i++)
+        us[i] = 1e6 * steps_wall_s(b) / STEPS / b->n_workers;
+    const dsgd_values_stats stats = dsgd_values_stats_get(b->values);
+    const double busy_us = 1e6 * (stats.busy_wall_s - busy_before_s) / RUNS / STEPS / b->n_workers;
+    qsort(us, RUNS, sizeof us[0], by_size);
+    printf("%s: %u workers, %u threads: min %.1f us, median %.1f us per worker and step; "
+           "%.1f us of CPU in the device; %.0f MB at most\n",
+           layout, b->n_workers, n_threads, us[0], us[RUNS / 2], busy_us,
+           1e-6 * (double)stats.peak_bytes);
+}
+
+int main(int count, char **arguments)
+{
+    const uint32_t n_workers = count > 1 ? (uint32_t)atoi(arguments[1]) : 1024;
+    const uint32_t n_threads = count > 2 ? (uint32_t)atoi(arguments[2]) : 1;
+    const char *const layout = count > 3 ? arguments[3] : "pairs";
+    const uint32_t group = strcmp(layout, "all") == 0     ? 0
+                           : strcmp(layout, "pairs") == 0 ? 2
+                                                          : (uint32_t)lround(sqrt(n_workers));
+    DSGD_ASSERT(n_workers <= 4096 && (group == 0 || n_workers % group == 0), "odd groups");
+    const dsgd_data *const data = load();
+    const dsgd_model_kind *kind = (const void *)dsgd_about_find(dsgd_model_kinds, "mlp");
+    double usual[64] = {0};
+    DSGD_ASSERT(kind->about.params_size <= sizeof usual, "room for the parameters");
+    dsgd_network network;
+    DSGD_ASSERT(kind->build(usual, data, &network, NULL) == DSGD_OK, "mlp on fashion-mnist");
+    const size_t begin[] = {0, network.n_params};
+    const dsgd_values_config config = {.device = &dsgd_device_cpu_float,
+                                       .problem = {.network = &network,
+                                                   .data = data,
+                                                   .n_pieces = 1,
+                                                   .piece_begin = begin,
+                                                   .momentum = 0.9},
+                                       .stream = {1, data->train.n, n_workers, BATCH},
+                                       .n_threads = n_threads,
+                                       .memory_bytes = (size_t)4 << 30};
+    bench b = {.n_workers = n_workers,
+               .group = group,
+               .x = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
+               .v = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
+               .mean = dsgd_xcalloc(n_workers, sizeof(dsgd_value))};
+    DSGD_ASSERT(dsgd_values_open(&config, &b.values, NULL) == DSGD_OK, "the store");
+    double *const initial = dsgd_xcalloc(network.n_params, sizeof *initial);
+    dsgd_network_initial(&network, 1, initial);
+    const dsgd_value start = dsgd_values_constant(b.values, 0, initial);
+    for (uint32_t w = 0; w < n_workers; w++)
+        b.x[w] = dsgd_value_retain(start);
+    check(&b, initial, network.n_params);
+    report(&b, layout, n_threads);
+    dsgd_values_close(b.values);
+    free(initial);
+    free(b.x);
+    free(b.v);
+    free(b.mean);
+    return 0;
+}

@@ -1,0 +1,974 @@
+/**
+ * @file test_models.c
+ * Reduced models on the CPU: gradients against finite differences, the operations against their formulas, data against its files.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/draw.h"
+#include "models/chain.h"
+#include "models/device.h"
+
+Suite *models_suite(void);
+Suite *models_long_suite(void);
+
+enum { SAMPLES = 37, MOST_PIECES = 161, MOST_HIDDEN = 2 };
+
+/* --- small problems ------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct scene {
+    const char *name;
+    uint32_t features, classes; /* classes 0: regression */
+    size_t n_hidden;
+    double hidden[MOST_HIDDEN];
+} scene;
+
+static const scene scenes[] = {
+    {"hyperplane", 9, 0, 0, {0}},           {"logreg", 11, 5, 0, {0}},
+    {"mlp of one unit", 7, 3, 1, {1}},      {"mlp", 13, 4, 1, {8}},
+    {"mlp of two layers", 6, 3, 2, {7, 5}},
+};
+enum { SCENES = sizeof scenes / sizeof scenes[0] };
+
+/** A problem with everything that it points to. Training and test samples are the same, so that evaluation gives the loss that
+ *  a gradient over all samples is the derivative of. */
+typedef struct stand {
+    dsgd_data data;
+    dsgd_network network;
+    size_t piece_begin[MOST_PIECES + 1];
+    dsgd_problem problem;
+    const dsgd_device *device;
+    void *context;
+    double *x; /* [n_params] */
+    uint32_t all[SAMPLES];
+} stand;
+
+static double uniform(uint32_t what, uint32_t row, uint32_t column)
+{
+    return dsgd_draw_uniform((dsgd_draw){3, DSGD_DRAW_DATA, what, row, column});
+}
+
+static dsgd_samples samples_of(const scene *sc)
+{
+    dsgd_samples s = {.n = SAMPLES};
+    if (sc->classes == 0) {
+        s.x_real = dsgd_xcalloc((size_t)SAMPLES * sc->features, sizeof(float));
+        s.targets = dsgd_xcalloc(SAMPLES, sizeof(float));
+    } else {
+        s.x_bytes = dsgd_xcalloc((size_t)SAMPLES * sc->features, 1);
+        s.labels = dsgd_xcalloc(SAMPLES, 1);
+    }
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        for (uint32_t f = 0; f < sc->features; f++) {
+            if (sc->classes == 0)
+                s.x_real[i * sc->features + f] = (float)(2 * uniform(0, i, f) - 1);
+            else
+                s.x_bytes[i * sc->features + f] = (uint8_t)(256 * uniform(0, i, f));
+        }
+        if (sc->classes == 0)
+            s.targets[i] = (float)(3 * uniform(1, i, 0));
+        else
+            s.labels[i] = (uint8_t)(sc->classes * uniform(1, i, 0));
+    }
+    return s;
+}
+
+static stand *stand_new(const scene *sc, const dsgd_device *device, size_t n_pieces)
+{
+    stand *const s = dsgd_xcalloc(1, sizeof *s);
+    const dsgd_samples samples = samples_of(sc);
+    s->data = (dsgd_data){sc->features, sc->classes, 0.5f, 0.3f, samples, samples};
+    double hidden[MOST_HIDDEN];
+    memcpy(hidden, sc->hidden, sizeof hidden);
+    const dsgd_loss loss = sc->classes == 0 ? DSGD_LOSS_SQUARED : DSGD_LOSS_CROSS_ENTROPY;
+    ck_assert_int_eq(dsgd_network_chain(&s->network, sc->name, &s->data,
+                                        &(dsgd_numbers){sc->n_hidden, hidden}, loss, NULL),
+                     DSGD_OK);
+    s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin, 0.9, 1e-2};
+    /* With as many pieces as parameters or more, some are empty. */
+    for (size_t k = 0; k <= n_pieces; k++)
+        s->piece_begin[k] = s->network.n_params * k / n_pieces;
+    s->device = device;
+    ck_assert_int_eq(device->open(&s->problem, 1, &s->context, NULL), DSGD_OK);
+    s->x = dsgd_xcalloc(s->network.n_params, sizeof *s->x);
+    dsgd_network_initial(&s->network, 5, s->x);
+    for (size_t i = 0; i < s->network.n_params; i++)
+        s->x[i] += 0.1 * uniform(2, 0, (uint32_t)i); /* so that biases are not zero */
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        s->all[i] = i;
+    return s;
+}
+
+static void stand_free(stand *s)
+{
+    s->device->close(s->context);
+    free(s->data.train.x_bytes);
+    free(s->data.train.x_real);
+    free(s->data.train.labels);
+    free(s->data.train.targets);
+    free(s->x);
+    free(s);
+}
+
+/** A vector on the device. */
+typedef struct vector {
+    dsgd_buffer pieces[MOST_PIECES];
+} vector;
+
+static vector vector_new(const stand *s, const double *x)
+{
+    vector v;
+    for (size_t k = 0; k < s->problem.n_pieces; k++) {
+        const size_t n = s->piece_begin[k + 1] - s->piece_begin[k];
+        v.pieces[k] = s->device->alloc(s->context, n == 0 ? 1 : n);
+        if (x != NULL)
+            s->device->put(s->context, v.pieces[k], x + s->piece_begin[k], n);
+    }
+    return v;
+}
+
+/** Copies the vector to @p x and gives it back. */
+static void vector_end(const stand *s, const vector *v, double *x)
+{
+    for (size_t k = 0; k < s->problem.n_pieces; k++) {
+        if (x != NULL)
+            s->device->get(s->context, x + s->piece_begin[k], v->pieces[k],
+                           s->piece_begin[k + 1] - s->piece_begin[k]);
+        s->device->release(s->context, v->pieces[k]);
+    }
+}
+
+static bool gradient(const stand *s, const double *x, const uint32_t *samples, uint32_t n,
+                     double *g)
+{
+    const vector at = vector_new(s, x);
+    const vector to = vector_new(s, NULL);
+    bool finite = false;
+    s->device->gradient(s->context, 0, &(dsgd_gradient_op){at.pieces, to.pieces, samples, n}, 1,
+                        &finite);
+    vector_end(s, &at, NULL);
+    vector_end(s, &to, g);
+    return finite;
+}
+
+static dsgd_evaluate_op evaluation(const stand *s, const double *x)
+{
+    const vector at = vector_new(s, x);
+    dsgd_evaluate_op op = {.x = at.pieces};
+    s->device->evaluate(s->context, 0, &op, 1);
+    vector_end(s, &at, NULL);
+    return op;
+}
+
+static double distance(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+        norm += b[i] * b[i];
+    }
+    return sqrt(sum / norm);
+}
+
+/* --- gradients ----------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
+{
+    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
+    const size_t n = s->network.n_params;
+    double *const g = dsgd_xcalloc(n, sizeof *g);
+    double *const wanted = dsgd_xcalloc(n, sizeof *wanted);
+    ck_assert(gradient(s, s->x, s->all, SAMPLES, g));
+    const double h =
+        1e-5; /* the error of a central difference is of order h^2, and 1e-16 / h by rounding */
+    for (size_t i = 0; i < n; i++) {
+        const double x = s->x[i];
+        s->x[i] = x + h;
+        const double above = evaluation(s, s->x).loss;
+        s->x[i] = x - h;
+        wanted[i] = (above - evaluation(s, s->x).loss) / (2 * h);
+        s->x[i] = x;
+    }
+    ck_assert_double_le(distance(g, wanted, n), 1e-7);
+    free(g);
+    free(wanted);
+    stand_free(s);
+}
+END_TEST
+
+START_TEST(float_agrees_with_double) /* _i is the scene */
+{
+    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
+    stand *const f = stand_new(&scenes[_i], &dsgd_device_cpu_float, 1);
+    const size_t n = s->network.n_params;
+    double *const g = dsgd_xcalloc(n, sizeof *g);
+    double *const in_float = dsgd_xcalloc(n, sizeof *in_float);
+    gradient(s, s->x, s->all, SAMPLES, g);
+    gradient(f, s->x, s->all, SAMPLES, in_float);
+    ck_assert_double_le(distance(in_float, g, n), 1e-5); /* float has 6e-8, sums are of 37 terms */
+    ck_assert_double_gt(distance(in_float, g, n), 0); /* it is float indeed */
+    ck_assert_double_eq_tol(evaluation(f, s->x).loss, evaluation(s, s->x).loss, 1e-5);
+    free(g);
+    free(in_float);
+    stand_free(s);
+    stand_free(f);
+}
+END_TEST
+
+START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the scene */
+{
+    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
+    const size_t n = s->network.n_params;
+    const uint32_t samples[] = {4, 36, 4, 0}; /* one of them twice */
+    double *const g = dsgd_xcalloc(3 * n, sizeof *g);
+    double *const one = g + n;
+    double *const mean = one + n;
+    gradient(s, s->x, samples, 4, g);
+    for (size_t j = 0; j < 4; j++) {
+        gradient(s, s->x, samples + j, 1, one);
+        for (size_t i = 0; i < n; i++)
+            mean[i] += one[i] / 4;
+    }
+    ck_assert_double_le(distance(g, mean, n), 1e-14);
+    free(g);
+    stand_free(s);
+}
+END_TEST
+
+/** Gradient, update and evaluation with the vector cut into pieces. */
+static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_pieces, double *out)
+{
+    stand *const s = stand_new(sc, device, n_pieces);
+    const size_t n = s->network.n_params;
+    const vector x = vector_new(s, s->x);
+    const vector g = vector_new(s, NULL);
+    const vector v = vector_new(s, s->x);
+    const vector x_new = vector_new(s, NULL);
+    const vector v_new = vector_new(s, NULL);
+    bool finite = false;
+    device->gradient(s->context, 0, &(dsgd_gradient_op){x.pieces, g.pieces, s->all, 6}, 1, &finite);
+    for (size_t k = 0; k < n_pieces; k++) {
+        const dsgd_update_op op = {.n = s->piece_begin[k + 1] - s->piece_begin[k],
+                                   .x = x.pieces[k],
+                                   .g = g.pieces[k],
+                                   .v = v.pieces[k],
+                                   .x_new = x_new.pieces[k],
+                                   .v_new = v_new.pieces[k],
+                                   .lr = 0.1};
+        device->update(s->context, 0, &op, 1, &finite);
+        ck_assert(finite);
+    }
+    dsgd_evaluate_op evaluated = {.x = x_new.pieces};
+    device->evaluate(s->context, 0, &evaluated, 1);
+    out[3 * n] = evaluated.loss;
+    vector_end(s, &x, NULL);
+    vector_end(s, &v, NULL);
+    vector_end(s, &g, out);
+    vector_end(s, &x_new, out + n);
+    vector_end(s, &v_new, out + 2 * n);
+    stand_free(s);
+}
+
+START_TEST(pieces_change_no_bit) /* _i is the scene */
+{
+    static const size_t pieces[] = {4, MOST_PIECES};
+    const dsgd_device *const devices[] = {&dsgd_device_cpu_float, &dsgd_device_cpu_double};
+    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
+    const size_t size = 3 * s->network.n_params + 1;
+    double *const whole = dsgd_xcalloc(size, sizeof *whole);
+    double *const cut = dsgd_xcalloc(size, sizeof *cut);
+    for (size_t d = 0; d < 2; d++) {
+        step_in_pieces(&scenes[_i], devices[d], 1, whole);
+        for (size_t p = 0; p < 2; p++) {
+            step_in_pieces(&scenes[_i], devices[d], pieces[p], cut);
+            ck_assert_mem_eq(cut, whole, size * sizeof *cut);
+        }
+    }
+    free(whole);
+    free(cut);
+    stand_free(s);
+}
+END_TEST
+
+START_TEST(an_operation_does_not_see_its_neighbours)
+{
+    stand *const s = stand_new(&scenes[3], &dsgd_device_cpu_float, 1);
+    const size_t n = s->network.n_params;
+    double *const alone = dsgd_xcalloc(2 * n, sizeof *alone);
+    double *const together = alone + n;
+    gradient(s, s->x, s->all, 4, alone);
+    const vector x = vector_new(s, s->x);
+    const vector other = vector_new(s, NULL);
+    const vector g = vector_new(s, NULL);
+    const dsgd_gradient_op ops[] = {{x.pieces, other.pieces, s->all, SAMPLES},
+                                    {x.pieces, g.pieces, s->all, 4},
+                                    {x.pieces, other.pieces, s->all + 9, 1}};
+    bool finite[3];
+    s->device->gradient(s->context, 0, ops, 3, finite);
+    vector_end(s, &x, NULL);
+    vector_end(s, &other, NULL);
+    vector_end(s, &g, together);
+    ck_assert_mem_eq(together, alone, n * sizeof *alone);
+    free(alone);
+    stand_free(s);
+}
+END_TEST
+
+START_TEST(a_piece_that_is_not_there_is_zeros)
+{
+    stand *const s = stand_new(&scenes[3], &dsgd_device_cpu_double, 4);
+    const size_t n = s->network.n_params;
+    double *const g = dsgd_xcalloc(2 * n, sizeof *g);
+    double *const wanted = g + n;
+    memset(s->x + s->piece_begin[1], 0, (s->piece_begin[2] - s->piece_begin[1]) * sizeof *s->x);
+    gradient(s, s->x, s->all, 5, wanted);
+    vector x = vector_new(s, s->x);
+    s->device->release(s->context, x.pieces[1]);
+    x.pieces[1] = NULL;
+    vector to = vector_new(s, NULL);
+    const dsgd_buffer unwanted = to.pieces[2];
+    to.pieces[2] = NULL;
+    bool finite = false;
+    s->device->gradient(s->context, 0, &(dsgd_gradient_op){x.pieces, to.pieces, s->all, 5}, 1,
+                        &finite);
+    s->device->release(s->context, unwanted);
+    vector_end(s, &x, NULL);
+    vector_end(s, &to, g);
+    for (size_t i = 0; i < n; i++)
+        if (i < s->piece_begin[2] || i >= s->piece_begin[3])
+            ck_assert(g[i] == wanted[i]);
+    free(g);
+    stand_free(s);
+}
+END_TEST
+
+/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(the_update_is_its_formula)
+{
+    stand *const s = stand_new(&scenes[0], &dsgd_device_cpu_double, 1);
+    double x[] = {1, -2, 0.5};
+    double g[] = {0.25, 3, -1};
+    double v[] = {-1, 0.125, 2};
+    double got[3];
+    bool finite = false;
+    for (int first = 0; first < 2; first++) {
+        double x_new[3];
+        double v_new[3];
+        const dsgd_update_op op = {3, x, g, first ? NULL : v, x_new, v_new, 0.05};
+        s->device->update(s->context, 0, &op, 1, &finite);
+        ck_assert(finite);
+        s->device->get(s->context, got, x_new, 3);
+        for (size_t i = 0; i < 3; i++) {
+            const double velocity = 0.9 * (first ? 0 : v[i]) + g[i] + 1e-2 * x[i];
+            ck_assert_double_eq_tol(v_new[i], velocity, 1e-15);
+            ck_assert_double_eq_tol(got[i], x[i] - 0.05 * velocity, 1e-15);
+        }
+    }
+    double plain[3];
+    const dsgd_update_op op = {3, x, g, NULL, plain, NULL, 0.05};
+    s->device->update(s->context, 0, &op, 1, &finite);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_double_eq_tol(plain[i], x[i] - 0.05 * (g[i] + 1e-2 * x[i]), 1e-15);
+    stand_free(s);
+}
+END_TEST
+
+START_TEST(a_combination_is_summed_in_order_and_in_double)
+{
+    stand *const s = stand_new(&scenes[0], &dsgd_device_cpu_float, 1);
+    enum { N = 1500, INPUTS = 3 };
+    static float x[INPUTS][N];
+    static float y[N];
+    for (uint32_t j = 0; j < N; j++) {
+        /* In float the small one would vanish beside the large ones, which cancel. */
+        x[0][j] = 1e9f + 64.0f * (float)(j % 7);
+        x[1][j] = (float)uniform(4, 1, j);
+        x[2][j] = -x[0][j];
+    }
+    const dsgd_buffer inputs[] = {x[0], NULL, x[1], x[2]};
+    const double weights[] = {2, 5, 3, 2};
+    const dsgd_combine_op op = {N, 4, inputs, weights, 4, y};
+    bool finite = false;
+    s->device->combine(s->context, 0, &op, 1, &finite);
+    ck_assert(finite);
+    for (uint32_t j = 0; j < N; j++) {
+        const double sum = 2 * (double)x[0][j] + 3 * (double)x[1][j] + 2 * (double)x[2][j];
+        ck_assert(y[j] == (float)(sum / 4));
+    }
+    stand_free(s);
+}
+END_TEST
+
+START_TEST(any_number_that_is_not_finite_is_noticed)
+{
+    stand *const s = stand_new(&scenes[0], &dsgd_device_cpu_float, 1);
+    static const float wrong[] = {NAN, INFINITY, -INFINITY};
+    float x[40] = {0};
+    float y[40];
+    const dsgd_buffer inputs[] = {x};
+    const double weight = 1;
+    for (size_t n = 1; n <= 40; n++) {
+        for (size_t i = 0; i < n; i++) {
+            const dsgd_combine_op op = {n, 1, inputs, &weight, 1, y};
+            bool finite = false;
+            s->device->combine(s->context, 0, &op, 1, &finite);
+            ck_assert(finite);
+            x[i] = wrong[i % 3];
+            s->device->combine(s->context, 0, &op, 1, &finite);
+            ck_assert(!finite);
+            const dsgd_update_op update = {n, x, NULL, NULL, y, NULL, 0.1};
+            s->device->update(s->context, 0, &update, 1, &finite);
+            ck_assert(!finite);
+            x[i] = 0;
+        }
+    }
+    double *const g = dsgd_xcalloc(s->network.n_params, sizeof *g);
+    s->x[s->network.n_params - 1] = NAN;
+    ck_assert(!gradient(s, s->x, s->all, 1, g));
+    free(g);
+    stand_free(s);
+}
+END_TEST
+
+START_TEST(the_distance_is_squared_and_takes_zeros)
+{
+    stand *const s = stand_new(&scenes[0], &dsgd_device_cpu_float, 1);
+    float x[] = {3, 1};
+    float y[] = {0, 5};
+    dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
+    s->device->distance(s->context, 0, ops, 3);
+    ck_assert(ops[0].distance == 25 && ops[1].distance == 10 && ops[2].distance == 0);
+    stand_free(s);
+}
+END_TEST
+
+START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing)
+{
+    for (size_t sc = 0; sc < SCENES; sc++) {
+        stand *const s = stand_new(&scenes[sc], &dsgd_device_cpu_double, 1);
+        double wanted = 0;
+        double zeros = 0;
+        for (uint32_t i = 0; i < SAMPLES; i++) {
+            const double target = scenes[sc].classes == 0 ? (double)s->data.test.targets[i] : 0;
+            wanted += target * target / 2 / SAMPLES;
+            zeros += scenes[sc].classes > 0 && s->data.test.labels[i] == 0 ? 1.0 / SAMPLES : 0;
+        }
+        memset(s->x, 0, s->network.n_params * sizeof *s->x);
+        const dsgd_evaluate_op got = evaluation(s, s->x);
+        if (scenes[sc].classes == 0) {
+            ck_assert_double_eq_tol(got.loss, wanted, 1e-13);
+            ck_assert(isnan(got.accuracy));
+        } else {
+            ck_assert_double_eq_tol(got.loss, log(scenes[sc].classes), 1e-13);
+            ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* of equals the first is taken */
+        }
+        stand_free(s);
+    }
+}
+END_TEST
+
+/* --- models -------------------------------------------------------------------------------------------------------------------------- */
+
+static dsgd_data shape(uint32_t features, uint32_t classes)
+{
+    return (dsgd_data){.n_features = features, .n_classes = classes};
+}
+
+static dsgd_status build(const char *name, void *params, dsgd_data data, dsgd_network *network,
+                         dsgd_error *error)
+{
+    const dsgd_model_kind *kind = (const void *)dsgd_about_find(dsgd_model_kinds, name);
+    ck_assert_ptr_nonnull(kind);
+    return kind->build(params, &data, network, error);
+}
+
+START_TEST(networks_have_the_published_sizes_in_backward_order)
+{
+    dsgd_network n;
+    double widths[] = {128};
+    dsgd_numbers none = {0, NULL};
+    dsgd_numbers one = {1, widths};
+    ck_assert_int_eq(build("hyperplane", NULL, shape(8192, 0), &n, NULL), DSGD_OK);
+    ck_assert_uint_eq(n.n_params, 8193);
+    ck_assert_int_eq(build("logreg", NULL, shape(784, 10), &n, NULL), DSGD_OK);
+    ck_assert_uint_eq(n.n_params, 7850);
+    ck_assert_int_eq(build("mlp", &none, shape(784, 10), &n, NULL), DSGD_OK);
+    ck_assert_uint_eq(n.n_params, 25450);
+    ck_assert_int_eq(build("mlp", &one, shape(784, 10), &n, NULL), DSGD_OK);
+    ck_assert_uint_eq(n.n_params, 101770);
+    ck_assert_uint_eq(n.layers[1].weights, 0);
+    ck_assert_uint_eq(n.layers[1].biases, 1280);
+    ck_assert_uint_eq(n.layers[0].weights, 1290);
+    ck_assert_uint_eq(n.layers[0].biases, 101642);
+    ck_assert(n.layers[0].rectified && !n.layers[1].rectified);
+}
+END_TEST
+
+START_TEST(a_model_refuses_what_it_cannot_learn)
+{
+    dsgd_network n;
+    dsgd_error error;
+    double widths[9] = {4, 4, 4, 4, 4, 4, 4, 4, 2.5};
+    dsgd_numbers many = {8, widths};
+    dsgd_numbers broken = {1, widths + 8};
+    ck_assert_int_eq(build("logreg", NULL, shape(8, 0), &n, &error), DSGD_EUSAGE);
+    ck_assert_str_eq(error.text, "learn: logreg learns classes, but this data has none; "
+                                 "fashion-mnist or idx would do");
+    ck_assert_int_eq(build("hyperplane", NULL, shape(8, 3), &n, &error), DSGD_EUSAGE);
+    ck_assert_str_eq(error.text, "learn: hyperplane learns a number, but this data has classes; "
+                                 "data: hyperplane would do");
+    ck_assert_int_eq(build("mlp", &many, shape(8, 3), &n, &error), DSGD_EUSAGE);
+    ck_assert_str_eq(error.text, "learn: mlp: hidden: 8 layers, but at most 7 are possible");
+    ck_assert_int_eq(build("mlp", &broken, shape(8, 3), &n, &error), DSGD_EUSAGE);
+    ck_assert_str_eq(error.text, "learn: mlp: hidden: 2.5 is no whole number of units");
+}
+END_TEST
+
+START_TEST(initial_weights_are_he_uniform)
+{
+    dsgd_network n;
+    dsgd_numbers none = {0, NULL};
+    build("mlp", &none, shape(784, 10), &n, NULL);
+    double *const x = dsgd_xcalloc(n.n_params, sizeof *x);
+    dsgd_network_initial(&n, 1, x);
+    for (uint32_t l = 0; l < 2; l++) {
+        const size_t count = (size_t)n.layers[l].n_in * n.layers[l].n_out;
+        double sum = 0;
+        double squares = 0;
+        for (size_t i = 0; i < count; i++) {
+            const double w = x[n.layers[l].weights + i];
+            ck_assert_double_le(fabs(w), sqrt(6.0 / n.layers[l].n_in));
+            sum += w;
+            squares += w * w;
+        }
+        /* Variance 2 / n_in; four standard errors. The fourth moment of a uniform is 9/5 of the variance's square. */
+        const double variance = 2.0 / n.layers[l].n_in;
+        ck_assert_double_le(fabs(sum / (double)count), 4 * sqrt(variance / (double)count));
+        ck_assert_double_le(fabs(squares / (double)count - variance),
+                            4 * variance * sqrt(0.8 / (double)count));
+        for (size_t i = 0; i < n.layers[l].n_out; i++)
+            ck_assert(x[n.layers[l].biases + i] == 0);
+    }
+    double *const other = dsgd_xcalloc(n.n_params, sizeof *other);
+    dsgd_network_initial(&n, 2, other);
+    ck_assert_mem_ne(other, x, n.n_params * sizeof *x);
+    dsgd_network_initial(&n, 1, other);
+    ck_assert_mem_eq(other, x, n.n_params * sizeof *x);
+    free(other);
+    free(x);
+}
+END_TEST
+
+/* --- the stream of samples ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(an_epoch_is_a_permutation)
+{
+    enum { N = 600, BATCH = 5, WORKERS = 4, STEPS = N / BATCH / WORKERS };
+    const dsgd_stream stream = {9, N, WORKERS, BATCH};
+    uint32_t first[N];
+    uint32_t moved = 0;
+    for (uint32_t epoch = 0; epoch < 2; epoch++) {
+        bool seen[N] = {false};
+        for (uint32_t i = 0; i < N; i++) {
+            const uint32_t t = epoch * STEPS + i / (BATCH * WORKERS);
+            const uint32_t at = dsgd_stream_sample(&stream, i / BATCH % WORKERS, t, i % BATCH);
+            ck_assert_uint_lt(at, N);
+            ck_assert(!seen[at]);
+            seen[at] = true;
+            moved += epoch > 0 && first[i] != at;
+            first[i] = at;
+        }
+    }
+    ck_assert_uint_gt(moved, N * 9 / 10); /* the second epoch is a permutation of its own */
+}
+END_TEST
+
+START_TEST(workers_see_what_one_large_batch_sees)
+{
+    const dsgd_stream many = {9, 1000, 6, 7};
+    const dsgd_stream one = {9, 1000, 1, 42};
+    for (uint64_t t = 0; t < 60; t++)
+        for (uint32_t i = 0; i < 42; i++)
+            ck_assert_uint_eq(dsgd_stream_sample(&many, i / 7, t, i % 7),
+                              dsgd_stream_sample(&one, 0, t, i));
+}
+END_TEST
+
+/* --- generated data ------------------------------------------------------------------------------------------------------------------ */
+
+static const dsgd_data_source *source(const char *name)
+{
+    const dsgd_data_source *found = (const void *)dsgd_about_find(dsgd_data_sources, name);
+    ck_assert_ptr_nonnull(found);
+    return found;
+}
+
+/** Options by name are an affair of the command; here they are known. */
+typedef struct hyperplane_params {
+    long features, points;
+    double noise;
+} hyperplane_params;
+
+static dsgd_data *hyperplane(uint64_t seed, double noise)
+{
+    const dsgd_data_source *const s = source("hyperplane");
+    ck_assert_uint_eq(s->about.params_size, sizeof(hyperplane_params));
+    dsgd_data *data = NULL;
+    ck_assert_int_eq(s->load(&(hyperplane_params){8, 4000, noise}, seed, &data, NULL), DSGD_OK);
+    return data;
+}
+
+START_TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
+{
+    dsgd_data *const a = hyperplane(1, 0.5);
+    dsgd_data *const b = hyperplane(1, 0.5);
+    dsgd_data *const c = hyperplane(2, 0.5);
+    const size_t n = (size_t)a->train.n * a->n_features;
+    double sum = 0;
+    double squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)a->train.x_real[i];
+        squares += (double)a->train.x_real[i] * (double)a->train.x_real[i];
+    }
+    ck_assert_double_le(fabs(sum / (double)n), 4 / sqrt((double)n));
+    ck_assert_double_le(fabs(squares / (double)n - 1), 4 * sqrt(0.8 / (double)n));
+    ck_assert_uint_eq(a->train.n, 4000);
+    ck_assert_uint_eq(a->n_classes, 0);
+    ck_assert_mem_eq(a->train.x_real, b->train.x_real, n * sizeof(float));
+    ck_assert_mem_eq(a->train.targets, b->train.targets, 4000 * sizeof(float));
+    ck_assert_mem_ne(a->train.x_real, c->train.x_real, n * sizeof(float));
+    ck_assert_mem_ne(a->train.x_real, a->test.x_real, 64);
+    dsgd_data_free(a);
+    dsgd_data_free(b);
+    dsgd_data_free(c);
+}
+END_TEST
+
+/** SGD from the seed's initial weights, batch 64, momentum 0.9, cosine from @p lr to 0. The mean of what is left of the test set. */
+static dsgd_evaluate_op train(const dsgd_network *network, const dsgd_data *data, double lr,
+                              uint32_t epochs)
+{
+    enum { BATCH = 64 };
+    const dsgd_device *const device = &dsgd_device_cpu_float;
+    const size_t n = network->n_params;
+    const size_t begin[] = {0, n};
+    const dsgd_problem problem = {network, data, 1, begin, 0.9, 0};
+    const dsgd_stream stream = {1, data->train.n, 1, BATCH};
+    void *context = NULL;
+    device->open(&problem, 1, &context, NULL);
+    double *const initial = dsgd_xcalloc(n, sizeof *initial);
+    dsgd_network_initial(network, 1, initial);
+    dsgd_buffer x[2], v[2];
+    for (int i = 0; i < 2; i++) {
+        x[i] = device->alloc(context, n);
+        v[i] = device->alloc(context, n);
+    }
+    const dsgd_buffer g = device->alloc(context, n);
+    device->put(context, x[0], initial, n);
+    const uint64_t steps = (uint64_t)epochs * data->train.n / BATCH;
+    bool finite = false;
+    for (uint64_t t = 0; t < steps; t++) {
+        uint32_t samples[BATCH];
+        for (uint32_t j = 0; j < BATCH; j++)
+            samples[j] = dsgd_stream_sample(&stream, 0, t, j);
+        const size_t from = t % 2;
+        device->gradient(context, 0, &(dsgd_gradient_op){&x[from], &g, samples, BATCH}, 1, &finite);
+        const double now = lr * (1 + cos(acos(-1) * (double)t / (double)steps)) / 2;
+        const dsgd_update_op op = {n,           x[from],     g,  t == 0 ? NULL : v[from],
+                                   x[1 - from], v[1 - from], now};
+        device->update(context, 0, &op, 1, &finite);
+        ck_assert(finite);
+    }
+    dsgd_evaluate_op evaluated = {.x = &x[steps % 2]};
+    device->evaluate(context, 0, &evaluated, 1);
+    for (int i = 0; i < 2; i++) {
+        device->release(context, x[i]);
+        device->release(context, v[i]);
+    }
+    device->release(context, g);
+    device->close(context);
+    free(initial);
+    return evaluated;
+}
+
+START_TEST(linear_regression_goes_down_to_the_noise)
+{
+    dsgd_data *const data = hyperplane(3, 0.5);
+    dsgd_network network;
+    build("hyperplane", NULL, *data, &network, NULL);
+    /* Half the variance of the noise is 0.125; 501 points know it to 1 / sqrt(250), here three times that. */
+    ck_assert_double_eq_tol(train(&network, data, 0.01, 20).loss, 0.125, 0.125 * 3 / sqrt(250));
+    dsgd_data_free(data);
+}
+END_TEST
+
+/* --- files ----------------------------------------------------------------------------------------------------------------------------- */
+
+enum { IMAGES, LABELS, TEST_IMAGES, TEST_LABELS, FILES };
+
+/** Four small files in a folder of the test's own. */
+typedef struct folder {
+    char path[64];
+    char *files[FILES];
+} folder;
+
+static void write_file(const char *path, const uint8_t *bytes, size_t n, bool zipped)
+{
+    gzFile const file = gzopen(path, zipped ? "wb" : "wbT"); /* T: as it is */
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(gzwrite(file, bytes, (unsigned)n), (int)n);
+    ck_assert_int_eq(gzclose(file), Z_OK);
+}
+
+static const uint8_t good_images[] = {0, 0, 8, 3, 0, 0, 0,  2,  0,  0,  0,
+                                      1, 0, 0, 0, 3, 0, 10, 20, 30, 40, 250};
+static const uint8_t good_labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 1, 0};
+
+static folder *folder_new(void)
+{
+    folder *const f = dsgd_xcalloc(1, sizeof *f);
+    strcpy(f->path, "/tmp/dsgd-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(f->path));
+    static const char *const names[FILES] = {"images", "labels.gz", "test-images.gz",
+                                             "test-labels"};
+    for (size_t i = 0; i < FILES; i++) {
+        f->files[i] = dsgd_xprintf("%s/%s", f->path, names[i]);
+        const bool images = i == IMAGES || i == TEST_IMAGES;
+        write_file(f->files[i], images ? good_images : good_labels,
+                   images ? sizeof good_images : sizeof good_labels,
+                   i == LABELS || i == TEST_IMAGES);
+    }
+    return f;
+}
+
+static void folder_free(folder *f)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        unlink(f->files[i]);
+        free(f->files[i]);
+    }
+    rmdir(f->path);
+    free(f);
+}
+
+static dsgd_data *load(const folder *f, dsgd_status wanted, dsgd_error *error)
+{
+    const dsgd_data_source *const idx = source("idx");
+    dsgd_data *data = NULL;
+    ck_assert_uint_eq(idx->about.params_size, sizeof f->files);
+    const dsgd_status status = idx->load(f->files, 1, &data, error);
+    ck_assert_msg(status == wanted, "%d: %s", (int)status, error->text);
+    return data;
+}
+
+START_TEST(idx_files_are_read_plain_or_zipped)
+{
+    folder *const f = folder_new();
+    dsgd_error error = {""};
+    dsgd_data *const data = load(f, DSGD_OK, &error);
+    ck_assert_uint_eq(data->n_features, 3);
+    ck_assert_uint_eq(data->n_classes, 2);
+    ck_assert_uint_eq(data->train.n, 2);
+    ck_assert_mem_eq(data->train.x_bytes, good_images + 16, 6);
+    ck_assert_mem_eq(data->test.x_bytes, good_images + 16, 6);
+    ck_assert_mem_eq(data->train.labels, good_labels + 8, 2);
+    const double mean = 350.0 / 6;
+    const double variance = (100 + 400 + 900 + 1600 + 62500) / 6.0 - mean * mean;
+    ck_assert_double_eq_tol((double)data->mean, mean / 255, 1e-7);
+    ck_assert_double_eq_tol((double)data->deviation, sqrt(variance) / 255, 1e-7);
+    dsgd_data_free(data);
+    folder_free(f);
+}
+END_TEST
+
+/** What is done to which file, and what is said about it after its name. */
+typedef struct damage {
+    int file;
+    size_t keep; /* bytes of the good file */
+    size_t at; /* byte that is changed, if it is kept */
+    uint8_t value;
+    size_t more; /* bytes too many */
+    const char *said;
+} damage;
+
+static const damage damages[] = {
+    {IMAGES, 0, 0, 0, 0, "the file ends within its header"},
+    {IMAGES, 15, 0, 0, 0, "the file ends within its header"},
+    {LABELS, 7, 0, 0, 0, "the file ends within its header"},
+    {IMAGES, 22, 3, 1, 0, "the file begins with 0x801, but IDX images begin with 0x803"},
+    {LABELS, 10, 2, 9, 0, "the file begins with 0x901, but IDX labels begin with 0x801"},
+    {IMAGES, 22, 7, 0, 0, "0 samples of 1 by 3 cannot be"},
+    {IMAGES, 22, 12, 255, 0, "2 samples of 1 by 4278190083 cannot be"},
+    {IMAGES, 22, 8, 255, 0, "2 samples of 4278190081 by 3 cannot be"},
+    {IMAGES, 21, 0, 0, 0, "the file is cut off after 5 of 6 bytes"},
+    {TEST_IMAGES, 22, 5, 1, 0, "the file is cut off after 6 of 196614 bytes"},
+    {TEST_LABELS, 10, 0, 0, 3, "the file goes on after its 2 samples"},
+    {LABELS, 9, 7, 1, 0, "1 labels for the 2 images of "},
+    {TEST_IMAGES, 20, 15, 2, 0, "images of 2 pixels, but those to train on have 3"},
+    {TEST_LABELS, 10, 9, 2, 0,
+     "label 2 of sample 1 never occurs in training, where the largest is 1"},
+};
+enum { DAMAGES = sizeof damages / sizeof damages[0] };
+
+START_TEST(a_damaged_file_is_named_with_what_is_wrong) /* _i is the damage */
+{
+    const damage *const d = &damages[_i];
+    folder *const f = folder_new();
+    uint8_t bytes[64] = {0};
+    const bool images = d->file == IMAGES || d->file == TEST_IMAGES;
+    memcpy(bytes, images ? good_images : good_labels, d->keep);
+    if (d->at > 0)
+        bytes[d->at] = d->value;
+    write_file(f->files[d->file], bytes, d->keep + d->more,
+               d->file == LABELS || d->file == TEST_IMAGES);
+    dsgd_error error = {""};
+    ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+    char *const wanted = dsgd_xprintf("%s: %s", f->files[d->file], d->said);
+    ck_assert_msg(strncmp(error.text, wanted, strlen(wanted)) == 0, "%s", error.text);
+    free(wanted);
+    folder_free(f);
+}
+END_TEST
+
+START_TEST(a_missing_file_is_named)
+{
+    folder *const f = folder_new();
+    unlink(f->files[TEST_LABELS]);
+    dsgd_error error = {""};
+    ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+    char *const wanted = dsgd_xprintf("%s: the data cannot be read: No such file or directory",
+                                      f->files[TEST_LABELS]);
+    ck_assert_str_eq(error.text, wanted);
+    free(wanted);
+    folder_free(f);
+}
+END_TEST
+
+START_TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
+{
+    folder *const f = folder_new();
+    FILE *const in = fopen(f->files[TEST_IMAGES], "rb");
+    uint8_t bytes[256];
+    const size_t n = fread(bytes, 1, sizeof bytes, in);
+    fclose(in);
+    for (size_t i = 10; i < 2 * n;
+         i++) { /* the header of a zipped file has 10 bytes that say little */
+        const bool cut = i >= n;
+        bytes[i % n] ^= cut ? 0 : 1;
+        FILE *const out = fopen(f->files[TEST_IMAGES], "wb");
+        fwrite(bytes, 1, cut ? i - n : n, out);
+        fclose(out);
+        dsgd_error error = {""};
+        ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+        ck_assert_ptr_nonnull(strstr(error.text, f->files[TEST_IMAGES]));
+        bytes[i % n] ^= cut ? 0 : 1;
+    }
+    folder_free(f);
+}
+END_TEST
+
+static dsgd_data *fashion(void)
+{
+    const dsgd_data_source *const s = source("fashion-mnist");
+    const char *path = NULL;
+    ck_assert_uint_eq(s->about.params_size, sizeof path);
+    dsgd_options_default(s->about.options, (void *)&path);
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    ck_assert_msg(s->load((const void *)&path, 1, &data, &error) == DSGD_OK, "%s", error.text);
+    return data;
+}
+
+START_TEST(fashion_mnist_is_what_its_authors_say)
+{
+    dsgd_data *const data = fashion();
+    ck_assert_uint_eq(data->train.n, 60000);
+    ck_assert_uint_eq(data->test.n, 10000);
+    ck_assert_uint_eq(data->n_features, 784);
+    ck_assert_uint_eq(data->n_classes, 10);
+    ck_assert_double_eq_tol((double)data->mean, 0.2860, 5e-5);
+    ck_assert_double_eq_tol((double)data->deviation, 0.3530, 5e-5);
+    uint32_t count[10] = {0};
+    for (uint32_t i = 0; i < data->train.n; i++)
+        count[data->train.labels[i]]++;
+    for (size_t k = 0; k < 10; k++)
+        ck_assert_uint_eq(count[k], 6000);
+    dsgd_data_free(data);
+}
+END_TEST
+
+/* --- trainings ------------------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *model;
+    double width, lr;
+    double accuracy; /* after 10 epochs, by an independent implementation */
+} trainings[] = {{"logreg", 0, 0.005, 0.843}, {"mlp", 32, 0.05, 0.873}, {"mlp", 128, 0.05, 0.886}};
+
+START_TEST(ten_epochs_reach_the_known_accuracy) /* _i is the training */
+{
+    dsgd_data *const data = fashion();
+    dsgd_network network;
+    double width[] = {trainings[_i].width};
+    dsgd_numbers hidden = {1, width};
+    ck_assert_int_eq(build(trainings[_i].model, &hidden, *data, &network, NULL), DSGD_OK);
+    const dsgd_evaluate_op got = train(&network, data, trainings[_i].lr, 10);
+    ck_assert_double_eq_tol(got.accuracy, trainings[_i].accuracy, 0.005);
+    dsgd_data_free(data);
+}
+END_TEST
+
+Suite *models_suite(void)
+{
+    Suite *s = suite_create("models");
+    TCase *t = tcase_create("gradients");
+    tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, SCENES);
+    tcase_add_loop_test(t, float_agrees_with_double, 0, SCENES);
+    tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, SCENES);
+    tcase_add_loop_test(t, pieces_change_no_bit, 0, SCENES);
+    tcase_add_test(t, an_operation_does_not_see_its_neighbours);
+    tcase_add_test(t, a_piece_that_is_not_there_is_zeros);
+    suite_add_tcase(s, t);
+    t = tcase_create("elements");
+    tcase_add_test(t, the_update_is_its_formula);
+    tcase_add_test(t, a_combination_is_summed_in_order_and_in_double);
+    tcase_add_test(t, any_number_that_is_not_finite_is_noticed);
+    tcase_add_test(t, the_distance_is_squared_and_takes_zeros);
+    tcase_add_test(t, a_model_that_knows_nothing_has_the_loss_of_guessing);
+    suite_add_tcase(s, t);
+    t = tcase_create("models");
+    tcase_add_test(t, networks_have_the_published_sizes_in_backward_order);
+    tcase_add_test(t, a_model_refuses_what_it_cannot_learn);
+    tcase_add_test(t, initial_weights_are_he_uniform);
+    tcase_add_test(t, an_epoch_is_a_permutation);
+    tcase_add_test(t, workers_see_what_one_large_batch_sees);
+    tcase_add_test(t, linear_regression_goes_down_to_the_noise);
+    suite_add_tcase(s, t);
+    t = tcase_create("data");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, hyperplane_data_has_unit_variance_and_follows_its_seed);
+    tcase_add_test(t, idx_files_are_read_plain_or_zipped);
+    tcase_add_loop_test(t, a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES);
+    tcase_add_test(t, a_missing_file_is_named);
+    tcase_add_test(t, a_zipped_file_with_one_wrong_or_missing_byte_is_refused);
+    tcase_add_test(t, fashion_mnist_is_what_its_authors_say);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+Suite *models_long_suite(void)
+{
+    Suite *s = suite_create("models_long");
+    TCase *t = tcase_create("trainings");
+    tcase_set_timeout(t, 600);
+    tcase_add_loop_test(t, ten_epochs_reach_the_known_accuracy, 0, 3);
+    suite_add_tcase(s, t);
+    return s;
+}

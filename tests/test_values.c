@@ -1,0 +1,919 @@
+/**
+ * @file test_values.c
+ * The store of values: what is the same, what is fused, what is never computed; and that no bit hangs on threads or memory.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+#include "models/chain.h"
+#include "models/values.h"
+
+Suite *values_suite(void);
+
+enum { FEATURES = 12, POINTS = 4096, PARAMS = FEATURES + 1, MOST_PIECES = 20, MOST_WORKERS = 600 };
+
+/* --- a small store ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct shop {
+    dsgd_data data;
+    dsgd_network network;
+    size_t begin[MOST_PIECES + 1];
+    dsgd_values_config config;
+    dsgd_values *values;
+    double initial[PARAMS];
+} shop;
+
+static double ones[MOST_WORKERS]; /* set by shop_new() */
+
+static double uniform(uint32_t what, uint32_t row, uint32_t column)
+{
+    return 2 * dsgd_draw_uniform((dsgd_draw){8, DSGD_DRAW_DATA, what, row, column}) - 1;
+}
+
+/** Linear regression in double on points of one plane. Change shop.config, then shop_open(). */
+static shop *shop_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
+{
+    shop *const s = dsgd_xcalloc(1, sizeof *s);
+    dsgd_samples samples = {.n = POINTS,
+                            .x_real = dsgd_xcalloc((size_t)POINTS * FEATURES, sizeof(float)),
+                            .targets = dsgd_xcalloc(POINTS, sizeof(float))};
+    for (uint32_t i = 0; i < POINTS; i++) {
+        for (uint32_t f = 0; f < FEATURES; f++)
+            samples.x_real[i * FEATURES + f] = (float)uniform(0, i, f);
+        samples.targets[i] = (float)uniform(1, i, 0) + 2 * samples.x_real[i * FEATURES];
+    }
+    s->data =
+        (dsgd_data){.n_features = FEATURES, .deviation = 1, .train = samples, .test = samples};
+    s->data.test.n = 300;
+    ck_assert_int_eq(dsgd_network_chain(&s->network, "hyperplane", &s->data,
+                                        &(dsgd_numbers){0, NULL}, DSGD_LOSS_SQUARED, NULL),
+                     DSGD_OK);
+    for (size_t k = 0; k <= n_pieces; k++)
+        s->begin[k] = PARAMS * k / n_pieces;
+    s->config = (dsgd_values_config){
+        .device = &dsgd_device_cpu_double,
+        .problem = {&s->network, &s->data, n_pieces, s->begin, 0.9, 1e-3},
+        .stream = {4, POINTS, n_workers, batch},
+        .n_threads = 1,
+        .memory_bytes = (size_t)1 << 30,
+    };
+    dsgd_network_initial(&s->network, 6, s->initial);
+    for (size_t w = 0; w < MOST_WORKERS; w++)
+        ones[w] = 1;
+    return s;
+}
+
+static void shop_open(shop *s)
+{
+    ck_assert_int_eq(dsgd_values_open(&s->config, &s->values, NULL), DSGD_OK);
+}
+
+static shop *shop_opened(uint32_t n_workers, uint32_t batch, size_t n_pieces)
+{
+    shop *const s = shop_new(n_workers, batch, n_pieces);
+    shop_open(s);
+    return s;
+}
+
+static void shop_free(shop *s)
+{
+    dsgd_values_close(s->values);
+    free(s->data.train.x_real);
+    free(s->data.train.targets);
+    free(s);
+}
+
+static dsgd_value constant(const shop *s, size_t piece, double factor)
+{
+    double x[PARAMS];
+    for (size_t i = 0; i < PARAMS; i++)
+        x[i] = factor * s->initial[i];
+    return dsgd_values_constant(s->values, piece, x);
+}
+
+static const dsgd_origin nowhere = {0, 0};
+
+/** Combination of pieces 0, whole vectors. */
+static dsgd_value combine(const shop *s, size_t n, const dsgd_value *x, const double *weights,
+                          double divisor)
+{
+    return dsgd_values_combine(s->values, nowhere, 0, n, x, weights, divisor);
+}
+
+static dsgd_value gradient(const shop *s, uint32_t worker, uint64_t step, dsgd_value x)
+{
+    dsgd_value g = DSGD_ZERO_VALUE;
+    dsgd_values_gradient(s->values, (dsgd_origin){worker, step}, &x, &g);
+    return g;
+}
+
+static void release(const shop *s, dsgd_value value)
+{
+    dsgd_value_release(s->values, value);
+}
+
+static dsgd_values_stats stats(const shop *s)
+{
+    dsgd_values_divergence(s->values); /* waits */
+    return dsgd_values_stats_get(s->values);
+}
+
+static double norm(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+/* --- combinations ------------------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(no_store_accepts_everything)
+{
+    dsgd_value v = DSGD_ZERO_VALUE;
+    dsgd_value g = DSGD_ZERO_VALUE;
+    const double x[] = {1};
+    ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).operation);
+    dsgd_values_gradient(NULL, nowhere, &v, &g);
+    ck_assert_ptr_null(g.operation);
+    ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, 1).operation);
+    ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).operation);
+    ck_assert(isnan(dsgd_values_result(NULL, dsgd_values_evaluate(NULL, 1, &g)).loss));
+    dsgd_value_release(NULL, dsgd_value_retain(g));
+    dsgd_values_flush(NULL);
+    dsgd_values_read(NULL, 0, g, NULL);
+    ck_assert(!dsgd_values_divergence(NULL).happened);
+    ck_assert_uint_eq(dsgd_values_stats_get(NULL).gradients, 0);
+    dsgd_values_close(NULL);
+}
+END_TEST
+
+START_TEST(a_combination_is_linear)
+{
+    shop *const s = shop_opened(1, 1, 1);
+    const dsgd_value x[] = {constant(s, 0, 1), constant(s, 0, 2), constant(s, 0, -5)};
+    const double weights[] = {2, 0.5, 1};
+    const dsgd_value y = combine(s, 3, x, weights, 4);
+    double got[PARAMS];
+    dsgd_values_read(s->values, 0, y, got);
+    for (size_t i = 0; i < PARAMS; i++)
+        ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 */
+    release(s, y);
+    for (size_t i = 0; i < 3; i++)
+        release(s, x[i]);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(zeros_vanish_and_equal_operands_merge)
+{
+    shop *const s = shop_opened(1, 1, 1);
+    const dsgd_value a = constant(s, 0, 1);
+    const dsgd_value b = constant(s, 0, 2);
+    const dsgd_value zero = DSGD_ZERO_VALUE;
+    const dsgd_value merged = combine(s, 2, (dsgd_value[]){a, b}, (double[]){3, 2}, 5);
+    const dsgd_value spread =
+        combine(s, 6, (dsgd_value[]){zero, a, b, a, zero, b}, (double[]){7, 1, 1, 2, 7, 1}, 5);
+    ck_assert(dsgd_value_equal(spread, merged));
+    const dsgd_value turned = combine(s, 2, (dsgd_value[]){b, a}, (double[]){2, 3}, 5);
+    ck_assert(!dsgd_value_equal(turned, merged)); /* the order of a sum is part of its bits */
+    const dsgd_value mean = combine(s, 3, (dsgd_value[]){a, a, a}, ones, 3);
+    ck_assert(dsgd_value_equal(mean, a));
+    const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
+    ck_assert(!dsgd_value_equal(half, a));
+    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){zero, zero}, ones, 2).operation);
+    ck_assert_ptr_null(combine(s, 0, NULL, NULL, 1).operation);
+    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){a, a}, (double[]){1, -1}, 1).operation);
+    double got[PARAMS];
+    dsgd_values_read(s->values, 0, half, got);
+    ck_assert(got[0] == s->initial[0] / 2);
+    dsgd_values_read(s->values, 0, zero, got);
+    ck_assert(got[0] == 0 && got[PARAMS - 1] == 0);
+    const dsgd_value all[] = {a, b, merged, spread, turned, mean, half};
+    for (size_t i = 0; i < 7; i++)
+        release(s, all[i]);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(equal_operations_on_equal_operands_are_one)
+{
+    shop *const s = shop_opened(2, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    const dsgd_value g[] = {gradient(s, 0, 0, x), gradient(s, 0, 0, x), gradient(s, 0, 1, x),
+                            gradient(s, 1, 0, x)};
+    ck_assert(dsgd_value_equal(g[0], g[1]));
+    ck_assert(!dsgd_value_equal(g[0], g[2]) && !dsgd_value_equal(g[0], g[3]));
+    dsgd_value v[] = {DSGD_ZERO_VALUE, DSGD_ZERO_VALUE, DSGD_ZERO_VALUE};
+    const double lr[] = {0.1, 0.1, 0.2};
+    dsgd_value y[3];
+    for (size_t i = 0; i < 3; i++)
+        y[i] =
+            dsgd_values_update(s->values, (dsgd_origin){(uint32_t)i, 9}, 0, x, g[0], &v[i], lr[i]);
+    ck_assert(dsgd_value_equal(y[0], y[1]) && dsgd_value_equal(v[0], v[1]));
+    ck_assert(!dsgd_value_equal(y[0], y[2]) && !dsgd_value_equal(y[0], v[0]));
+    dsgd_values_flush(s->values);
+    ck_assert_uint_eq(stats(s).updates, 2);
+    ck_assert_uint_eq(stats(s).gradients, 1); /* nobody reads the others */
+    const dsgd_value late = gradient(s, 0, 0, x); /* also when it was computed long ago */
+    ck_assert(dsgd_value_equal(late, g[0]));
+    release(s, late);
+    release(s, x);
+    for (size_t i = 0; i < 4; i++)
+        release(s, g[i]);
+    for (size_t i = 0; i < 3; i++) {
+        release(s, y[i]);
+        release(s, v[i]);
+    }
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(a_step_is_the_formulas_of_the_header)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    dsgd_value x = constant(s, 0, 1);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    double x_by_hand[PARAMS];
+    double v_by_hand[PARAMS] = {0};
+    memcpy(x_by_hand, s->initial, sizeof x_by_hand);
+    for (uint64_t t = 0; t < 3; t++) {
+        const dsgd_value g = gradient(s, 0, t, x);
+        double numbers[PARAMS];
+        dsgd_values_read(s->values, 0, g, numbers);
+        double by_hand[PARAMS] = {0};
+        for (uint32_t j = 0; j < 4; j++) {
+            const uint32_t at = dsgd_stream_sample(&s->config.stream, 0, t, j);
+            double z = x_by_hand[FEATURES] - (double)s->data.train.targets[at];
+            for (size_t f = 0; f < FEATURES; f++)
+                z += x_by_hand[f] * (double)s->data.train.x_real[at * FEATURES + f];
+            for (size_t f = 0; f < FEATURES; f++)
+                by_hand[f] += z / 4 * (double)s->data.train.x_real[at * FEATURES + f];
+            by_hand[FEATURES] += z / 4;
+        }
+        const dsgd_value next = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        release(s, g);
+        release(s, x);
+        x = next;
+        for (size_t i = 0; i < PARAMS; i++) {
+            ck_assert_double_eq_tol(numbers[i], by_hand[i], 1e-13);
+            v_by_hand[i] = 0.9 * v_by_hand[i] + by_hand[i] + 1e-3 * x_by_hand[i];
+            x_by_hand[i] -= 0.1 * v_by_hand[i];
+        }
+    }
+    double got[PARAMS];
+    dsgd_values_read(s->values, 0, x, got);
+    for (size_t i = 0; i < PARAMS; i++)
+        ck_assert_double_eq_tol(got[i], x_by_hand[i], 1e-13);
+    release(s, x);
+    release(s, v);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(without_momentum_there_is_no_velocity)
+{
+    shop *const s = shop_new(1, 4, 1);
+    s->config.problem.momentum = 0;
+    shop_open(s);
+    const dsgd_value x = constant(s, 0, 1);
+    const dsgd_value g = constant(s, 0, -2);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.5);
+    ck_assert_ptr_null(v.operation);
+    double got[PARAMS];
+    dsgd_values_read(s->values, 0, y, got);
+    for (size_t i = 0; i < PARAMS; i++)
+        ck_assert_double_eq_tol(got[i], s->initial[i] * (1 - 0.5 * (1e-3 - 2)), 1e-14);
+    release(s, x);
+    release(s, g);
+    release(s, y);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(the_model_of_a_gradient_may_be_zeros)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    const dsgd_value zeros = constant(s, 0, 0);
+    const dsgd_value a = gradient(s, 0, 0, zeros);
+    const dsgd_value b = gradient(s, 0, 0, DSGD_ZERO_VALUE);
+    double by_numbers[PARAMS];
+    double by_nothing[PARAMS];
+    dsgd_values_read(s->values, 0, a, by_numbers);
+    dsgd_values_read(s->values, 0, b, by_nothing);
+    ck_assert_mem_eq(by_numbers, by_nothing, sizeof by_numbers);
+    ck_assert_double_gt(norm(by_nothing, PARAMS), 0);
+    release(s, zeros);
+    release(s, a);
+    release(s, b);
+    shop_free(s);
+}
+END_TEST
+
+/* --- what is computed -------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(what_nobody_holds_is_never_computed)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    const dsgd_value g = gradient(s, 0, 0, x);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+    const dsgd_value sum = combine(s, 2, (dsgd_value[]){x, y}, ones, 2);
+    const dsgd_value other = combine(s, 2, (dsgd_value[]){x, y}, ones, 3);
+    release(s, y);
+    release(s, v);
+    release(s, g);
+    release(s, sum);
+    release(s, other);
+    dsgd_values_flush(s->values);
+    const dsgd_values_stats got = stats(s);
+    ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
+    ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* the constant alone */
+    release(s, x);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(what_is_needed_is_computed_though_nobody_holds_it)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    dsgd_value x = constant(s, 0, 1);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    for (uint64_t t = 0; t < 5; t++) {
+        const dsgd_value g = gradient(s, 0, t, x);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        release(s, g);
+        release(s, x);
+        x = y;
+    }
+    release(s, v);
+    dsgd_values_flush(s->values);
+    ck_assert_uint_eq(stats(s).gradients, 5);
+    ck_assert_uint_eq(stats(s).gradient_samples, 20);
+    ck_assert_uint_eq(stats(s).updates, 5);
+    release(s, x);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(the_store_begins_by_itself_after_enough_gradients)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    dsgd_value y[300];
+    for (uint64_t t = 0; t < 300; t++) {
+        const dsgd_value g = gradient(s, 0, t, x);
+        dsgd_value v = DSGD_ZERO_VALUE;
+        y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        release(s, v);
+        release(s, g);
+    }
+    ck_assert_uint_eq(stats(s).updates, 255); /* all before the 256th gradient */
+    for (uint64_t t = 0; t < 300; t++)
+        release(s, y[t]);
+    release(s, x);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(buffers_are_used_again)
+{
+    shop *const s = shop_opened(4, 4, 1);
+    dsgd_value x = constant(s, 0, 1);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    for (uint64_t t = 0; t < 2000; t++) {
+        const dsgd_value g = gradient(s, 0, t, x);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.01);
+        release(s, g);
+        release(s, x);
+        x = y;
+    }
+    dsgd_values_flush(s->values);
+    /* A step holds the old and the new x and v, and g. */
+    ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
+    release(s, x);
+    release(s, v);
+    shop_free(s);
+}
+END_TEST
+
+/* --- fusion ------------------------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    uint32_t n_workers, batch;
+    uint64_t blocks; /* of 256 samples */
+} crowds[] = {{2, 1, 1},   {7, 4, 1},   {64, 4, 1},  {65, 4, 2}, {600, 1, 3},
+              {5, 100, 3}, {3, 256, 3}, {4, 300, 4}, {128, 3, 2}};
+enum { CROWDS = sizeof crowds / sizeof crowds[0] };
+
+START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the crowd */
+{
+    const uint32_t n = crowds[_i].n_workers;
+    shop *const s = shop_opened(n, crowds[_i].batch, 3);
+    dsgd_value x[3];
+    dsgd_value g[MOST_WORKERS][3];
+    for (size_t k = 0; k < 3; k++)
+        x[k] = constant(s, k, 1);
+    for (uint32_t w = 0; w < n; w++)
+        dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, x, g[w]);
+    dsgd_value mean[3];
+    double fused[PARAMS];
+    double apart[PARAMS] = {0};
+    for (size_t k = 0; k < 3; k++) {
+        dsgd_value contributions[MOST_WORKERS];
+        for (uint32_t w = 0; w < n; w++)
+            contributions[w] = g[w][k];
+        mean[k] = dsgd_values_combine(s->values, nowhere, k, n, contributions, ones, n);
+    }
+    for (size_t k = 0; k < 3; k++)
+        dsgd_values_read(s->values, k, mean[k], fused + s->begin[k]);
+    ck_assert_uint_eq(stats(s).gradients, crowds[_i].blocks);
+    ck_assert_uint_eq(stats(s).gradient_samples, (uint64_t)n * crowds[_i].batch);
+    ck_assert_uint_eq(stats(s).combinations, crowds[_i].blocks == 1 ? 0 : 3);
+    for (uint32_t w = 0; w < n; w++) {
+        double one[PARAMS];
+        for (size_t k = 0; k < 3; k++)
+            dsgd_values_read(s->values, k, g[w][k], one + s->begin[k]);
+        for (size_t i = 0; i < PARAMS; i++)
+            apart[i] += one[i] / n;
+    }
+    for (size_t i = 0; i < PARAMS; i++)
+        fused[i] -= apart[i];
+    ck_assert_double_le(norm(fused, PARAMS), 1e-12 * norm(apart, PARAMS));
+    for (size_t k = 0; k < 3; k++) {
+        release(s, mean[k]);
+        release(s, x[k]);
+    }
+    for (uint32_t w = 0; w < n; w++)
+        for (size_t k = 0; k < 3; k++)
+            release(s, g[w][k]);
+    shop_free(s);
+}
+END_TEST
+
+/** Whether the combination of two gradients is one operation over both mini-batches. */
+static bool fuses(dsgd_value (*second)(const shop *s, dsgd_value x), double weight)
+{
+    shop *const s = shop_opened(2, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    const dsgd_value g[] = {gradient(s, 0, 0, x), second(s, x)};
+    const dsgd_value sum = combine(s, 2, g, (double[]){1, weight}, 2);
+    double got[PARAMS];
+    dsgd_values_read(s->values, 0, sum, got);
+    const bool fused = stats(s).gradients == 1 && stats(s).gradient_samples == 8;
+    release(s, x);
+    release(s, g[0]);
+    release(s, g[1]);
+    release(s, sum);
+    shop_free(s);
+    return fused;
+}
+
+static dsgd_value same_model(const shop *s, dsgd_value x)
+{
+    return gradient(s, 1, 0, x);
+}
+
+static dsgd_value other_model(const shop *s, dsgd_value x)
+{
+    (void)x;
+    const dsgd_value other = constant(s, 0, 2);
+    const dsgd_value g = gradient(s, 1, 0, other);
+    release(s, other);
+    return g;
+}
+
+static dsgd_value no_gradient(const shop *s, dsgd_value x)
+{
+    (void)x;
+    return constant(s, 0, 3);
+}
+
+START_TEST(only_equal_shares_of_gradients_of_one_model_are_fused)
+{
+    ck_assert(fuses(same_model, 1));
+    ck_assert(!fuses(same_model, 0.5));
+    ck_assert(!fuses(other_model, 1));
+    ck_assert(!fuses(no_gradient, 1));
+}
+END_TEST
+
+START_TEST(gradients_wait_for_a_collective)
+{
+    shop *const s = shop_opened(64, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    dsgd_value g[64];
+    for (uint32_t w = 0; w < 64; w++)
+        g[w] = gradient(s, w, 0, x);
+    dsgd_values_flush(s->values);
+    ck_assert_uint_eq(stats(s).gradients, 0);
+    release(s, x); /* the gradients hold it */
+    const dsgd_value mean = combine(s, 64, g, ones, 64);
+    for (uint32_t w = 0; w < 64; w++)
+        release(s, g[w]);
+    double got[PARAMS];
+    dsgd_values_read(s->values, 0, mean, got);
+    ck_assert_double_gt(norm(got, PARAMS), 0);
+    ck_assert_uint_eq(stats(s).gradients, 1);
+    release(s, mean);
+    shop_free(s);
+}
+END_TEST
+
+/** Some steps of synchronous SGD; the model after them. */
+static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
+{
+    shop *const s = shop_opened(n_workers, batch, 1);
+    dsgd_value x = constant(s, 0, 1);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    for (uint64_t t = 0; t < 10; t++) {
+        dsgd_value g[MOST_WORKERS];
+        for (uint32_t w = 0; w < n_workers; w++)
+            g[w] = gradient(s, w, t, x);
+        const dsgd_value mean = combine(s, n_workers, g, ones, n_workers);
+        for (uint32_t w = 0; w < n_workers; w++)
+            release(s, g[w]);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, mean, &v, 0.05);
+        release(s, mean);
+        release(s, x);
+        x = y;
+    }
+    dsgd_values_read(s->values, 0, x, x_end);
+    release(s, x);
+    release(s, v);
+    shop_free(s);
+}
+
+START_TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
+{
+    double many[PARAMS];
+    double one[PARAMS];
+    synchronous(64, 4, many);
+    synchronous(1, 256, one);
+    ck_assert_mem_eq(many, one, sizeof one); /* one block, so to the bit */
+    synchronous(96, 4, many);
+    synchronous(1, 384, one);
+    for (size_t i = 0; i < PARAMS; i++)
+        ck_assert_double_eq_tol(many[i], one[i], 1e-13);
+}
+END_TEST
+
+/* --- threads and memory --------------------------------------------------------------------------------------------------------------------- */
+
+/** What a program of random calls leaves behind. */
+typedef struct outcome {
+    double x[8][PARAMS];
+    double losses[8], consensus[8];
+    dsgd_values_stats stats;
+} outcome;
+
+static uint32_t below(uint32_t t, uint32_t i, uint32_t n)
+{
+    return (uint32_t)dsgd_draw_below((dsgd_draw){5, DSGD_DRAW_ALGORITHM, 0, t, i}, n);
+}
+
+/** Workers step, average at random in groups, keep stale copies, and are evaluated now and then. */
+static void random_program(shop *s, outcome *out)
+{
+    enum { P = 8, K = MOST_PIECES, STEPS = 120 };
+    dsgd_value x[P][K];
+    dsgd_value v[P][K] = {{DSGD_ZERO_VALUE}};
+    dsgd_value stale[P][K];
+    size_t tickets[8];
+    size_t n_tickets = 0;
+    for (size_t k = 0; k < K; k++) {
+        x[0][k] = constant(s, k, 1);
+        for (size_t w = 0; w < P; w++) {
+            x[w][k] = w == 0 ? x[0][k] : dsgd_value_retain(x[0][k]);
+            stale[w][k] = dsgd_value_retain(x[0][k]);
+        }
+    }
+    for (uint32_t t = 0; t < STEPS; t++) {
+        const uint32_t w = below(t, 0, P);
+        const dsgd_origin where = {w, t};
+        dsgd_value g[K];
+        dsgd_values_gradient(s->values, where, below(t, 1, 2) == 0 ? x[w] : stale[w], g);
+        const uint32_t peer = below(t, 2, P);
+        for (size_t k = 0; k < K; k++) {
+            const dsgd_value y =
+                dsgd_values_update(s->values, where, k, x[w][k], g[k], &v[w][k], 0.05);
+            const dsgd_value mean = dsgd_values_combine(
+                s->values, where, k, 2, (dsgd_value[]){y, x[peer][k]}, (double[]){2, 1}, 3);
+            release(s, g[k]);
+            release(s, x[w][k]);
+            release(s, y);
+            x[w][k] = mean;
+            if (below(t, 3, 3) == 0) {
+                release(s, stale[peer][k]);
+                stale[peer][k] = dsgd_value_retain(mean);
+            }
+        }
+        if (t % 15 == 0)
+            tickets[n_tickets++] = dsgd_values_evaluate(s->values, P, x[0]);
+    }
+    for (size_t i = 0; i < n_tickets; i++) {
+        const dsgd_evaluation e = dsgd_values_result(s->values, tickets[i]);
+        out->losses[i] = e.loss;
+        out->consensus[i] = e.consensus;
+    }
+    for (size_t w = 0; w < P; w++) {
+        for (size_t k = 0; k < K; k++) {
+            dsgd_values_read(s->values, k, x[w][k], out->x[w] + s->begin[k]);
+            release(s, x[w][k]);
+            release(s, v[w][k]);
+            release(s, stale[w][k]);
+        }
+    }
+    out->stats = stats(s);
+}
+
+static outcome run_program(uint32_t n_threads, size_t memory_bytes)
+{
+    shop *const s = shop_new(8, 4, MOST_PIECES);
+    s->config.n_threads = n_threads;
+    s->config.memory_bytes = memory_bytes;
+    shop_open(s);
+    outcome out;
+    memset(&out, 0, sizeof out);
+    random_program(s, &out);
+    shop_free(s);
+    return out;
+}
+
+static void demand_equal(const outcome *a, const outcome *b)
+{
+    ck_assert_mem_eq(a->x, b->x, sizeof a->x);
+    ck_assert_mem_eq(a->losses, b->losses, sizeof a->losses);
+    ck_assert_mem_eq(a->consensus, b->consensus, sizeof a->consensus);
+    ck_assert_uint_eq(a->stats.gradients, b->stats.gradients);
+    ck_assert_uint_eq(a->stats.gradient_samples, b->stats.gradient_samples);
+    ck_assert_uint_eq(a->stats.updates, b->stats.updates);
+    ck_assert_uint_eq(a->stats.combinations, b->stats.combinations);
+    ck_assert_uint_eq(a->stats.evaluations, b->stats.evaluations);
+}
+
+START_TEST(threads_and_memory_change_neither_bits_nor_work)
+{
+    const outcome one = run_program(1, (size_t)1 << 30);
+    ck_assert_uint_eq(one.stats.gradients, 120);
+    ck_assert_uint_eq(one.stats.evaluations, 8);
+    ck_assert_double_gt(one.consensus[4], 0);
+    ck_assert_double_lt(one.losses[7], one.losses[0]);
+    for (uint32_t n_threads = 2; n_threads <= 4; n_threads += 2) {
+        for (int i = 0; i < 5; i++) {
+            const outcome more = run_program(n_threads, i % 2 == 0 ? 1 : (size_t)1 << 30);
+            demand_equal(&more, &one);
+        }
+    }
+}
+END_TEST
+
+START_TEST(little_memory_is_kept_to)
+{
+    size_t peaks[2];
+    const size_t memory_bytes[] = {600 * PARAMS * sizeof(double), (size_t)1 << 30};
+    for (size_t i = 0; i < 2; i++) {
+        shop *const s = shop_new(200, 4, 1);
+        s->config.memory_bytes = memory_bytes[i];
+        shop_open(s);
+        dsgd_value x[200];
+        const dsgd_value start = constant(s, 0, 1);
+        for (uint32_t w = 0; w < 200; w++)
+            x[w] = dsgd_value_retain(start);
+        release(s, start);
+        for (uint64_t t = 0; t < 20; t++) {
+            for (uint32_t w = 0; w < 200; w++) {
+                const dsgd_value g = gradient(s, w, t, x[w]);
+                dsgd_value v = DSGD_ZERO_VALUE;
+                const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x[w], g, &v, 0.05);
+                release(s, v);
+                release(s, g);
+                release(s, x[w]);
+                x[w] = y;
+            }
+        }
+        peaks[i] = stats(s).peak_bytes;
+        for (uint32_t w = 0; w < 200; w++)
+            release(s, x[w]);
+        shop_free(s);
+    }
+    /* Models, and what 256 more gradients and updates may add before the caller looks again. */
+    ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
+    ck_assert_uint_ge(peaks[1], 200 * PARAMS * sizeof(double));
+}
+END_TEST
+
+/* A device that counts who is in it. */
+static atomic_int inside;
+static atomic_bool met;
+
+static void enter_device(void)
+{
+    if (atomic_fetch_add(&inside, 1) > 0)
+        met = true;
+}
+
+static void slow_update(void *context, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
+                        bool *finite)
+{
+    enter_device();
+    for (int i = 0; i < 2000; i++)
+        dsgd_device_cpu_double.update(context, thread, ops, n_ops, finite);
+    atomic_fetch_sub(&inside, 1);
+}
+
+static void watched_put(void *context, dsgd_buffer to, const double *from, size_t n)
+{
+    enter_device();
+    dsgd_device_cpu_double.put(context, to, from, n);
+    atomic_fetch_sub(&inside, 1);
+}
+
+START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
+{
+    dsgd_device device = dsgd_device_cpu_double;
+    device.threaded = false;
+    device.update = slow_update;
+    device.put = watched_put;
+    shop *const s = shop_new(1, 4, 1);
+    s->config.device = &device;
+    shop_open(s);
+    const dsgd_value x = constant(s, 0, 1);
+    for (int i = 1; i <= 50; i++) {
+        dsgd_value v = DSGD_ZERO_VALUE;
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.1 / i);
+        dsgd_values_flush(s->values);
+        release(s, constant(s, 0, 2));
+        release(s, y);
+        release(s, v);
+    }
+    release(s, x);
+    shop_free(s);
+    ck_assert(!met);
+}
+END_TEST
+
+/* --- divergence -------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(
+    divergence_is_the_first_in_the_order_of_the_calls) /* _i is the number of threads less one */
+{
+    shop *const s = shop_new(4, 4, 1);
+    s->config.n_threads = (uint32_t)_i + 1;
+    shop_open(s);
+    dsgd_value x[4];
+    dsgd_value v[4] = {DSGD_ZERO_VALUE};
+    for (size_t w = 0; w < 4; w++)
+        x[w] = constant(s, 0, 1 + (double)w);
+    const size_t before = dsgd_values_evaluate(s->values, 4, x);
+    size_t after = 0;
+    for (uint64_t t = 0; t < 40; t++) {
+        for (uint32_t w = 0; w < 4; w++) {
+            const dsgd_origin where = {w, t};
+            /* Worker 2 breaks at step 20, behind a long chain; worker 3 at the next, behind none. */
+            const bool breaks = (w == 2 && t == 20) || (w == 3 && t == 21);
+            if (w == 3 && !breaks)
+                continue;
+            const dsgd_value g = w == 3 ? dsgd_value_retain(x[3]) : gradient(s, w, t, x[w]);
+            const dsgd_value y =
+                dsgd_values_update(s->values, where, 0, x[w], g, &v[w], breaks ? INFINITY : 0.01);
+            release(s, g);
+            release(s, x[w]);
+            x[w] = y;
+        }
+        if (t == 22)
+            after = dsgd_values_evaluate(s->values, 4, x);
+    }
+    dsgd_values_flush(s->values);
+    const dsgd_divergence d = dsgd_values_divergence(s->values);
+    ck_assert(d.happened);
+    ck_assert_uint_eq(d.where.worker, 2);
+    ck_assert_uint_eq(d.where.step, 20);
+    ck_assert(isfinite(dsgd_values_result(s->values, before).loss));
+    const dsgd_evaluation nothing = dsgd_values_result(s->values, after);
+    ck_assert(isnan(nothing.loss) && isnan(nothing.consensus));
+    for (size_t w = 0; w < 4; w++) {
+        release(s, x[w]);
+        release(s, v[w]);
+    }
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(a_dropped_divergence_never_happened)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    release(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, INFINITY));
+    release(s, v);
+    dsgd_values_flush(s->values);
+    ck_assert(!dsgd_values_divergence(s->values).happened);
+    release(s, x);
+    shop_free(s);
+}
+END_TEST
+
+/* --- evaluation --------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(consensus_is_the_distance_from_the_mean) /* _i is the number of pieces less one */
+{
+    shop *const s = shop_opened(1, 4, (size_t)_i + 1);
+    const size_t n_pieces = (size_t)_i + 1;
+    /* Factors 1, 1, 5 and 0 times one vector: mean 7/4, mean square 27/4, so variance 59/16. */
+    static const double factors[] = {1, 1, 5, 0};
+    dsgd_value models[4 * MOST_PIECES];
+    dsgd_value mean[MOST_PIECES];
+    for (size_t k = 0; k < n_pieces; k++) {
+        for (size_t m = 0; m < 4; m++)
+            models[m * n_pieces + k] =
+                m == 1 ? dsgd_value_retain(models[k])
+                       : (m == 3 ? DSGD_ZERO_VALUE : constant(s, k, factors[m]));
+        mean[k] = constant(s, k, 1.75);
+    }
+    const size_t ticket = dsgd_values_evaluate(s->values, 4, models);
+    for (size_t i = 0; i < 4 * n_pieces; i++)
+        release(s, models[i]); /* the evaluation holds them */
+    const size_t of_mean = dsgd_values_evaluate(s->values, 1, mean);
+    const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
+    const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);
+    ck_assert_double_eq_tol(a.consensus, norm(s->initial, PARAMS) * sqrt(59.0 / 16), 1e-13);
+    ck_assert_double_eq_tol(a.loss, b.loss, 1e-13);
+    ck_assert(b.consensus == 0);
+    ck_assert_uint_eq(stats(s).evaluations, 2);
+    for (size_t k = 0; k < n_pieces; k++)
+        release(s, mean[k]);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(an_evaluation_is_of_the_moment_it_was_asked_for)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    dsgd_value x = constant(s, 0, 1);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    size_t tickets[3];
+    double losses[3];
+    for (uint64_t t = 0; t < 3; t++) {
+        tickets[t] = dsgd_values_evaluate(s->values, 1, &x);
+        const dsgd_value g = gradient(s, 0, t, x);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        release(s, g);
+        release(s, x);
+        x = y;
+    }
+    for (size_t t = 3; t-- > 0;) /* also when asked for backwards */
+        losses[t] = dsgd_values_result(s->values, tickets[t]).loss;
+    ck_assert(losses[0] != losses[1] && losses[1] != losses[2]);
+    const dsgd_value start = constant(s, 0, 1);
+    const size_t again = dsgd_values_evaluate(s->values, 1, &start);
+    ck_assert(dsgd_values_result(s->values, again).loss == losses[0]);
+    release(s, start);
+    release(s, x);
+    release(s, v);
+    shop_free(s);
+}
+END_TEST
+
+Suite *values_suite(void)
+{
+    Suite *s = suite_create("values");
+    TCase *t = tcase_create("operations");
+    tcase_add_test(t, no_store_accepts_everything);
+    tcase_add_test(t, a_combination_is_linear);
+    tcase_add_test(t, zeros_vanish_and_equal_operands_merge);
+    tcase_add_test(t, equal_operations_on_equal_operands_are_one);
+    tcase_add_test(t, a_step_is_the_formulas_of_the_header);
+    tcase_add_test(t, without_momentum_there_is_no_velocity);
+    tcase_add_test(t, the_model_of_a_gradient_may_be_zeros);
+    suite_add_tcase(s, t);
+    t = tcase_create("what is computed");
+    tcase_add_test(t, what_nobody_holds_is_never_computed);
+    tcase_add_test(t, what_is_needed_is_computed_though_nobody_holds_it);
+    tcase_add_test(t, the_store_begins_by_itself_after_enough_gradients);
+    tcase_add_test(t, buffers_are_used_again);
+    tcase_add_loop_test(t, a_fused_mean_is_the_mean_of_gradients, 0, CROWDS);
+    tcase_add_test(t, only_equal_shares_of_gradients_of_one_model_are_fused);
+    tcase_add_test(t, gradients_wait_for_a_collective);
+    tcase_add_test(t, synchronous_sgd_is_one_worker_with_the_large_batch);
+    suite_add_tcase(s, t);
+    t = tcase_create("threads");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, threads_and_memory_change_neither_bits_nor_work);
+    tcase_add_test(t, little_memory_is_kept_to);
+    tcase_add_test(t, a_device_without_threads_is_called_by_one_at_a_time);
+    tcase_add_loop_test(t, divergence_is_the_first_in_the_order_of_the_calls, 0, 4);
+    tcase_add_test(t, a_dropped_divergence_never_happened);
+    suite_add_tcase(s, t);
+    t = tcase_create("evaluation");
+    tcase_add_loop_test(t, consensus_is_the_distance_from_the_mean, 0, 3);
+    tcase_add_test(t, an_evaluation_is_of_the_moment_it_was_asked_for);
+    suite_add_tcase(s, t);
+    return s;
+}
