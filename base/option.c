@@ -64,6 +64,7 @@ const char *dsgd_nearest(const char *name, const char *const *names)
 
 static void default_pick(const dsgd_option *option, dsgd_pick *pick)
 {
+    *pick = (dsgd_pick){NULL, NULL};
     if (option->init_text == NULL)
         return;
     pick->about = dsgd_about_find(option->registry, option->init_text);
@@ -99,10 +100,17 @@ void dsgd_options_default(const dsgd_option *options, void *params)
             default_pick(o, field);
             break;
         case DSGD_NUMBERS:
+            *(dsgd_numbers *)field = (dsgd_numbers){0, NULL};
+            break;
         case DSGD_TABLE:
+            *(dsgd_table *)field = (dsgd_table){0, NULL, NULL};
+            break;
         case DSGD_RECORDS:
+            *(dsgd_records *)field = (dsgd_records){0, NULL};
+            break;
         case DSGD_PICKS:
-            break; /* empty */
+            *(dsgd_picks *)field = (dsgd_picks){0, NULL};
+            break;
         }
     }
 }

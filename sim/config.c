@@ -323,6 +323,20 @@ static char *nested(const char *keys, const char *value)
     return outer;
 }
 
+static void remove_key(struct fy_node *mapping, const char *key)
+{
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL;
+         (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
+        const char *const text = dsgd_entry_text(fy_node_pair_key(p));
+        if (text != NULL && strcmp(text, key) == 0) {
+            struct fy_node *const old = fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(p));
+            fy_node_free(old);
+            return;
+        }
+    }
+}
+
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error)
 {
     const char *const equals = strchr(assignment, '=');
@@ -345,6 +359,7 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
         struct fy_node *const node = fy_node_build_from_string(config->document, kept, FY_NT);
         override *const o = dsgd_config_alloc(config, sizeof *o);
         char *const key = dsgd_xprintf("%.*s", (int)strcspn(rest, "."), rest);
+        remove_key(place, key); /* or a list would be made longer instead of replaced */
         if (node == NULL || fy_node_insert(place, node) != 0)
             status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value cannot be put there",
                                assignment);

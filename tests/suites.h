@@ -16,6 +16,7 @@
     X(laws)                                                                                        \
     X(algorithms)                                                                                  \
     X(microbenchmark)                                                                              \
+    X(command)                                                                                     \
     X(models_long)                                                                                 \
     X(laws_long)
 
