@@ -84,7 +84,9 @@ typedef struct dsgd_device {
                         dsgd_error *error);
     void (*close)(void *context);
 
-    /** Room for n reals; NULL when the device's memory is full. Thread-safe if the device is threaded. */
+    /* The next four may be called while an operation runs on another thread, but never two of them at once. */
+
+    /** Room for n reals; NULL when the device's memory is full. */
     dsgd_buffer (*alloc)(void *context, size_t n);
     void (*release)(void *context, dsgd_buffer buffer);
     void (*put)(void *context, dsgd_buffer to, const double *from, size_t n);

@@ -20,10 +20,10 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_normalised(uint8_t pixel, float mea
     return ((real)pixel / (real)255 - (real)mean) / (real)deviation;
 }
 
-/** max(z, 0). */
+/** max(z, 0); what is not a number stays so, or a divergence would hide here. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_rectified(real z)
 {
-    return z > (real)0 ? z : (real)0;
+    return z < (real)0 ? (real)0 : z;
 }
 
 /** The derivative by z of a loss through a rectifier whose output was @p a. */
