@@ -311,18 +311,19 @@ static struct fy_node *walk(struct fy_node *node, char **rest)
     return node;
 }
 
-/** The value below the keys that are still missing: b.c and v give {c: v} under b. */
+/** The value below the keys that are still missing: "c.d" and v give {c: {d: v}}; no keys give v. */
 static char *nested(const char *keys, const char *value)
 {
+    if (keys == NULL)
+        return dsgd_xstrdup(value);
     const char *const dot = strchr(keys, '.');
-    if (dot == NULL)
-        return dsgd_xprintf("{%s: %s}", keys, value);
-    char *const inner = nested(dot + 1, value);
-    char *const outer = dsgd_xprintf("{%.*s: %s}", (int)(dot - keys), keys, inner);
+    char *const inner = nested(dot == NULL ? NULL : dot + 1, value);
+    char *const outer = dsgd_xprintf("{%.*s: %s}", (int)strcspn(keys, "."), keys, inner);
     free(inner);
     return outer;
 }
 
+/** Takes a key out, or setting it to a list would make the old list longer. */
 static void remove_key(struct fy_node *mapping, const char *key)
 {
     void *iterator = NULL;
@@ -330,11 +331,31 @@ static void remove_key(struct fy_node *mapping, const char *key)
          (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
         const char *const text = dsgd_entry_text(fy_node_pair_key(p));
         if (text != NULL && strcmp(text, key) == 0) {
-            struct fy_node *const old = fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(p));
-            fy_node_free(old);
+            fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(p)));
             return;
         }
     }
+}
+
+/** Puts a value, which is YAML, under a key. */
+static bool put(dsgd_config *config, struct fy_node *mapping, const char *key, const char *value,
+                const char *assignment)
+{
+    /* The nodes refer to the texts, so these live as long as the config. */
+    struct fy_node *const node =
+        fy_node_build_from_string(config->document, keep(config, value), FY_NT);
+    if (node == NULL)
+        return false;
+    remove_key(mapping, key);
+    struct fy_node *const name = fy_node_create_scalar_copy(config->document, key, FY_NT);
+    if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0)
+        return false;
+    override *const o = dsgd_config_alloc(config, sizeof *o);
+    *o = (override){config->overrides, node, keep(config, assignment)};
+    config->overrides = o;
+    config->n_sweeps = 0;
+    find_sweeps(config, dsgd_config_root(config), "");
+    return true;
 }
 
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error)
@@ -347,34 +368,19 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
     char *rest = keys;
     struct fy_node *const place = walk(dsgd_config_root(config), &rest);
-    char *const text = nested(rest, equals + 1);
-    const struct fy_parse_cfg quiet = {.flags = FYPCF_QUIET};
-    struct fy_document *const parsed = fy_document_build_from_string(&quiet, text, FY_NT);
-    const bool good = parsed != NULL && fy_node_is_mapping(place);
-    if (parsed != NULL)
-        fy_document_destroy(parsed);
+    char *const dot = strchr(rest, '.');
+    if (dot != NULL)
+        *dot = '\0';
+    char *const value = nested(dot == NULL ? NULL : dot + 1, equals + 1);
     dsgd_status status = DSGD_OK;
-    if (good) {
-        const char *const kept = keep(config, text);
-        struct fy_node *const node = fy_node_build_from_string(config->document, kept, FY_NT);
-        override *const o = dsgd_config_alloc(config, sizeof *o);
-        char *const key = dsgd_xprintf("%.*s", (int)strcspn(rest, "."), rest);
-        remove_key(place, key); /* or a list would be made longer instead of replaced */
-        if (node == NULL || fy_node_insert(place, node) != 0)
-            status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value cannot be put there",
-                               assignment);
-        *o = (override){config->overrides, dsgd_entry_find(place, key), keep(config, assignment)};
-        config->overrides = o;
-        config->n_sweeps = 0;
-        find_sweeps(config, dsgd_config_root(config), "");
-        free(key);
-    } else {
-        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: %s", assignment,
-                           parsed == NULL ? "the value is no YAML"
-                                          : "there is no such place; elements of a list are named "
-                                            "by index, and only keys can be set");
-    }
-    free(text);
+    if (!fy_node_is_mapping(place))
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "--set %s: there is no such place; elements of a list are named by "
+                           "index, and only keys can be set",
+                           assignment);
+    else if (!put(config, place, rest, value, assignment))
+        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML", assignment);
+    free(value);
     free(keys);
     return status;
 }

@@ -15,6 +15,16 @@
 
 static char folder[] = "/tmp/dsgd-test-XXXXXX";
 
+/** Texts of a test, freed at its end. */
+static char *texts[256];
+static size_t n_texts;
+
+static char *kept(char *text)
+{
+    ck_assert_uint_lt(n_texts, sizeof texts / sizeof texts[0]);
+    return texts[n_texts++] = text;
+}
+
 static void make_folder(void)
 {
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -25,9 +35,11 @@ static void remove_folder(void)
     char *const command = dsgd_xprintf("chmod -R u+w %s; rm -rf %s", folder, folder);
     ck_assert_int_eq(system(command), 0);
     free(command);
+    while (n_texts > 0)
+        free(texts[--n_texts]);
 }
 
-/** Runs the program in the folder; its output is in *output, which nobody frees. Gives the exit status. */
+/** Runs the program in the folder; its output is in *output. Gives the exit status. */
 static int dsgd(const char *arguments, char **output)
 {
     char *const command = dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
@@ -40,7 +52,7 @@ static int dsgd(const char *arguments, char **output)
         text = dsgd_xstrdup("");
     const int state = pclose(stream);
     free(command);
-    *output = text;
+    *output = kept(text);
     ck_assert_msg(WIFEXITED(state), "%s", text);
     return WEXITSTATUS(state);
 }
@@ -65,7 +77,7 @@ static char *read_file(const char *name)
     ck_assert_int_gt(getdelim(&text, &room, '\0', stream), 0);
     fclose(stream);
     free(path);
-    return text;
+    return kept(text);
 }
 
 /** An experiment of ten steps, with a place for something more. */
@@ -147,7 +159,7 @@ START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
     ck_assert_msg(status == bad[_i].status, "%s: exit %d, not %d: %s", bad[_i].arguments, status,
                   bad[_i].status, output);
     ck_assert_msg(strstr(output, bad[_i].sentence) != NULL, "%s: %s", bad[_i].arguments, output);
-    char *const results = dsgd_xprintf("%s/results", folder);
+    char *const results = kept(dsgd_xprintf("%s/results", folder));
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
 }
 END_TEST
@@ -196,7 +208,7 @@ START_TEST(cuda_without_a_device_exits_with_4)
     char *output = NULL;
     ck_assert_msg(dsgd("run e.yaml --numerics cuda", &output) == 4, "%s", output);
     ck_assert_ptr_nonnull(strstr(output, "CUDA"));
-    ck_assert_int_eq(access("results", F_OK), -1);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 END_TEST
 
@@ -211,7 +223,7 @@ static char *without_wall(char *csv)
         if (column != 23 || *c == ',')
             out[n++] = *c;
     }
-    return out;
+    return kept(out);
 }
 
 START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
@@ -271,14 +283,14 @@ START_TEST(everything_that_is_listed_can_be_described)
     static const char *const kinds[] = {"algorithms", "models",    "data",
                                         "imbalance",  "workloads", "platforms"};
     char *output = NULL;
-    char *words = dsgd_xprintf("list %s", kinds[_i]);
+    char *words = kept(dsgd_xprintf("list %s", kinds[_i]));
     ck_assert_int_eq(dsgd(words, &output), 0);
     int n = 0;
     char *rest = output;
     for (char *line = strsep(&rest, "\n"); line != NULL && *line != '\0';
          line = strsep(&rest, "\n"), n++) {
         char *described = NULL;
-        words = dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line);
+        words = kept(dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line));
         ck_assert_msg(dsgd(words, &described) == 0, "%s: %s", words, described);
         ck_assert_uint_gt(strlen(described), 20);
     }
