@@ -66,20 +66,11 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
 static const char *const neighbours_words[] = {"random", "exponential", NULL};
 
 static const dsgd_option ad_psgd_options[] = {
-    {.name = "neighbours",
-     .kind = DSGD_CHOICE,
-     .offset = offsetof(ad_psgd_params, neighbours),
-     .words = neighbours_words,
-     .help = "whom an active worker averages with: any passive one, or those of a bipartite "
-             "exponential graph in turn"},
-    {.name = "averagings",
-     .kind = DSGD_LONG,
-     .offset = offsetof(ad_psgd_params, averagings),
-     .init = 1,
-     .min = 0,
-     .max = 1000,
-     .help = "averagings that an active worker starts per gradient"},
-    {.name = NULL},
+    DSGD_OPTION_CHOICE(ad_psgd_params, neighbours, neighbours_words,
+                       "any passive worker, or those of a bipartite exponential graph in turn"),
+    DSGD_OPTION_LONG(ad_psgd_params, averagings, 1, 0, 1000, NULL, NULL,
+                     "averagings that an active worker starts per gradient"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_ad_psgd = {

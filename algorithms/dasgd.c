@@ -59,30 +59,12 @@ static dsgd_status dasgd_check(const void *params, int n_workers, dsgd_error *er
 }
 
 static const dsgd_option dasgd_options[] = {
-    {.name = "tau",
-     .kind = DSGD_LONG,
-     .offset = offsetof(dasgd_params, tau),
-     .init = 4,
-     .min = 1,
-     .max = 1e9,
-     .unit = "steps",
-     .help = "local steps per round"},
-    {.name = "d",
-     .kind = DSGD_LONG,
-     .offset = offsetof(dasgd_params, d),
-     .init = 1,
-     .min = 0,
-     .max = 1e9,
-     .unit = "steps",
-     .help = "local steps between the start of an average and its use"},
-    {.name = "xi",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(dasgd_params, xi),
-     .init = 0.25,
-     .min = 0,
-     .max = 1,
-     .help = "weight of the worker's own model when the average comes in"},
-    {.name = NULL},
+    DSGD_OPTION_LONG(dasgd_params, tau, 4, 1, 1e9, NULL, "steps", "local steps per round"),
+    DSGD_OPTION_LONG(dasgd_params, d, 1, 0, 1e9, NULL, "steps",
+                     "local steps between the start of an average and its use"),
+    DSGD_OPTION_DOUBLE(dasgd_params, xi, 0.25, 0, 1, NULL,
+                       "weight of the worker's own model when the average comes in"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_dasgd = {

@@ -66,32 +66,15 @@ static const char *const late_words[] = {"accumulate", "discard", NULL};
 static const char *const off[] = {"off", NULL};
 
 static const dsgd_option eager_options[] = {
-    {.name = "late",
-     .kind = DSGD_CHOICE,
-     .offset = offsetof(eager_params, late),
-     .words = late_words,
-     .help = "a gradient that comes too late is added to the next (the paper) or dropped (the "
-             "released code)"},
-    {.name = "limiter",
-     .kind = DSGD_LONG,
-     .offset = offsetof(eager_params, limiter),
-     .init = -1,
-     .min = 1,
-     .max = 1e9,
-     .words = off,
-     .unit = "steps",
-     .help = "after so many steps one is synchronous, which bounds staleness (32 in the released "
-             "code)"},
-    {.name = "period",
-     .kind = DSGD_LONG,
-     .offset = offsetof(eager_params, period),
-     .init = -1,
-     .min = 1,
-     .max = 1e9,
-     .words = off,
-     .unit = "steps",
-     .help = "models are averaged every so many steps, which ends the drift of the replicas"},
-    {.name = NULL},
+    DSGD_OPTION_CHOICE(
+        eager_params, late, late_words,
+        "a late gradient is added to the next (the paper) or dropped (released code)"),
+    DSGD_OPTION_LONG(
+        eager_params, limiter, -1, 1, 1e9, off, "steps",
+        "after so many steps one is synchronous, which bounds staleness (released code: 32)"),
+    DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, off, "steps",
+                     "models are averaged every so many steps, which ends the replicas' drift"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_eager_solo = {

@@ -73,30 +73,14 @@ static const char *const group_words[] = {"sqrt", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
 static const dsgd_option wagma_options[] = {
-    {.name = "group",
-     .kind = DSGD_LONG,
-     .offset = offsetof(wagma_params, group),
-     .init = -1,
-     .min = 1,
-     .max = 1 << 20,
-     .words = group_words,
-     .unit = "workers",
-     .help = "group size S, a power of two; sqrt is the paper's rule"},
-    {.name = "period",
-     .kind = DSGD_LONG,
-     .offset = offsetof(wagma_params, period),
-     .init = 10,
-     .min = 1,
-     .max = 1e9,
-     .unit = "steps",
-     .help = "every so many steps all models are averaged, waiting for all"},
-    {.name = "order",
-     .kind = DSGD_CHOICE,
-     .offset = offsetof(wagma_params, order),
-     .words = order_words,
-     .help = "local step, then average (atc, the paper), or average the old models during the step "
-             "(cta, the released code)"},
-    {.name = NULL},
+    DSGD_OPTION_LONG(wagma_params, group, -1, 1, 1 << 20, group_words, "workers",
+                     "group size S, a power of two; sqrt is the paper's rule"),
+    DSGD_OPTION_LONG(wagma_params, period, 10, 1, 1e9, NULL, "steps",
+                     "every so many steps all models are averaged, waiting for all"),
+    DSGD_OPTION_CHOICE(wagma_params, order, order_words,
+                       "average after the local step (atc, the paper), or the old models beside it "
+                       "(cta, released code)"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_wagma = {

@@ -71,6 +71,19 @@ typedef struct dsgd_option {
     const char *help; /* one line, no full stop */
 } dsgd_option;
 
+/** Rows of a table in short: the struct, its field (whose name is the key), default, limits, unit, help. */
+// clang-format off
+#define DSGD_OPTION_LONG(type, field, init_, min_, max_, words_, unit_, help_)                                             \
+    {.name = #field, .kind = DSGD_LONG, .offset = offsetof(type, field), .init = init_, .min = min_, .max = max_,         \
+     .words = words_, .unit = unit_, .help = help_}
+#define DSGD_OPTION_DOUBLE(type, field, init_, min_, max_, unit_, help_)                                                  \
+    {.name = #field, .kind = DSGD_DOUBLE, .offset = offsetof(type, field), .init = init_, .min = min_, .max = max_,       \
+     .unit = unit_, .help = help_}
+#define DSGD_OPTION_CHOICE(type, field, words_, help_)                                                                    \
+    {.name = #field, .kind = DSGD_CHOICE, .offset = offsetof(type, field), .words = words_, .help = help_}
+#define DSGD_OPTION_END {.name = NULL}
+// clang-format on
+
 /** The head of everything that a user can name; always the first member, so that a registry of heads is enough. */
 typedef struct dsgd_about {
     const char *name;

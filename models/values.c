@@ -314,7 +314,6 @@ dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double 
         dsgd_executor_wait(values, 0); /* this thread is about to call the device */
     dsgd_operation *const o = new_operation(OPERATION_CONSTANT, (dsgd_origin){0, 0}, piece, 0, 1);
     o->id = ++values->next_id;
-    o->lr = (double)o->id; /* no two constants are equal */
     o->hash = hash_of(o);
     o->holders = 1;
     o->state = OPERATION_DONE;
@@ -586,7 +585,6 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x)
     for (size_t k = 0; k < n_pieces; k++)
         add_distinct(o, k, n, x, n_pieces);
     o->evaluation = &t->result;
-    o->lr = (double)values->n_tickets; /* no two evaluations are equal */
     o = enter(values, o);
     t->id = o->id;
     for (size_t k = 0; k < n_pieces; k++)

@@ -202,6 +202,30 @@ START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
 }
 END_TEST
 
+START_TEST(the_loss_of_a_linear_model_is_that_by_hand)
+{
+    stand *const s = stand_new(&scenes[1], &dsgd_device_cpu_double, 1);
+    const dsgd_layer *const layer = &s->network.layers[0];
+    double wanted = 0;
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        double sum = 0;
+        double of_label = 0;
+        for (uint32_t k = 0; k < layer->n_out; k++) {
+            double z = s->x[layer->biases + k];
+            for (uint32_t f = 0; f < layer->n_in; f++)
+                z += s->x[layer->weights + k * layer->n_in + f] *
+                     (s->data.test.x_bytes[i * layer->n_in + f] / 255.0 - (double)s->data.mean) /
+                     (double)s->data.deviation;
+            sum += exp(z);
+            of_label = k == s->data.test.labels[i] ? z : of_label;
+        }
+        wanted += (log(sum) - of_label) / SAMPLES;
+    }
+    ck_assert_double_eq_tol(evaluation(s, s->x).loss, wanted, 1e-13);
+    stand_free(s);
+}
+END_TEST
+
 START_TEST(float_agrees_with_double) /* _i is the scene */
 {
     stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
@@ -556,6 +580,8 @@ START_TEST(initial_weights_are_he_uniform)
         for (size_t i = 0; i < n.layers[l].n_out; i++)
             ck_assert(x[n.layers[l].biases + i] == 0);
     }
+    const double ratio = sqrt((double)n.layers[0].n_in / n.layers[1].n_in);
+    ck_assert_double_gt(fabs(x[n.layers[0].weights] * ratio - x[n.layers[1].weights]), 1e-6);
     double *const other = dsgd_xcalloc(n.n_params, sizeof *other);
     dsgd_network_initial(&n, 2, other);
     ck_assert_mem_ne(other, x, n.n_params * sizeof *x);
@@ -930,6 +956,7 @@ Suite *models_suite(void)
     Suite *s = suite_create("models");
     TCase *t = tcase_create("gradients");
     tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, SCENES);
+    tcase_add_test(t, the_loss_of_a_linear_model_is_that_by_hand);
     tcase_add_loop_test(t, float_agrees_with_double, 0, SCENES);
     tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, SCENES);
     tcase_add_loop_test(t, pieces_change_no_bit, 0, SCENES);

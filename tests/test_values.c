@@ -177,7 +177,7 @@ START_TEST(zeros_vanish_and_equal_operands_merge)
     const dsgd_value zero = DSGD_ZERO_VALUE;
     const dsgd_value merged = combine(s, 2, (dsgd_value[]){a, b}, (double[]){3, 2}, 5);
     const dsgd_value spread =
-        combine(s, 6, (dsgd_value[]){zero, a, b, a, zero, b}, (double[]){7, 1, 1, 2, 7, 1}, 5);
+        combine(s, 6, (dsgd_value[]){zero, a, b, b, zero, a}, (double[]){7, 1, 1, 1, 7, 2}, 5);
     ck_assert(dsgd_value_equal(spread, merged));
     const dsgd_value turned = combine(s, 2, (dsgd_value[]){b, a}, (double[]){2, 3}, 5);
     ck_assert(!dsgd_value_equal(turned, merged)); /* the order of a sum is part of its bits */
@@ -241,7 +241,7 @@ START_TEST(a_step_is_the_formulas_of_the_header)
     double x_by_hand[PARAMS];
     double v_by_hand[PARAMS] = {0};
     memcpy(x_by_hand, s->initial, sizeof x_by_hand);
-    for (uint64_t t = 0; t < 3; t++) {
+    for (uint64_t t = 0; t < 6; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
         double numbers[PARAMS];
         dsgd_values_read(s->values, 0, g, numbers);
@@ -382,9 +382,21 @@ START_TEST(the_store_begins_by_itself_after_enough_gradients)
 }
 END_TEST
 
+static size_t n_allocs;
+
+static dsgd_buffer counted_alloc(void *context, size_t n)
+{
+    n_allocs++;
+    return dsgd_device_cpu_double.alloc(context, n);
+}
+
 START_TEST(buffers_are_used_again)
 {
-    shop *const s = shop_opened(4, 4, 1);
+    dsgd_device device = dsgd_device_cpu_double;
+    device.alloc = counted_alloc;
+    shop *const s = shop_new(4, 4, 1);
+    s->config.device = &device;
+    shop_open(s);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 2000; t++) {
@@ -397,6 +409,7 @@ START_TEST(buffers_are_used_again)
     dsgd_values_flush(s->values);
     /* A step holds the old and the new x and v, and g. */
     ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
+    ck_assert_uint_le(n_allocs, 5);
     release(s, x);
     release(s, v);
     shop_free(s);
@@ -522,6 +535,31 @@ START_TEST(gradients_wait_for_a_collective)
     ck_assert_double_gt(norm(got, PARAMS), 0);
     ck_assert_uint_eq(stats(s).gradients, 1);
     release(s, mean);
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(a_mean_of_fused_means_is_the_mean)
+{
+    shop *const s = shop_opened(8, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    dsgd_value g[8];
+    for (uint32_t w = 0; w < 8; w++)
+        g[w] = gradient(s, w, 0, x);
+    const dsgd_value halves[] = {combine(s, 4, g, ones, 4), combine(s, 4, g + 4, ones, 4)};
+    const dsgd_value mean = combine(s, 2, halves, ones, 2);
+    const dsgd_value at_once = combine(s, 8, g, ones, 8);
+    double a[PARAMS];
+    double b[PARAMS];
+    dsgd_values_read(s->values, 0, mean, a);
+    dsgd_values_read(s->values, 0, at_once, b);
+    for (size_t i = 0; i < PARAMS; i++)
+        ck_assert_double_eq_tol(a[i], b[i], 1e-13);
+    for (uint32_t w = 0; w < 8; w++)
+        release(s, g[w]);
+    const dsgd_value rest[] = {x, halves[0], halves[1], mean, at_once};
+    for (size_t i = 0; i < 5; i++)
+        release(s, rest[i]);
     shop_free(s);
 }
 END_TEST
@@ -731,9 +769,33 @@ static void slow_update(void *context, uint32_t thread, const dsgd_update_op *op
 static void watched_put(void *context, dsgd_buffer to, const double *from, size_t n)
 {
     enter_device();
-    dsgd_device_cpu_double.put(context, to, from, n);
+    for (int i = 0; i < 2000; i++)
+        dsgd_device_cpu_double.put(context, to, from, n);
     atomic_fetch_sub(&inside, 1);
 }
+
+START_TEST(a_caller_over_its_memory_waits)
+{
+    dsgd_device device = dsgd_device_cpu_double;
+    device.update = slow_update;
+    shop *const s = shop_new(1, 4, 1);
+    s->config.device = &device;
+    s->config.memory_bytes = 1;
+    shop_open(s);
+    dsgd_value x = constant(s, 0, 1);
+    for (int i = 0; i < 100; i++) {
+        dsgd_value v = DSGD_ZERO_VALUE;
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.01);
+        release(s, v);
+        release(s, x);
+        x = y;
+    }
+    dsgd_values_flush(s->values);
+    ck_assert_uint_eq(dsgd_values_stats_get(s->values).updates, 100);
+    release(s, x);
+    shop_free(s);
+}
+END_TEST
 
 START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
 {
@@ -773,6 +835,8 @@ START_TEST(
         x[w] = constant(s, 0, 1 + (double)w);
     const size_t before = dsgd_values_evaluate(s->values, 4, x);
     size_t after = 0;
+    size_t apart = 0;
+    const dsgd_value start = constant(s, 0, 1);
     for (uint64_t t = 0; t < 40; t++) {
         for (uint32_t w = 0; w < 4; w++) {
             const dsgd_origin where = {w, t};
@@ -789,6 +853,8 @@ START_TEST(
         }
         if (t == 22)
             after = dsgd_values_evaluate(s->values, 4, x);
+        if (t == 30) /* of a model that is there at once, long before the chain breaks */
+            apart = dsgd_values_evaluate(s->values, 1, &start);
     }
     dsgd_values_flush(s->values);
     const dsgd_divergence d = dsgd_values_divergence(s->values);
@@ -798,10 +864,33 @@ START_TEST(
     ck_assert(isfinite(dsgd_values_result(s->values, before).loss));
     const dsgd_evaluation nothing = dsgd_values_result(s->values, after);
     ck_assert(isnan(nothing.loss) && isnan(nothing.consensus));
+    ck_assert(isnan(dsgd_values_result(s->values, apart).loss));
+    release(s, start);
     for (size_t w = 0; w < 4; w++) {
         release(s, x[w]);
         release(s, v[w]);
     }
+    shop_free(s);
+}
+END_TEST
+
+START_TEST(of_two_divergences_at_once_the_first_counts)
+{
+    shop *const s = shop_opened(1, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    dsgd_value y[2];
+    for (uint32_t w = 0; w < 2; w++) {
+        dsgd_value v = DSGD_ZERO_VALUE;
+        y[w] = dsgd_values_update(s->values, (dsgd_origin){w, 7 - w}, 0, x, x, &v,
+                                  w == 0 ? INFINITY : -INFINITY);
+        release(s, v);
+    }
+    dsgd_values_flush(s->values);
+    ck_assert_uint_eq(dsgd_values_divergence(s->values).where.worker, 0);
+    ck_assert_uint_eq(dsgd_values_divergence(s->values).where.step, 7);
+    release(s, y[0]);
+    release(s, y[1]);
+    release(s, x);
     shop_free(s);
 }
 END_TEST
@@ -900,6 +989,7 @@ Suite *values_suite(void)
     tcase_add_test(t, buffers_are_used_again);
     tcase_add_loop_test(t, a_fused_mean_is_the_mean_of_gradients, 0, CROWDS);
     tcase_add_test(t, only_equal_shares_of_gradients_of_one_model_are_fused);
+    tcase_add_test(t, a_mean_of_fused_means_is_the_mean);
     tcase_add_test(t, gradients_wait_for_a_collective);
     tcase_add_test(t, synchronous_sgd_is_one_worker_with_the_large_batch);
     suite_add_tcase(s, t);
@@ -907,8 +997,10 @@ Suite *values_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, threads_and_memory_change_neither_bits_nor_work);
     tcase_add_test(t, little_memory_is_kept_to);
+    tcase_add_test(t, a_caller_over_its_memory_waits);
     tcase_add_test(t, a_device_without_threads_is_called_by_one_at_a_time);
     tcase_add_loop_test(t, divergence_is_the_first_in_the_order_of_the_calls, 0, 4);
+    tcase_add_test(t, of_two_divergences_at_once_the_first_counts);
     tcase_add_test(t, a_dropped_divergence_never_happened);
     suite_add_tcase(s, t);
     t = tcase_create("evaluation");
