@@ -2,8 +2,11 @@
  * @file test_models.c
  * Reduced models on the CPU: gradients against finite differences, the operations against their formulas, data against its files.
  */
+#include <cblas.h>
 #include <check.h>
+#include <dlfcn.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -951,10 +954,21 @@ START_TEST(ten_epochs_reach_the_known_accuracy) /* _i is the training */
 }
 END_TEST
 
+START_TEST(matrix_products_go_to_openblas)
+{
+    /* GSL brings a slow BLAS of the same names. */
+    Dl_info found;
+    ck_assert_int_ne(dladdr((void *)(uintptr_t)cblas_sgemm, &found), 0);
+    ck_assert_msg(strstr(found.dli_fname, "openblas") != NULL, "cblas_sgemm is in %s",
+                  found.dli_fname);
+}
+END_TEST
+
 Suite *models_suite(void)
 {
     Suite *s = suite_create("models");
     TCase *t = tcase_create("gradients");
+    tcase_add_test(t, matrix_products_go_to_openblas);
     tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, SCENES);
     tcase_add_test(t, the_loss_of_a_linear_model_is_that_by_hand);
     tcase_add_loop_test(t, float_agrees_with_double, 0, SCENES);
