@@ -17,6 +17,17 @@ do for [j = 1:n_counts] {
         if (exists('I_records') && I_records > 0) { ideals[j] = ideals[j] < I_mean ? I_mean : ideals[j] }
     }
 }
+# The same as a table: a block of rows per algorithm, and one of the ideal.
+set print $table
+do for [i = 1:n_algorithms] {
+    print 'gpus,mean,deviation'
+    do for [j = 1:n_counts] { print sprintf('%s,%g,%g', word(counts_of_workers, j), mean[(j - 1) * n_algorithms + i], deviation[(j - 1) * n_algorithms + i]) }
+    print ''
+    print ''
+}
+print 'gpus,mean,deviation'
+do for [j = 1:n_counts] { print sprintf('%s,%g,0', word(counts_of_workers, j), ideals[j]) }
+unset print
 set ylabel 'throughput (samples/s)'
 set format y '%.0s %c'
 mean_of(i, j) = mean[(j - 1) * n_algorithms + i]
@@ -28,11 +39,12 @@ do for [output in 'svg png pdf'] {
     set output dir.'/figures/throughput.'.output
     if (n_counts > 1) {
         set xlabel 'number of GPUs'
-        set logscale xy 2
+        set logscale x 2
+        set logscale y
+        set xrange [real(word(counts_of_workers, 1)) / 1.3:real(word(counts_of_workers, n_counts)) * 1.3]
         set key left top
-        plot for [i = 1:n_algorithms] '+' using (int($0) < n_counts ? real(word(counts_of_workers, int($0) + 1)) : NaN):(int($0) < n_counts ? mean_of(i, int($0) + 1) : NaN):(int($0) < n_counts ? deviation_of(i, int($0) + 1) : NaN) \
-                 with yerrorlines lt i title title_of(algorithm(i)), \
-             '+' using (int($0) < n_counts ? real(word(counts_of_workers, int($0) + 1)) : NaN):(int($0) < n_counts ? ideals[int($0) + 1] : NaN) with lines lc rgb '#888888' dt 2 title 'ideal: nobody waits'
+        plot for [i = 1:n_algorithms] $table index i - 1 using 1:2:3 with yerrorlines lt i title title_of(algorithm(i)), \
+             $table index n_algorithms using 1:2 with lines lc rgb '#888888' dt 2 title 'ideal: nobody waits'
     } else {
         set title word(counts_of_workers, 1).' GPUs' noenhanced
         set xrange [0.3:n_algorithms + 0.7]
