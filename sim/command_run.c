@@ -461,6 +461,21 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_experiment *exp
     return status;
 }
 
+/** Whether the data and the models are good: once, or for every run where something about learning is swept. */
+static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    size_t n = experiment->n_runs > 0 ? 1 : 0;
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        if (strncmp(experiment->columns[k], "learn", 5) == 0)
+            n = experiment->n_runs;
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < n; i++)
+        if (experiment->runs[i].config.learning != NULL)
+            status = dsgd_learning_check(experiment->runs[i].config.learning,
+                                         experiment->runs[i].config.seed, error);
+    return status;
+}
+
 static char *joined(int count, char **words)
 {
     char *text = dsgd_xstrdup("dsgd");
@@ -492,6 +507,8 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "--only %ld: there are %zu runs; `dsgd check %s` lists them", a.only,
                                experiment.n_runs, a.file);
+        if (status == DSGD_OK && a.numerics != DSGD_NUMERICS_OFF)
+            status = check_learning(&experiment, error);
         if (status == DSGD_OK && a.numerics == DSGD_NUMERICS_CUDA)
             status = probe_cuda(error);
         signal(SIGINT, on_interrupt);
@@ -520,9 +537,14 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     arguments a = {0};
     argp_parse(&argp, count, words, 0, NULL, &a);
     dsgd_experiment experiment;
-    const dsgd_status status = dsgd_experiment_open(a.file, a.sets, a.n_sets, &experiment, error);
+    dsgd_status status = dsgd_experiment_open(a.file, a.sets, a.n_sets, &experiment, error);
     if (status != DSGD_OK)
         return status;
+    status = check_learning(&experiment, error);
+    if (status != DSGD_OK) {
+        dsgd_experiment_close(&experiment);
+        return status;
+    }
     printf("%s: %zu runs\n", experiment.name, experiment.n_runs);
     for (size_t i = 0; i < experiment.n_runs; i++) {
         const dsgd_planned_run *const r = &experiment.runs[i];

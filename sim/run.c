@@ -150,18 +150,31 @@ static dsgd_status open_values(dsgd_engine *engine, const dsgd_device *device, d
     return dsgd_values_open(&values, &engine->values, error);
 }
 
+static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, dsgd_data **data,
+                                 dsgd_network *network, dsgd_error *error)
+{
+    const dsgd_data_source *const source = (const dsgd_data_source *)learning->data.about;
+    const dsgd_model_kind *const model = (const dsgd_model_kind *)learning->model.about;
+    const dsgd_status status = source->load(learning->data.params, seed, data, error);
+    return status != DSGD_OK ? status : model->build(learning->model.params, *data, network, error);
+}
+
+dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error)
+{
+    dsgd_data *data = NULL;
+    dsgd_network network;
+    const dsgd_status status = load_learning(learning, seed, &data, &network, error);
+    dsgd_data_free(data);
+    return status;
+}
+
 static dsgd_status open_learning(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
     if (!learns(config))
         return DSGD_OK;
-    const dsgd_pick *const data = &config->learning->data;
-    const dsgd_pick *const model = &config->learning->model;
-    dsgd_status status = ((const dsgd_data_source *)data->about)
-                             ->load(data->params, config->seed, &engine->data, error);
-    if (status == DSGD_OK)
-        status = ((const dsgd_model_kind *)model->about)
-                     ->build(model->params, engine->data, &engine->network, error);
+    dsgd_status status =
+        load_learning(config->learning, config->seed, &engine->data, &engine->network, error);
     const dsgd_device *device = NULL;
     if (status == DSGD_OK)
         status = choose_device(config, &device, error);

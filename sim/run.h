@@ -157,4 +157,7 @@ void dsgd_run_result_free(dsgd_run_result *result);
 /** What can be refused before anything runs: `check` of the algorithm, of the imbalance, of the bounds. Pure. */
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
 
+/** Loads the data and lays out the model, only to find out whether they are good. Slower than dsgd_run_check(): it reads files. */
+dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error);
+
 #endif

@@ -164,13 +164,14 @@ START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
 }
 END_TEST
 
-START_TEST(damaged_data_fails_the_run_with_a_sentence)
+START_TEST(damaged_data_is_refused_with_a_sentence)
 {
     write_experiment("learn: {model: logreg, data: {name: idx, train_images: cut, train_labels: "
                      "cut, test_images: cut, test_labels: cut}, optimizer: {lr: 0.1}}\n");
     write_file("cut", "abc");
     char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml", &output), 5);
+    ck_assert_int_eq(dsgd("run e.yaml", &output), 3);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
     ck_assert_msg(strstr(output, "the file ends within its header") != NULL, "%s", output);
 }
 END_TEST
@@ -306,7 +307,7 @@ Suite *command_suite(void)
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_loop_test(t, bad_input_gets_one_sentence_and_its_exit_status, 0,
                         sizeof bad / sizeof bad[0]);
-    tcase_add_test(t, damaged_data_fails_the_run_with_a_sentence);
+    tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
     tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
