@@ -33,7 +33,7 @@ typedef struct dsgd_algorithm {
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /** Required. One worker's life. Returns only when dsgd_next_step() says so, or never. */
     void (*work)(dsgd_node *self);
-    /** Optional. A second actor beside each worker, which answers while the worker computes. Starts after work() has made its first vector. */
+    /** Optional. A second actor beside each worker, which answers while the worker computes. */
     void (*assist)(dsgd_node *self);
 } dsgd_algorithm;
 
