@@ -55,15 +55,45 @@ static uint32_t feistel(dsgd_draw at, int half, uint32_t i)
     return left << half | right;
 }
 
-uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i)
+/** Its inverse. */
+static uint32_t feistel_back(dsgd_draw at, int half, uint32_t i)
 {
-    DSGD_ASSERT(i < n, "%u is not below %u", i, n);
+    const uint32_t mask = (uint32_t)((1ull << half) - 1);
+    uint32_t left = i >> half;
+    uint32_t right = i & mask;
+    for (uint32_t round = FEISTEL_ROUNDS; round-- > 0;) {
+        at.index = round << 16 | left;
+        const uint32_t before = right ^ ((uint32_t)draw_bits(at) & mask);
+        right = left;
+        left = before;
+    }
+    return left << half | right;
+}
+
+/** Half the bits of the smallest such range that holds n. */
+static int half_bits(uint32_t n)
+{
     int half = 1;
     while (1ull << (2 * half) < n)
         half++;
+    return half;
+}
+
+uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i)
+{
+    DSGD_ASSERT(i < n, "%u is not below %u", i, n);
     /* Outside of [0, n) the walk goes on; it comes back, because the orbit of i is a cycle. */
     do
-        i = feistel(at, half, i);
+        i = feistel(at, half_bits(n), i);
     while (i >= n);
     return i;
+}
+
+uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
+{
+    DSGD_ASSERT(image < n, "%u is not below %u", image, n);
+    do
+        image = feistel_back(at, half_bits(n), image);
+    while (image >= n);
+    return image;
 }

@@ -22,7 +22,8 @@ typedef enum dsgd_purpose {
     DSGD_DRAW_SHARED =
         6, /* choices that all workers make alike, such as the initiator of a version */
     DSGD_DRAW_PLACEMENT = 7, /* workers on hosts */
-    DSGD_DRAW_PARTITION = 8 /* samples to workers, where the data is not spread evenly */
+    DSGD_DRAW_PARTITION = 8, /* samples to workers, where the data is not spread evenly */
+    DSGD_DRAW_TOPOLOGY = 9 /* random graphs of gossip */
 } dsgd_purpose;
 
 /** Where a draw stands. */
@@ -45,5 +46,8 @@ uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n);
  * A Feistel network with Philox as its round function, walked until the image lies in range: O(1) without a table.
  */
 uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i);
+
+/** The inverse: the i whose image is @p image. */
+uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image);
 
 #endif

@@ -102,6 +102,9 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_NUMBERS:
             *(dsgd_numbers *)field = (dsgd_numbers){0, NULL};
             break;
+        case DSGD_PAIRS:
+            *(dsgd_pairs *)field = (dsgd_pairs){0, NULL};
+            break;
         case DSGD_TABLE:
             *(dsgd_table *)field = (dsgd_table){0, NULL, NULL};
             break;

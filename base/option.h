@@ -17,6 +17,7 @@ typedef enum dsgd_option_kind {
     DSGD_CHOICE, /* int: index into words */
     DSGD_STRING, /* const char *, NULL where absent without a default */
     DSGD_NUMBERS, /* dsgd_numbers: a list; one number stands for a list of one */
+    DSGD_PAIRS, /* dsgd_pairs: a list of pairs of whole numbers, or the path of a file with two on each line */
     DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
     DSGD_RECORD, /* a struct embedded at the offset, read by `fields` from a nested mapping */
     DSGD_RECORDS, /* dsgd_records: a list of mappings, each read by `fields` into record_size bytes */
@@ -28,6 +29,11 @@ typedef struct dsgd_numbers {
     size_t n;
     double *v; /* [n] */
 } dsgd_numbers;
+
+typedef struct dsgd_pairs {
+    size_t n;
+    long (*v)[2]; /* [n] */
+} dsgd_pairs;
 
 typedef struct dsgd_table {
     size_t n;
@@ -60,7 +66,7 @@ typedef struct dsgd_option {
     size_t offset; /* of the field in the struct that the table describes */
     double init; /* default of BOOL, LONG, DOUBLE and CHOICE */
     const char *init_text; /* default of STRING, and the name picked by default for PICK */
-    double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS and of TABLE's values */
+    double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS, PAIRS and of TABLE's values */
     bool required; /* the file must give it */
     const char *const *words; /* NULL-terminated; for CHOICE and LONG */
     const struct dsgd_option *fields; /* for RECORD and RECORDS */

@@ -153,11 +153,12 @@ static dsgd_buffer *input_buffers(const dsgd_operation *operation, size_t first,
 static uint32_t *sample_indices(const dsgd_values *values, const dsgd_operation *operation)
 {
     const dsgd_stream *const stream = &values->config.stream;
-    uint32_t *indices = dsgd_xcalloc((size_t)operation->n_samples * stream->batch, sizeof *indices);
+    const uint32_t count = operation->count;
+    uint32_t *indices = dsgd_xcalloc((size_t)operation->n_samples * count, sizeof *indices);
     for (uint32_t i = 0; i < operation->n_samples; i++)
-        for (uint32_t j = 0; j < stream->batch; j++)
-            indices[i * stream->batch + j] = dsgd_stream_sample(
-                stream, operation->samples[i].worker, operation->samples[i].step, j);
+        for (uint32_t j = 0; j < count; j++)
+            indices[i * count + j] = dsgd_stream_sample(stream, operation->samples[i].worker,
+                                                        operation->samples[i].step, j);
     return indices;
 }
 
@@ -170,10 +171,8 @@ static void describe(dsgd_values *values, batch *b, size_t i)
     const size_t n = dsgd_piece_size(values, o->piece);
     if (o->kind == OPERATION_GRADIENT) {
         b->lists[i] = input_buffers(o, 0, o->n_inputs);
-        b->ops.gradients[i] =
-            (dsgd_gradient_op){.x = b->lists[i],
-                               .g = o->outputs,
-                               .n_samples = o->n_samples * values->config.stream.batch};
+        b->ops.gradients[i] = (dsgd_gradient_op){
+            .x = b->lists[i], .g = o->outputs, .n_samples = o->n_samples * o->count};
         values->stats.gradients++;
         values->stats.gradient_samples += b->ops.gradients[i].n_samples;
     } else if (o->kind == OPERATION_UPDATE) {

@@ -48,6 +48,7 @@ struct dsgd_operation {
     double lr; /* UPDATE */
     dsgd_origin *samples; /* GRADIENT [n_samples]: whose mini-batches */
     uint32_t n_samples;
+    uint32_t count; /* GRADIENT: of each of those mini-batches, from its beginning */
     dsgd_buffer *outputs; /* [n_outputs] */
     dsgd_evaluation *evaluation; /* EVALUATE: where the result goes */
 

@@ -34,7 +34,7 @@ static uint64_t identity(dsgd_value value)
 
 static uint64_t hash_of(const dsgd_operation *o)
 {
-    uint64_t hash = mix(mix(o->kind, o->piece), bits_of(o->lr));
+    uint64_t hash = mix(mix(mix(o->kind, o->piece), o->count), bits_of(o->lr));
     hash = mix(hash, bits_of(o->divisor));
     for (uint32_t i = 0; i < o->n_inputs; i++) {
         hash = mix(hash, o->input_ids[i]);
@@ -48,7 +48,8 @@ static uint64_t hash_of(const dsgd_operation *o)
 static bool equal_operations(const dsgd_operation *a, const dsgd_operation *b)
 {
     if (a->hash != b->hash || a->kind != b->kind || a->piece != b->piece || a->lr != b->lr ||
-        a->divisor != b->divisor || a->n_inputs != b->n_inputs || a->n_samples != b->n_samples)
+        a->divisor != b->divisor || a->count != b->count || a->n_inputs != b->n_inputs ||
+        a->n_samples != b->n_samples)
         return false;
     for (uint32_t i = 0; i < a->n_samples; i++)
         if (a->samples[i].worker != b->samples[i].worker ||
@@ -326,9 +327,9 @@ dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double 
     return (dsgd_value){o, 0};
 }
 
-/** A gradient over the mini-batches of some (worker, step). The caller becomes a holder. */
+/** A gradient over @p count samples of the mini-batches of some (worker, step). The caller becomes a holder. */
 static dsgd_operation *gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
-                                const dsgd_origin *samples, size_t n)
+                                const dsgd_origin *samples, size_t n, uint32_t count)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     dsgd_operation *const o = new_operation(OPERATION_GRADIENT, where, 0, n_pieces, n_pieces);
@@ -337,18 +338,19 @@ static dsgd_operation *gradient(dsgd_values *values, dsgd_origin where, const ds
     o->samples = dsgd_xcalloc(n, sizeof *o->samples);
     memcpy(o->samples, samples, n * sizeof *samples);
     o->n_samples = (uint32_t)n;
+    o->count = count;
     return enter(values, o);
 }
 
-void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
-                          dsgd_value *g)
+void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
+                          const dsgd_value *x, dsgd_value *g)
 {
     if (values == NULL)
         return;
     pthread_mutex_lock(&values->lock);
     if (++values->gradients_since_flush >= values->flush_every)
         flush(values);
-    dsgd_operation *const o = gradient(values, where, x, &where, 1);
+    dsgd_operation *const o = gradient(values, where, x, &where, 1, count);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
         g[k] = (dsgd_value){o, (uint32_t)k};
@@ -427,7 +429,7 @@ static operands simplify(size_t n, const dsgd_value *x, const double *weights)
     return out;
 }
 
-/** Whether the operands are gradients of single mini-batches at one and the same model, with equal weights. */
+/** Whether the operands are gradients of single whole mini-batches at one and the same model, with equal weights. */
 static bool fusable(const dsgd_values *values, const operands *in)
 {
     if (in->n < 2)
@@ -437,7 +439,8 @@ static bool fusable(const dsgd_values *values, const operands *in)
     for (size_t i = 0; i < in->n; i++) {
         const dsgd_operation *const o = in->x[i].operation;
         if (o->kind != OPERATION_GRADIENT || o->n_samples != 1 ||
-            in->weights[i] != in->weights[0] || memcmp(o->input_ids, first->input_ids, bytes) != 0)
+            o->count != values->config.stream.batch || in->weights[i] != in->weights[0] ||
+            memcmp(o->input_ids, first->input_ids, bytes) != 0)
             return false;
     }
     return true;
@@ -458,8 +461,8 @@ static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const
         const size_t n = first + per_block < in->n ? per_block : in->n - first;
         for (size_t i = 0; i < n; i++)
             samples[i] = in->x[first + i].operation->samples[0];
-        dsgd_operation *const block =
-            gradient(values, where, in->x[0].operation->inputs, samples, n);
+        dsgd_operation *const block = gradient(values, where, in->x[0].operation->inputs, samples,
+                                               n, values->config.stream.batch);
         out.x[b] = (dsgd_value){block, (uint32_t)piece};
         out.weights[b] = in->weights[0] * (double)n;
     }

@@ -81,9 +81,9 @@ bool dsgd_value_equal(dsgd_value a, dsgd_value b);
 /** A vector of given numbers: x[piece_begin[piece] ...], copied. @p x has all n_params numbers. */
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x);
 
-/** g[n_pieces] <- gradient at x[n_pieces] over the samples of (where.worker, where.step). */
-void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
-                          dsgd_value *g);
+/** g[n_pieces] <- gradient at x[n_pieces]: the mean over the first @p count samples of (where.worker, where.step). */
+void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
+                          const dsgd_value *x, dsgd_value *g);
 
 /** One piece of the update; *v is replaced by the new optimizer state (its old handle is released). */
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,

@@ -22,7 +22,7 @@
 
 #include "base/draw.h"
 
-static sg_host_t *hosts; /* [n_workers], the worker's own */
+static sg_host_t *hosts; /* [n_hosts], those that were taken */
 
 struct dsgd_bell {
     sg_sem_t semaphore;
@@ -101,21 +101,21 @@ dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error
     return DSGD_OK;
 }
 
-dsgd_status dsgd_cluster_open(const char *path, int n_workers, bool random_placement, uint64_t seed,
+dsgd_status dsgd_cluster_open(const char *path, int n_hosts, bool random_placement, uint64_t seed,
                               dsgd_error *error)
 {
     initialise();
     simgrid_load_platform(path);
     const size_t count = sg_host_count();
-    if (count < (size_t)n_workers)
+    if (count < (size_t)n_hosts)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the platform has %zu hosts, but %d workers need one each", path,
-                         count, n_workers);
+                         "%s: the platform has %zu hosts, but %d workers and servers need one each",
+                         path, count, n_hosts);
     /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
     sg_host_t *all = sg_host_list();
     qsort(all, count, sizeof *all, by_natural_name);
-    hosts = dsgd_xcalloc((size_t)n_workers, sizeof *hosts);
-    for (int w = 0; w < n_workers; w++) {
+    hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
+    for (int w = 0; w < n_hosts; w++) {
         const dsgd_draw at = {.seed = seed, .purpose = DSGD_DRAW_PLACEMENT};
         hosts[w] = all[random_placement ? dsgd_draw_permuted(at, (uint32_t)count, (uint32_t)w)
                                         : (uint32_t)w];
@@ -124,9 +124,9 @@ dsgd_status dsgd_cluster_open(const char *path, int n_workers, bool random_place
     return DSGD_OK;
 }
 
-double dsgd_cluster_speed(int worker)
+double dsgd_cluster_speed(int host)
 {
-    return sg_host_get_speed(hosts[worker]);
+    return sg_host_get_speed(hosts[host]);
 }
 
 /** SimGrid hands actors argc and argv; ours get a function and its argument. */
@@ -145,20 +145,20 @@ static void actor_main(int count, char *arguments[])
     copy.body(copy.argument);
 }
 
-static sg_actor_t start_actor(int worker, const char *name, void (*body)(void *argument),
+static sg_actor_t start_actor(int host, const char *name, void (*body)(void *argument),
                               void *argument)
 {
     actor_start *start = dsgd_xcalloc(1, sizeof *start);
     *start = (actor_start){body, argument};
-    sg_actor_t actor = sg_actor_init(name, hosts[worker]);
+    sg_actor_t actor = sg_actor_init(name, hosts[host]);
     sg_actor_set_data(actor, start);
     sg_actor_start_(actor, actor_main, 0, NULL);
     return actor;
 }
 
-void dsgd_actor_start(int worker, const char *name, void (*body)(void *argument), void *argument)
+void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument)
 {
-    sg_actor_daemonize(start_actor(worker, name, body, argument));
+    sg_actor_daemonize(start_actor(host, name, body, argument));
 }
 
 /** The one actor that is no daemon. */
@@ -229,23 +229,16 @@ void dsgd_bell_ring(dsgd_bell *bell)
     sg_sem_release(bell->semaphore);
 }
 
-static void mailbox_name(char *name, size_t size, int from, int to, char port)
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int lane)
 {
-    snprintf(name, size, "%c%d<%d", port, to, from);
-}
-
-dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port)
-{
-    char name[40];
-    mailbox_name(name, sizeof name, from, to, port);
+    char name[60];
+    snprintf(name, sizeof name, "%c%d:%d<%d", port, lane, to, from);
     return (dsgd_mailbox *)sg_mailbox_by_name(name);
 }
 
-void dsgd_mailbox_own(int from, int to, char port)
+void dsgd_mailbox_own(dsgd_mailbox *mailbox)
 {
-    char name[40];
-    mailbox_name(name, sizeof name, from, to, port);
-    sg_mailbox_set_receiver(name);
+    sg_mailbox_set_receiver(sg_mailbox_get_name((sg_mailbox_t)mailbox));
 }
 
 /** The payload of an exchange is the time at which it was posted, negated, so that no payload is the NULL that SimGrid refuses. */
@@ -287,6 +280,21 @@ double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
+}
+
+dsgd_transfer *dsgd_put(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    return (dsgd_transfer *)sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (long)bytes);
+}
+
+dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload)
+{
+    return (dsgd_transfer *)sg_mailbox_get_async((sg_mailbox_t)mailbox, payload);
+}
+
+void dsgd_transfer_wait(dsgd_transfer *transfer)
+{
+    sg_comm_wait((sg_comm_t)transfer);
 }
 
 void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes)

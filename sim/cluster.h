@@ -21,17 +21,17 @@ const char *dsgd_simgrid_version(void);
 dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error);
 
 /**
- * Loads the platform and gives every worker a host of its own, in natural order of the names (n2 before n10), or in a random
- * order drawn from @p seed. Once per process.
+ * Loads the platform and takes n_hosts of its hosts, one for each worker and then for each server, in natural order of the names (n2
+ * before n10), or in a random order drawn from @p seed. Once per process.
  */
-dsgd_status dsgd_cluster_open(const char *path, int n_workers, bool random_placement, uint64_t seed,
+dsgd_status dsgd_cluster_open(const char *path, int n_hosts, bool random_placement, uint64_t seed,
                               dsgd_error *error);
 
-/** Nominal speed of a worker's host, in flop/s. */
-double dsgd_cluster_speed(int worker);
+/** Nominal speed of a host, in flop/s. */
+double dsgd_cluster_speed(int host);
 
-/** Starts an actor on a worker's host. */
-void dsgd_actor_start(int worker, const char *name, void (*body)(void *argument), void *argument);
+/** Starts an actor on a host. */
+void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
 /** Runs the simulation until clock(argument), an actor too, returns. False if everything waited for everything (deadlock). */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
@@ -56,11 +56,11 @@ void dsgd_bell_ring(dsgd_bell *bell);
 /** Where messages meet: first in, first out. A transfer begins when both sides are there. */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
-/** The mailbox of messages of kind @p port from @p from to @p to; from = -1 for messages of anyone. */
-dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port);
+/** The mailbox of messages of kind @p port and number @p lane from @p from to @p to; from = -1 for messages of anyone. */
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int lane);
 
 /** From now on the calling actor alone receives here, and transfers begin when they are sent. */
-void dsgd_mailbox_own(int from, int to, char port);
+void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 
 /** Sends and receives at once, and waits for both. Either mailbox may be NULL. Returns when both sides were there. */
 double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
@@ -68,7 +68,17 @@ double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 /** Sends @p payload (not NULL) and waits until it has arrived. */
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 
-/** Sends @p payload (not NULL) and goes on. */
+/** A transfer under way. */
+typedef struct dsgd_transfer dsgd_transfer;
+
+/** Starts to send @p payload (not NULL). */
+dsgd_transfer *dsgd_put(dsgd_mailbox *mailbox, void *payload, double bytes);
+/** Starts to receive; *payload is set when the transfer has ended. */
+dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload);
+/** Waits for the end of a transfer, which is used up. */
+void dsgd_transfer_wait(dsgd_transfer *transfer);
+
+/** Sends @p payload (not NULL) and goes on; nobody waits for its end. */
 void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes);
 
 void *dsgd_receive(dsgd_mailbox *mailbox);

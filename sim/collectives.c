@@ -1,9 +1,10 @@
 /**
  * @file collectives.c
- * Collectives of everyone: where contributions meet, the runner that carries the messages, and the verbs.
+ * Collectives of everyone: where contributions meet, and the verbs.
  */
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/engine.h"
 
@@ -56,6 +57,7 @@ void dsgd_meeting_leave(dsgd_engine *engine, dsgd_meeting *meeting)
     if (meeting == NULL || --meeting->references > 0)
         return;
     dsgd_value_release(engine->values, meeting->sum);
+    dsgd_run_free(meeting->numbers);
     dsgd_run_free(meeting);
 }
 
@@ -127,120 +129,107 @@ void dsgd_meeting_combine(dsgd_engine *engine, dsgd_meeting *meeting, dsgd_origi
 
 void dsgd_meeting_count_use(dsgd_worker *user, const dsgd_meeting *meeting, size_t piece)
 {
-    const dsgd_engine *const engine = user->engine;
-    const double weight = engine->piece_bytes[piece] / engine->bytes / meeting->n_members;
+    const double weight = dsgd_piece_share(user->engine, piece) / meeting->n_members;
     for (int i = 0; i < meeting->n_members; i++)
         dsgd_count_staleness(user, dsgd_meeting_rank(meeting, i), piece,
                              meeting->contribution[i].stamp, weight);
 }
 
-/* --- the runner ---------------------------------------------------------------------------------------------------------------- */
+/* --- allreduce ------------------------------------------------------------------------------------------------------------ */
 
-void dsgd_runner_add(dsgd_worker *w, dsgd_job *job)
+typedef struct allreduce_job {
+    dsgd_job job; /* first */
+    dsgd_meeting *meeting;
+} allreduce_job;
+
+static void run_allreduce(dsgd_lane *lane, dsgd_job *job)
 {
-    job->next = NULL;
-    if (w->first_job == NULL)
-        w->first_job = job;
-    else
-        w->last_job->next = job;
-    w->last_job = job;
-    if (w->runner_waits) {
-        w->runner_waits = false;
-        dsgd_bell_ring(w->runner_bell);
-    }
+    dsgd_worker *const w = lane->worker;
+    dsgd_meeting *const meeting = ((allreduce_job *)job)->meeting;
+    const bool numbers = meeting->numbers != NULL;
+    const double bytes = numbers ? meeting->divisor : w->engine->piece_bytes[job->piece];
+    dsgd_messages_allreduce(lane, bytes);
+    if (!numbers)
+        dsgd_meeting_combine(w->engine, meeting, dsgd_origin_of(w), job->piece);
+    job->done = true;
 }
 
-static void run_job(dsgd_worker *w, dsgd_job *job)
+/** Takes part in the worker's next collective of everyone. */
+static allreduce_job *join_next(dsgd_worker *w, size_t k, double divisor)
 {
-    dsgd_engine *const engine = w->engine;
-    const double bytes = engine->piece_bytes[job->piece];
-    if (job->partial != NULL) {
-        dsgd_partial_begin_schedule(w, job);
-        dsgd_messages_butterfly(w, job->meeting->group, bytes);
-    } else {
-        dsgd_messages_allreduce(w, bytes);
-    }
-    const dsgd_origin where = {(uint32_t)w->node.rank, (uint64_t)job->version};
-    dsgd_meeting_combine(engine, job->meeting, where, job->piece);
-    if (job->partial != NULL) {
-        dsgd_partial_end_schedule(w, job);
-        dsgd_run_free(job);
-    } else {
-        job->done = true;
-    }
-    dsgd_work_wake(w);
+    allreduce_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
+    job->job.run = run_allreduce;
+    job->job.piece = k;
+    job->meeting = dsgd_meeting_join(w->engine, 0, w->n_allreduces++, 0, 0, divisor);
+    return job;
 }
 
-void dsgd_runner_main(void *worker)
-{
-    dsgd_worker *const w = worker;
-    for (;;) {
-        while (w->first_job == NULL) {
-            w->runner_waits = true;
-            dsgd_bell_wait(w->runner_bell);
-        }
-        dsgd_job *const job = w->first_job;
-        w->first_job = job->next;
-        run_job(w, job);
-    }
-}
-
-/* --- verbs ---------------------------------------------------------------------------------------------------------------------- */
-
-/** Hands piece @p k of @p x, as it is, to the runner. */
+/** Hands piece @p k of @p x, as it is, to its lane. */
 static dsgd_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, double divisor)
 {
-    dsgd_engine *const engine = w->engine;
     dsgd_piece_wait(x, k);
-    dsgd_job *job = dsgd_run_alloc(engine, sizeof *job);
-    job->piece = k;
-    job->version = w->node.step;
-    job->meeting = dsgd_meeting_join(engine, 0, w->n_allreduces++, 0, 0, divisor);
-    const dsgd_piece contribution = {dsgd_value_retain(x->piece[k].value), x->piece[k].stamp};
+    allreduce_job *const job = join_next(w, k, divisor);
+    const dsgd_piece contribution = {dsgd_value_retain(x->piece[k].value), x->piece[k].stamp, 1};
     dsgd_meeting_sample(job->meeting, w->node.rank, contribution, true);
-    dsgd_runner_add(w, job);
-    return job;
+    dsgd_lane_add(w, &job->job);
+    return &job->job;
 }
 
 /** x[k] <- the result, once it is there. */
 static void end_piece(dsgd_worker *w, dsgd_job *job, dsgd_vector *x)
 {
     const size_t k = job->piece;
-    while (!job->done)
-        dsgd_work_sleep(w);
+    dsgd_meeting *const meeting = ((allreduce_job *)job)->meeting;
+    dsgd_job_wait(w, job);
     dsgd_piece_wait(x, k);
-    dsgd_meeting_count_use(w, job->meeting, k);
-    dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(job->meeting->sum),
+    dsgd_meeting_count_use(w, meeting, k);
+    dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(meeting->sum),
                    dsgd_gradients_computed(w, k));
-    dsgd_meeting_leave(w->engine, job->meeting);
+    dsgd_meeting_leave(w->engine, meeting);
     dsgd_run_free(job);
 }
 
-static void allreduce(dsgd_node *self, dsgd_vector *x, double divisor)
+/** A blocking allreduce. */
+typedef struct allreduce {
+    double divisor;
+    dsgd_request *request;
+} allreduce;
+
+static void begin_allreduce(dsgd_worker *w, size_t k, void *exchange)
+{
+    const allreduce *const a = exchange;
+    a->request->jobs[k] = begin_piece(w, a->request->x, k, a->divisor);
+}
+
+static void end_allreduce(dsgd_worker *w, size_t k, void *exchange)
+{
+    const allreduce *const a = exchange;
+    end_piece(w, a->request->jobs[k], a->request->x);
+}
+
+static void reduce_all(dsgd_node *self, dsgd_vector *x, double divisor)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    for (size_t k = 0; k < w->engine->n_pieces; k++)
-        end_piece(w, begin_piece(w, x, k, divisor), x);
+    allreduce a = {divisor, dsgd_request_new(w, x)};
+    dsgd_exchange_pieces(w, begin_allreduce, end_allreduce, &a);
+    dsgd_run_free(a.request);
 }
 
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x)
 {
-    allreduce(self, x, self->n_workers);
+    reduce_all(self, x, self->n_workers);
 }
 
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x)
 {
-    allreduce(self, x, 1);
+    reduce_all(self, x, 1);
 }
 
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const size_t n = w->engine->n_pieces;
-    dsgd_request *request =
-        dsgd_run_alloc(w->engine, sizeof *request + n * sizeof request->jobs[0]);
-    request->n = n;
-    for (size_t k = 0; k < n; k++)
+    dsgd_request *const request = dsgd_request_new(w, x);
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
         request->jobs[k] = begin_piece(w, x, k, self->n_workers);
     return request;
 }
@@ -248,11 +237,31 @@ dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x)
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    for (size_t k = 0; k < request->n; k++) {
-        dsgd_piece_wait(
-            w->model,
-            k); /* mixed in after the local step of this step, which may still be under way */
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+        /* Mixed in after the local step of this step, which may still be under way. */
+        dsgd_piece_wait(w->model, k);
         end_piece(w, request->jobs[k], mean);
     }
     dsgd_run_free(request);
+}
+
+/* --- control data --------------------------------------------------------------------------------------------------------- */
+
+void dsgd_gather(dsgd_node *self, const double *mine, size_t n, double *all)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const size_t count = n * (size_t)self->n_workers;
+    /* The table travels as one allreduce; its bytes stand where a mean has its divisor. */
+    allreduce_job *const job = join_next(w, 0, (double)(count * sizeof *all));
+    dsgd_meeting *const meeting = job->meeting;
+    if (meeting->numbers == NULL)
+        meeting->numbers = dsgd_run_alloc(w->engine, count * sizeof *all);
+    memcpy(meeting->numbers + n * (size_t)self->rank, mine, n * sizeof *mine);
+    if (++meeting->n_sampled == meeting->n_members) /* nobody looks for it any more */
+        tdelete(meeting, &w->engine->meetings, dsgd_meeting_order);
+    dsgd_lane_add(w, &job->job);
+    dsgd_job_wait(w, &job->job);
+    memcpy(all, meeting->numbers, count * sizeof *all);
+    dsgd_meeting_leave(w->engine, meeting);
+    dsgd_run_free(job);
 }

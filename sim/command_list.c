@@ -221,7 +221,7 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
         double *bytes = NULL;
         printf("%s: %s\n%s\n\n", name, w.summary, w.origin == NULL ? "" : w.origin);
         printf("  one gradient        %.4g MB in %zu tensors\n", dsgd_workload_bytes(&w) / 1e6,
-               dsgd_workload_pieces(&w, 0, &bytes));
+               dsgd_workload_pieces(&w, 0, 0, &bytes));
         printf("  step                %g s, without what imbalance adds\n  samples             %g "
                "%s per worker and step\n",
                w.step_s, w.samples, w.sample_unit);

@@ -158,7 +158,7 @@ static double estimated_cost(const dsgd_run_config *config)
     const double p = config->workers;
     const double steps = config->until.steps > 0 ? config->until.steps : 100;
     return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) *
-           (config->pieces < 1 ? 100 : (double)config->pieces);
+           (config->exchange.pieces < 1 ? 100 : (double)config->exchange.pieces);
 }
 
 static int by_cost(const void *a, const void *b)

@@ -5,6 +5,7 @@
 #include "sim/config.h"
 
 #include <libfyaml.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -551,6 +552,81 @@ static dsgd_status read_table(dsgd_config *config, dsgd_entry *entry, const dsgd
     return DSGD_OK;
 }
 
+/** One more pair, within the option's limits. @p where the refusal points to. */
+static dsgd_status add_pair(dsgd_config *config, const dsgd_option *o, dsgd_pairs *field,
+                            const double *pair, const char *where, dsgd_error *error)
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i] < o->min || pair[i] > o->max || pair[i] != floor(pair[i]))
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "%s: %s: %g, but a whole number from %g to %g is needed", where,
+                             o->name, pair[i], o->min, o->max);
+    if ((field->n & (field->n - 1)) == 0) { /* at powers of two the room doubles */
+        const size_t room = field->n == 0 ? 1 : 2 * field->n;
+        void *const larger = dsgd_config_alloc(config, room * sizeof *field->v);
+        if (field->n > 0)
+            memcpy(larger, field->v, field->n * sizeof *field->v);
+        field->v = larger;
+    }
+    field->v[field->n][0] = (long)pair[0];
+    field->v[field->n][1] = (long)pair[1];
+    field->n++;
+    return DSGD_OK;
+}
+
+/** Two whole numbers per line; what follows a # is a remark. */
+static dsgd_status read_pairs_file(dsgd_config *config, const dsgd_option *o, const char *path,
+                                   dsgd_pairs *field, dsgd_error *error)
+{
+    FILE *const stream = fopen(path, "r");
+    if (stream == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
+    char *line = NULL;
+    size_t room = 0;
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 1; status == DSGD_OK && getline(&line, &room, stream) > 0; i++) {
+        line[strcspn(line, "#\n")] = '\0';
+        if (line[strspn(line, " \t\r")] == '\0')
+            continue;
+        double pair[2] = {0, 0};
+        char extra = 0;
+        char *const where = dsgd_xprintf("%s:%zu", path, i);
+        if (sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: `%.60s`, but two whole numbers are expected", where, line);
+        else
+            status = add_pair(config, o, field, pair, where, error);
+        free(where);
+    }
+    free(line);
+    fclose(stream);
+    return status;
+}
+
+static dsgd_status read_pairs(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_pairs *field, dsgd_error *error)
+{
+    *field = (dsgd_pairs){0, NULL};
+    if (dsgd_entry_text(entry) != NULL)
+        return read_pairs_file(config, o, dsgd_config_path(config, dsgd_entry_text(entry)), field,
+                               error);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < dsgd_entry_count(entry); i++) {
+        dsgd_entry *const element = resolve(config, dsgd_entry_at(entry, i));
+        double pair[2] = {0, 0};
+        if (dsgd_entry_count(element) != 2 || !fy_node_is_sequence(element))
+            return dsgd_entry_fail(config, element, error,
+                                   "%s: %s, but a pair of numbers is expected, such as [0, 1]",
+                                   o->name, shown(element));
+        for (size_t j = 0; status == DSGD_OK && j < 2; j++)
+            status =
+                read_number(config, resolve(config, dsgd_entry_at(element, j)), o, &pair[j], error);
+        if (status == DSGD_OK)
+            status = add_pair(config, o, field, pair, o->name, error);
+    }
+    return status;
+}
+
 static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                 dsgd_records *field, dsgd_error *error)
 {
@@ -632,6 +708,8 @@ static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsg
         return read_string(config, entry, o, field, error);
     case DSGD_NUMBERS:
         return read_numbers(config, entry, o, field, error);
+    case DSGD_PAIRS:
+        return read_pairs(config, entry, o, field, error);
     case DSGD_TABLE:
         return read_table(config, entry, o, field, error);
     case DSGD_RECORD:

@@ -83,19 +83,46 @@ long dsgd_gradients_computed(const dsgd_worker *w, size_t piece)
     return piece < w->ready ? w->computation + 1 : w->computation;
 }
 
-void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
+double dsgd_piece_share(const dsgd_engine *engine, size_t piece)
 {
-    dsgd_engine *const engine = user->engine;
-    if (stamp < 0)
-        return; /* a null contribution has no age */
-    const long by_owner = dsgd_gradients_computed(&engine->workers[owner], piece);
-    const long by_user = dsgd_gradients_computed(user, piece);
-    const long now = by_owner < by_user ? by_owner : by_user;
-    const double age = now > stamp ? (double)(now - stamp) : 0;
+    return engine->piece_bytes[piece] / engine->bytes;
+}
+
+/** Ages beyond the last bin of the histogram count in that. */
+static double *age_bin(dsgd_run_result *result, double age)
+{
+    const size_t bin = age < DSGD_MOST_AGES - 1 ? (size_t)age : DSGD_MOST_AGES - 1;
+    if (bin >= result->n_ages) {
+        result->ages = dsgd_xrealloc(result->ages, bin + 1, sizeof *result->ages);
+        while (result->n_ages <= bin)
+            result->ages[result->n_ages++] = 0;
+    }
+    return &result->ages[bin];
+}
+
+void dsgd_count_age(dsgd_engine *engine, double age, double weight)
+{
     engine->staleness_sum += weight * age;
     engine->staleness_weight += weight;
+    *age_bin(engine->result, age) += weight;
     if (age > engine->result->staleness_max)
         engine->result->staleness_max = age;
+}
+
+void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
+{
+    if (stamp < 0)
+        return; /* a null contribution has no age */
+    const long by_owner = dsgd_gradients_computed(&user->engine->workers[owner], piece);
+    const long by_user = dsgd_gradients_computed(user, piece);
+    const long now = by_owner < by_user ? by_owner : by_user;
+    dsgd_count_age(user->engine, now > stamp ? (double)(now - stamp) : 0, weight);
+}
+
+void dsgd_count_message(dsgd_engine *engine, double bytes)
+{
+    engine->result->messages++;
+    engine->result->bytes += bytes;
 }
 
 void dsgd_message_cost(dsgd_worker *w, double reduced_bytes)
@@ -109,7 +136,7 @@ void dsgd_message_cost(dsgd_worker *w, double reduced_bytes)
 
 /* --- vectors --------------------------------------------------------------------------------------------------------------------- */
 
-static dsgd_origin origin_of(const dsgd_worker *w)
+dsgd_origin dsgd_origin_of(const dsgd_worker *w)
 {
     return (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)(w->node.step < 0 ? 0 : w->node.step)};
 }
@@ -143,7 +170,8 @@ void dsgd_piece_wait(dsgd_vector *x, size_t piece)
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp)
 {
     dsgd_value_release(engine->values, piece->value);
-    *piece = (dsgd_piece){value, stamp};
+    piece->value = value;
+    piece->stamp = stamp;
 }
 
 dsgd_vector *dsgd_vector_new(dsgd_node *self)
@@ -154,8 +182,20 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self)
     x->owner = w;
     x->awaits = -1;
     for (size_t k = 0; k < n; k++)
-        x->piece[k].stamp = -1;
+        x->piece[k] = (dsgd_piece){.stamp = -1, .weight = 1};
     return x;
+}
+
+dsgd_vector *dsgd_shared(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    if (w->shared == NULL) {
+        w->shared = dsgd_vector_new(self);
+        for (size_t k = 0; k < w->engine->n_pieces; k++)
+            dsgd_piece_set(w->engine, &w->shared->piece[k],
+                           dsgd_value_retain(w->initial->piece[k].value), 0);
+    }
+    return w->shared;
 }
 
 dsgd_vector *dsgd_model(dsgd_node *self)
@@ -171,6 +211,7 @@ void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
         dsgd_piece_wait(y, k);
         dsgd_piece_set(engine, &y->piece[k], dsgd_value_retain(x->piece[k].value),
                        x->piece[k].stamp);
+        y->piece[k].weight = x->piece[k].weight;
     }
 }
 
@@ -183,8 +224,8 @@ static void combine(dsgd_worker *w, dsgd_vector *y, double a, double b, dsgd_vec
         dsgd_piece_wait(y, k);
         dsgd_piece_wait(x, k);
         const dsgd_value operands[2] = {y->piece[k].value, x->piece[k].value};
-        const dsgd_value sum =
-            dsgd_values_combine(w->engine->values, origin_of(w), k, 2, operands, weights, divisor);
+        const dsgd_value sum = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2,
+                                                   operands, weights, divisor);
         dsgd_piece_set(w->engine, &y->piece[k], sum, dsgd_gradients_computed(w, k));
     }
 }
@@ -209,8 +250,12 @@ void dsgd_vector_read(dsgd_vector *x, double *numbers)
 /* --- computation ------------------------------------------------------------------------------------------------------------------ */
 
 /** Learning rate of a worker's step: linear warm-up, then drops. */
-static double learning_rate(const dsgd_optimizer *optimizer, long step)
+static double learning_rate(const dsgd_worker *w)
 {
+    if (w->engine->config->learning == NULL)
+        return 1; /* nobody sees it */
+    const dsgd_optimizer *const optimizer = &w->engine->config->learning->optimizer;
+    const long step = w->node.step;
     if (step < optimizer->warmup_steps)
         return optimizer->lr * (double)(step + 1) / (double)(optimizer->warmup_steps + 1);
     double lr = optimizer->lr;
@@ -228,10 +273,21 @@ static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *
         x->piece[k].stamp = g->piece[k].stamp;
         return;
     }
-    const double lr = learning_rate(&engine->config->learning->optimizer, w->node.step);
-    const dsgd_value moved = dsgd_values_update(engine->values, origin_of(w), k, x->piece[k].value,
-                                                g->piece[k].value, &w->optimizer_state[k], lr);
+    const dsgd_value moved =
+        dsgd_values_update(engine->values, dsgd_origin_of(w), k, x->piece[k].value,
+                           g->piece[k].value, &w->optimizer_state[k], learning_rate(w));
     dsgd_piece_set(engine, &x->piece[k], moved, g->piece[k].stamp);
+}
+
+double dsgd_learning_rate(dsgd_node *self)
+{
+    return learning_rate(dsgd_worker_of(self));
+}
+
+void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
+{
+    (void)self;
+    x->awaits = g->awaits;
 }
 
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
@@ -270,7 +326,7 @@ static void compute_gradient(dsgd_worker *w)
     const dsgd_workload *const workload = engine->config->workload;
     const size_t n = engine->n_pieces;
     double backward_s = workload->backward_share * workload->step_s;
-    if (!engine->config->overlap || n == 1)
+    if (!engine->config->exchange.overlap || n == 1)
         backward_s = 0;
     else if (backward_s > w->compute_s)
         backward_s = w->compute_s;
@@ -309,26 +365,37 @@ static void finish_computation(dsgd_worker *w)
     w->n_deferred = 0;
 }
 
-void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
+/** g <- gradient at x over the first @p count samples of the mini-batch; the others count as zeros. */
+static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, long count)
 {
-    dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
+    const long batch = engine->config->learning->batch;
     const size_t n = engine->n_pieces;
-    finish_computation(w);
-    if (engine->values != NULL) {
-        dsgd_value *const old = engine->gathered;
-        dsgd_value *const new = engine->gathered + n;
-        for (size_t k = 0; k < n; k++)
-            old[k] = x->piece[k].value;
-        dsgd_values_gradient(engine->values, origin_of(w), old, new);
-        for (size_t k = 0; k < n; k++)
-            dsgd_piece_set(engine, &g->piece[k], new[k], 0);
-    }
+    dsgd_value *const old = engine->gathered;
+    dsgd_value *const new = engine->gathered + n;
     for (size_t k = 0; k < n; k++)
+        old[k] = x->piece[k].value;
+    if (count > 0)
+        dsgd_values_gradient(engine->values, dsgd_origin_of(w), (uint32_t)count, old, new);
+    for (size_t k = 0; k < n; k++) {
+        dsgd_value value = count > 0 ? new[k] : DSGD_ZERO_VALUE;
+        if (count > 0 && count < batch) {
+            const double part = (double)count;
+            value = dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 1, &new[k], &part,
+                                        (double)batch);
+            dsgd_value_release(engine->values, new[k]);
+        }
+        dsgd_piece_set(engine, &g->piece[k], value, 0);
+    }
+}
+
+/** Lets the GPU compute for a while; g is there at its end. */
+static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s)
+{
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
         g->piece[k].stamp =
             w->computation + 2; /* counted when this one is computed; computations count from 0 */
-    const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step};
-    w->compute_s = dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+    w->compute_s = compute_s;
     w->previous_start_s = w->computing_since_s;
     w->previous_end_s = w->compute_end_s;
     w->computing_since_s = dsgd_now_s();
@@ -339,6 +406,45 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
         w->gpu_waits = false;
         dsgd_bell_ring(w->gpu_bell);
     }
+}
+
+double dsgd_compute_time_s(dsgd_node *self)
+{
+    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step};
+    return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+}
+
+void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
+{
+    dsgd_gradient_until(self, g, x, 1, INFINITY);
+}
+
+int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
+                        double limit_s)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    finish_computation(w);
+    const double all_s = dsgd_compute_time_s(self);
+    const double each_s = all_s / n_micro_batches;
+    const double forward_s = each_s * (1 - engine->config->workload->backward_share);
+    int done = 0;
+    double compute_s = 0;
+    while (done < n_micro_batches && compute_s <= limit_s) {
+        if (compute_s + forward_s > limit_s) {
+            compute_s += forward_s; /* begun in vain */
+            break;
+        }
+        done++;
+        compute_s = each_s * done;
+    }
+    if (engine->values != NULL) {
+        const long batch = engine->config->learning->batch;
+        describe_gradient(w, g, x, (batch * done + n_micro_batches / 2) / n_micro_batches);
+    }
+    start_computation(w, g, done == n_micro_batches ? all_s : compute_s);
+    return done;
 }
 
 /* --- steps --------------------------------------------------------------------------------------------------------------------------- */
@@ -366,7 +472,7 @@ static void count_step(dsgd_worker *w)
     w->steps_done++;
     engine->steps_total++;
     if ((double)engine->steps_total >= engine->evaluate_next && engine->values != NULL) {
-        engine->evaluate_next += engine->config->learning->evaluate_every * engine->n_workers;
+        engine->evaluate_next += engine->config->learning->evaluate.every * engine->n_workers;
         const double accuracy = dsgd_evaluate_now(engine);
         /* Without a number there will never be one again. */
         if (until->accuracy > 0 && (accuracy >= until->accuracy || isnan(accuracy)))
@@ -384,6 +490,23 @@ static void count_step(dsgd_worker *w)
         sleep_for_ever(w);
 }
 
+void dsgd_stay_if_stopped(const dsgd_worker *w)
+{
+    while (w->stopped)
+        dsgd_bell_wait(w->engine->never_bell);
+}
+
+/** Whether this worker was to stop by now, or has done all its steps. */
+static bool is_to_stop(dsgd_worker *w)
+{
+    const dsgd_run_config *const config = w->engine->config;
+    const dsgd_stop *const stops = config->stops.v;
+    for (size_t i = 0; i < config->stops.n; i++)
+        if (stops[i].worker == w->node.rank && dsgd_now_s() >= stops[i].after_s)
+            w->stopped = true;
+    return w->stopped || (config->steps_each > 0 && w->steps_done >= config->steps_each);
+}
+
 bool dsgd_next_step(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
@@ -392,7 +515,7 @@ bool dsgd_next_step(dsgd_node *self)
         count_step(w);
     self->step++;
     w->draws = 0;
-    return true;
+    return !is_to_stop(w);
 }
 
 void dsgd_barrier(dsgd_node *self)

@@ -2,10 +2,10 @@
  * @file engine.h
  * The state of a run, shared by the files that implement the verbs. Not for algorithms.
  *
- * Each worker is up to five actors: `work` lives the algorithm; `gpu` computes, piece after piece; `runner` carries out collectives
- * in the order in which they were handed to it; `listener` hears activations of partial collectives; `assist` is the algorithm's own
- * second actor. The runner's first-in-first-out order is the same at all workers for the collectives that they share, which is what
- * keeps blocking and partial collectives free of deadlock.
+ * Each worker is several actors: `work` lives the algorithm; `gpu` computes, piece after piece; `lanes` carry out exchanges, each in the
+ * order in which they were handed to it, one lane where the run's exchanges block each other; `listener` hears activations of partial
+ * collectives; `assist` is the algorithm's own second actor. Piece k of any exchange goes over lane k mod n_lanes, so that the order on
+ * each lane is the same at all workers for what they share, which is what keeps collectives free of deadlock.
  */
 #ifndef DSGD_SIM_ENGINE_H
 #define DSGD_SIM_ENGINE_H
@@ -19,16 +19,19 @@
 enum {
     DSGD_MAX_BITS = 20, /* of a rank */
     DSGD_MAX_DEFERRED = 4, /* local steps of one gradient */
-    DSGD_MAX_PIECES = 4096
+    DSGD_ACTIVATION_BYTES = 4, /* of a partial collective */
+    DSGD_MAX_LANES = 64 /* pieces of a worker on their way at once */
 };
 
 typedef struct dsgd_engine dsgd_engine;
 typedef struct dsgd_worker dsgd_worker;
 
-/** A piece of a vector: what it holds, and how many gradients its owner had computed when it came to be; -1: nothing, zeros. */
+/** A piece of a vector. */
 typedef struct dsgd_piece {
     dsgd_value value;
-    long stamp;
+    long
+        stamp; /* how many gradients its owner had computed when it came to be; -1: nothing, zeros */
+    double weight; /* of push-sum */
 } dsgd_piece;
 
 struct dsgd_vector {
@@ -51,18 +54,40 @@ typedef struct dsgd_meeting {
     double divisor;
     bool combined;
     dsgd_value sum; /* sum / divisor */
+    double *numbers; /* of control data, instead */
     dsgd_piece contribution[]; /* [n_members] */
 } dsgd_meeting;
 
-/** One collective's piece to be carried out by a worker's runner. */
+typedef struct dsgd_lane dsgd_lane;
+
+/** A piece of an exchange, to be carried out by a lane. What an exchange needs besides stands behind it. */
 typedef struct dsgd_job {
     struct dsgd_job *next;
-    dsgd_partial *partial; /* NULL: an allreduce */
-    dsgd_meeting *meeting;
+    void (*run)(dsgd_lane *lane, struct dsgd_job *job);
     size_t piece;
-    long version;
     bool done;
 } dsgd_job;
+
+/** Carries out jobs, first in, first out. */
+struct dsgd_lane {
+    dsgd_worker *worker;
+    int number;
+    bool waits; /* has to be rung */
+    dsgd_bell *bell;
+    dsgd_job *first, *last;
+    dsgd_mailbox *to_bit[DSGD_MAX_BITS], *from_bit[DSGD_MAX_BITS]; /* partner rank ^ (1 << bit) */
+};
+
+/** A piece on its way between two workers. */
+typedef struct dsgd_letter {
+    int from, lane; /* where an answer goes */
+    int kind; /* what the receiver has to do with it */
+    size_t piece;
+    dsgd_piece content;
+    double share; /* of the content, that the receiver gets */
+    long version; /* of a server's piece */
+    double posted_s;
+} dsgd_letter;
 
 /** A worker's side of a standing collective, for one piece. */
 typedef struct dsgd_partial_piece {
@@ -79,22 +104,26 @@ struct dsgd_partial {
     dsgd_partial_spec spec;
     long
         started; /* position (version * n_pieces + piece) up to which schedules were handed to the runner */
-    long finished; /* position up to which they are done */
     dsgd_partial_piece piece[]; /* [n_pieces] */
 };
 
 struct dsgd_request {
-    size_t n; /* of jobs */
+    dsgd_vector *x;
     dsgd_job *jobs[]; /* [n_pieces] */
 };
 
 struct dsgd_worker {
     dsgd_node node; /* first, so that a dsgd_node is its worker */
     dsgd_engine *engine;
-    dsgd_bell *work_bell, *gpu_bell, *runner_bell;
-    bool work_waits, gpu_waits, runner_waits; /* who has to be rung */
+    int host;
+    dsgd_bell *work_bell, *gpu_bell;
+    bool work_waits, gpu_waits; /* who has to be rung */
+    bool stopped; /* made to stop: nothing of it answers any more */
+    dsgd_lane *lanes; /* [n_lanes] */
 
     dsgd_vector *model;
+    dsgd_vector *initial; /* the model at time 0 */
+    dsgd_vector *shared; /* by work and assist; NULL before somebody asks */
     dsgd_value *optimizer_state; /* [n_pieces] */
     dsgd_partial *partial; /* at most one: two would need an order between them */
     uint32_t draws; /* made by the algorithm in this step */
@@ -108,9 +137,12 @@ struct dsgd_worker {
     } deferred[DSGD_MAX_DEFERRED];
     size_t n_deferred;
 
-    dsgd_job *first_job, *last_job;
     uint64_t n_allreduces; /* begun: the sequence number of the next */
-    dsgd_mailbox *to_bit[DSGD_MAX_BITS], *from_bit[DSGD_MAX_BITS]; /* partner rank ^ (1 << bit) */
+    dsgd_neighbours neighbours;
+    dsgd_neighbour_room neighbour_room;
+    long *
+        server_version; /* [n_pieces] of a server: pushes that were added; of a worker: those before its last fetch */
+    long *own_pushes; /* [n_pieces] since that fetch */
 
     /* Accounting. */
     double computing_since_s, compute_end_s, previous_start_s, previous_end_s;
@@ -120,12 +152,13 @@ struct dsgd_worker {
 
 struct dsgd_engine {
     const dsgd_run_config *config;
-    int n_workers;
-    size_t n_pieces;
+    int n_workers, n_servers;
+    int n_working; /* workers whose work() has not returned */
+    size_t n_pieces, n_lanes;
     double *piece_bytes; /* [n_pieces], of the workload */
     double bytes; /* their sum */
     size_t *piece_begin; /* [n_pieces + 1], of the reduced model's parameters */
-    dsgd_worker *workers; /* [n_workers] */
+    dsgd_worker *workers; /* [n_workers + n_servers] */
     dsgd_imbalance *imbalance;
     double reference_flops;
     void *meetings; /* tsearch tree of the meetings that wait for members */
@@ -135,15 +168,18 @@ struct dsgd_engine {
     dsgd_values *values; /* NULL: numerics off */
 
     dsgd_bell *end_bell;
+    dsgd_bell *never_bell; /* that nobody rings */
     long steps_total, steps_bound; /* of all workers; bound LONG_MAX where there is none */
     double evaluate_next; /* steps_total at which to evaluate next */
     size_t *tickets; /* [n_points] of values */
+    size_t *local_tickets; /* [n_workers], or NULL */
     int at_barrier;
     long barrier_round;
     dsgd_value *gathered; /* [2 * n_pieces], scratch of dsgd_gradient() */
     bool finished;
     struct dsgd_block *blocks; /* memory of the run */
     double staleness_sum, staleness_weight;
+    double weight_in_flight; /* push-sum weights of letters on their way, over all pieces */
     uint64_t versions, fresh;
     dsgd_run_result *result;
 };
@@ -178,7 +214,7 @@ void dsgd_piece_wait(dsgd_vector *x, size_t piece);
 void dsgd_work_wake(dsgd_worker *w);
 /** Sleeps until dsgd_work_wake(); for loops around a condition. */
 void dsgd_work_sleep(dsgd_worker *w);
-/** Puts @p value, which the piece then owns, in place of what was there. */
+/** Puts @p value, which the piece then owns, in place of what was there. The push-sum weight stays. */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
 /** Counts time spent communicating from @p from_s to now, where it is not hidden by computation. */
 void dsgd_count_communication(dsgd_worker *w, double from_s);
@@ -187,17 +223,49 @@ void dsgd_count_communication(dsgd_worker *w, double from_s);
  * are beyond the user's own count (an owner that has run ahead does not make what it gave any older).
  */
 void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+/** Counts a use whose age is known. */
+void dsgd_count_age(dsgd_engine *engine, double age, double weight);
+/** Share of a piece in the bytes of a vector. */
+double dsgd_piece_share(const dsgd_engine *engine, size_t piece);
 /** Per-message overhead and reduction of @p reduced_bytes, both serial with the wire. */
 void dsgd_message_cost(dsgd_worker *w, double reduced_bytes);
+void dsgd_count_message(dsgd_engine *engine, double bytes);
+/** For actors of a worker: does not return where the worker was made to stop. */
+void dsgd_stay_if_stopped(const dsgd_worker *w);
+/** Who and when, for the report of a divergence. */
+dsgd_origin dsgd_origin_of(const dsgd_worker *w);
 
-/* messages.c: schedules of messages, carried out by a runner */
-void dsgd_messages_allreduce(dsgd_worker *w, double bytes);
+/* lanes.c */
+void dsgd_lanes_open(dsgd_worker *w);
+void dsgd_lanes_close(dsgd_worker *w);
+/** Hands a job to the lane of its piece. */
+void dsgd_lane_add(dsgd_worker *w, dsgd_job *job);
+/** For the work actor: waits until the job is done. */
+void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job);
+/**
+ * Begins and ends the pieces of an exchange of the work actor as the run asks for: one after another where exchanges block each other, else
+ * all begun before the first is waited for.
+ */
+void dsgd_exchange_pieces(dsgd_worker *w,
+                          void (*begin)(dsgd_worker *w, size_t piece, void *exchange),
+                          void (*end)(dsgd_worker *w, size_t piece, void *exchange),
+                          void *exchange);
+dsgd_request *dsgd_request_new(dsgd_worker *w, dsgd_vector *x);
+
+/** A letter with piece @p k of what @p content says, which it holds on to. */
+dsgd_letter *dsgd_letter_new(dsgd_worker *w, int lane, size_t k, dsgd_piece content);
+void dsgd_letter_free(dsgd_worker *w, dsgd_letter *letter);
+/** Pays for a letter that came, and counts the time from when both sides were there. */
+void dsgd_letter_received(dsgd_worker *w, const dsgd_letter *letter, double waiting_since_s,
+                          double reduced_bytes);
+
+/* messages.c: schedules of messages, carried out by a lane */
+void dsgd_messages_allreduce(dsgd_lane *lane, double bytes);
 /** Recursive doubling, full vector per phase, along the bits of @p group. */
-void dsgd_messages_butterfly(dsgd_worker *w, dsgd_group group, double bytes);
+void dsgd_messages_butterfly(dsgd_lane *lane, dsgd_group group, double bytes);
 
 /* collectives.c */
 dsgd_group dsgd_group_everyone(int n_workers);
-void dsgd_runner_main(void *worker);
 /** Order of the meetings in their tree. */
 int dsgd_meeting_order(const void *a, const void *b);
 /** Takes the member's part of the meeting (scope, number), made at need. */
@@ -211,11 +279,6 @@ void dsgd_meeting_sample(dsgd_meeting *meeting, int rank, dsgd_piece contributio
 void dsgd_meeting_combine(dsgd_engine *engine, dsgd_meeting *meeting, dsgd_origin where,
                           size_t piece);
 void dsgd_meeting_count_use(dsgd_worker *user, const dsgd_meeting *meeting, size_t piece);
-void dsgd_runner_add(dsgd_worker *w, dsgd_job *job);
-
-/* partial.c */
-void dsgd_partial_begin_schedule(dsgd_worker *w, dsgd_job *job);
-void dsgd_partial_end_schedule(dsgd_worker *w, dsgd_job *job);
 
 /* For tests and measurements. */
 /** Waits until every worker has come here; costs no messages. */

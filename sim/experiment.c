@@ -24,10 +24,8 @@ typedef struct settings {
     dsgd_until until;
     dsgd_learning learning;
     int collective, placement;
-    struct {
-        long pieces;
-        bool overlap;
-    } exchange;
+    dsgd_exchange_config exchange;
+    dsgd_records stops;
 } settings;
 
 #define FIELD(type, member) .offset = offsetof(type, member)
@@ -36,7 +34,7 @@ typedef struct settings {
         .name = NULL                                                                               \
     }
 
-static const dsgd_option until_options[] = {
+const dsgd_option dsgd_until_options[] = {
     {.name = "steps",
      .kind = DSGD_DOUBLE,
      FIELD(dsgd_until, steps),
@@ -112,16 +110,20 @@ static const dsgd_option optimizer_options[] = {
 static const dsgd_option evaluate_options[] = {
     {.name = "every",
      .kind = DSGD_DOUBLE,
-     .offset = 0,
+     FIELD(dsgd_evaluate_config, every),
      .max = 1e12,
      .unit = "steps",
      .help = "between looks at the mean model; 0: at the start and the end"},
+    {.name = "local",
+     .kind = DSGD_BOOL,
+     FIELD(dsgd_evaluate_config, local),
+     .help = "at the end each worker's own model is looked at too"},
     END,
 };
 
 static const char *const precisions[] = {"float", "double", NULL};
 
-static const dsgd_option learning_options[] = {
+const dsgd_option dsgd_learning_options[] = {
     {.name = "model",
      .kind = DSGD_PICK,
      FIELD(dsgd_learning, model),
@@ -151,7 +153,7 @@ static const dsgd_option learning_options[] = {
      .help = "momentum SGD"},
     {.name = "evaluate",
      .kind = DSGD_RECORD,
-     FIELD(dsgd_learning, evaluate_every),
+     FIELD(dsgd_learning, evaluate),
      .fields = evaluate_options,
      .help = "when the mean model is looked at"},
     {.name = "precision",
@@ -164,20 +166,47 @@ static const dsgd_option learning_options[] = {
 
 static const char *const pieces_words[] = {"tensors", NULL};
 
-static const dsgd_option exchange_options[] = {
+const dsgd_option dsgd_exchange_options[] = {
     {.name = "pieces",
      .kind = DSGD_LONG,
-     .offset = 0,
+     FIELD(dsgd_exchange_config, pieces),
      .init = 1,
      .min = 1,
      .max = 4096,
      .words = pieces_words,
-     .help = "exchanges per vector: a number of buckets, or the workload's tensors"},
+     .help = "exchanges per vector: a number of equal ones, or the workload's tensors"},
+    {.name = "bucket",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_exchange_config, bucket_bytes),
+     .max = 1e15,
+     .unit = "bytes",
+     .help = "instead of pieces: whole tensors until so many bytes are together; 0: no"},
     {.name = "overlap",
      .kind = DSGD_BOOL,
-     .offset = sizeof(long),
+     FIELD(dsgd_exchange_config, overlap),
      .init = true,
      .help = "pieces become ready during the backward pass, not all at its end"},
+    {.name = "blocking",
+     .kind = DSGD_BOOL,
+     FIELD(dsgd_exchange_config, blocking),
+     .init = true,
+     .help = "in a fixed order, each when the one before has ended; else all at once"},
+    END,
+};
+
+const dsgd_option dsgd_stop_options[] = {
+    {.name = "worker",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_stop, worker),
+     .max = 1 << 20,
+     .required = true,
+     .help = "its rank"},
+    {.name = "after",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_stop, after_s),
+     .max = 1e12,
+     .unit = "s",
+     .help = "virtual time from which on it begins no step and answers nobody"},
     END,
 };
 
@@ -204,13 +233,13 @@ static const dsgd_option settings_options[] = {
     {.name = "until",
      .kind = DSGD_RECORD,
      FIELD(settings, until),
-     .fields = until_options,
+     .fields = dsgd_until_options,
      .required = true,
      .help = "when a run ends"},
     {.name = "learn",
      .kind = DSGD_RECORD,
      FIELD(settings, learning),
-     .fields = learning_options,
+     .fields = dsgd_learning_options,
      .help = "what to learn; without it, timing only"},
     {.name = "collective",
      .kind = DSGD_CHOICE,
@@ -225,8 +254,14 @@ static const dsgd_option settings_options[] = {
     {.name = "exchange",
      .kind = DSGD_RECORD,
      FIELD(settings, exchange),
-     .fields = exchange_options,
-     .help = "how vectors are cut"},
+     .fields = dsgd_exchange_options,
+     .help = "how vectors are cut, and when their pieces travel"},
+    {.name = "stops",
+     .kind = DSGD_RECORDS,
+     FIELD(settings, stops),
+     .fields = dsgd_stop_options,
+     .record_size = sizeof(dsgd_stop),
+     .help = "workers that fail"},
     END,
 };
 
@@ -456,8 +491,8 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
     run->config.until = s->until;
     run->config.collective = s->collective;
     run->config.placement = s->placement;
-    run->config.pieces = s->exchange.pieces < 0 ? 0 : s->exchange.pieces;
-    run->config.overlap = s->exchange.overlap;
+    run->config.exchange = s->exchange;
+    run->config.stops = s->stops;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
     run->config.params = run->algorithm.params;
     return DSGD_OK;

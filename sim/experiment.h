@@ -9,6 +9,10 @@
 #include "sim/algorithm.h"
 #include "sim/run.h"
 
+/** Sections of the file: tables of dsgd_until, dsgd_learning, dsgd_exchange_config and dsgd_stop. */
+extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
+    dsgd_stop_options[];
+
 /** One run with everything that its configuration points to. */
 typedef struct dsgd_planned_run {
     dsgd_run_config config;

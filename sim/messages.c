@@ -14,34 +14,32 @@ enum {
 }; /* below, latency decides and recursive doubling has the fewest messages */
 
 /** One phase: sends to @p to and receives from @p from (-1: nobody), then reduces what came. */
-static void phase(dsgd_worker *w, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
+static void phase(dsgd_lane *lane, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
                   double reduced_bytes)
 {
     const double started_s = dsgd_exchange(out, out_bytes, in);
-    if (out != NULL) {
-        w->engine->result->messages++;
-        w->engine->result->bytes += out_bytes;
-    }
-    dsgd_message_cost(w, reduced_bytes);
-    dsgd_count_communication(w, started_s);
+    if (out != NULL)
+        dsgd_count_message(lane->worker->engine, out_bytes);
+    dsgd_message_cost(lane->worker, reduced_bytes);
+    dsgd_count_communication(lane->worker, started_s);
 }
 
 /** A phase with the partner across one address bit. Mailboxes are looked up once. */
-static void bit_phase(dsgd_worker *w, int bit, double bytes, double reduced_bytes)
+static void bit_phase(dsgd_lane *lane, int bit, double bytes, double reduced_bytes)
 {
-    if (w->to_bit[bit] == NULL) {
-        const int partner = w->node.rank ^ (1 << bit);
-        w->to_bit[bit] = dsgd_mailbox_of(w->node.rank, partner, 'c');
-        w->from_bit[bit] = dsgd_mailbox_of(partner, w->node.rank, 'c');
+    if (lane->to_bit[bit] == NULL) {
+        const int partner = lane->worker->node.rank ^ (1 << bit);
+        lane->to_bit[bit] = dsgd_mailbox_of(lane->worker->node.rank, partner, 'c', lane->number);
+        lane->from_bit[bit] = dsgd_mailbox_of(partner, lane->worker->node.rank, 'c', lane->number);
     }
-    phase(w, w->to_bit[bit], bytes, w->from_bit[bit], reduced_bytes);
+    phase(lane, lane->to_bit[bit], bytes, lane->from_bit[bit], reduced_bytes);
 }
 
-void dsgd_messages_butterfly(dsgd_worker *w, dsgd_group group, double bytes)
+void dsgd_messages_butterfly(dsgd_lane *lane, dsgd_group group, double bytes)
 {
     for (int bit = 0; (group >> bit) != 0; bit++)
         if ((group >> bit) & 1)
-            bit_phase(w, bit, bytes, bytes);
+            bit_phase(lane, bit, bytes, bytes);
 }
 
 /** Position among the largest power of two of workers, after the rest has been folded in. */
@@ -56,97 +54,145 @@ static int unfold(folded f, int rank)
     return rank < f.extra ? 2 * rank + 1 : rank + f.extra;
 }
 
-static folded fold_in(dsgd_worker *w, double bytes)
+static folded fold_in(dsgd_lane *lane, double bytes)
 {
-    const int rank = w->node.rank;
-    folded f = {.core = 1 << dsgd_log2(w->node.n_workers)};
-    f.extra = w->node.n_workers - f.core;
+    const int rank = lane->worker->node.rank;
+    folded f = {.core = 1 << dsgd_log2(lane->worker->node.n_workers)};
+    f.extra = lane->worker->node.n_workers - f.core;
     if (rank >= 2 * f.extra) {
         f.rank = rank - f.extra;
     } else if (rank % 2 == 0) {
-        phase(w, dsgd_mailbox_of(rank, rank + 1, 'c'), bytes, NULL, 0);
+        phase(lane, dsgd_mailbox_of(rank, rank + 1, 'c', lane->number), bytes, NULL, 0);
         f.rank = -1;
     } else {
-        phase(w, NULL, 0, dsgd_mailbox_of(rank - 1, rank, 'c'), bytes);
+        phase(lane, NULL, 0, dsgd_mailbox_of(rank - 1, rank, 'c', lane->number), bytes);
         f.rank = rank / 2;
     }
     return f;
 }
 
-static void fold_out(dsgd_worker *w, folded f, double bytes)
+static void fold_out(dsgd_lane *lane, folded f, double bytes)
 {
-    const int rank = w->node.rank;
+    const int rank = lane->worker->node.rank;
     if (rank >= 2 * f.extra)
         return;
     if (rank % 2 == 0)
-        phase(w, NULL, 0, dsgd_mailbox_of(rank + 1, rank, 'c'), 0);
+        phase(lane, NULL, 0, dsgd_mailbox_of(rank + 1, rank, 'c', lane->number), 0);
     else
-        phase(w, dsgd_mailbox_of(rank, rank - 1, 'c'), bytes, NULL, 0);
+        phase(lane, dsgd_mailbox_of(rank, rank - 1, 'c', lane->number), bytes, NULL, 0);
 }
 
 /** A phase with a partner of the folded set. */
-static void core_phase(dsgd_worker *w, folded f, int bit, double bytes, double reduced_bytes)
+static void core_phase(dsgd_lane *lane, folded f, int bit, double bytes, double reduced_bytes)
 {
     if (f.extra == 0) {
-        bit_phase(w, bit, bytes, reduced_bytes);
+        bit_phase(lane, bit, bytes, reduced_bytes);
         return;
     }
     const int partner = unfold(f, f.rank ^ (1 << bit));
-    phase(w, dsgd_mailbox_of(w->node.rank, partner, 'c'), bytes,
-          dsgd_mailbox_of(partner, w->node.rank, 'c'), reduced_bytes);
+    phase(lane, dsgd_mailbox_of(lane->worker->node.rank, partner, 'c', lane->number), bytes,
+          dsgd_mailbox_of(partner, lane->worker->node.rank, 'c', lane->number), reduced_bytes);
 }
 
-static void recursive_doubling(dsgd_worker *w, double bytes)
+static void recursive_doubling(dsgd_lane *lane, double bytes)
 {
-    const folded f = fold_in(w, bytes);
+    const folded f = fold_in(lane, bytes);
     if (f.rank >= 0)
         for (int bit = 0; (1 << bit) < f.core; bit++)
-            core_phase(w, f, bit, bytes, bytes);
-    fold_out(w, f, bytes);
+            core_phase(lane, f, bit, bytes, bytes);
+    fold_out(lane, f, bytes);
 }
 
-static void rabenseifner(dsgd_worker *w, double bytes)
+static void rabenseifner(dsgd_lane *lane, double bytes)
 {
-    const folded f = fold_in(w, bytes);
+    const folded f = fold_in(lane, bytes);
     const int bits = dsgd_log2(f.core);
     if (f.rank >= 0) {
         double part = bytes;
         for (int bit = 0; bit < bits; bit++) {
             part /= 2;
-            core_phase(w, f, bit, part, part); /* reduce-scatter by halving */
+            core_phase(lane, f, bit, part, part); /* reduce-scatter by halving */
         }
         for (int bit = bits - 1; bit >= 0; bit--) {
-            core_phase(w, f, bit, part, 0); /* allgather by doubling */
+            core_phase(lane, f, bit, part, 0); /* allgather by doubling */
             part *= 2;
         }
     }
-    fold_out(w, f, bytes);
+    fold_out(lane, f, bytes);
 }
 
-static void ring(dsgd_worker *w, double bytes)
+static void ring(dsgd_lane *lane, double bytes)
 {
-    const int p = w->node.n_workers;
-    dsgd_mailbox *const right = dsgd_mailbox_of(w->node.rank, (w->node.rank + 1) % p, 'c');
-    dsgd_mailbox *const left = dsgd_mailbox_of((w->node.rank + p - 1) % p, w->node.rank, 'c');
+    const int p = lane->worker->node.n_workers;
+    const int rank = lane->worker->node.rank;
+    dsgd_mailbox *const right = dsgd_mailbox_of(rank, (rank + 1) % p, 'c', lane->number);
+    dsgd_mailbox *const left = dsgd_mailbox_of((rank + p - 1) % p, rank, 'c', lane->number);
     const double part = bytes / p;
     for (int i = 0; i < p - 1; i++)
-        phase(w, right, part, left, part);
+        phase(lane, right, part, left, part);
     for (int i = 0; i < p - 1; i++)
-        phase(w, right, part, left, 0);
+        phase(lane, right, part, left, 0);
 }
 
-void dsgd_messages_allreduce(dsgd_worker *w, double bytes)
+/** The message algorithm that the run's setting means for a piece. */
+static int how_for(int collective, double bytes)
 {
-    if (w->node.n_workers == 1)
+    if (collective != DSGD_COLLECTIVE_AUTO)
+        return collective;
+    return bytes < SHORT_BYTES ? DSGD_COLLECTIVE_RECURSIVE_DOUBLING : DSGD_COLLECTIVE_RABENSEIFNER;
+}
+
+void dsgd_messages_allreduce(dsgd_lane *lane, double bytes)
+{
+    if (lane->worker->node.n_workers == 1)
         return;
-    int how = w->engine->config->collective;
-    if (how == DSGD_COLLECTIVE_AUTO)
-        how =
-            bytes < SHORT_BYTES ? DSGD_COLLECTIVE_RECURSIVE_DOUBLING : DSGD_COLLECTIVE_RABENSEIFNER;
+    const int how = how_for(lane->worker->engine->config->collective, bytes);
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
-        recursive_doubling(w, bytes);
+        recursive_doubling(lane, bytes);
     else if (how == DSGD_COLLECTIVE_RABENSEIFNER)
-        rabenseifner(w, bytes);
+        rabenseifner(lane, bytes);
     else
-        ring(w, bytes);
+        ring(lane, bytes);
+}
+
+/* --- what they send ------------------------------------------------------------------------------------------------------- */
+
+/** One allreduce of a piece, of all workers together. */
+static dsgd_traffic allreduce_of_piece(int how, int p, double bytes)
+{
+    const double core = 1 << dsgd_log2(p);
+    const double extra = p - core;
+    const double bits = dsgd_log2(p);
+    if (how == DSGD_COLLECTIVE_RING)
+        return (dsgd_traffic){2.0 * p * (p - 1), 2 * (p - 1) * bytes};
+    const double folding = 2 * extra * bytes;
+    if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
+        return (dsgd_traffic){core * bits + 2 * extra, core * bits * bytes + folding};
+    return (dsgd_traffic){2 * core * bits + 2 * extra, 2 * (core - 1) * bytes + folding};
+}
+
+dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale)
+{
+    dsgd_traffic sum = {0, 0};
+    for (size_t k = 0; k < scale->n_pieces && scale->n_workers > 1; k++) {
+        const double bytes = scale->piece_bytes[k];
+        sum = dsgd_traffic_sum(
+            sum, allreduce_of_piece(how_for(scale->collective, bytes), scale->n_workers, bytes));
+    }
+    return dsgd_traffic_times(sum, 1.0 / scale->n_workers);
+}
+
+dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times)
+{
+    dsgd_traffic sum = {(double)scale->n_pieces * times, 0};
+    for (size_t k = 0; k < scale->n_pieces; k++)
+        sum.bytes += scale->piece_bytes[k] * times;
+    return sum;
+}
+
+dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits)
+{
+    const double activations = (double)scale->n_pieces * (scale->n_workers - 1) / scale->n_workers;
+    return dsgd_traffic_sum(dsgd_vector_traffic(scale, bits),
+                            (dsgd_traffic){activations, activations * DSGD_ACTIVATION_BYTES});
 }

@@ -1,94 +1,184 @@
 /**
  * @file pair.c
- * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018, Algorithm 1, step 5).
+ * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018, Algorithm 1, step 5), and plain fetching.
  */
 #include "sim/engine.h"
 
-/** A piece on its way, together with when it was sent. Lives until it was used. */
-typedef struct letter {
-    int from;
-    size_t piece;
-    dsgd_piece content;
-    double posted_s;
-} letter;
+/** What a question asks for. */
+enum { AVERAGE, FETCH };
 
-static letter *letter_new(dsgd_worker *w, const dsgd_vector *x, size_t k)
+/** One piece of a question and its answer. */
+typedef struct pair_job {
+    dsgd_job job; /* first */
+    int peer;
+    int kind;
+    dsgd_piece mine; /* as it was when the question began */
+    dsgd_letter *reply;
+} pair_job;
+
+static dsgd_letter *receive(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
 {
-    letter *l = dsgd_run_alloc(w->engine, sizeof *l);
-    *l = (letter){
-        w->node.rank, k, {dsgd_value_retain(x->piece[k].value), x->piece[k].stamp}, dsgd_now_s()};
-    return l;
+    const double since_s = dsgd_now_s();
+    dsgd_letter *const letter = dsgd_receive(mailbox);
+    dsgd_stay_if_stopped(w);
+    dsgd_letter_received(w, letter, since_s,
+                         with_piece ? w->engine->piece_bytes[letter->piece] : 0);
+    return letter;
 }
 
-static void send(dsgd_worker *w, int to, char port, letter *l)
+/* --- asking --------------------------------------------------------------------------------------------------------------- */
+
+static void run_pair(dsgd_lane *lane, dsgd_job *any_job)
 {
-    const double bytes = w->engine->piece_bytes[l->piece];
-    w->engine->result->messages++;
-    w->engine->result->bytes += bytes;
-    dsgd_send(dsgd_mailbox_of(port == 'q' ? -1 : w->node.rank, to, port), l, bytes);
+    dsgd_worker *const w = lane->worker;
+    pair_job *const job = (pair_job *)any_job;
+    const bool fetch = job->kind == FETCH;
+    const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
+    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
+    dsgd_letter *const question =
+        dsgd_letter_new(w, lane->number, any_job->piece, fetch ? nothing : job->mine);
+    dsgd_count_message(w->engine, bytes);
+    dsgd_send(dsgd_mailbox_of(-1, job->peer, 'q', 0), question, bytes);
+    job->reply = receive(w, dsgd_mailbox_of(job->peer, w->node.rank, 'r', lane->number), true);
+    any_job->done = true;
 }
 
-/** Receives, pays for it, and counts the time from when both sides were there. */
-static letter *receive(dsgd_worker *w, dsgd_mailbox *mailbox)
-{
-    const double waiting_since_s = dsgd_now_s();
-    letter *const l = dsgd_receive(mailbox);
-    const double started_s = l->posted_s > waiting_since_s ? l->posted_s : waiting_since_s;
-    dsgd_message_cost(w, w->engine->piece_bytes[l->piece]);
-    dsgd_count_communication(w, started_s);
-    return l;
-}
+/** One vector's exchange with one peer. */
+typedef struct pair_call {
+    dsgd_request *request;
+    int peer, kind;
+} pair_call;
 
-static void letter_free(dsgd_worker *w, letter *l)
+static void begin_pair(dsgd_worker *w, size_t k, void *exchange)
 {
-    dsgd_value_release(w->engine->values, l->content.value);
-    dsgd_run_free(l);
+    const pair_call *const call = exchange;
+    dsgd_vector *const x = call->request->x;
+    pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
+    dsgd_piece_wait(x, k);
+    *job = (pair_job){.job = {.run = run_pair, .piece = k},
+                      .peer = call->peer,
+                      .kind = call->kind,
+                      .mine = x->piece[k]};
+    dsgd_value_retain(job->mine.value);
+    call->request->jobs[k] = &job->job;
+    dsgd_lane_add(w, &job->job);
 }
 
 /**
  * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The one who asked stands first in the sum at both ends, so that
  * the average is one value, computed once, where nobody moved in between.
  */
-static void move_half_way(dsgd_worker *w, dsgd_vector *x, const letter *theirs, dsgd_value mine,
-                          bool i_asked)
+static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_letter *theirs,
+                          dsgd_value mine, bool i_asked)
 {
     const size_t k = theirs->piece;
     const dsgd_value x_k = x->piece[k].value;
     const dsgd_value operands[3] = {i_asked ? x_k : theirs->content.value,
                                     i_asked ? theirs->content.value : x_k, mine};
     const double weights[3] = {i_asked ? 2 : 1, i_asked ? 1 : 2, -1};
-    const dsgd_origin where = {(uint32_t)w->node.rank,
-                               (uint64_t)(w->node.step < 0 ? 0 : w->node.step)};
     const dsgd_value moved =
-        dsgd_values_combine(w->engine->values, where, k, 3, operands, weights, 2);
+        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
     dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_gradients_computed(w, k));
-    dsgd_count_staleness(w, theirs->from, k, theirs->content.stamp,
-                         w->engine->piece_bytes[k] / w->engine->bytes);
+}
+
+static void end_pair(dsgd_worker *w, size_t k, void *exchange)
+{
+    const pair_call *const call = exchange;
+    dsgd_vector *const x = call->request->x;
+    pair_job *const job = (pair_job *)call->request->jobs[k];
+    dsgd_job_wait(w, &job->job);
+    const dsgd_piece *const theirs = &job->reply->content;
+    if (job->kind == AVERAGE)
+        move_half_way(w, x, job->reply, job->mine.value, true);
+    else
+        dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(theirs->value), theirs->stamp);
+    dsgd_count_staleness(w, job->peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+    dsgd_value_release(w->engine->values, job->mine.value);
+    dsgd_letter_free(w, job->reply);
+    dsgd_run_free(job);
+}
+
+static void ask(dsgd_node *self, dsgd_vector *x, int peer, int kind)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    pair_call call = {dsgd_request_new(w, x), peer, kind};
+    dsgd_exchange_pieces(w, begin_pair, end_pair, &call);
+    dsgd_run_free(call.request);
 }
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
+    ask(self, x, peer, AVERAGE);
+}
+
+void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
+{
+    ask(self, y, peer, FETCH);
+}
+
+dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)
+{
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_mailbox *const replies = dsgd_mailbox_of(peer, self->rank, 'r');
+    pair_call call = {dsgd_request_new(w, x), peer, AVERAGE};
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        begin_pair(w, k, &call);
+    return call.request;
+}
+
+void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    pair_call call = {.request = request};
+    request->x = x;
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
-        dsgd_piece_wait(x, k);
-        const dsgd_value mine = dsgd_value_retain(x->piece[k].value);
-        send(w, peer, 'q', letter_new(w, x, k));
-        letter *const reply = receive(w, replies);
-        move_half_way(w, x, reply, mine, true);
-        letter_free(w, reply);
-        dsgd_value_release(w->engine->values, mine);
+        pair_job *const job = (pair_job *)request->jobs[k];
+        call.peer = job->peer;
+        end_pair(w, k, &call);
     }
+    dsgd_run_free(request);
+}
+
+/* --- answering ------------------------------------------------------------------------------------------------------------ */
+
+static dsgd_letter *next_question(dsgd_worker *w, bool with_piece)
+{
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, 'q', 0);
+    if (w->engine->n_lanes > 1) /* pieces travel side by side */
+        dsgd_mailbox_own(mailbox);
+    return receive(w, mailbox, with_piece);
+}
+
+static void reply_to(dsgd_worker *w, const dsgd_letter *question, dsgd_letter *reply)
+{
+    const double bytes = w->engine->piece_bytes[reply->piece];
+    dsgd_mailbox *const mailbox =
+        dsgd_mailbox_of(w->node.rank, question->from, 'r', question->lane);
+    dsgd_count_message(w->engine, bytes);
+    if (w->engine->n_lanes > 1)
+        dsgd_post(mailbox, reply, bytes);
+    else
+        dsgd_send(mailbox, reply, bytes);
 }
 
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    letter *const request = receive(w, dsgd_mailbox_of(-1, self->rank, 'q'));
-    letter *const reply = letter_new(w, x, request->piece);
+    dsgd_letter *const question = next_question(w, true);
+    const size_t k = question->piece;
+    dsgd_letter *const reply = dsgd_letter_new(w, question->lane, k, x->piece[k]);
     /* Between reading x for the reply and moving it nothing else runs, so that no update is lost. */
-    move_half_way(w, x, request, reply->content.value, false);
-    const int to = request->from;
-    letter_free(w, request);
-    send(w, to, 'r', reply);
+    move_half_way(w, x, question, reply->content.value, false);
+    dsgd_count_staleness(w, question->from, k, question->content.stamp,
+                         dsgd_piece_share(w->engine, k));
+    reply_to(w, question, reply);
+    dsgd_letter_free(w, question);
+}
+
+void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_letter *const question = next_question(w, false);
+    const size_t k = question->piece;
+    reply_to(w, question, dsgd_letter_new(w, question->lane, k, x->piece[k]));
+    dsgd_letter_free(w, question);
 }

@@ -10,7 +10,7 @@
 #include "base/draw.h"
 #include "sim/engine.h"
 
-enum { ACTIVATION_BYTES = 4, POSITION_BITS = 48, LINK_BITS = 8 };
+enum { POSITION_BITS = 48, LINK_BITS = 8 };
 
 static bool version_exists(const dsgd_partial *partial, long version)
 {
@@ -22,6 +22,16 @@ static void *payload_of(long position, int link)
 {
     return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
 }
+
+/** The schedule of one version and piece. */
+typedef struct partial_job {
+    dsgd_job job; /* first */
+    long version;
+    dsgd_meeting *meeting;
+    bool fresh; /* this worker's part was published in the version's own step */
+} partial_job;
+
+static void run_schedule(dsgd_lane *lane, dsgd_job *job);
 
 /** Starts all schedules up to @p position, if they have not been; tells the partners above @p link. */
 static void activate(dsgd_worker *w, long position, int link)
@@ -35,17 +45,16 @@ static void activate(dsgd_worker *w, long position, int link)
     for (long p = first; p <= position; p++) {
         if (!version_exists(partial, p / n_pieces))
             continue;
-        dsgd_job *job = dsgd_run_alloc(w->engine, sizeof *job);
-        job->partial = partial;
+        partial_job *job = dsgd_run_alloc(w->engine, sizeof *job);
+        job->job.run = run_schedule;
+        job->job.piece = (size_t)(p % n_pieces);
         job->version = p / n_pieces;
-        job->piece = (size_t)(p % n_pieces);
-        dsgd_runner_add(w, job);
+        dsgd_lane_add(w, &job->job);
     }
     for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
-        dsgd_post(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), 'a'), payload_of(position, bit),
-                  ACTIVATION_BYTES);
-        w->engine->result->messages++;
-        w->engine->result->bytes += ACTIVATION_BYTES;
+        dsgd_post(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), 'a', 0), payload_of(position, bit),
+                  DSGD_ACTIVATION_BYTES);
+        dsgd_count_message(w->engine, DSGD_ACTIVATION_BYTES);
     }
 }
 
@@ -54,10 +63,11 @@ static void listener_main(void *worker)
 {
     dsgd_worker *const w = worker;
     const double overhead_s = w->engine->config->platform->message_overhead_s;
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, 'a');
-    dsgd_mailbox_own(-1, w->node.rank, 'a');
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, 'a', 0);
+    dsgd_mailbox_own(mailbox);
     for (;;) {
         const uintptr_t payload = (uintptr_t)dsgd_receive(mailbox);
+        dsgd_stay_if_stopped(w);
         const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
         const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));
         if (position <= w->partial->started)
@@ -77,51 +87,58 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     dsgd_partial *partial =
         dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);
     partial->spec = spec;
-    partial->started = partial->finished = -1;
+    partial->started = -1;
     for (size_t k = 0; k < n; k++) {
-        partial->piece[k].published = partial->piece[k].used = -1;
-        partial->piece[k].buffer.stamp = -1;
+        partial->piece[k] = (dsgd_partial_piece){
+            .buffer = {.stamp = -1}, .published = -1, .used = -1, .received_version = -1};
         if (initial != NULL)
-            partial->piece[k].buffer = (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0};
+            partial->piece[k].buffer =
+                (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0, 1};
     }
     w->partial = partial;
     dsgd_actor_start(self->rank, "listener", listener_main, w);
     return partial;
 }
 
-/* --- the runner's part ---------------------------------------------------------------------------------------------------------- */
+/* --- schedules ------------------------------------------------------------------------------------------------------------ */
 
-void dsgd_partial_begin_schedule(dsgd_worker *w, dsgd_job *job)
+/** Meets the members of the group of this version, and samples the send buffer. */
+static void begin_schedule(dsgd_worker *w, partial_job *job)
 {
     dsgd_engine *const engine = w->engine;
-    const dsgd_partial_spec *const spec = &job->partial->spec;
-    dsgd_partial_piece *const piece = &job->partial->piece[job->piece];
+    const dsgd_partial_spec *const spec = &w->partial->spec;
+    const size_t k = job->job.piece;
+    dsgd_partial_piece *const piece = &w->partial->piece[k];
     const int p = engine->n_workers;
     const dsgd_group group =
         spec->group == NULL ? dsgd_group_everyone(p) : spec->group(w->node.params, p, job->version);
     const int leader = w->node.rank & (int)~group;
-    const uint64_t number = (uint64_t)job->version * engine->n_pieces + job->piece;
-    const bool fresh = piece->published == job->version;
+    const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
+    job->fresh = piece->published == job->version;
     job->meeting = dsgd_meeting_join(engine, 1 + (uint64_t)leader, number, group, leader, 1);
-    dsgd_meeting_sample(job->meeting, w->node.rank,
-                        (dsgd_piece){dsgd_value_retain(piece->buffer.value), piece->buffer.stamp},
-                        fresh);
-    job->done = fresh; /* until the schedule ends: whether this worker's part was fresh */
+    const dsgd_piece sample = {dsgd_value_retain(piece->buffer.value), piece->buffer.stamp, 1};
+    dsgd_meeting_sample(job->meeting, w->node.rank, sample, job->fresh);
     if (spec->draining)
         dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
-    engine->versions += job->piece == 0 && w->node.rank == 0;
-    engine->fresh += job->piece == 0 && fresh;
+    engine->versions += k == 0 && w->node.rank == 0;
+    engine->fresh += k == 0 && job->fresh;
 }
 
-void dsgd_partial_end_schedule(dsgd_worker *w, dsgd_job *job)
+static void run_schedule(dsgd_lane *lane, dsgd_job *any_job)
 {
-    dsgd_partial_piece *const piece = &job->partial->piece[job->piece];
-    if (piece->received != NULL)
-        dsgd_meeting_leave(w->engine, piece->received);
+    dsgd_worker *const w = lane->worker;
+    partial_job *const job = (partial_job *)any_job;
+    const size_t k = any_job->piece;
+    dsgd_partial_piece *const piece = &w->partial->piece[k];
+    begin_schedule(w, job);
+    dsgd_messages_butterfly(lane, job->meeting->group, w->engine->piece_bytes[k]);
+    dsgd_meeting_combine(w->engine, job->meeting,
+                         (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
+    dsgd_meeting_leave(w->engine, piece->received);
     piece->received = job->meeting;
     piece->received_version = job->version;
-    piece->received_fresh = job->done;
-    job->partial->finished = job->version * (long)w->engine->n_pieces + (long)job->piece;
+    piece->received_fresh = job->fresh;
+    dsgd_run_free(job);
 }
 
 /* --- verbs ---------------------------------------------------------------------------------------------------------------------- */
@@ -166,20 +183,25 @@ static bool may_activate(const dsgd_worker *w)
     return dsgd_draw_below(at, p) == (uint64_t)w->node.rank;
 }
 
-/** Arrives at piece @p k of this step's version and waits until it is done here. */
+/** Arrives at piece @p k of this step's version. */
 static void arrive(dsgd_worker *w, size_t k)
 {
-    const long position = w->node.step * (long)w->engine->n_pieces + (long)k;
     DSGD_ASSERT(version_exists(w->partial, w->node.step), "step %ld has no version", w->node.step);
     if (may_activate(w))
-        activate(w, position, -1);
-    while (w->partial->finished < position)
-        dsgd_work_sleep(w);
+        activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
+}
+
+/** Waits until that version is done here; counts what was missed, and the use. */
+static dsgd_partial_piece *await(dsgd_worker *w, size_t k)
+{
     dsgd_partial_piece *const piece = &w->partial->piece[k];
+    while (piece->received_version < w->node.step)
+        dsgd_work_sleep(w);
     for (long missed = piece->used + 1; missed < piece->received_version; missed++)
         w->engine->result->partial_skipped += version_exists(w->partial, missed);
     piece->used = piece->received_version;
     dsgd_meeting_count_use(w, piece->received, k);
+    return piece;
 }
 
 /** (y + z) / divisor, a fresh handle. */
@@ -187,43 +209,71 @@ static dsgd_value combine(dsgd_worker *w, size_t k, dsgd_value y, dsgd_value z, 
 {
     const dsgd_value x[2] = {y, z};
     const double weights[2] = {1, 1};
-    const dsgd_origin where = {(uint32_t)w->node.rank, (uint64_t)w->node.step};
-    return dsgd_values_combine(w->engine->values, where, k, 2, x, weights, divisor);
+    return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, x, weights, divisor);
+}
+
+/** Vectors and divisors of one call of a verb. */
+typedef struct partial_call {
+    dsgd_vector *in, *out;
+    double on_time, late;
+} partial_call;
+
+static void begin_sum(dsgd_worker *w, size_t k, void *exchange)
+{
+    dsgd_vector *const g = ((partial_call *)exchange)->in;
+    dsgd_partial_piece *const piece = &w->partial->piece[k];
+    dsgd_piece_wait(g, k);
+    /* What is older than this step's gradient keeps the sum's age. */
+    const long stamp = piece->buffer.stamp >= 0 ? piece->buffer.stamp : g->piece[k].stamp;
+    dsgd_piece_set(w->engine, &piece->buffer,
+                   combine(w, k, piece->buffer.value, g->piece[k].value, 1), stamp);
+    piece->published = w->node.step;
+    arrive(w, k);
+}
+
+static void end_sum(dsgd_worker *w, size_t k, void *exchange)
+{
+    dsgd_vector *const sum = ((partial_call *)exchange)->out;
+    const dsgd_partial_piece *const piece = await(w, k);
+    dsgd_piece_wait(sum, k);
+    dsgd_piece_set(w->engine, &sum->piece[k], dsgd_value_retain(piece->received->sum),
+                   w->node.step);
 }
 
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
-    dsgd_worker *const w = dsgd_worker_of(self);
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
-        dsgd_partial_piece *const piece = &partial->piece[k];
-        dsgd_piece_wait(g, k);
-        /* What is older than this step's gradient keeps the sum's age. */
-        const long stamp = piece->buffer.stamp >= 0 ? piece->buffer.stamp : g->piece[k].stamp;
-        dsgd_piece_set(w->engine, &piece->buffer,
-                       combine(w, k, piece->buffer.value, g->piece[k].value, 1), stamp);
-        piece->published = self->step;
-        arrive(w, k);
-        dsgd_piece_wait(sum, k);
-        dsgd_piece_set(w->engine, &sum->piece[k], dsgd_value_retain(piece->received->sum),
-                       self->step);
-    }
+    (void)partial; /* a worker has one */
+    partial_call call = {.in = g, .out = sum};
+    dsgd_exchange_pieces(dsgd_worker_of(self), begin_sum, end_sum, &call);
+}
+
+static void begin_mix(dsgd_worker *w, size_t k, void *exchange)
+{
+    dsgd_vector *const x = ((partial_call *)exchange)->in;
+    dsgd_partial_piece *const piece = &w->partial->piece[k];
+    dsgd_piece_wait(x, k);
+    dsgd_piece_set(w->engine, &piece->buffer, dsgd_value_retain(x->piece[k].value),
+                   x->piece[k].stamp);
+    piece->published = w->node.step;
+    arrive(w, k);
+}
+
+static void end_mix(dsgd_worker *w, size_t k, void *exchange)
+{
+    const partial_call *const call = exchange;
+    dsgd_vector *const x = call->in;
+    const dsgd_partial_piece *const piece = await(w, k);
+    const bool fresh = piece->received_version == w->node.step && piece->received_fresh;
+    const dsgd_value mixed =
+        fresh ? combine(w, k, piece->received->sum, DSGD_ZERO_VALUE, call->on_time)
+              : combine(w, k, piece->received->sum, x->piece[k].value, call->late);
+    dsgd_piece_set(w->engine, &x->piece[k], mixed, dsgd_gradients_computed(w, k));
 }
 
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late)
 {
-    dsgd_worker *const w = dsgd_worker_of(self);
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
-        dsgd_partial_piece *const piece = &partial->piece[k];
-        dsgd_piece_wait(x, k);
-        dsgd_piece_set(w->engine, &piece->buffer, dsgd_value_retain(x->piece[k].value),
-                       x->piece[k].stamp);
-        piece->published = self->step;
-        arrive(w, k);
-        const bool fresh = piece->received_version == self->step && piece->received_fresh;
-        const dsgd_value mixed = fresh
-                                     ? combine(w, k, piece->received->sum, DSGD_ZERO_VALUE, on_time)
-                                     : combine(w, k, piece->received->sum, x->piece[k].value, late);
-        dsgd_piece_set(w->engine, &x->piece[k], mixed, dsgd_gradients_computed(w, k));
-    }
+    (void)partial;
+    partial_call call = {.in = x, .on_time = on_time, .late = late};
+    dsgd_exchange_pieces(dsgd_worker_of(self), begin_mix, end_mix, &call);
 }

@@ -378,6 +378,12 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         for (size_t i = 0; i < ((const dsgd_numbers *)field)->n; i++)
             json_array_append_new(list, json_real(((const dsgd_numbers *)field)->v[i]));
         return list;
+    case DSGD_PAIRS:
+        for (size_t i = 0; i < ((const dsgd_pairs *)field)->n; i++)
+            json_array_append_new(
+                list, json_pack("[I, I]", (json_int_t)((const dsgd_pairs *)field)->v[i][0],
+                                (json_int_t)((const dsgd_pairs *)field)->v[i][1]));
+        return list;
     case DSGD_TABLE:
         for (size_t i = 0; i < ((const dsgd_table *)field)->n; i++)
             json_array_append_new(list, json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
@@ -431,22 +437,12 @@ static json_t *picks_json(const dsgd_picks *picks)
     return list;
 }
 
-static json_t *learning_json(const dsgd_learning *l)
+static json_t *stops_json(const dsgd_records *stops)
 {
-    if (l == NULL)
-        return json_null();
-    json_t *const decay = json_array();
-    for (size_t i = 0; i < l->optimizer.decay.n; i++) {
-        const dsgd_lr_drop *const drop = (const dsgd_lr_drop *)l->optimizer.decay.v + i;
-        json_array_append_new(
-            decay, json_pack("{s:I, s:f}", "step", (json_int_t)drop->step, "factor", drop->factor));
-    }
-    return json_pack(
-        "{s:o, s:o, s:I, s:f, s:f, s:f, s:I, s:o, s:f, s:s}", "model", pick_json(&l->model), "data",
-        pick_json(&l->data), "batch", (json_int_t)l->batch, "lr", l->optimizer.lr, "momentum",
-        l->optimizer.momentum, "weight_decay", l->optimizer.weight_decay, "warmup_steps",
-        (json_int_t)l->optimizer.warmup_steps, "decay", decay, "evaluate_every", l->evaluate_every,
-        "precision", l->precision == DSGD_PRECISION_DOUBLE ? "double" : "float");
+    json_t *const list = json_array();
+    for (size_t i = 0; i < stops->n; i++)
+        json_array_append_new(list, table_json(dsgd_stop_options, (const dsgd_stop *)stops->v + i));
+    return list;
 }
 
 static json_t *run_json(const dsgd_planned_run *run)
@@ -454,14 +450,15 @@ static json_t *run_json(const dsgd_planned_run *run)
     const dsgd_run_config *const c = &run->config;
     json_t *const platform = table_json(dsgd_platform_options, &run->platform);
     json_t *const workload = table_json(dsgd_workload_options, &run->workload);
+    json_t *const learn =
+        c->learning == NULL ? json_null() : table_json(dsgd_learning_options, c->learning);
     return json_pack(
-        "{s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:{s:f, s:f, s:f, s:f}, s:o, s:i, s:i, s:I, s:b}",
-        "algorithm", pick_json(&run->algorithm), "workers", c->workers, "seed", (json_int_t)c->seed,
-        "platform", platform, "workload", workload, "inherent", (int)c->inherent, "imbalance",
-        picks_json(&c->imbalance), "until", "steps", c->until.steps, "seconds", c->until.seconds,
-        "samples", c->until.samples, "accuracy", c->until.accuracy, "learn",
-        learning_json(c->learning), "collective", c->collective, "placement", c->placement,
-        "pieces", (json_int_t)c->pieces, "overlap", (int)c->overlap);
+        "{s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "algorithm",
+        pick_json(&run->algorithm), "workers", c->workers, "seed", (json_int_t)c->seed, "platform",
+        platform, "workload", workload, "inherent", (int)c->inherent, "imbalance",
+        picks_json(&c->imbalance), "until", table_json(dsgd_until_options, &c->until), "learn",
+        learn, "collective", c->collective, "placement", c->placement, "exchange",
+        table_json(dsgd_exchange_options, &c->exchange), "stops", stops_json(&c->stops));
 }
 
 static json_t *manifest(const dsgd_experiment *experiment, const char *command)

@@ -44,6 +44,8 @@ static dsgd_status open_imbalance(const dsgd_run_config *config, dsgd_imbalance 
 static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_until *const until = &config->until;
+    if (config->steps_each > 0)
+        return DSGD_OK;
     if (!(until->steps > 0 || until->seconds > 0 || until->samples > 0 || until->accuracy > 0))
         return dsgd_fail(
             error, DSGD_EUSAGE,
@@ -51,9 +53,26 @@ static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
     if (until->accuracy > 0 && !learns(config))
         return dsgd_fail(error, DSGD_EUSAGE,
                          "until: accuracy needs numerics, but nothing is learned in this run");
-    if (until->accuracy > 0 && config->learning->evaluate_every <= 0)
+    if (until->accuracy > 0 && config->learning->evaluate.every <= 0)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "until: accuracy needs learn: evaluate: every, which says when to look");
+    return DSGD_OK;
+}
+
+static int count_servers(const dsgd_run_config *config)
+{
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
+}
+
+static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_stop *const stops = config->stops.v;
+    for (size_t i = 0; i < config->stops.n; i++)
+        if (stops[i].worker >= config->workers)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "stops: worker: %ld, but with %d workers they are 0 to %d",
+                             stops[i].worker, config->workers, config->workers - 1);
     return DSGD_OK;
 }
 
@@ -66,10 +85,12 @@ static dsgd_status check_hosts(const dsgd_run_config *config, dsgd_error *error)
     const dsgd_status status = dsgd_cluster_probe(platform->file, &n_hosts, error);
     if (status != DSGD_OK)
         return status;
-    if (n_hosts < config->workers)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the platform has %d hosts, but %d workers need one each",
-                         platform->file, n_hosts, config->workers);
+    const int n_servers = count_servers(config);
+    if (n_hosts < config->workers + n_servers)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "%s: the platform has %d hosts, but %d workers and %d servers need one each",
+            platform->file, n_hosts, config->workers, n_servers);
     return DSGD_OK;
 }
 
@@ -85,6 +106,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
         status = dsgd_platform_check(config->platform, error);
     if (status == DSGD_OK && config->algorithm->check != NULL)
         status = config->algorithm->check(config->params, config->workers, error);
+    if (status == DSGD_OK)
+        status = check_stops(config, error);
     if (status == DSGD_OK)
         status = check_hosts(config, error);
     dsgd_imbalance *imbalance = NULL;
@@ -216,10 +239,27 @@ double dsgd_evaluate_now(dsgd_engine *engine)
 
 /* --- workers ------------------------------------------------------------------------------------------------------------------------------ */
 
+/** Ends the run as failed, naming who had been made to stop. */
+static void fail(dsgd_engine *engine, const char *what)
+{
+    dsgd_run_result *const result = engine->result;
+    result->outcome = DSGD_RUN_FAILED;
+    int stopped = -1;
+    for (int i = engine->n_workers; i-- > 0;)
+        stopped = engine->workers[i].stopped ? i : stopped;
+    if (stopped < 0)
+        dsgd_fail(&result->why, DSGD_OK, "%s at %g s", what, dsgd_now_s());
+    else
+        dsgd_fail(&result->why, DSGD_OK, "%s at %g s; worker %d had stopped", what, dsgd_now_s(),
+                  stopped);
+}
+
 static void work_main(void *worker)
 {
     dsgd_worker *const w = worker;
     w->engine->config->algorithm->work(&w->node);
+    if (--w->engine->n_working == 0)
+        dsgd_bell_ring(w->engine->end_bell);
 }
 
 static void assist_main(void *worker)
@@ -228,7 +268,13 @@ static void assist_main(void *worker)
     w->engine->config->algorithm->assist(&w->node);
 }
 
-/** Gives every worker the same initial model. */
+static void serve_main(void *server)
+{
+    dsgd_worker *const s = server;
+    s->engine->config->algorithm->serve(&s->node);
+}
+
+/** Gives every worker and server the same initial model. */
 static void initial_models(dsgd_engine *engine)
 {
     double *x = NULL;
@@ -238,55 +284,106 @@ static void initial_models(dsgd_engine *engine)
     }
     for (size_t k = 0; k < engine->n_pieces; k++) {
         const dsgd_value value = dsgd_values_constant(engine->values, k, x);
-        for (int i = 0; i < engine->n_workers; i++)
-            engine->workers[i].model->piece[k] = (dsgd_piece){dsgd_value_retain(value), 0};
+        for (int i = 0; i < engine->n_workers + engine->n_servers; i++)
+            dsgd_piece_set(engine, &engine->workers[i].model->piece[k], dsgd_value_retain(value),
+                           0);
         dsgd_value_release(engine->values, value);
     }
     free(x);
+    if (engine->config->prepare != NULL)
+        engine->config->prepare(engine, engine->config->inspect_argument);
+    for (int i = 0; i < engine->n_workers; i++)
+        dsgd_copy(&engine->workers[i].node, engine->workers[i].initial, engine->workers[i].model);
+}
+
+/** What workers and servers have in common. */
+static void open_node(dsgd_engine *engine, int host)
+{
+    dsgd_worker *const w = &engine->workers[host];
+    const size_t n = engine->n_pieces;
+    const bool server = host >= engine->n_workers;
+    w->node = (dsgd_node){server ? host - engine->n_workers : host, engine->n_workers, -1,
+                          engine->config->params};
+    w->engine = engine;
+    w->host = host;
+    w->computation = -1;
+    w->ready = n;
+    w->model = dsgd_vector_new(&w->node);
+    if (engine->n_servers > 0) {
+        w->server_version = dsgd_run_alloc(engine, n * sizeof *w->server_version);
+        w->own_pushes = dsgd_run_alloc(engine, n * sizeof *w->own_pushes);
+    }
+    if (server)
+        return;
+    w->work_bell = dsgd_bell_new();
+    w->gpu_bell = dsgd_bell_new();
+    w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
+    w->initial = dsgd_vector_new(&w->node);
 }
 
 static void open_workers(dsgd_engine *engine)
 {
-    engine->workers = dsgd_xcalloc((size_t)engine->n_workers, sizeof *engine->workers);
-    for (int i = 0; i < engine->n_workers; i++) {
-        dsgd_worker *const w = &engine->workers[i];
-        w->node = (dsgd_node){i, engine->n_workers, -1, engine->config->params};
-        w->engine = engine;
-        w->computation = -1;
-        w->ready = engine->n_pieces;
-        w->work_bell = dsgd_bell_new();
-        w->gpu_bell = dsgd_bell_new();
-        w->runner_bell = dsgd_bell_new();
-        w->optimizer_state = dsgd_run_alloc(engine, engine->n_pieces * sizeof *w->optimizer_state);
-        w->model = dsgd_vector_new(&w->node);
-    }
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    engine->n_working = engine->n_workers;
+    engine->workers = dsgd_xcalloc((size_t)n_hosts, sizeof *engine->workers);
+    for (int i = 0; i < n_hosts; i++)
+        open_node(engine, i);
     initial_models(engine);
     for (int i = 0; i < engine->n_workers; i++) {
         dsgd_actor_start(i, "gpu", dsgd_gpu_main, &engine->workers[i]);
-        dsgd_actor_start(i, "runner", dsgd_runner_main, &engine->workers[i]);
+        dsgd_lanes_open(&engine->workers[i]);
         dsgd_actor_start(i, "work", work_main, &engine->workers[i]);
         if (engine->config->algorithm->assist != NULL)
             dsgd_actor_start(i, "assist", assist_main, &engine->workers[i]);
     }
+    for (int i = engine->n_workers; i < n_hosts; i++)
+        dsgd_actor_start(i, "serve", serve_main, &engine->workers[i]);
 }
 
-static void clock_main(void *argument)
+/** Each worker's own model. */
+static void evaluate_local(dsgd_engine *engine)
 {
-    dsgd_engine *const engine = argument;
-    const double seconds = engine->config->until.seconds;
-    if (seconds > 0)
-        dsgd_bell_wait_for(engine->end_bell, seconds);
-    else
-        dsgd_bell_wait(engine->end_bell);
-    engine->finished = true;
-    engine->result->virtual_s = dsgd_now_s();
+    const size_t n = engine->n_pieces;
+    dsgd_value *const model = dsgd_xcalloc(n, sizeof *model);
+    engine->local_tickets = dsgd_xcalloc((size_t)engine->n_workers, sizeof *engine->local_tickets);
+    for (int w = 0; w < engine->n_workers; w++) {
+        for (size_t k = 0; k < n; k++)
+            model[k] = engine->workers[w].model->piece[k].value;
+        engine->local_tickets[w] = dsgd_values_evaluate(engine->values, 1, model);
+    }
+    free(model);
+}
+
+static void look_at_the_end(dsgd_engine *engine)
+{
     const dsgd_run_result *const result = engine->result;
     const bool evaluated =
         result->n_points > 0 && result->points[result->n_points - 1].virtual_s == result->virtual_s;
     if (engine->values != NULL && !evaluated)
         dsgd_evaluate_now(engine);
+    if (engine->values != NULL && engine->config->learning->evaluate.local)
+        evaluate_local(engine);
     if (engine->config->inspect != NULL)
         engine->config->inspect(engine, engine->config->inspect_argument);
+}
+
+static const double until_nothing_moves_s = 1e9;
+
+static void clock_main(void *argument)
+{
+    dsgd_engine *const engine = argument;
+    const dsgd_run_config *const config = engine->config;
+    if (config->until.seconds > 0)
+        dsgd_bell_wait_for(engine->end_bell, config->until.seconds);
+    else
+        dsgd_bell_wait(engine->end_bell);
+    engine->result->virtual_s = dsgd_now_s();
+    if (config->steps_each > 0)
+        dsgd_sleep(until_nothing_moves_s);
+    else if (engine->n_working == 0 && !engine->finished)
+        fail(engine, "every worker has stopped");
+    engine->finished = true;
+    look_at_the_end(engine);
 }
 
 static void close_workers(dsgd_engine *engine)
@@ -294,7 +391,7 @@ static void close_workers(dsgd_engine *engine)
     for (int i = 0; i < engine->n_workers; i++) {
         dsgd_bell_free(engine->workers[i].work_bell);
         dsgd_bell_free(engine->workers[i].gpu_bell);
-        dsgd_bell_free(engine->workers[i].runner_bell);
+        dsgd_lanes_close(&engine->workers[i]);
     }
     free(engine->workers);
 }
@@ -336,10 +433,29 @@ static void sum_up(dsgd_engine *engine)
     result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
     result->staleness_mean =
         engine->staleness_weight > 0 ? engine->staleness_sum / engine->staleness_weight : 0;
+    for (size_t i = 0; i < result->n_ages; i++)
+        result->ages[i] /= engine->staleness_weight;
     result->partial_active_mean =
         engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
     result->link_s = result->bytes / p / config->platform->host_bandwidth_bytes_per_s;
     sum_up_workers(engine);
+}
+
+static void sum_up_local(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    if (engine->local_tickets == NULL)
+        return;
+    const double p = engine->n_workers;
+    result->local_loss = result->local_accuracy = 0;
+    result->local_accuracy_min = INFINITY;
+    for (int w = 0; w < engine->n_workers; w++) {
+        const dsgd_evaluation e = dsgd_values_result(engine->values, engine->local_tickets[w]);
+        result->local_loss += e.loss / p;
+        result->local_accuracy += e.accuracy / p;
+        if (!(e.accuracy >= result->local_accuracy_min))
+            result->local_accuracy_min = e.accuracy;
+    }
 }
 
 static void sum_up_learning(dsgd_engine *engine)
@@ -349,6 +465,7 @@ static void sum_up_learning(dsgd_engine *engine)
         result->points[i].at = dsgd_values_result(engine->values, engine->tickets[i]);
     if (engine->values == NULL)
         return;
+    sum_up_local(engine);
     const dsgd_divergence divergence = dsgd_values_divergence(engine->values);
     if (divergence.happened) {
         result->outcome = DSGD_RUN_DIVERGED;
@@ -363,14 +480,15 @@ static void sum_up_learning(dsgd_engine *engine)
 static dsgd_status open_platform(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_platform *const platform = config->platform;
+    const int n_hosts = config->workers + count_servers(config);
     if (platform->topology == DSGD_TOPOLOGY_XML)
-        return dsgd_cluster_open(platform->file, config->workers,
+        return dsgd_cluster_open(platform->file, n_hosts,
                                  config->placement == DSGD_PLACEMENT_RANDOM, config->seed, error);
     char *path = dsgd_xprintf("%s/dsgd-%ld.xml", config->scratch, (long)getpid());
-    dsgd_status status = dsgd_platform_write(platform, config->workers, path, error);
+    dsgd_status status = dsgd_platform_write(platform, n_hosts, path, error);
     if (status == DSGD_OK)
-        status = dsgd_cluster_open(path, config->workers,
-                                   config->placement == DSGD_PLACEMENT_RANDOM, config->seed, error);
+        status = dsgd_cluster_open(path, n_hosts, config->placement == DSGD_PLACEMENT_RANDOM,
+                                   config->seed, error);
     unlink(path);
     free(path);
     return status;
@@ -387,17 +505,38 @@ static long steps_bound(const dsgd_run_config *config)
     return bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
 }
 
+/** Cuts the workload's bytes for their exchanges, and each of those evenly among the servers. */
+static void cut_bytes(dsgd_engine *engine)
+{
+    const dsgd_exchange_config *const exchange = &engine->config->exchange;
+    double *bytes = NULL;
+    const size_t n = dsgd_workload_pieces(engine->config->workload,
+                                          exchange->pieces < 0 ? 0 : (size_t)exchange->pieces,
+                                          exchange->bucket_bytes, &bytes);
+    const size_t parts = engine->n_servers > 1 ? (size_t)engine->n_servers : 1;
+    engine->n_pieces = n * parts;
+    engine->piece_bytes = dsgd_xcalloc(engine->n_pieces, sizeof *engine->piece_bytes);
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        engine->piece_bytes[k] = bytes[k / parts] / (double)parts;
+    free(bytes);
+    engine->n_lanes = exchange->blocking ? parts : engine->n_pieces;
+    if (engine->n_lanes > DSGD_MAX_LANES)
+        engine->n_lanes = DSGD_MAX_LANES;
+}
+
 static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result)
 {
-    *engine = (dsgd_engine){.config = config, .n_workers = config->workers, .result = result};
-    engine->n_pieces =
-        dsgd_workload_pieces(config->workload, (size_t)config->pieces, &engine->piece_bytes);
+    *engine = (dsgd_engine){.config = config,
+                            .n_workers = config->workers,
+                            .n_servers = count_servers(config),
+                            .result = result};
+    cut_bytes(engine);
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->bytes += engine->piece_bytes[k];
     engine->piece_begin = dsgd_xcalloc(engine->n_pieces + 1, sizeof *engine->piece_begin);
     engine->gathered = dsgd_xcalloc(2 * engine->n_pieces, sizeof *engine->gathered);
     engine->steps_bound = steps_bound(config);
-    const double every = config->learning == NULL ? 0 : config->learning->evaluate_every;
+    const double every = config->learning == NULL ? 0 : config->learning->evaluate.every;
     engine->evaluate_next = every > 0 ? every * config->workers : INFINITY;
 }
 
@@ -410,6 +549,7 @@ static void close_engine(dsgd_engine *engine)
         tdelete(*(void **)engine->meetings, &engine->meetings, dsgd_meeting_order);
     dsgd_run_free_all(engine);
     free(engine->tickets);
+    free(engine->local_tickets);
     free(engine->gathered);
     free(engine->piece_begin);
     free(engine->piece_bytes);
@@ -421,29 +561,32 @@ static void simulate(dsgd_engine *engine)
     const double speed = engine->config->platform->reference_flops;
     engine->reference_flops = speed > 0 ? speed : dsgd_cluster_speed(0);
     engine->end_bell = dsgd_bell_new();
+    engine->never_bell = dsgd_bell_new();
     open_workers(engine);
     if (engine->values != NULL)
         dsgd_evaluate_now(engine);
     const double start_s = wall_s();
     if (!dsgd_cluster_run(clock_main, engine)) {
-        result->outcome = DSGD_RUN_FAILED;
         result->virtual_s = dsgd_now_s();
-        dsgd_fail(&result->why, DSGD_OK,
-                  "every worker waited for another at %g s (deadlock or starvation)",
-                  result->virtual_s);
+        fail(engine, "every worker waited for another (deadlock or starvation)");
     }
     result->timing_wall_s = wall_s() - start_s;
     sum_up(engine);
     sum_up_learning(engine);
     result->timing_wall_s -= result->numerics.waiting_wall_s;
     dsgd_bell_free(engine->end_bell);
+    dsgd_bell_free(engine->never_bell);
     close_workers(engine);
 }
 
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
 {
     const double start_s = wall_s();
-    *result = (dsgd_run_result){.device = "off", .partial_active_mean = NAN};
+    *result = (dsgd_run_result){.device = "off",
+                                .partial_active_mean = NAN,
+                                .local_loss = NAN,
+                                .local_accuracy = NAN,
+                                .local_accuracy_min = NAN};
     dsgd_status status = dsgd_run_check(config, error);
     if (status != DSGD_OK)
         return status;
@@ -468,5 +611,6 @@ void dsgd_run_result_free(dsgd_run_result *result)
     free(result->worker_shares);
     free(result->worker_steps);
     free(result->points);
+    free(result->ages);
     *result = (dsgd_run_result){0};
 }

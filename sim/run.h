@@ -48,15 +48,29 @@ typedef enum dsgd_numerics {
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
+typedef struct dsgd_evaluate_config {
+    double every; /* steps; 0: only at the start and the end */
+    bool local; /* at the end each worker's own model too */
+} dsgd_evaluate_config;
+
 /** What to learn. Read-only during the run. */
 typedef struct dsgd_learning {
     dsgd_pick model; /* out of dsgd_model_kinds; about == NULL: timing only */
     dsgd_pick data; /* out of dsgd_data_sources */
     long batch; /* samples per worker and gradient */
     dsgd_optimizer optimizer;
-    double evaluate_every; /* steps; 0: only at the start and the end */
+    dsgd_evaluate_config evaluate;
     int precision; /* dsgd_precision */
 } dsgd_learning;
+
+/** How vectors are cut for their exchanges, in backward order. */
+typedef struct dsgd_exchange_config {
+    long pieces; /* a number of equal ones; -1: the workload's tensors */
+    double bucket_bytes; /* buckets of this size instead, of whole tensors; 0: no */
+    bool
+        overlap; /* pieces of a gradient become ready during the backward pass, not all at its end */
+    bool blocking; /* an exchange begins when the one before has ended */
+} dsgd_exchange_config;
 
 /** When a run ends; 0 means: no such bound. At least one is set. */
 typedef struct dsgd_until {
@@ -66,6 +80,14 @@ typedef struct dsgd_until {
     double
         accuracy; /* of the mean model, looked at at each evaluation; refused with numerics off */
 } dsgd_until;
+
+/** A worker that is made to stop: at the first step that it would begin after that time, all that it does ends. */
+typedef struct dsgd_stop {
+    long worker;
+    double after_s; /* virtual */
+} dsgd_stop;
+
+enum { DSGD_MOST_AGES = 4096 };
 
 struct dsgd_algorithm;
 struct dsgd_engine;
@@ -83,9 +105,8 @@ typedef struct dsgd_run_config {
     dsgd_until until;
     int collective; /* dsgd_collective */
     int placement; /* dsgd_placement */
-    long pieces; /* exchanges per vector: 1, a number of buckets, or 0 for the workload's tensors */
-    bool
-        overlap; /* pieces of a gradient become ready during the backward pass, not all at its end */
+    dsgd_exchange_config exchange;
+    dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */
 
     int numerics; /* dsgd_numerics */
@@ -95,7 +116,12 @@ typedef struct dsgd_run_config {
     const char *scratch; /* folder for the platform's XML */
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
-    /** Optional: looks at the state in the last instant, through sim/engine.h; for tests. */
+    /* For tests. */
+    long
+        steps_each; /* every worker makes so many, and the run ends when nothing moves any more; 0: no */
+    /** Optional: may change the models at time 0. */
+    void (*prepare)(struct dsgd_engine *engine, void *argument);
+    /** Optional: looks at the state in the last instant, through sim/engine.h. */
     void (*inspect)(struct dsgd_engine *engine, void *argument);
     void *inspect_argument;
 } dsgd_run_config;
@@ -131,6 +157,9 @@ typedef struct dsgd_run_result {
         *worker_shares; /* [workers], for the figure of where each worker's time goes */
     double *worker_steps; /* [workers] */
     double staleness_mean, staleness_max;
+    size_t n_ages;
+    double
+        *ages; /* [n_ages] share of uses by age in steps; the last bin possible holds all beyond */
     uint64_t messages;
     double bytes;
     double partial_active_mean; /* fresh contributions per partial collective; NAN without any */
@@ -143,6 +172,8 @@ typedef struct dsgd_run_result {
         link_s; /* plausibility: bytes sent per worker over its own link, if nothing else took time */
     double timing_wall_s, total_wall_s;
     dsgd_values_stats numerics;
+    double local_loss, local_accuracy,
+        local_accuracy_min; /* over workers' own models at the end; NAN where not asked for */
     const char *device; /* name of the device that computed, "off" for none */
 } dsgd_run_result;
 

@@ -20,8 +20,8 @@ static support_case *irregular(int algorithm, int workers)
     c->workload.bytes = 50e6;
     support_imbalance_number(c, "delay", "seconds", 0.7);
     support_imbalance_number(c, "ramp", "seconds", 0.01);
-    c->config.pieces = 3;
-    c->learning.evaluate_every = 5;
+    c->config.exchange.pieces = 3;
+    c->learning.evaluate.every = 5;
     return c;
 }
 
@@ -147,7 +147,7 @@ START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
     ck_assert_double_eq(support_ok(c)->result.samples, 1280);
     support_use_mlp(c);
     c->config.until = (dsgd_until){.accuracy = 0.3};
-    c->learning.evaluate_every = 10;
+    c->learning.evaluate.every = 10;
     const support_outcome *got = support_ok(c);
     const size_t n = got->result.n_points;
     ck_assert_double_ge(got->points[n - 1].at.accuracy, 0.3);

@@ -128,11 +128,11 @@ START_TEST(overlap_hides_all_but_the_last_piece)
     c->workload.bytes =
         400e6; /* 2 phases of 40 ms for a piece of 100 MB, 125 ms of backward pass each */
     c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.pieces = 4;
+    c->config.exchange.pieces = 4;
     c->config.until.steps = 10;
     const double piece_s = 2 * (100e6 / bandwidth + latency_s);
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + piece_s);
-    c->config.overlap = false;
+    c->config.exchange.overlap = false;
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + 4 * piece_s);
 }
 END_TEST
@@ -161,7 +161,7 @@ START_TEST(wagma_decides_per_piece_who_was_late)
     support_option(c, "period", 1000);
     c->workload.bytes = 8e9; /* four pieces of 2 GB: 0.2 s each */
     c->workload.backward_share = 0.2; /* 50 ms each */
-    c->config.pieces = 4;
+    c->config.exchange.pieces = 4;
     c->config.until.steps = 1;
     c->learning.optimizer = (dsgd_optimizer){.lr = 0.05};
     support_imbalance_number(c, "ramp", "seconds", 0.12);

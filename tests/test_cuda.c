@@ -609,7 +609,7 @@ static void step(dsgd_values *values, const stand *s, uint64_t t, dsgd_value (*x
     const double ones[GROUP] = {1, 1};
     for (uint32_t w = 0; w < WORKERS; w++) {
         dsgd_value g[MOST_PIECES];
-        dsgd_values_gradient(values, (dsgd_origin){w, t}, x[w], g);
+        dsgd_values_gradient(values, (dsgd_origin){w, t}, BATCH, x[w], g);
         for (size_t k = 0; k < n_pieces; k++) {
             const dsgd_value next =
                 dsgd_values_update(values, (dsgd_origin){w, t}, k, x[w][k], g[k], &v[w][k], 0.05);

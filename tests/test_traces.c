@@ -260,7 +260,7 @@ START_TEST(resnet50_has_161_tensors_in_the_published_order)
     double *bytes = NULL;
     ck_assert_int_eq(dsgd_workload_open("resnet50-p100", &config, &w, NULL), DSGD_OK);
     ck_assert_double_eq(dsgd_workload_bytes(&w), 4.0 * 25559081);
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, &bytes), 161);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, 0, &bytes), 161);
     double sum = 0;
     for (size_t k = 0, i = 0; k < 161 && i < 5; k++) {
         sum += bytes[k];

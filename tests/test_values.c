@@ -107,7 +107,7 @@ static dsgd_value combine(const shop *s, size_t n, const dsgd_value *x, const do
 static dsgd_value gradient(const shop *s, uint32_t worker, uint64_t step, dsgd_value x)
 {
     dsgd_value g = DSGD_ZERO_VALUE;
-    dsgd_values_gradient(s->values, (dsgd_origin){worker, step}, &x, &g);
+    dsgd_values_gradient(s->values, (dsgd_origin){worker, step}, s->config.stream.batch, &x, &g);
     return g;
 }
 
@@ -138,7 +138,7 @@ START_TEST(no_store_accepts_everything)
     dsgd_value g = DSGD_ZERO_VALUE;
     const double x[] = {1};
     ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).operation);
-    dsgd_values_gradient(NULL, nowhere, &v, &g);
+    dsgd_values_gradient(NULL, nowhere, 1, &v, &g);
     ck_assert_ptr_null(g.operation);
     ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, 1).operation);
     ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).operation);
@@ -434,7 +434,7 @@ START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the crowd */
     for (size_t k = 0; k < 3; k++)
         x[k] = constant(s, k, 1);
     for (uint32_t w = 0; w < n; w++)
-        dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, x, g[w]);
+        dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, crowds[_i].batch, x, g[w]);
     dsgd_value mean[3];
     double fused[PARAMS];
     double apart[PARAMS] = {0};
@@ -636,7 +636,8 @@ static void random_program(shop *s, outcome *out)
         const uint32_t w = below(t, 0, P);
         const dsgd_origin where = {w, t};
         dsgd_value g[K];
-        dsgd_values_gradient(s->values, where, below(t, 1, 2) == 0 ? x[w] : stale[w], g);
+        dsgd_values_gradient(s->values, where, s->config.stream.batch,
+                             below(t, 1, 2) == 0 ? x[w] : stale[w], g);
         const uint32_t peer = below(t, 2, P);
         for (size_t k = 0; k < K; k++) {
             const dsgd_value y =

@@ -10,17 +10,17 @@
 #include "base/status.h"
 
 /** Shapes of network that need no XML from the user. */
-typedef enum dsgd_topology {
+typedef enum dsgd_platform_topology {
     DSGD_TOPOLOGY_SWITCH, /* every host on one crossbar, full duplex: no contention but at the hosts themselves */
     DSGD_TOPOLOGY_GROUPS, /* groups of hosts; between groups a flow has its own bandwidth limit and extra latency */
     DSGD_TOPOLOGY_XML /* the user's own file */
-} dsgd_topology;
+} dsgd_platform_topology;
 
 /** Filled by dsgd_platform_options from a YAML file, shipped (traces/platforms/) or the user's own. */
 typedef struct dsgd_platform {
     const char *summary;
     const char *origin;
-    int topology; /* dsgd_topology */
+    int topology; /* dsgd_platform_topology */
     const char *file; /* of DSGD_TOPOLOGY_XML */
     double host_bandwidth_bytes_per_s; /* of a host's link, each direction */
     double host_latency_s; /* between two hosts that share nothing but the switch or group */

@@ -4,6 +4,8 @@
  */
 #include "traces/workload.h"
 
+#include <math.h>
+
 #include "traces/imbalance.h"
 
 enum { BYTES_PER_ELEMENT = 4 };
@@ -111,13 +113,35 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
     return n;
 }
 
-size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double **bytes)
+/** Whole tensors, until a bucket has reached its size; equal ones where the tensors are not known. */
+static size_t buckets(const dsgd_workload *workload, double bucket_bytes, double **bytes)
 {
-    if (n_pieces == 0 && workload->tensors.n > 0)
+    const size_t n = every_tensor(workload, bytes);
+    double *const b = *bytes;
+    size_t last = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (b[last] < bucket_bytes)
+            b[last] += b[i];
+        else
+            b[++last] = b[i];
+    }
+    return last + 1;
+}
+
+size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double bucket_bytes,
+                            double **bytes)
+{
+    const bool tensors = workload->tensors.n > 0;
+    const double all = dsgd_workload_bytes(workload);
+    if (tensors && bucket_bytes > 0)
+        return buckets(workload, bucket_bytes, bytes);
+    if (tensors && n_pieces == 0)
         return every_tensor(workload, bytes);
-    const size_t n = n_pieces == 0 ? 1 : n_pieces;
+    size_t n = n_pieces == 0 ? 1 : n_pieces;
+    if (bucket_bytes > 0)
+        n = all > bucket_bytes ? (size_t)ceil(all / bucket_bytes) : 1;
     *bytes = dsgd_xcalloc(n, sizeof **bytes);
     for (size_t k = 0; k < n; k++)
-        (*bytes)[k] = dsgd_workload_bytes(workload) / (double)n;
+        (*bytes)[k] = all / (double)n;
     return n;
 }

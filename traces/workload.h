@@ -37,9 +37,11 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
 double dsgd_workload_bytes(const dsgd_workload *workload);
 
 /**
- * Splits one gradient into the pieces of its exchanges: 1 piece; or @p n_pieces buckets of equal bytes in
- * backward order; or every tensor (n_pieces 0). *bytes is a fresh array of the returned length, which the caller frees.
+ * Splits one gradient into the pieces of its exchanges, in backward order: whole tensors until a bucket of @p bucket_bytes is full; or,
+ * where that is 0, @p n_pieces equal ones; or every tensor (n_pieces 0). *bytes is a fresh array of the returned length, which the
+ * caller frees.
  */
-size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double **bytes);
+size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double bucket_bytes,
+                            double **bytes);
 
 #endif

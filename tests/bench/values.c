@@ -48,7 +48,7 @@ static void decentralized_step(bench *b)
     for (uint32_t w = 0; w < b->n_workers; w++) {
         const dsgd_origin where = {w, b->step};
         dsgd_value g = DSGD_ZERO_VALUE;
-        dsgd_values_gradient(b->values, where, &b->x[w], &g);
+        dsgd_values_gradient(b->values, where, BATCH, &b->x[w], &g);
         const dsgd_value x = dsgd_values_update(b->values, where, 0, b->x[w], g, &b->v[w], 0.01);
         dsgd_value_release(b->values, g);
         dsgd_value_release(b->values, b->x[w]);
@@ -73,7 +73,7 @@ static void synchronous_step(bench *b)
     dsgd_value *const g = dsgd_xcalloc(b->n_workers, sizeof *g);
     double *const ones = dsgd_xcalloc(b->n_workers, sizeof *ones);
     for (uint32_t w = 0; w < b->n_workers; w++) {
-        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, &b->x[w], &g[w]);
+        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, BATCH, &b->x[w], &g[w]);
         ones[w] = 1;
     }
     const dsgd_origin where = {0, b->step};

@@ -1,0 +1,136 @@
+/**
+ * @file server.c
+ * Parameter servers: one vector, an even part of each exchange at each server (Dean et al. 2012; EASGD's released code).
+ *
+ * A push is a letter of the piece's bytes, answered by an empty acknowledgement; a fetch an empty letter, answered by the piece. What
+ * workers send begins to travel when they send it, shares the server's link, and is treated in the order in which it was sent.
+ */
+#include "sim/engine.h"
+
+enum { PUSH, FETCH };
+
+typedef struct server_job {
+    dsgd_job job; /* first */
+    int kind;
+    dsgd_piece mine; /* of a push */
+    dsgd_letter *reply; /* of a fetch */
+} server_job;
+
+static int server_of(const dsgd_engine *engine, size_t k)
+{
+    return (int)(k % (size_t)engine->n_servers);
+}
+
+/* --- the worker's side ---------------------------------------------------------------------------------------------------- */
+
+static void run_question(dsgd_lane *lane, dsgd_job *any_job)
+{
+    dsgd_worker *const w = lane->worker;
+    dsgd_engine *const engine = w->engine;
+    server_job *const job = (server_job *)any_job;
+    const size_t k = any_job->piece;
+    const bool push = job->kind == PUSH;
+    const int server = server_of(engine, k);
+    const double bytes = push ? engine->piece_bytes[k] : 0;
+    const double since_s = dsgd_now_s();
+    dsgd_letter *const letter = dsgd_letter_new(w, lane->number, k, job->mine);
+    letter->kind = job->kind;
+    letter->version = w->server_version[k] + w->own_pushes[k];
+    w->own_pushes[k] += push;
+    dsgd_count_message(engine, bytes);
+    dsgd_send(dsgd_mailbox_of(-1, server, 's', 0), letter, bytes);
+    job->reply = dsgd_receive(dsgd_mailbox_of(server, w->node.rank, 'p', lane->number));
+    dsgd_letter_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
+    any_job->done = true;
+    if (!push)
+        return; /* the one who asked goes on with it */
+    dsgd_letter_free(w, job->reply);
+    dsgd_value_release(engine->values, job->mine.value);
+    dsgd_run_free(job);
+}
+
+static server_job *begin_question(dsgd_worker *w, size_t k, int kind, dsgd_piece mine)
+{
+    server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
+    *job = (server_job){.job = {.run = run_question, .piece = k}, .kind = kind, .mine = mine};
+    dsgd_value_retain(mine.value);
+    dsgd_lane_add(w, &job->job);
+    return job;
+}
+
+void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+        dsgd_piece_wait(u, k);
+        begin_question(w, k, PUSH, u->piece[k]);
+    }
+}
+
+static void begin_fetch(dsgd_worker *w, size_t k, void *exchange)
+{
+    dsgd_request *const request = exchange;
+    request->jobs[k] = &begin_question(w, k, FETCH, (dsgd_piece){DSGD_ZERO_VALUE, -1, 1})->job;
+}
+
+static void end_fetch(dsgd_worker *w, size_t k, void *exchange)
+{
+    const dsgd_request *const request = exchange;
+    server_job *const job = (server_job *)request->jobs[k];
+    dsgd_job_wait(w, &job->job);
+    dsgd_piece_wait(request->x, k);
+    const dsgd_piece *const theirs = &job->reply->content;
+    dsgd_piece_set(w->engine, &request->x->piece[k], dsgd_value_retain(theirs->value),
+                   dsgd_gradients_computed(w, k));
+    w->server_version[k] = job->reply->version;
+    w->own_pushes[k] = 0;
+    dsgd_letter_free(w, job->reply);
+    dsgd_run_free(job);
+}
+
+void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_request *const request = dsgd_request_new(w, x);
+    dsgd_exchange_pieces(w, begin_fetch, end_fetch, request);
+    dsgd_run_free(request);
+}
+
+/* --- the server's side ---------------------------------------------------------------------------------------------------- */
+
+/** x[k] <- x[k] + what was pushed. Its age: the others' pushes since the worker fetched. */
+static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_letter *letter)
+{
+    dsgd_engine *const engine = server->engine;
+    const size_t k = letter->piece;
+    const dsgd_value operands[2] = {x->piece[k].value, letter->content.value};
+    const double ones[2] = {1, 1};
+    const dsgd_origin where = dsgd_origin_of(&engine->workers[letter->from]);
+    dsgd_piece_set(engine, &x->piece[k],
+                   dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
+    dsgd_count_age(engine, (double)(server->server_version[k] - letter->version),
+                   dsgd_piece_share(engine, k));
+    server->server_version[k]++;
+}
+
+void dsgd_serve(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_worker *const server = dsgd_worker_of(self);
+    dsgd_engine *const engine = server->engine;
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, self->rank, 's', 0);
+    dsgd_mailbox_own(mailbox);
+    dsgd_letter *const letter = dsgd_receive(mailbox);
+    const size_t k = letter->piece;
+    const bool push = letter->kind == PUSH;
+    dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
+    if (push)
+        add(server, x, letter);
+    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
+    dsgd_letter *const reply =
+        dsgd_letter_new(server, letter->lane, k, push ? nothing : x->piece[k]);
+    reply->version = server->server_version[k];
+    const double bytes = push ? 0 : engine->piece_bytes[k];
+    dsgd_count_message(engine, bytes);
+    dsgd_post(dsgd_mailbox_of(self->rank, letter->from, 'p', letter->lane), reply, bytes);
+    dsgd_letter_free(server, letter);
+}

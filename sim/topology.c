@@ -1,0 +1,470 @@
+/**
+ * @file topology.c
+ * The graphs of gossip. The distances of the exponential ones follow A. Nedic, A. Olshevsky, M. Rabbat, "Network topology and
+ * communication-computation tradeoffs in decentralized optimization" (2018), M. Assran et al., "Stochastic gradient push" (ICML
+ * 2019), and the code released with it.
+ */
+#include "sim/topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+
+/* --- lists ---------------------------------------------------------------------------------------------------------------- */
+
+static int modulo(long a, int n)
+{
+    const int r = (int)(a % n);
+    return r < 0 ? r + n : r;
+}
+
+/** Puts a rank into an ascending list, unless it is there or is the rank itself. */
+static int insert(int *list, int n, int rank, int self)
+{
+    int at = n;
+    while (at > 0 && list[at - 1] > rank)
+        at--;
+    if (rank == self || (at > 0 && list[at - 1] == rank))
+        return n;
+    memmove(list + at + 1, list + at, (size_t)(n - at) * sizeof *list);
+    list[at] = rank;
+    return n + 1;
+}
+
+/** For graphs that any number of workers can form; one alone has no neighbours and needs none. */
+static dsgd_status always(const dsgd_graph *graph, const char *who, dsgd_error *error)
+{
+    (void)graph;
+    (void)who;
+    (void)error;
+    return DSGD_OK;
+}
+
+/* --- ring ----------------------------------------------------------------------------------------------------------------- */
+
+static int ring_to(const dsgd_graph *graph, int rank, long round, int *to)
+{
+    (void)round;
+    const int p = graph->n_workers;
+    const int n = insert(to, 0, modulo(rank - 1, p), rank);
+    return insert(to, n, modulo(rank + 1, p), rank);
+}
+
+static const dsgd_topology ring = {
+    .about = {.name = "ring", .summary = "each worker and the two beside it"},
+    .check = always,
+    .to = ring_to,
+};
+
+/* --- torus ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct torus_params {
+    long rows; /* -1: auto */
+} torus_params;
+
+/** The largest divisor up to the square root. */
+static int torus_rows(const dsgd_graph *graph)
+{
+    const torus_params *const params = graph->params;
+    if (params->rows > 0)
+        return (int)params->rows;
+    int rows = 1;
+    for (int r = 1; r * r <= graph->n_workers; r++)
+        rows = graph->n_workers % r == 0 ? r : rows;
+    return rows;
+}
+
+static dsgd_status torus_check(const dsgd_graph *graph, const char *who, dsgd_error *error)
+{
+    const int p = graph->n_workers;
+    const int rows = torus_rows(graph);
+    if (p == 1)
+        return DSGD_OK;
+    if (p % rows != 0 || (rows > 1 && p / rows == 1))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: a torus of %d rows needs workers in a multiple of %d from %d on, got "
+                         "%d; a ring would do",
+                         who, rows, rows, 2 * rows, p);
+    if (rows == 1 && p > 3)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: %d workers are no rectangle of two rows or more; a ring would do",
+                         who, p);
+    return DSGD_OK;
+}
+
+static int torus_to(const dsgd_graph *graph, int rank, long round, int *to)
+{
+    (void)round;
+    const int rows = torus_rows(graph);
+    const int columns = graph->n_workers / rows;
+    const int row = rank / columns;
+    const int column = rank % columns;
+    int n = insert(to, 0, row * columns + modulo(column - 1, columns), rank);
+    n = insert(to, n, row * columns + modulo(column + 1, columns), rank);
+    n = insert(to, n, modulo(row - 1, rows) * columns + column, rank);
+    return insert(to, n, modulo(row + 1, rows) * columns + column, rank);
+}
+
+static const char *const auto_word[] = {"auto", NULL};
+
+static const dsgd_option torus_options[] = {
+    DSGD_OPTION_LONG(torus_params, rows, -1, 1, 1 << 20, auto_word, NULL,
+                     "rows of the rectangle; auto takes the largest divisor up to the square root"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_topology torus = {
+    .about = {.name = "torus",
+              .summary = "a rectangle whose opposite sides meet; four neighbours",
+              .params_size = sizeof(torus_params),
+              .options = torus_options},
+    .check = torus_check,
+    .to = torus_to,
+};
+
+/* --- exponential ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct exponential_params {
+    long peers;
+    int schedule;
+} exponential_params;
+
+enum { FORWARD, ALTERNATING, ADJACENT, BIPARTITE };
+
+static const char *const schedule_words[] = {"forward", "alternating", "adjacent", "bipartite",
+                                             NULL};
+
+/** How often n + 1 can be multiplied by itself before it reaches P: m in [0, that) are the exponents. */
+static int forward_exponents(const dsgd_graph *graph)
+{
+    const exponential_params *const params = graph->params;
+    int n = 0;
+    for (long reach = 1; reach < graph->n_workers; reach *= params->peers + 1)
+        n++;
+    return n > 0 ? n : 1;
+}
+
+static int floor_log2(int n)
+{
+    int bits = 0;
+    while (n > 1) {
+        n >>= 1;
+        bits++;
+    }
+    return bits;
+}
+
+/** Entries of the list that the schedule goes through: +1 -1 +2 -2 +4 ..., or of the bipartite one +1 -1 +3 -3 +5 -5 +9 ... */
+static int list_length(const dsgd_graph *graph)
+{
+    return graph->n_workers > 2 ? 2 * (floor_log2(graph->n_workers - 1) + 1) : 1;
+}
+
+static long list_entry(const dsgd_graph *graph, long i)
+{
+    const exponential_params *const params = graph->params;
+    const int at = modulo(i, list_length(graph));
+    const long power = 1L << (at / 2);
+    const long distance = params->schedule == BIPARTITE && power > 1 ? power + 1 : power;
+    return at % 2 == 0 ? distance : -distance;
+}
+
+/** The peer at place @p i of a rank in a round; direction 1 for those it sends to, -1 for those it hears from. */
+static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i, int direction)
+{
+    const exponential_params *const params = graph->params;
+    const int p = graph->n_workers;
+    long distance = 0;
+    if (params->schedule == FORWARD) {
+        long step = 1;
+        for (int m = modulo(round, forward_exponents(graph)); m > 0; m--)
+            step *= params->peers + 1;
+        distance = (i + 1) * step;
+    } else if (params->schedule == ADJACENT) {
+        const int exponents = floor_log2(p) > 0 ? floor_log2(p) : 1;
+        distance = 1L << modulo(round + i, exponents);
+    } else {
+        distance = list_entry(graph, round * params->peers + i);
+        /* The odd ranks see the even ones on the other side: then the two choose each other. */
+        if (params->schedule == BIPARTITE && rank % 2 == 1)
+            distance = -distance;
+    }
+    const int sign = params->schedule == BIPARTITE ? 1 : direction;
+    return modulo(rank + sign * distance, p);
+}
+
+static int exponential_list(const dsgd_graph *graph, int rank, long round, int direction, int *list)
+{
+    const exponential_params *const params = graph->params;
+    int n = 0;
+    for (int i = 0; i < params->peers; i++)
+        n = insert(list, n, exponential_peer(graph, rank, round, i, direction), rank);
+    return n;
+}
+
+static int exponential_to(const dsgd_graph *graph, int rank, long round, int *to)
+{
+    return exponential_list(graph, rank, round, 1, to);
+}
+
+static int exponential_from(const dsgd_graph *graph, int rank, long round, int *from)
+{
+    return exponential_list(graph, rank, round, -1, from);
+}
+
+static long exponential_period(const dsgd_graph *graph)
+{
+    const exponential_params *const params = graph->params;
+    if (params->schedule == FORWARD)
+        return forward_exponents(graph);
+    if (params->schedule == ADJACENT)
+        return graph->n_workers > 1 ? floor_log2(graph->n_workers) : 1;
+    long rounds = 1;
+    while (rounds * params->peers % list_length(graph) != 0)
+        rounds++;
+    return rounds;
+}
+
+static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, dsgd_error *error)
+{
+    const exponential_params *const params = graph->params;
+    const int p = graph->n_workers;
+    if (p > 1 && params->peers >= p)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: topology: peers: %ld, but with %d workers %d are possible", who,
+                         params->peers, p, p - 1);
+    if (params->schedule == BIPARTITE && p % 2 == 1 && p > 1)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "%s: a bipartite exponential graph needs an even number of workers, got %d; "
+            "%d would do",
+            who, p, p + 1);
+    return DSGD_OK;
+}
+
+static const dsgd_option exponential_options[] = {
+    DSGD_OPTION_LONG(exponential_params, peers, 1, 1, 1 << 20, NULL, NULL,
+                     "neighbours that a worker sends to in a round"),
+    DSGD_OPTION_CHOICE(exponential_params, schedule, schedule_words,
+                       "distances: forward 1 2 4 ..., with n peers j (n+1)^m; alternating +1 -1 +2 "
+                       "-2 ... (SGP's released scripts); adjacent powers of two (SGP(2n) of "
+                       "WAGMA's released code); bipartite, even and odd ranks in pairs +1 -1 +3 -3 "
+                       "+5 ... (D-PSGD in SGP's released code)"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_topology exponential = {
+    .about = {.name = "exponential",
+              .summary = "distances that double from round to round; few messages, fast mixing",
+              .reference = "Assran et al., ICML 2019, and its released code",
+              .params_size = sizeof(exponential_params),
+              .options = exponential_options},
+    .check = exponential_check,
+    .to = exponential_to,
+    .from = exponential_from,
+    .period = exponential_period,
+};
+
+/* --- matching ------------------------------------------------------------------------------------------------------------- */
+
+/** Positions 2i and 2i + 1 of a random order meet. With an odd number the last stays alone. */
+static int matching_to(const dsgd_graph *graph, int rank, long round, int *to)
+{
+    const uint32_t p = (uint32_t)graph->n_workers;
+    const dsgd_draw at = {
+        .seed = graph->seed, .purpose = DSGD_DRAW_TOPOLOGY, .step = (uint32_t)round};
+    const uint32_t other = dsgd_draw_place(at, p, (uint32_t)rank) ^ 1;
+    if (other >= p)
+        return 0;
+    to[0] = (int)dsgd_draw_permuted(at, p, other);
+    return 1;
+}
+
+static long never(const dsgd_graph *graph)
+{
+    (void)graph;
+    return 0;
+}
+
+static const dsgd_topology matching = {
+    .about = {.name = "matching", .summary = "random pairs, new ones in every round"},
+    .check = always,
+    .to = matching_to,
+    .period = never,
+};
+
+/* --- complete ------------------------------------------------------------------------------------------------------------- */
+
+static int complete_to(const dsgd_graph *graph, int rank, long round, int *to)
+{
+    (void)round;
+    int n = 0;
+    for (int i = 0; i < graph->n_workers; i++)
+        if (i != rank)
+            to[n++] = i;
+    return n;
+}
+
+static const dsgd_topology complete = {
+    .about = {.name = "complete", .summary = "everyone and everyone else"},
+    .check = always,
+    .to = complete_to,
+};
+
+/* --- the user's own ------------------------------------------------------------------------------------------------------- */
+
+typedef struct edges_params {
+    dsgd_pairs edges;
+} edges_params;
+
+static int edges_to(const dsgd_graph *graph, int rank, long round, int *to)
+{
+    (void)round;
+    const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
+    int n = 0;
+    for (size_t i = 0; i < edges->n; i++) {
+        if (edges->v[i][0] == rank)
+            n = insert(to, n, (int)edges->v[i][1], rank);
+        else if (edges->v[i][1] == rank)
+            n = insert(to, n, (int)edges->v[i][0], rank);
+    }
+    return n;
+}
+
+/** A worker that cannot be reached from worker 0, or -1. */
+static int unreached(const dsgd_graph *graph)
+{
+    const size_t p = (size_t)graph->n_workers;
+    int *const queue = dsgd_xcalloc(p, sizeof *queue);
+    bool *const seen = dsgd_xcalloc(p, sizeof *seen);
+    int *const to = dsgd_xcalloc(p, sizeof *to);
+    size_t n = 1;
+    seen[0] = true;
+    for (size_t i = 0; i < n; i++) {
+        const int degree = edges_to(graph, queue[i], 0, to);
+        for (int j = 0; j < degree; j++) {
+            if (!seen[to[j]])
+                queue[n++] = to[j];
+            seen[to[j]] = true;
+        }
+    }
+    int lost = -1;
+    for (size_t i = 0; i < p && lost < 0; i++)
+        lost = seen[i] ? -1 : (int)i;
+    free(queue);
+    free(seen);
+    free(to);
+    return lost;
+}
+
+static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_error *error)
+{
+    const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
+    const int p = graph->n_workers;
+    for (size_t i = 0; i < edges->n; i++) {
+        const long a = edges->v[i][0];
+        const long b = edges->v[i][1];
+        if (a < 0 || b < 0 || a >= p || b >= p)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "%s: edge %ld %ld, but with %d workers ranks are 0 to %d", who, a, b,
+                             p, p - 1);
+        if (a == b)
+            return dsgd_fail(error, DSGD_EUSAGE, "%s: edge %ld %ld joins a worker to itself", who,
+                             a, b);
+    }
+    const int lost = unreached(graph);
+    if (lost >= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the edges do not connect the workers: none leads from 0 to %d", who,
+                         lost);
+    return DSGD_OK;
+}
+
+static const dsgd_option edges_options[] = {
+    {.name = "edges",
+     .kind = DSGD_PAIRS,
+     .offset = offsetof(edges_params, edges),
+     .max = 1 << 20,
+     .required = true,
+     .help = "pairs of ranks that hear each other: [[0, 1], [1, 2]], or a file with two per line"},
+    DSGD_OPTION_END,
+};
+
+static const dsgd_topology edges_topology = {
+    .about = {.name = "edges",
+              .summary = "a graph of the user's own",
+              .params_size = sizeof(edges_params),
+              .options = edges_options},
+    .check = edges_check,
+    .to = edges_to,
+};
+
+/* --- all of them ---------------------------------------------------------------------------------------------------------- */
+
+const dsgd_about *const dsgd_topologies[] = {
+    &ring.about,           &torus.about, &exponential.about, &matching.about, &complete.about,
+    &edges_topology.about, NULL,
+};
+
+static const dsgd_topology *topology_of(const dsgd_pick *topology)
+{
+    return (const dsgd_topology *)topology->about;
+}
+
+dsgd_status dsgd_topology_check(const dsgd_pick *topology, int n_workers, const char *who,
+                                dsgd_error *error)
+{
+    const dsgd_graph graph = {topology->params, n_workers, 0};
+    return topology_of(topology)->check(&graph, who, error);
+}
+
+long dsgd_topology_period(const dsgd_pick *topology, int n_workers)
+{
+    const dsgd_graph graph = {topology->params, n_workers, 0};
+    return topology_of(topology)->period == NULL ? 1 : topology_of(topology)->period(&graph);
+}
+
+double dsgd_topology_degree(const dsgd_pick *topology, int n_workers)
+{
+    const dsgd_graph graph = {topology->params, n_workers, 0};
+    const long period = dsgd_topology_period(topology, n_workers);
+    const long rounds = period > 0 ? period : 1;
+    int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
+    double sum = 0;
+    for (long round = 0; round < rounds; round++)
+        for (int rank = 0; rank < n_workers; rank++)
+            sum += topology_of(topology)->to(&graph, rank, round, to);
+    free(to);
+    return sum / (double)rounds / n_workers;
+}
+
+dsgd_neighbours dsgd_topology_neighbours(const dsgd_pick *topology, int n_workers, uint64_t seed,
+                                         int rank, long round, bool doubly_stochastic,
+                                         const dsgd_neighbour_room *room)
+{
+    const dsgd_topology *const t = topology_of(topology);
+    const dsgd_graph graph = {topology->params, n_workers, seed};
+    dsgd_neighbours n = {.to = room->to, .from = room->to, .share = room->share, .keep = 1};
+    n.n_from = n.n_to = t->to(&graph, rank, round, room->to);
+    if (t->from != NULL) {
+        n.n_from = t->from(&graph, rank, round, room->from);
+        n.from = room->from;
+    }
+    for (int i = 0; i < n.n_to; i++) {
+        int most = n.n_to;
+        if (doubly_stochastic) {
+            const int theirs = t->to(&graph, room->to[i], round, room->other);
+            most = theirs > most ? theirs : most;
+        }
+        room->share[i] = 1.0 / (most + 1);
+        n.keep -= room->share[i];
+    }
+    /* Where all shares are alike, the own one is too, to the bit. */
+    bool alike = true;
+    for (int i = 1; i < n.n_to; i++)
+        alike = alike && room->share[i] == room->share[0];
+    if (n.n_to > 0 && alike && 1.0 / room->share[0] == n.n_to + 1)
+        n.keep = room->share[0];
+    return n;
+}
