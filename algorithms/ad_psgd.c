@@ -1,27 +1,25 @@
 /**
  * @file ad_psgd.c
- * AD-PSGD: beside each gradient an active worker averages its model with one neighbour, atomically; nobody waits for a gradient.
+ * AD-PSGD: beside each gradient an active worker averages its model with one neighbour; nobody waits for a gradient.
  *
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018, Algorithm 1.
  * Even ranks are passive and only answer, odd ranks are active, so that no circle of waiting can form.
- * Sent per averaging: N bytes in each direction.
+ * Sent per averaging: N bytes in each direction. Three released codes do it otherwise; `variant` names them.
  */
 #include "sim/algorithm.h"
 
 typedef struct ad_psgd_params {
-    int neighbours;
+    int variant, neighbours;
     long averagings;
 } ad_psgd_params;
 
 enum { RANDOM, EXPONENTIAL };
+enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
 
-/** A passive neighbour: any, at random; or at distance +-1, +-(1 + 2), +-(1 + 4), ... in turn. */
-static int choose_neighbour(dsgd_node *self, int how, long round)
+/** Distance +-1, +-(1 + 2), +-(1 + 4), ... in turn: from an odd rank to an even one. */
+static int exponential_neighbour(const dsgd_node *self, long round)
 {
     const int p = self->n_workers;
-    const int n_passive = (p + 1) / 2;
-    if (how == RANDOM)
-        return 2 * (int)dsgd_random_below(self, (uint64_t)n_passive);
     const int n_exponents = p > 2 ? dsgd_log2(p - 1) : 1;
     const int exponent = (int)(round / 2 % n_exponents);
     const int distance = exponent == 0 ? 1 : 1 + (1 << exponent);
@@ -29,45 +27,164 @@ static int choose_neighbour(dsgd_node *self, int how, long round)
     return ((peer % p) + p) % p;
 }
 
-static void ad_psgd_work(dsgd_node *self)
+static bool is_exponential(const ad_psgd_params *p)
+{
+    return p->variant == GOSSIP_PROCESS || p->variant == SHARED_COPY ||
+           (p->variant == PAPER && p->neighbours == EXPONENTIAL);
+}
+
+static bool is_active(const dsgd_node *self)
+{
+    return self->rank % 2 == 1;
+}
+
+/** A passive neighbour, for the i-th averaging of this step. */
+static int neighbour(dsgd_node *self, long i)
 {
     const ad_psgd_params *p = self->params;
-    const bool active = self->rank % 2 == 1;
+    if (is_exponential(p))
+        return exponential_neighbour(self, self->step * p->averagings + i);
+    return 2 * (int)dsgd_random_below(self, (uint64_t)(self->n_workers + 1) / 2);
+}
+
+static void paper_work(dsgd_node *self)
+{
+    const ad_psgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x); /* at a snapshot of x, which others' averaging moves meanwhile */
-        for (long i = 0; active && i < p->averagings; i++)
-            dsgd_pair_average(
-                self, x, choose_neighbour(self, p->neighbours, self->step * p->averagings + i));
+        for (long i = 0; is_active(self) && i < p->averagings; i++)
+            dsgd_pair_average(self, x, neighbour(self, i));
         dsgd_local_step(self, x, g); /* the stale gradient, applied to x as it is by then */
     }
 }
 
-static void ad_psgd_assist(dsgd_node *self)
+/**
+ * SGP's released code: a process of its own owns the model. It applies a gradient when its round of gossip has ended, while the next
+ * gradient is already being computed; a worker waits only if the gradient before was not consumed.
+ */
+static void gossip_process_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    for (;;)
-        dsgd_pair_answer(self, x);
+    dsgd_vector *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};
+    dsgd_request *round = NULL;
+
+    while (dsgd_next_step(self)) {
+        const long t = self->step;
+        dsgd_gradient(self, g[t % 2], x);
+        if (round != NULL)
+            dsgd_pair_end(self, round, x);
+        if (t > 0)
+            dsgd_local_step(self, x, g[(t - 1) % 2]);
+        round = is_active(self) ? dsgd_pair_begin(self, x, neighbour(self, 0)) : NULL;
+    }
+}
+
+/**
+ * WAGMA's released code: averaging works on a copy, forward and backward in turn. The worker averages its model with the copy, writes the
+ * result back, and only then applies its gradient, so that others see it one step later.
+ */
+static void shared_copy_work(dsgd_node *self)
+{
+    const ad_psgd_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *copy = dsgd_shared(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        const long first = self->step * p->averagings * 2;
+        for (long i = 0; is_active(self) && i < p->averagings * 2; i++)
+            dsgd_pair_average(self, copy, exponential_neighbour(self, first + i));
+        dsgd_combine(self, x, 0.5, 0.5, copy);
+        dsgd_copy(self, copy, x);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+/** KungFu: a worker fetches what a random other one saved last, averages alone, applies its gradient, and saves. */
+static void pull_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *saved = dsgd_shared(self);
+    dsgd_vector *theirs = dsgd_vector_new(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const int p = self->n_workers;
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (p > 1) {
+            const int other = 1 + (int)dsgd_random_below(self, (uint64_t)p - 1);
+            dsgd_pair_fetch(self, theirs, (self->rank + other) % p);
+            dsgd_combine(self, x, 0.5, 0.5, theirs);
+        }
+        dsgd_local_step(self, x, g);
+        dsgd_copy(self, saved, x);
+    }
+}
+
+static void ad_psgd_work(dsgd_node *self)
+{
+    static void (*const variants[])(dsgd_node *) = {paper_work, gossip_process_work,
+                                                    shared_copy_work, pull_work};
+    variants[((const ad_psgd_params *)self->params)->variant](self);
+}
+
+static void ad_psgd_assist(dsgd_node *self)
+{
+    const int variant = ((const ad_psgd_params *)self->params)->variant;
+    dsgd_vector *x =
+        variant == SHARED_COPY || variant == PULL ? dsgd_shared(self) : dsgd_model(self);
+    for (;;) {
+        if (variant == PULL)
+            dsgd_pair_give(self, x);
+        else
+            dsgd_pair_answer(self, x);
+    }
 }
 
 static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *error)
 {
     const ad_psgd_params *p = params;
-    if (p->neighbours == EXPONENTIAL && n_workers % 2 == 1 && n_workers > 1)
+    if (is_exponential(p) && n_workers % 2 == 1 && n_workers > 1)
         return dsgd_fail(
             error, DSGD_EUSAGE,
             "ad_psgd: exponential neighbours need an even number of workers, got %d; %d would do",
             n_workers, n_workers + 1);
+    if (p->averagings != 1 && (p->variant == GOSSIP_PROCESS || p->variant == PULL))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "ad_psgd: averagings: %ld, but this variant makes one per gradient",
+                         p->averagings);
     return DSGD_OK;
 }
 
+/** A message each way per averaging, of the odd ranks; of all ranks where everyone fetches. */
+static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const ad_psgd_params *p = params;
+    const double active = (double)(scale->n_workers / 2) / scale->n_workers;
+    if (p->variant == PULL) {
+        dsgd_traffic whole = dsgd_vector_traffic(scale, scale->n_workers > 1 ? 1 : 0);
+        whole.messages *= 2; /* the question is empty */
+        return whole;
+    }
+    return dsgd_vector_traffic(scale, active * 2 * (double)p->averagings *
+                                          (p->variant == SHARED_COPY ? 2 : 1));
+}
+
+static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};
 static const char *const neighbours_words[] = {"random", "exponential", NULL};
 
 static const dsgd_option ad_psgd_options[] = {
-    DSGD_OPTION_CHOICE(ad_psgd_params, neighbours, neighbours_words,
-                       "any passive worker, or those of a bipartite exponential graph in turn"),
+    DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
+                       "the paper, or what released codes do: gossip_process (SGP's), shared_copy "
+                       "(WAGMA's), pull (KungFu's)"),
+    DSGD_OPTION_CHOICE(
+        ad_psgd_params, neighbours, neighbours_words,
+        "of the paper's variant: any passive worker, or those of a bipartite exponential "
+        "graph in turn"),
     DSGD_OPTION_LONG(ad_psgd_params, averagings, 1, 0, 1000, NULL, NULL,
                      "averagings that an active worker starts per gradient"),
     DSGD_OPTION_END,
@@ -80,7 +197,23 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
               .reference = "Lian et al., ICML 2018, Algorithm 1",
               .params_size = sizeof(ad_psgd_params),
               .options = ad_psgd_options},
+    .story =
+        {.idea = "No clock and no barrier: everyone steps at its own pace, and pairs average "
+                 "meanwhile.",
+         .rule =
+             "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j;  x_i <- x_i + U(g, t), g at an "
+             "older x_i",
+         .sends =
+             "per averaging N each way; one per gradient of an odd rank: N per worker and step",
+         .waits =
+             "an odd rank for its neighbour's reply, which needs no computation of the neighbour"},
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,
+    .traffic = ad_psgd_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                               {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"variant", PULL}}},
+                               {.kind = DSGD_LAW_KEEPS_MEAN},
+                               {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"neighbours", EXPONENTIAL}}},
+                               {.kind = DSGD_LAW_END}},
 };

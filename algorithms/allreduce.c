@@ -18,9 +18,23 @@ static void allreduce_work(dsgd_node *self)
     }
 }
 
+static dsgd_traffic allreduce_traffic(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    return dsgd_allreduce_traffic(scale);
+}
+
 const dsgd_algorithm dsgd_algorithm_allreduce = {
     .about = {.name = "allreduce",
               .summary = "synchronous: the mean gradient of all workers in every step",
               .reference = "the baseline of all the others; Ben-Nun and Hoefler 2019, section 6"},
+    .story = {.idea = "P workers do what one would do with a mini-batch P times as large.",
+              .rule = "x <- x + U((1/P) sum of all g, x, t)",
+              .sends = "one allreduce of the gradient: about 2 N bytes",
+              .waits = "everyone for the slowest, in every step"},
     .work = allreduce_work,
+    .traffic = allreduce_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                               {.kind = DSGD_LAW_KEEPS_MEAN},
+                               {.kind = DSGD_LAW_END}},
 };

@@ -58,6 +58,12 @@ static dsgd_status dasgd_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
+static dsgd_traffic dasgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const dasgd_params *p = params;
+    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->tau);
+}
+
 static const dsgd_option dasgd_options[] = {
     DSGD_OPTION_LONG(dasgd_params, tau, 4, 1, 1e9, NULL, "steps", "local steps per round"),
     DSGD_OPTION_LONG(dasgd_params, d, 1, 0, 1e9, NULL, "steps",
@@ -75,6 +81,21 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
          .reference = "Zhou et al. 2020, arXiv 2006.00441, and the authors' released code",
          .params_size = sizeof(dasgd_params),
          .options = dasgd_options},
+    .story =
+        {.idea =
+             "Hide the averaging: start it at the end of a round, use it some steps into the next.",
+         .rule =
+             "x <- x + U(g, x, t);  d steps into a round  x <- xi x + (1 - xi) mean of all x at "
+             "its start",
+         .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
+         .waits = "nobody, as long as the average takes no longer than d steps of the slowest"},
     .check = dasgd_check,
     .work = dasgd_work,
+    .traffic = dasgd_traffic,
+    .laws =
+        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"xi", 1}}},
+                           {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"d", 0}}},
+                           {.kind = DSGD_LAW_ALLREDUCE, .with = {{"tau", 1}, {"d", 0}, {"xi", 0}}},
+                           {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"d", 0}}},
+                           {.kind = DSGD_LAW_END}},
 };

@@ -62,6 +62,18 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
+/** A version per step, which the limiter replaces by an allreduce now and then; and the models' average. */
+static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
+{
+    const eager_params *p = params;
+    const double synchronous = p->limiter > 0 ? 1.0 / (double)(p->limiter + 1) : 0;
+    const double averages = p->period > 0 ? 1.0 / (double)p->period : 0;
+    const dsgd_traffic version = dsgd_partial_traffic(scale, dsgd_log2(scale->n_workers));
+    return dsgd_traffic_sum(
+        dsgd_traffic_times(version, 1 - synchronous),
+        dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous + averages));
+}
+
 static const char *const late_words[] = {"accumulate", "discard", NULL};
 static const char *const off[] = {"off", NULL};
 
@@ -77,14 +89,34 @@ static const dsgd_option eager_options[] = {
     DSGD_OPTION_END,
 };
 
+#define EAGER_RULE                                                                                 \
+    "B <- B + g;  R <- sum of what all B held when it started, which empties them;  x <- x + U(R " \
+    "/ "                                                                                           \
+    "P, x, t)"
+#define EAGER_SENDS                                                                                \
+    "the gradient log2 P times (recursive doubling), and activations of 4 bytes: log2(P) N bytes"
+
+static const dsgd_law eager_laws[] = {{.kind = DSGD_LAW_PLAIN_SGD},
+                                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"limiter", 4}}},
+                                      {.kind = DSGD_LAW_KEEPS_MEAN},
+                                      {.kind = DSGD_LAW_END}};
+
 const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .about = {.name = "eager_solo",
               .summary = "the sum of gradients starts with the first worker that arrives",
               .reference = "Li et al., PPoPP 2020, section 4 (solo) and figure 7",
               .params_size = sizeof(eager_params),
               .options = eager_options},
+    .story = {.idea = "Do not wait: the sum starts when the first worker arrives, and takes "
+                      "from the others what they have.",
+              .rule = EAGER_RULE,
+              .sends = EAGER_SENDS,
+              .waits = "nobody for a computation, but for the messages of the version; with a "
+                       "limiter everyone now and then"},
     .check = eager_check,
     .work = eager_solo_work,
+    .traffic = eager_traffic,
+    .laws = eager_laws,
 };
 
 const dsgd_algorithm dsgd_algorithm_eager_majority = {
@@ -94,6 +126,13 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
               .reference = "Li et al., PPoPP 2020, section 4 (majority) and figure 7",
               .params_size = sizeof(eager_params),
               .options = eager_options},
+    .story = {.idea = "Wait a little: the sum starts when one worker, drawn at random for each "
+                      "step, arrives; on average half have come by then.",
+              .rule = EAGER_RULE,
+              .sends = EAGER_SENDS,
+              .waits = "everyone who comes earlier for the worker that was drawn"},
     .check = eager_check,
     .work = eager_majority_work,
+    .traffic = eager_traffic,
+    .laws = eager_laws,
 };

@@ -9,8 +9,18 @@
     X(eager_solo)                                                                                  \
     X(eager_majority)                                                                              \
     X(wagma)                                                                                       \
+    X(local_sgd)                                                                                   \
+    X(dasgd)                                                                                       \
+    X(d_psgd)                                                                                      \
+    X(sgp)                                                                                         \
+    X(osgp)                                                                                        \
     X(ad_psgd)                                                                                     \
-    X(dasgd)
+    X(a_psgd)                                                                                      \
+    X(easgd)                                                                                       \
+    X(eamsgd)                                                                                      \
+    X(drop_compute)                                                                                \
+    X(slowmo)                                                                                      \
+    X(diloco)
 
 #define X(name) extern const dsgd_algorithm dsgd_algorithm_##name;
 DSGD_ALGORITHM_LIST(X)

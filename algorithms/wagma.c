@@ -69,6 +69,15 @@ static dsgd_status wagma_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("wagma", n_workers, error);
 }
 
+static dsgd_traffic wagma_traffic(const void *params, const dsgd_scale *scale)
+{
+    const wagma_params *p = params;
+    const double synchronous = 1.0 / (double)p->period;
+    const dsgd_traffic version = dsgd_partial_traffic(scale, group_bits(p, scale->n_workers));
+    return dsgd_traffic_sum(dsgd_traffic_times(version, 1 - synchronous),
+                            dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous));
+}
+
 static const char *const group_words[] = {"sqrt", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
@@ -89,6 +98,21 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
               .reference = "Li et al., TPDS 2021, Algorithms 1 and 2",
               .params_size = sizeof(wagma_params),
               .options = wagma_options},
+    .story =
+        {.idea =
+             "Average models in small groups that change, so that news spread fast; start when the "
+             "first worker comes, and use old models of the late ones.",
+         .rule =
+             "x <- x + U(g, x, t);  x <- sum of the group / S, or, if late, (sum + x) / (S + 1);  "
+             "every `period` steps the mean of all",
+         .sends = "the model log2 S times (recursive doubling), activations of 4 bytes, and an "
+                  "allreduce per period: about log2(S) N bytes",
+         .waits = "nobody for a computation, but everyone for the slowest once per period"},
     .check = wagma_check,
     .work = wagma_work,
+    .traffic = wagma_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                               {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", CTA}}},
+                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}},
+                               {.kind = DSGD_LAW_END}},
 };

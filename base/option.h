@@ -13,7 +13,7 @@
 typedef enum dsgd_option_kind {
     DSGD_BOOL, /* bool */
     DSGD_LONG, /* long; with words, word i is stored as -(i + 1), and `min` still binds numbers */
-    DSGD_DOUBLE, /* double; unit "s" takes 25us, 320ms, 2min; unit "bytes" takes 16M, 4KiB */
+    DSGD_DOUBLE, /* double; with words as LONG; unit "s" takes 25us, 320ms, 2min; unit "bytes" takes 16M, 4KiB */
     DSGD_CHOICE, /* int: index into words */
     DSGD_STRING, /* const char *, NULL where absent without a default */
     DSGD_NUMBERS, /* dsgd_numbers: a list; one number stands for a list of one */
@@ -68,7 +68,7 @@ typedef struct dsgd_option {
     const char *init_text; /* default of STRING, and the name picked by default for PICK */
     double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS, PAIRS and of TABLE's values */
     bool required; /* the file must give it */
-    const char *const *words; /* NULL-terminated; for CHOICE and LONG */
+    const char *const *words; /* NULL-terminated; for CHOICE, LONG and DOUBLE */
     const struct dsgd_option *fields; /* for RECORD and RECORDS */
     size_t record_size; /* for RECORDS */
     const struct dsgd_about *const *registry; /* for PICK and PICKS, NULL-terminated */

@@ -99,6 +99,9 @@ dsgd_vector *dsgd_model(dsgd_node *self);
 /** A vector of zeros that lives as long as the run. */
 dsgd_vector *dsgd_vector_new(dsgd_node *self);
 
+/** n zeros that live as long as the run, for what an algorithm counts. */
+double *dsgd_numbers_new(dsgd_node *self, size_t n);
+
 /** A second vector that work() and assist() of a worker share. It begins as the model. */
 dsgd_vector *dsgd_shared(dsgd_node *self);
 

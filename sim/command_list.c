@@ -32,6 +32,7 @@ static const family families[] = {
     {"imbalance", "imbalance", dsgd_imbalance_kinds, NULL},
     {"workloads", "workload", NULL, "traces/workloads"},
     {"platforms", "platform", NULL, "traces/platforms"},
+    {"topologies", "topology", dsgd_topologies, NULL},
     {"figures", "figure", NULL, "plots"},
 };
 
@@ -48,7 +49,7 @@ static const family *find_family(const char *name, dsgd_error *error)
     const char *const nearest = dsgd_nearest(name, names);
     dsgd_fail(error, DSGD_EUSAGE,
               "`%s` is unknown%s%s%s; there is algorithms, models, data, imbalance, workloads, "
-              "platforms, figures",
+              "platforms, topologies, figures",
               name, nearest == NULL ? "" : "; did you mean `", nearest == NULL ? "" : nearest,
               nearest == NULL ? "" : "`?");
     return NULL;
@@ -123,15 +124,19 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
 static dsgd_status list(int count, char **words, dsgd_error *error)
 {
     static const struct argp argp = {
-        NULL,   parse_words,
-        "KIND", "Lists algorithms, models, data, imbalance, workloads, platforms or figures.",
-        NULL,   NULL,
+        NULL,
+        parse_words,
+        "KIND",
+        "Lists algorithms, models, data, imbalance, workloads, platforms, topologies or figures.",
+        NULL,
+        NULL,
         NULL};
     argp_parse(&argp, count, words, 0, NULL, NULL);
     if (count != 2)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "list: give one of algorithms, models, data, imbalance, workloads, platforms, figures");
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "list: give one of algorithms, models, data, imbalance, workloads, "
+                         "platforms, topologies, "
+                         "figures");
     const family *const f = find_family(words[1], error);
     if (f == NULL)
         return DSGD_EUSAGE;
@@ -161,12 +166,16 @@ static void print_default(const dsgd_option *o)
             printf("%ld", (long)o->init);
         break;
     case DSGD_DOUBLE:
-        printf("%g", o->init);
+        if (o->init < 0 && o->words != NULL)
+            fputs(o->words[-(long)o->init - 1], stdout);
+        else
+            printf("%g", o->init);
         break;
     case DSGD_CHOICE:
         fputs(o->words[(int)o->init], stdout);
         break;
     case DSGD_STRING:
+    case DSGD_PICK:
         fputs(o->init_text == NULL ? "none" : o->init_text, stdout);
         break;
     default:
@@ -184,7 +193,7 @@ static void print_options(const dsgd_option *options, int indent)
         if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
             printf(", from %g to %g", o->min, o->max);
         for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
-            printf("%s%s", i == 0 ? (o->kind == DSGD_LONG ? ", or " : "; one of ") : ", ",
+            printf("%s%s", i == 0 ? (o->kind == DSGD_CHOICE ? "; one of " : ", or ") : ", ",
                    o->words[i]);
         printf("\n%*s    %s\n", indent, "", o->help);
         print_options(o->fields, indent + 4);
@@ -400,7 +409,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_list = {
     .name = "list",
-    .usage = "algorithms|models|data|imbalance|workloads|platforms|figures",
+    .usage = "algorithms|models|data|imbalance|workloads|platforms|topologies|figures",
     .summary = "lists what there is",
     .run = list,
 };

@@ -464,23 +464,30 @@ static dsgd_status read_number(dsgd_config *config, dsgd_entry *entry, const dsg
     return DSGD_OK;
 }
 
-static dsgd_status read_long(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
-                             long *field, dsgd_error *error)
+/** A number, or a word: the i-th as -(i + 1). */
+static dsgd_status read_double(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               double *field, dsgd_error *error)
 {
     const char *const text = dsgd_entry_text(entry);
     for (size_t i = 0; text != NULL && i < count_words(o->words); i++) {
         if (strcmp(text, o->words[i]) == 0) {
-            *field = -(long)(i + 1);
+            *field = -(double)(i + 1);
             return DSGD_OK;
         }
     }
+    return read_number(config, entry, o, field, error);
+}
+
+static dsgd_status read_long(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             long *field, dsgd_error *error)
+{
     double number = 0;
-    const dsgd_status status = read_number(config, entry, o, &number, error);
+    const dsgd_status status = read_double(config, entry, o, &number, error);
     if (status != DSGD_OK)
         return status;
     if (number != (double)(long)number)
         return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number",
-                               o->name, text);
+                               o->name, shown(entry));
     *field = (long)number;
     return DSGD_OK;
 }
@@ -701,7 +708,7 @@ static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsg
     case DSGD_LONG:
         return read_long(config, entry, o, field, error);
     case DSGD_DOUBLE:
-        return read_number(config, entry, o, field, error);
+        return read_double(config, entry, o, field, error);
     case DSGD_CHOICE:
         return read_word(config, entry, o, field, error);
     case DSGD_STRING:

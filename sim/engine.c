@@ -186,6 +186,11 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self)
     return x;
 }
 
+double *dsgd_numbers_new(dsgd_node *self, size_t n)
+{
+    return dsgd_run_alloc(dsgd_worker_of(self)->engine, n * sizeof(double));
+}
+
 dsgd_vector *dsgd_shared(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);

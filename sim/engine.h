@@ -138,6 +138,7 @@ struct dsgd_worker {
     size_t n_deferred;
 
     uint64_t n_allreduces; /* begun: the sequence number of the next */
+    dsgd_vector *gossiped; /* the vector that it exchanged with neighbours last, or NULL */
     dsgd_neighbours neighbours;
     dsgd_neighbour_room neighbour_room;
     long *

@@ -84,6 +84,7 @@ static gossip_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, const d
                      .came = dsgd_run_alloc(engine, (size_t)n->n_from * sizeof *job->came),
                      .transfers = dsgd_run_alloc(engine, (size_t)n->n_to * sizeof *job->transfers)};
     dsgd_value_retain(job->mine.value);
+    w->gossiped = x;
     x->piece[k].weight = n->keep * job->mine.weight;
     for (int i = 0; i < n->n_to; i++) {
         job->share[i] = n->share[i];

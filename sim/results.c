@@ -403,6 +403,11 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         break;
     }
     json_decref(list);
+    const double number = o->kind == DSGD_LONG     ? (double)*(const long *)field
+                          : o->kind == DSGD_DOUBLE ? *(const double *)field
+                                                   : 0;
+    if (number < 0 && o->words != NULL)
+        return json_string(o->words[(size_t)-number - 1]);
     switch (o->kind) {
     case DSGD_BOOL:
         return json_boolean(*(const bool *)field);

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/draw.h"
+
 support_outcome *support_current;
 
 static const size_t outcome_bytes = (size_t)1 << 30; /* reserved, not used */
@@ -81,6 +83,69 @@ support_case *support_new(const char *algorithm, int workers)
     return c;
 }
 
+void *support_pick(support_case *c, const char *name, const char *wanted)
+{
+    for (const dsgd_option *o = c->config.algorithm->about.options; o->name != NULL; o++) {
+        if (strcmp(o->name, name) != 0)
+            continue;
+        dsgd_pick *const field =
+            (dsgd_pick *)(void *)((char *)(void *)c->config.params + o->offset);
+        *field = pick(o->registry, wanted);
+        return field->params;
+    }
+    ck_abort_msg("%s has no option %s", c->config.algorithm->about.name, name);
+    return NULL;
+}
+
+void support_law(support_case *c, const dsgd_law *law)
+{
+    const size_t most = sizeof law->with / sizeof law->with[0];
+    for (size_t i = 0; i < most && law->with[i].option != NULL; i++) {
+        if (law->with[i].pick != NULL)
+            support_pick(c, law->with[i].option, law->with[i].pick);
+        else
+            support_option(c, law->with[i].option, law->with[i].value);
+    }
+}
+
+int support_n_algorithms(void)
+{
+    int n = 0;
+    while (dsgd_algorithms[n] != NULL)
+        n++;
+    return n;
+}
+
+const dsgd_law *support_nth_law(dsgd_law_kind kind, int i, const dsgd_algorithm **algorithm)
+{
+    for (int a = 0; dsgd_algorithms[a] != NULL; a++) {
+        *algorithm = (const dsgd_algorithm *)dsgd_algorithms[a];
+        const dsgd_law *law = (*algorithm)->laws;
+        for (; law != NULL && law->kind != DSGD_LAW_END; law++)
+            if (law->kind == kind && i-- == 0)
+                return law;
+    }
+    return NULL;
+}
+
+int support_n_laws(dsgd_law_kind kind)
+{
+    const dsgd_algorithm *algorithm = NULL;
+    int n = 0;
+    while (support_nth_law(kind, n, &algorithm) != NULL)
+        n++;
+    return n;
+}
+
+bool support_has(const support_case *c, const char *name)
+{
+    const dsgd_option *o = c->config.algorithm->about.options;
+    for (; o != NULL && o->name != NULL; o++)
+        if (strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
 void support_algorithm(support_case *c, const dsgd_algorithm *algorithm)
 {
     c->config.algorithm = algorithm;
@@ -116,15 +181,68 @@ void support_no_learning(support_case *c)
     c->config.learning = NULL;
 }
 
-/** In the last instant: copies all models. */
+/** Mean over workers and servers of their models, as far as it has room. */
+static void mean_of_all(dsgd_engine *engine, double *mean)
+{
+    const int n = engine->n_workers + engine->n_servers;
+    const size_t n_params = engine->network.n_params;
+    double *const x = dsgd_xcalloc(n_params, sizeof *x);
+    for (int w = 0; w < engine->n_workers; w++) {
+        dsgd_vector_read(engine->workers[w].model, x);
+        for (size_t i = 0; i < n_params && i < SUPPORT_PARAMS; i++)
+            mean[i] += x[i] / n;
+    }
+    /* Each server has its own pieces. */
+    for (size_t k = 0; k < engine->n_pieces && engine->n_servers > 0; k++) {
+        const dsgd_worker *const s =
+            &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
+        dsgd_values_read(engine->values, k, s->model->piece[k].value, x);
+        for (size_t i = engine->piece_begin[k]; i < engine->piece_begin[k + 1]; i++)
+            if (i < SUPPORT_PARAMS)
+                mean[i] += x[i - engine->piece_begin[k]] / n;
+    }
+    free(x);
+}
+
+static void spread(dsgd_engine *engine, void *argument)
+{
+    support_outcome *const outcome = argument;
+    const size_t n = engine->network.n_params;
+    double *const x = dsgd_xcalloc(n, sizeof *x);
+    for (int w = 0; w < engine->n_workers + engine->n_servers && engine->values != NULL; w++) {
+        for (size_t i = 0; i < n; i++)
+            x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, (uint32_t)w, 0, (uint32_t)i});
+        dsgd_vector *const model = engine->workers[w].model;
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            dsgd_piece_set(engine, &model->piece[k], dsgd_values_constant(engine->values, k, x), 0);
+    }
+    free(x);
+    if (engine->values != NULL)
+        mean_of_all(engine, outcome->initial_mean);
+}
+
+void support_spread(support_case *c)
+{
+    c->config.prepare = spread;
+}
+
+/** In the last instant: copies all models, and sums the push-sum weights. */
 static void inspect(dsgd_engine *engine, void *argument)
 {
     support_outcome *const outcome = argument;
+    outcome->weight = engine->weight_in_flight;
+    for (int w = 0; w < engine->n_workers; w++)
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            outcome->weight += engine->workers[w].gossiped == NULL
+                                   ? 1
+                                   : engine->workers[w].gossiped->piece[k].weight;
+    outcome->weight /= (double)engine->n_pieces;
     if (engine->values == NULL)
         return;
     outcome->n_params = engine->network.n_params;
     for (int w = 0; w < engine->n_workers; w++)
         dsgd_vector_read(engine->workers[w].model, outcome->x + (size_t)w * outcome->n_params);
+    mean_of_all(engine, outcome->final_mean);
 }
 
 static void simulate_here(const support_case *c, support_outcome *outcome)
@@ -141,6 +259,8 @@ static void simulate_here(const support_case *c, support_outcome *outcome)
     ck_assert_uint_le(result.n_points, SUPPORT_POINTS);
     for (size_t i = 0; i < result.n_points; i++)
         outcome->points[i] = result.points[i];
+    for (size_t i = 0; i < result.n_ages && i < SUPPORT_AGES; i++)
+        outcome->ages[i] = result.ages[i];
     dsgd_run_result_free(&result);
 }
 
@@ -189,6 +309,50 @@ double *support_mean_model(const support_outcome *outcome, int workers)
         for (size_t i = 0; i < outcome->n_params; i++)
             mean[i] += outcome->x[(size_t)w * outcome->n_params + i] / workers;
     return mean;
+}
+
+double *support_plain_sgd(const support_case *c, long steps)
+{
+    dsgd_data *data = NULL;
+    const dsgd_pick *const source = &c->learning.data;
+    ck_assert_int_eq(((const dsgd_data_source *)source->about)
+                         ->load(source->params, c->config.seed, &data, NULL),
+                     DSGD_OK);
+    dsgd_network network;
+    const dsgd_pick *const model = &c->learning.model;
+    ck_assert_int_eq(
+        ((const dsgd_model_kind *)model->about)->build(model->params, data, &network, NULL),
+        DSGD_OK);
+    const size_t n = network.n_params;
+    const size_t weights = network.layers[0].weights;
+    const size_t bias = network.layers[0].biases;
+    double *x = dsgd_xcalloc(n, sizeof *x);
+    double *v = dsgd_xcalloc(n, sizeof *v);
+    double *g = dsgd_xcalloc(n, sizeof *g);
+    dsgd_network_initial(&network, c->config.seed, x);
+    const dsgd_stream stream = {c->config.seed, data->train.n, 1, (uint32_t)c->learning.batch};
+    for (long t = 0; t < steps; t++) {
+        memset(g, 0, n * sizeof *g);
+        for (uint32_t j = 0; j < stream.batch; j++) {
+            const uint32_t i = dsgd_stream_sample(&stream, 0, (uint64_t)t, j);
+            const float *const sample = data->train.x_real + (size_t)i * data->n_features;
+            double error = x[bias] - (double)data->train.targets[i];
+            for (uint32_t f = 0; f < data->n_features; f++)
+                error += x[weights + f] * (double)sample[f];
+            for (uint32_t f = 0; f < data->n_features; f++)
+                g[weights + f] += error * (double)sample[f] / stream.batch;
+            g[bias] += error / stream.batch;
+        }
+        for (size_t i = 0; i < n; i++) {
+            v[i] = c->learning.optimizer.momentum * v[i] + g[i] +
+                   c->learning.optimizer.weight_decay * x[i];
+            x[i] -= c->learning.optimizer.lr * v[i];
+        }
+    }
+    free(v);
+    free(g);
+    dsgd_data_free(data);
+    return x;
 }
 
 static void averaging_work(dsgd_node *self)

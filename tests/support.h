@@ -10,7 +10,7 @@
 #include "sim/registry.h"
 #include "sim/run.h"
 
-enum { SUPPORT_IMBALANCES = 4, SUPPORT_POINTS = 64 };
+enum { SUPPORT_IMBALANCES = 4, SUPPORT_POINTS = 64, SUPPORT_PARAMS = 64, SUPPORT_AGES = 256 };
 
 /** A run and everything that it points to. Take one from support_new(), change it, simulate it. */
 typedef struct support_case {
@@ -28,8 +28,11 @@ typedef struct support_outcome {
     dsgd_error error;
     dsgd_run_result result; /* its arrays are not here, but below */
     dsgd_point points[SUPPORT_POINTS];
+    double ages[SUPPORT_AGES];
     size_t n_params;
     double note[64]; /* for the algorithms of a test */
+    double weight; /* of push-sum, at workers and on its way, mean over pieces */
+    double initial_mean[SUPPORT_PARAMS], final_mean[SUPPORT_PARAMS]; /* of workers and servers */
     double x[]; /* [workers][n_params]: all models at the end */
 } support_outcome;
 
@@ -44,6 +47,23 @@ void support_algorithm(support_case *c, const dsgd_algorithm *algorithm);
 
 /** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
 void support_option(support_case *c, const char *name, double value);
+
+/** Sets an option that picks one, such as a topology; returns the parameters of what was picked, filled with defaults. */
+void *support_pick(support_case *c, const char *name, const char *pick);
+
+/** Sets the options that a law asks for. */
+void support_law(support_case *c, const dsgd_law *law);
+
+/** How many algorithms, or laws of a kind of all algorithms, there are; and the i-th. */
+int support_n_algorithms(void);
+int support_n_laws(dsgd_law_kind kind);
+const dsgd_law *support_nth_law(dsgd_law_kind kind, int i, const dsgd_algorithm **algorithm);
+
+/** Whether the algorithm has an option. */
+bool support_has(const support_case *c, const char *name);
+
+/** Every worker (and server) begins with a model of its own: the common one plus noise of the common one's size. */
+void support_spread(support_case *c);
 
 /** Adds an imbalance entry; returns its parameters, filled with defaults. */
 void *support_imbalance(support_case *c, const char *kind);
@@ -74,6 +94,9 @@ double support_distance(const double *a, const double *b, size_t n);
 
 /** Mean over the workers' models, [n_params], in fresh memory. */
 double *support_mean_model(const support_outcome *outcome, int workers);
+
+/** Momentum SGD on the hyperplane by one worker, written out; only the data is shared with the code under test. */
+double *support_plain_sgd(const support_case *c, long steps);
 
 /** A synchronous baseline that models are compared with: local step, then the mean of all models. */
 extern const dsgd_algorithm support_averaging;

@@ -21,82 +21,6 @@ static void expect_models(const support_outcome *got, const double *want, size_t
     }
 }
 
-/* --- one worker is plain SGD ------------------------------------------------------------------------------------------------------ */
-
-/** Momentum SGD on the hyperplane, written out: the only thing shared with the code under test is the data. */
-static double *plain_sgd(const support_case *c, long steps)
-{
-    dsgd_data *data = NULL;
-    const dsgd_pick *const source = &c->learning.data;
-    ck_assert_int_eq(((const dsgd_data_source *)source->about)
-                         ->load(source->params, c->config.seed, &data, NULL),
-                     DSGD_OK);
-    dsgd_network network;
-    const dsgd_pick *const model = &c->learning.model;
-    ck_assert_int_eq(
-        ((const dsgd_model_kind *)model->about)->build(model->params, data, &network, NULL),
-        DSGD_OK);
-    const size_t n = network.n_params;
-    const size_t weights = network.layers[0].weights;
-    const size_t bias = network.layers[0].biases;
-    double *x = dsgd_xcalloc(n, sizeof *x);
-    double *v = dsgd_xcalloc(n, sizeof *v);
-    double *g = dsgd_xcalloc(n, sizeof *g);
-    dsgd_network_initial(&network, c->config.seed, x);
-    const dsgd_stream stream = {c->config.seed, data->train.n, 1, (uint32_t)c->learning.batch};
-    for (long t = 0; t < steps; t++) {
-        memset(g, 0, n * sizeof *g);
-        for (uint32_t j = 0; j < stream.batch; j++) {
-            const uint32_t i = dsgd_stream_sample(&stream, 0, (uint64_t)t, j);
-            const float *const sample = data->train.x_real + (size_t)i * data->n_features;
-            double error = x[bias] - (double)data->train.targets[i];
-            for (uint32_t f = 0; f < data->n_features; f++)
-                error += x[weights + f] * (double)sample[f];
-            for (uint32_t f = 0; f < data->n_features; f++)
-                g[weights + f] += error * (double)sample[f] / stream.batch;
-            g[bias] += error / stream.batch;
-        }
-        for (size_t i = 0; i < n; i++) {
-            v[i] = c->learning.optimizer.momentum * v[i] + g[i] +
-                   c->learning.optimizer.weight_decay * x[i];
-            x[i] -= c->learning.optimizer.lr * v[i];
-        }
-    }
-    free(v);
-    free(g);
-    dsgd_data_free(data);
-    return x;
-}
-
-enum { N_ALGORITHMS = 6 };
-
-START_TEST(one_worker_is_plain_sgd) /* loop test: _i is the algorithm */
-{
-    support_case *c = support_new(dsgd_algorithms[_i]->name, 1);
-    c->learning.optimizer.weight_decay = 0.01;
-    const bool dasgd = strcmp(dsgd_algorithms[_i]->name, "dasgd") == 0;
-    if (dasgd)
-        support_option(c, "xi", 1);
-    double *const want = plain_sgd(c, 20);
-    expect_models(support_ok(c), want, 0, 1, 1e-13);
-    if (dasgd) {
-        support_option(c, "xi", 0.25);
-        support_option(c, "d", 0);
-        expect_models(support_ok(c), want, 0, 1, 1e-13);
-    }
-    free(want);
-}
-END_TEST
-
-START_TEST(every_algorithm_is_looped_over)
-{
-    size_t n = 0;
-    while (dsgd_algorithms[n] != NULL)
-        n++;
-    ck_assert_uint_eq(n, N_ALGORITHMS);
-}
-END_TEST
-
 /* --- P workers are one worker with a large batch ------------------------------------------------------------------------------------ */
 
 static void expect_large_batch(support_case *c, double tolerance)
@@ -421,8 +345,6 @@ Suite *laws_suite(void)
 {
     TCase *t = NULL;
     Suite *s = suite_of("laws", &t);
-    tcase_add_test(t, every_algorithm_is_looped_over);
-    tcase_add_loop_test(t, one_worker_is_plain_sgd, 0, N_ALGORITHMS);
     tcase_add_loop_test(t, allreduce_is_one_worker_with_a_large_batch, 0, 6);
     tcase_add_loop_test(t, allreduce_in_float_is_one_worker_with_a_large_batch, 0, 6);
     tcase_add_loop_test(t, wagma_with_period_one_averages_models_in_every_step, 0, 5);

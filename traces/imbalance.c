@@ -10,6 +10,7 @@
 
 #define DSGD_IMBALANCE_LIST(X)                                                                     \
     X(constant)                                                                                    \
+    X(slow)                                                                                        \
     X(delay)                                                                                       \
     X(ramp)                                                                                        \
     X(quantiles)                                                                                   \

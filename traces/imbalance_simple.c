@@ -5,8 +5,8 @@
 #include "base/draw.h"
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_constant, dsgd_imbalance_delay, dsgd_imbalance_ramp,
-    dsgd_imbalance_quantiles;
+extern const dsgd_imbalance_kind dsgd_imbalance_constant, dsgd_imbalance_slow, dsgd_imbalance_delay,
+    dsgd_imbalance_ramp, dsgd_imbalance_quantiles;
 
 static dsgd_draw draw_at(uint32_t purpose, dsgd_step_at at, uint32_t worker, uint32_t index)
 {
@@ -56,6 +56,56 @@ const dsgd_imbalance_kind dsgd_imbalance_constant = {
               .params_size = sizeof(constant_params),
               .options = constant_options},
     .seconds = constant_seconds,
+};
+
+/* --- slow -------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct slow_params {
+    long worker;
+    double factor;
+} slow_params;
+
+static double slow_seconds(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
+                           double so_far_s)
+{
+    (void)state;
+    (void)purpose;
+    const slow_params *p = params;
+    return at.worker == p->worker ? so_far_s * p->factor : so_far_s;
+}
+
+static dsgd_status slow_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const slow_params *p = params;
+    if (p->worker >= n_workers)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "slow: worker: %ld, but with %d workers they are 0 to %d", p->worker,
+                         n_workers, n_workers - 1);
+    return DSGD_OK;
+}
+
+static const dsgd_option slow_options[] = {
+    {.name = "worker",
+     .kind = DSGD_LONG,
+     .offset = offsetof(slow_params, worker),
+     .max = 1 << 20,
+     .help = "its rank"},
+    {.name = "factor",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(slow_params, factor),
+     .init = 2,
+     .max = 1e9,
+     .help = "multiplies the time so far"},
+    {.name = NULL},
+};
+
+const dsgd_imbalance_kind dsgd_imbalance_slow = {
+    .about = {.name = "slow",
+              .summary = "one worker is slower than the others, in every step",
+              .params_size = sizeof(slow_params),
+              .options = slow_options},
+    .check = slow_check,
+    .seconds = slow_seconds,
 };
 
 /* --- delay ------------------------------------------------------------------------------------------------------------------------- */
@@ -130,6 +180,7 @@ const dsgd_imbalance_kind dsgd_imbalance_delay = {
 typedef struct ramp_params {
     double seconds;
     bool rotate;
+    long levels; /* -1: as many as workers */
 } ramp_params;
 
 static double ramp_seconds(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
@@ -138,9 +189,12 @@ static double ramp_seconds(const void *params, const void *state, uint32_t purpo
     (void)state;
     (void)purpose;
     const ramp_params *p = params;
-    const long place = p->rotate ? (at.worker + at.step) % at.n_workers : at.worker;
-    return so_far_s + (double)place * p->seconds;
+    const long levels = p->levels > 0 ? p->levels : at.n_workers;
+    const long place = p->rotate ? at.worker + at.step : at.worker;
+    return so_far_s + (double)(place % levels) * p->seconds;
 }
+
+static const char *const workers_word[] = {"workers", NULL};
 
 static const dsgd_option ramp_options[] = {
     {.name = "seconds",
@@ -154,6 +208,8 @@ static const dsgd_option ramp_options[] = {
      .kind = DSGD_BOOL,
      .offset = offsetof(ramp_params, rotate),
      .help = "the places move on by one worker in each step"},
+    DSGD_OPTION_LONG(ramp_params, levels, -1, 1, 1 << 20, workers_word, NULL,
+                     "places, after which the next worker is not late again"),
     {.name = NULL},
 };
 

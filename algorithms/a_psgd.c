@@ -1,0 +1,88 @@
+/**
+ * @file a_psgd.c
+ * A-PSGD: an asynchronous parameter server. Each worker pushes its change and fetches the servers' model, whatever the others do.
+ *
+ * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1); the loop follows the code released with
+ * EASGD. Sent per worker and step: N up and N down / period. Staleness: the others' pushes since the fetch, P - 1 at equal speeds.
+ */
+#include "sim/algorithm.h"
+
+typedef struct a_psgd_params {
+    long period; /* su */
+    long servers;
+} a_psgd_params;
+
+static void a_psgd_work(dsgd_node *self)
+{
+    const a_psgd_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self);
+    dsgd_vector *fetched = dsgd_vector_new(self);
+    dsgd_copy(self, fetched, x);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if ((self->step + 1) % p->period != 0)
+            continue;
+        dsgd_copy(self, u, x);
+        dsgd_combine(self, u, 1, -1, fetched); /* what the steps since the last fetch changed */
+        dsgd_server_push(self, u);
+        dsgd_server_fetch(self, x);
+        dsgd_copy(self, fetched, x);
+    }
+}
+
+static void a_psgd_serve(dsgd_node *self)
+{
+    dsgd_vector *w = dsgd_model(self);
+    for (;;)
+        dsgd_serve(self, w); /* w <- w + u, in the order of arrival */
+}
+
+static int a_psgd_servers(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return (int)((const a_psgd_params *)params)->servers;
+}
+
+/** A push, its acknowledgement, a question, its answer. */
+static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const a_psgd_params *p = params;
+    const dsgd_traffic whole = dsgd_vector_traffic(scale, 2);
+    return dsgd_traffic_times((dsgd_traffic){2 * whole.messages, whole.bytes},
+                              1.0 / (double)p->period);
+}
+
+static const dsgd_option a_psgd_options[] = {
+    DSGD_OPTION_LONG(a_psgd_params, period, 1, 1, 1e9, NULL, "steps",
+                     "local steps per push and fetch; above 1 this is Downpour"),
+    DSGD_OPTION_LONG(a_psgd_params, servers, 1, 1, 4096, NULL, NULL,
+                     "servers, each with an even part of the model and a host of its own"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_a_psgd = {
+    .about = {.name = "a_psgd",
+              .summary = "asynchronous parameter server: push a change, fetch the model, wait for "
+                         "nobody else",
+              .reference = "Dean et al., NeurIPS 2012; with a period: Downpour SGD",
+              .params_size = sizeof(a_psgd_params),
+              .options = a_psgd_options},
+    .story =
+        {.idea = "One model at a server; workers bring changes when they have them.",
+         .rule = "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch x. "
+                 " server: w <- w + u",
+         .sends = "N up and N down per period; a server's link carries P / servers times that",
+         .waits = "a worker for the server's link, never for another's computation"},
+    .work = a_psgd_work,
+    .serve = a_psgd_serve,
+    .n_servers = a_psgd_servers,
+    .traffic = a_psgd_traffic,
+    .laws =
+        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                           {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 4}, {"servers", 3}}},
+                           {.kind = DSGD_LAW_END}},
+};

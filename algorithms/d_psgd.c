@@ -1,0 +1,93 @@
+/**
+ * @file d_psgd.c
+ * D-PSGD: in every step each worker averages its model with its neighbours', and waits for them alone.
+ *
+ * X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017, Algorithm 1. The gradient is taken
+ * at the model before the average. Sent per worker and step: rounds x neighbours x N bytes; on a ring 2 N.
+ */
+#include "sim/algorithm.h"
+
+typedef struct d_psgd_params {
+    dsgd_pick topology;
+    long rounds;
+    int order;
+} d_psgd_params;
+
+enum { CTA, BESIDE, ATC };
+
+static void d_psgd_work(dsgd_node *self)
+{
+    const d_psgd_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (p->order == CTA)
+            dsgd_follow(self, x, g); /* the old x travels, piece by piece with its gradient */
+        if (p->order == ATC)
+            dsgd_local_step(self, x, g);
+        for (long i = 0; i < p->rounds; i++) /* x <- sum of W_ij x_j, W doubly stochastic */
+            dsgd_gossip(self, x,
+                        dsgd_neighbours_of(self, &p->topology, self->step * p->rounds + i,
+                                           DSGD_DOUBLY_STOCHASTIC));
+        if (p->order != ATC)
+            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), g of the un-averaged x */
+    }
+}
+
+static dsgd_status d_psgd_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const d_psgd_params *p = params;
+    return dsgd_topology_check(&p->topology, n_workers, "d_psgd", error);
+}
+
+static dsgd_traffic d_psgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const d_psgd_params *p = params;
+    return dsgd_vector_traffic(scale, (double)p->rounds *
+                                          dsgd_topology_degree(&p->topology, scale->n_workers));
+}
+
+static const char *const order_words[] = {"cta", "beside", "atc", NULL};
+
+static const dsgd_option d_psgd_options[] = {
+    DSGD_OPTION_TOPOLOGY(d_psgd_params, topology, "ring",
+                         "who averages with whom; the released code of SGP has {kind: exponential, "
+                         "schedule: bipartite}"),
+    DSGD_OPTION_LONG(d_psgd_params, rounds, 1, 1, 1000, NULL, NULL,
+                     "averages per step; 2 is the doubled mixing of WAGMA's paper"),
+    DSGD_OPTION_CHOICE(d_psgd_params, order, order_words,
+                       "the old models are averaged when the gradient is there (cta, the paper's "
+                       "listing), beside it (the paper's remark), or the new ones after the local "
+                       "step (atc)"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_d_psgd = {
+    .about = {.name = "d_psgd",
+              .summary = "each worker averages with its neighbours in every step, in lock-step",
+              .reference = "Lian et al., NeurIPS 2017, Algorithm 1",
+              .params_size = sizeof(d_psgd_params),
+              .options = d_psgd_options},
+    .story = {.idea = "No all-to-all: agreement spreads along a graph, a little in every step.",
+              .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at the x_i before",
+              .sends = "the model to every neighbour, `rounds` times: 2 N on a ring",
+              .waits =
+                  "a worker for its neighbours' models of the same step; with many exchanges per "
+                  "step in a fixed order a delay travels on within the step"},
+    .check = d_psgd_check,
+    .work = d_psgd_work,
+    .traffic = d_psgd_traffic,
+    .laws =
+        (const dsgd_law[]){
+            {.kind = DSGD_LAW_PLAIN_SGD},
+            {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", ATC}, {"rounds", 2}}},
+            {.kind = DSGD_LAW_ALLREDUCE, .with = {{"order", ATC}, {"topology", 0, "complete"}}},
+            {.kind = DSGD_LAW_KEEPS_MEAN},
+            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", BESIDE}, {"rounds", 2}}},
+            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", ATC}, {"topology", 0, "exponential"}}},
+            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"topology", 0, "torus"}}},
+            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"topology", 0, "matching"}}},
+            {.kind = DSGD_LAW_END}},
+};

@@ -1,0 +1,79 @@
+/**
+ * @file diloco.c
+ * DiLoCo: long rounds of local steps; what a round changed on average is a gradient for an outer optimizer.
+ *
+ * A. Douillard et al., "DiLoCo: distributed low-communication training of language models", 2023, Algorithm 1; defaults from
+ * OpenDiLoCo's released code. Sent per worker and step: one allreduce of the model / period.
+ */
+#include "sim/algorithm.h"
+
+typedef struct diloco_params {
+    long period; /* H */
+    double outer_lr, outer_momentum;
+} diloco_params;
+
+static void diloco_work(dsgd_node *self)
+{
+    const diloco_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *start = dsgd_vector_new(self); /* of the round, the same everywhere */
+    dsgd_vector *change = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
+    dsgd_copy(self, start, x);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if ((self->step + 1) % p->period != 0)
+            continue;
+        dsgd_copy(self, change, start);
+        dsgd_combine(self, change, 1, -1, x);
+        dsgd_allreduce_mean(self, change); /* D = (1/P) sum of (start - x) */
+        dsgd_combine(self, u, p->outer_momentum, 1, change); /* u <- mu u + D */
+        dsgd_combine(self, start, 1, -p->outer_lr, change);
+        dsgd_combine(self, start, 1, -p->outer_lr * p->outer_momentum, u); /* Nesterov: D + mu u */
+        dsgd_copy(self, x, start);
+    }
+}
+
+static dsgd_traffic diloco_traffic(const void *params, const dsgd_scale *scale)
+{
+    const diloco_params *p = params;
+    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
+}
+
+static const dsgd_option diloco_options[] = {
+    DSGD_OPTION_LONG(diloco_params, period, 500, 1, 1e9, NULL, "steps",
+                     "H, inner steps per round; 50 and 125 were used too"),
+    DSGD_OPTION_DOUBLE(diloco_params, outer_lr, 0.7, 0, 100, NULL,
+                       "learning rate of the outer optimizer, which does not decay"),
+    DSGD_OPTION_DOUBLE(diloco_params, outer_momentum, 0.9, 0, 1, NULL, "its Nesterov momentum"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_diloco = {
+    .about = {.name = "diloco",
+              .summary =
+                  "hundreds of local steps; their mean change feeds an outer Nesterov optimizer",
+              .reference = "Douillard et al. 2023, arXiv 2311.08105, Algorithm 1; OpenDiLoCo",
+              .params_size = sizeof(diloco_params),
+              .options = diloco_options},
+    .story =
+        {.idea =
+             "Treat what a long round of local steps changed as one gradient, and give it to an "
+             "optimizer with momentum.",
+         .rule = "x <- x + U(g, x, t);  every H steps D = (1/P) sum of (s - x), u <- mu u + D, "
+                 "s <- s - lr (D + mu u), x <- s",
+         .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
+         .waits = "everyone for the slowest, every H steps"},
+    .work = diloco_work,
+    .traffic = diloco_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD,
+                                .with = {{"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0}}},
+                               {.kind = DSGD_LAW_ALLREDUCE,
+                                .with = {{"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0}}},
+                               {.kind = DSGD_LAW_KEEPS_MEAN,
+                                .with = {{"period", 1000}}}, /* within a round */
+                               {.kind = DSGD_LAW_END}},
+};

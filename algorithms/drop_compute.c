@@ -1,0 +1,156 @@
+/**
+ * @file drop_compute.c
+ * DropCompute: synchronous SGD whose workers stop computing at a threshold, and leave the rest of their micro-batches out.
+ *
+ * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via compute variance reduction", NeurIPS
+ * 2023, Algorithms 1 and 2, and the released code. Sent per worker and step: one allreduce of the gradient; while an automatic
+ * threshold is being found, one of everyone's compute times (8 P bytes) too.
+ */
+#include <stdlib.h>
+
+#include "sim/algorithm.h"
+
+typedef struct drop_compute_params {
+    double threshold; /* s; or one of these words */
+    long micro_batches; /* M */
+    long calibration;
+} drop_compute_params;
+
+enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 5 };
+
+/** Micro-batches that begin by @p limit_s in a step that would take @p step_s. */
+static double begun_by(double limit_s, double step_s, double n)
+{
+    return fmin(n, floor(limit_s / (step_s / n)) + 1);
+}
+
+/** Mean over steps of (share of the work done) / (share of the time taken): what a threshold gains. */
+static double effective_speed_up(const drop_compute_params *p, const double *step_s, long n_workers,
+                                 double limit_s)
+{
+    const double n = (double)p->micro_batches;
+    double sum = 0;
+    for (long t = 0; t < p->calibration; t++) {
+        double longest_s = 0;
+        double cut_s = 0;
+        double done = 0;
+        for (long i = 0; i < n_workers; i++) {
+            const double all_s = step_s[t * n_workers + i];
+            const double begun = begun_by(limit_s, all_s, n);
+            longest_s = fmax(longest_s, all_s);
+            cut_s = fmax(cut_s, begun * all_s / n);
+            done += begun / n / (double)n_workers;
+        }
+        sum += done / (cut_s / longest_s) / (double)p->calibration;
+    }
+    return sum;
+}
+
+/** The candidate between the earliest end of a fifth micro-batch and the longest step that gains most; none where nothing is gained. */
+static double best_threshold(const drop_compute_params *p, const double *step_s, long n_workers)
+{
+    double shortest_s = INFINITY;
+    double longest_s = 0;
+    for (long i = 0; i < p->calibration * n_workers; i++) {
+        shortest_s = fmin(shortest_s, step_s[i]);
+        longest_s = fmax(longest_s, step_s[i]);
+    }
+    const double share = fmin(1, (double)EARLIEST_MICRO_BATCH / (double)p->micro_batches);
+    const double from_s = shortest_s * share;
+    double best_s = INFINITY;
+    double best = 1;
+    for (int c = 0; c < CANDIDATES; c++) {
+        const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
+        const double gain = effective_speed_up(p, step_s, n_workers, limit_s);
+        if (gain > best) {
+            best = gain;
+            best_s = limit_s;
+        }
+    }
+    return best_s;
+}
+
+/** Everyone's compute times so far; after the last of them rank 0 decides and tells. */
+static double calibrate(dsgd_node *self, double *step_s)
+{
+    const drop_compute_params *p = self->params;
+    const double mine_s = dsgd_compute_time_s(self);
+    dsgd_gather(self, &mine_s, 1, step_s + self->step * self->n_workers);
+    if (self->step + 1 < p->calibration)
+        return INFINITY;
+    const double found = self->rank == 0 ? best_threshold(p, step_s, self->n_workers) : 0;
+    double *const everyones = step_s; /* no longer needed */
+    dsgd_gather(self, &found, 1, everyones);
+    return everyones[0];
+}
+
+static void drop_compute_work(dsgd_node *self)
+{
+    const drop_compute_params *p = self->params;
+    const bool automatic = p->threshold == AUTO;
+    double limit_s = p->threshold >= 0 ? p->threshold : INFINITY;
+    double *step_s = dsgd_numbers_new(self, (size_t)(p->calibration * self->n_workers));
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        const bool calibrating = self->step < p->calibration; /* nothing is dropped */
+        dsgd_gradient_until(self, g, x, (int)p->micro_batches, calibrating ? INFINITY : limit_s);
+        dsgd_allreduce_mean(self, g); /* dropped micro-batches count as zeros */
+        dsgd_local_step(self, x, g);
+        if (automatic && calibrating)
+            limit_s = calibrate(self, step_s);
+    }
+}
+
+static dsgd_traffic drop_compute_traffic(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    return dsgd_allreduce_traffic(scale);
+}
+
+static const char *const threshold_words[] = {"none", "auto", NULL};
+
+static const dsgd_option drop_compute_options[] = {
+    {.name = "threshold",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(drop_compute_params, threshold),
+     .init = AUTO,
+     .max = 1e9,
+     .words = threshold_words,
+     .unit = "s",
+     .help =
+         "compute time after which no micro-batch begins, or goes on to its backward pass; auto "
+         "takes the best of 200"},
+    DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL, NULL,
+                     "M, accumulated per step; the reduced model's mini-batch is cut alike"),
+    DSGD_OPTION_LONG(drop_compute_params, calibration, 20, 1, 1e6, NULL, "steps",
+                     "in which nothing is dropped, and from which auto is found"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_drop_compute = {
+    .about = {.name = "drop_compute",
+              .summary =
+                  "synchronous, but who computes too long drops the rest of its micro-batches",
+              .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
+              .params_size = sizeof(drop_compute_params),
+              .options = drop_compute_options},
+    .story =
+        {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
+         .rule =
+             "g = (1/M) sum of the micro-batches begun by the threshold;  x <- x + U((1/P) sum of "
+             "g, x, t)",
+         .sends = "one allreduce of the gradient: about 2 N bytes",
+         .waits =
+             "everyone for the slowest, but for no computation longer than the threshold and a "
+             "micro-batch"},
+    .work = drop_compute_work,
+    .traffic = drop_compute_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", NONE}}},
+                               {.kind = DSGD_LAW_PLAIN_SGD,
+                                .with = {{"threshold", 1e6}, {"micro_batches", 3}}},
+                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"threshold", NONE}}},
+                               {.kind = DSGD_LAW_KEEPS_MEAN},
+                               {.kind = DSGD_LAW_END}},
+};

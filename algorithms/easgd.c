@@ -1,0 +1,151 @@
+/**
+ * @file easgd.c
+ * Elastic averaging, without and with momentum: workers explore on their own, tied to a centre by elastic forces.
+ *
+ * S. Zhang, A. Choromanska, Y. LeCun, "Deep learning with elastic averaging SGD", NeurIPS 2015, Algorithms 1 and 2, and the released
+ * code. Sent per worker and step: N up and N down / period.
+ */
+#include "sim/algorithm.h"
+
+typedef struct easgd_params {
+    double beta;
+    long period; /* tau */
+    long servers;
+    double delta; /* of EAMSGD; EASGD has none */
+} easgd_params;
+
+/** e <- alpha (x - centre), to the servers; it is taken off x after the local update. */
+static void pull_to_centre(dsgd_node *self, dsgd_vector *e, double alpha, dsgd_vector *x)
+{
+    dsgd_server_fetch(self, e);
+    dsgd_combine(self, e, -alpha, alpha, x);
+    dsgd_server_push(self, e); /* centre <- centre + e; nobody waits for it */
+}
+
+static void easgd_work(dsgd_node *self)
+{
+    const easgd_params *p = self->params;
+    const double alpha = p->beta / self->n_workers;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *e = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        const bool meets = self->step % p->period == 0;
+        if (meets)
+            pull_to_centre(self, e, alpha, x);
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (meets)
+            dsgd_combine(self, x, 1, -1, e);
+    }
+}
+
+static void eamsgd_work(dsgd_node *self)
+{
+    const easgd_params *p = self->params;
+    const double alpha = p->beta / self->n_workers;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *e = dsgd_vector_new(self);
+    dsgd_vector *v = dsgd_vector_new(self);
+    dsgd_vector *ahead = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        const bool meets = self->step % p->period == 0;
+        if (meets)
+            pull_to_centre(self, e, alpha, x);
+        dsgd_copy(self, ahead, x);
+        dsgd_combine(self, ahead, 1, p->delta, v); /* x + delta v: Nesterov looks ahead */
+        dsgd_gradient(self, g, ahead);
+        dsgd_local_step(self, ahead, g); /* x + delta v + U(g) */
+        dsgd_copy(self, v, ahead);
+        dsgd_combine(self, v, 1, -1, x); /* v <- delta v + U(g) */
+        dsgd_copy(self, x, ahead);
+        if (meets)
+            dsgd_combine(self, x, 1, -1, e);
+    }
+}
+
+static void easgd_serve(dsgd_node *self)
+{
+    dsgd_vector *centre = dsgd_model(self);
+    for (;;)
+        dsgd_serve(self, centre);
+}
+
+static int easgd_servers(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return (int)((const easgd_params *)params)->servers;
+}
+
+/** A question, its answer, a push, its acknowledgement. */
+static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const easgd_params *p = params;
+    const dsgd_traffic whole = dsgd_vector_traffic(scale, 2);
+    return dsgd_traffic_times((dsgd_traffic){2 * whole.messages, whole.bytes},
+                              1.0 / (double)p->period);
+}
+
+#define ELASTIC_OPTIONS                                                                            \
+    DSGD_OPTION_DOUBLE(easgd_params, beta, 0.9, 0, 1e6, NULL,                                      \
+                       "strength of the centre; the moving rate alpha is beta / P"),               \
+        DSGD_OPTION_LONG(easgd_params, period, 10, 1, 1e9, NULL, "steps",                          \
+                         "tau, local steps between meetings with the centre"),                     \
+        DSGD_OPTION_LONG(easgd_params, servers, 1, 1, 4096, NULL, NULL,                            \
+                         "servers, each with an even part of the centre and a host of its own")
+
+static const dsgd_option easgd_options[] = {ELASTIC_OPTIONS, DSGD_OPTION_END};
+
+static const dsgd_option eamsgd_options[] = {
+    ELASTIC_OPTIONS,
+    DSGD_OPTION_DOUBLE(easgd_params, delta, 0.99, 0, 1, NULL,
+                       "Nesterov momentum of the worker; leave the optimizer's own at 0"),
+    DSGD_OPTION_END,
+};
+
+#define ELASTIC_SENDS "the centre down and the elastic force up: 2 N / tau bytes"
+#define ELASTIC_WAITS "a worker for the server's answer, every tau steps"
+
+const dsgd_algorithm dsgd_algorithm_easgd = {
+    .about = {.name = "easgd",
+              .summary = "local steps, tied to a centre at a server by an elastic force",
+              .reference = "Zhang, Choromanska, LeCun, NeurIPS 2015, Algorithm 1",
+              .params_size = sizeof(easgd_params),
+              .options = easgd_options},
+    .story = {.idea = "Let workers explore: a centre pulls on each of them, and is pulled by them.",
+              .rule = "every tau steps e = alpha (x - c), c <- c + e;  x <- x + U(g, x, t) - e",
+              .sends = ELASTIC_SENDS,
+              .waits = ELASTIC_WAITS},
+    .work = easgd_work,
+    .serve = easgd_serve,
+    .n_servers = easgd_servers,
+    .traffic = easgd_traffic,
+    .laws =
+        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}}},
+                           {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}},
+                           {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 3}, {"servers", 2}}},
+                           {.kind = DSGD_LAW_END}},
+};
+
+const dsgd_algorithm dsgd_algorithm_eamsgd = {
+    .about = {.name = "eamsgd",
+              .summary = "EASGD whose workers look ahead with Nesterov momentum",
+              .reference = "Zhang, Choromanska, LeCun, NeurIPS 2015, Algorithm 2",
+              .params_size = sizeof(easgd_params),
+              .options = eamsgd_options},
+    .story = {.idea = "EASGD for deep networks: explorers with momentum, on a long leash.",
+              .rule = "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at "
+                      "x + delta v;  x <- x + v - e",
+              .sends = ELASTIC_SENDS,
+              .waits = ELASTIC_WAITS},
+    .work = eamsgd_work,
+    .serve = easgd_serve,
+    .n_servers = easgd_servers,
+    .traffic = easgd_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}, {"delta", 0}}},
+                               {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}},
+                               {.kind = DSGD_LAW_END}},
+};

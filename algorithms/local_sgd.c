@@ -1,0 +1,78 @@
+/**
+ * @file local_sgd.c
+ * Local SGD: every worker steps on its own, and all models are averaged every `period` steps.
+ *
+ * S. Stich, "Local SGD converges fast and communicates little", ICLR 2019; post-local: T. Lin et al., "Don't use large mini-batches,
+ * use local SGD", ICLR 2020. Sent per worker and step: one allreduce of the model / period.
+ */
+#include "sim/algorithm.h"
+
+typedef struct local_sgd_params {
+    long period; /* H */
+    long post_local; /* -1: off */
+    int order;
+} local_sgd_params;
+
+enum { ATC, CTA };
+
+static void local_sgd_work(dsgd_node *self)
+{
+    const local_sgd_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        const bool every_step = self->step < p->post_local;
+        dsgd_gradient(self, g, x);
+        if (p->order == ATC)
+            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+        else
+            dsgd_follow(self, x, g); /* the old x travels, piece by piece with its gradient */
+        if (every_step || (self->step + 1) % p->period == 0)
+            dsgd_allreduce_mean(self, x); /* x <- (1/P) sum x */
+        if (p->order == CTA)
+            dsgd_local_step(self, x, g);
+    }
+}
+
+static dsgd_traffic local_sgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const local_sgd_params *p = params;
+    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
+}
+
+static const char *const off[] = {"off", NULL};
+static const char *const order_words[] = {"atc", "cta", NULL};
+
+static const dsgd_option local_sgd_options[] = {
+    DSGD_OPTION_LONG(local_sgd_params, period, 8, 1, 1e9, NULL, "steps",
+                     "H, local steps per average; WAGMA's paper calls H = 1 local SGD"),
+    DSGD_OPTION_LONG(local_sgd_params, post_local, -1, 1, 1e12, off, "steps",
+                     "post-local SGD: before this step models are averaged in every step"),
+    DSGD_OPTION_CHOICE(local_sgd_params, order, order_words,
+                       "average after the local step (atc, the paper), or the old models beside "
+                       "the backward pass (cta, WAGMA's released code)"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_local_sgd = {
+    .about = {.name = "local_sgd",
+              .summary = "local steps, and every `period` of them the mean of all models",
+              .reference = "Stich, ICLR 2019; post-local: Lin et al., ICLR 2020",
+              .params_size = sizeof(local_sgd_params),
+              .options = local_sgd_options},
+    .story = {.idea =
+                  "Talk less: let every worker run, and bring the models together now and then.",
+              .rule = "x <- x + U(g, x, t);  every H steps  x <- (1/P) sum of all x",
+              .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
+              .waits =
+                  "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
+    .work = local_sgd_work,
+    .traffic = local_sgd_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                               {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", 1}}},
+                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}},
+                               {.kind = DSGD_LAW_KEEPS_MEAN},
+                               {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", 1}, {"period", 1}}},
+                               {.kind = DSGD_LAW_END}},
+};

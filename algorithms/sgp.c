@@ -1,0 +1,137 @@
+/**
+ * @file sgp.c
+ * Stochastic gradient push, and its overlapped form: gossip over directed graphs, unbiased by push-sum weights.
+ *
+ * M. Assran, N. Loizou, N. Ballas, M. Rabbat, "Stochastic gradient push for distributed deep learning", ICML 2019, Algorithms 1 and 2.
+ * x is the numerator, w its weight, z = x / w the model that is learned. Sent per worker and step: n N bytes for n out-peers.
+ */
+#include "sim/algorithm.h"
+
+typedef struct sgp_params {
+    dsgd_pick topology;
+} sgp_params;
+
+typedef struct osgp_params {
+    dsgd_pick topology;
+    long delay;
+} osgp_params;
+
+static void sgp_work(dsgd_node *self)
+{
+    const sgp_params *p = self->params;
+    dsgd_vector *z = dsgd_model(self);
+    dsgd_vector *x = dsgd_vector_new(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_copy(self, x, z);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, z);
+        dsgd_local_step(self, x, g); /* on the numerator */
+        dsgd_gossip(self, x,
+                    dsgd_neighbours_of(self, &p->topology, self->step, DSGD_COLUMN_STOCHASTIC));
+        dsgd_debias(self, z, x); /* z <- x / w */
+    }
+}
+
+static void osgp_work(dsgd_node *self)
+{
+    const osgp_params *p = self->params;
+    dsgd_vector *z = dsgd_model(self);
+    dsgd_vector *x = dsgd_vector_new(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_request *round = NULL; /* shares under way */
+    long rounds = 0; /* begun */
+    long begun = 0; /* step of the last */
+    dsgd_copy(self, x, z);
+
+    while (dsgd_next_step(self)) {
+        /* What came is added before the next forward pass, or, at the latest, `delay` steps after its round began. */
+        if (round != NULL && (self->step - begun >= p->delay || dsgd_gossip_done(self, round))) {
+            dsgd_gossip_end(self, round, x);
+            round = NULL;
+        }
+        if (round == NULL) {
+            begun = self->step;
+            round = dsgd_gossip_begin(
+                self, x, dsgd_neighbours_of(self, &p->topology, rounds++, DSGD_COLUMN_STOCHASTIC));
+        }
+        dsgd_debias(self, z, x);
+        dsgd_gradient(self, g, z);
+        dsgd_local_step(self, x, g);
+        dsgd_debias(self, z, x); /* for whoever looks at the model */
+    }
+}
+
+static dsgd_status sgp_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const sgp_params *p = params; /* both begin with the topology */
+    return dsgd_topology_check(&p->topology, n_workers, "sgp", error);
+}
+
+static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
+{
+    const sgp_params *p = params;
+    return dsgd_vector_traffic(scale, dsgd_topology_degree(&p->topology, scale->n_workers));
+}
+
+#define TOPOLOGY_HELP                                                                              \
+    "who sends to whom; exponential with its options peers and schedule is the papers'"
+
+static const dsgd_option sgp_options[] = {
+    DSGD_OPTION_TOPOLOGY(sgp_params, topology, "exponential", TOPOLOGY_HELP),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option osgp_options[] = {
+    DSGD_OPTION_TOPOLOGY(osgp_params, topology, "exponential", TOPOLOGY_HELP),
+    DSGD_OPTION_LONG(osgp_params, delay, 1, 1, 1e9, NULL, "steps",
+                     "after so many steps a worker waits for what it is to receive (released code: "
+                     "synch_freq)"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_sgp = {
+    .about = {.name = "sgp",
+              .summary = "pushes shares of the model to out-peers, unbiased by push-sum weights",
+              .reference = "Assran et al., ICML 2019, Algorithm 1",
+              .params_size = sizeof(sgp_params),
+              .options = sgp_options},
+    .story =
+        {.idea = "Sending needs no handshake: push shares along a directed graph, and divide by "
+                 "the weight that arrived with them.",
+         .rule = "x <- x + U(g, x, t), g at z;  (x, w) <- own share + shares received;  z <- x / w",
+         .sends = "the model to n out-peers: n N bytes",
+         .waits = "a worker for its in-peers' shares of the same step"},
+    .check = sgp_check,
+    .work = sgp_work,
+    .traffic = sgp_traffic,
+    .laws =
+        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                           {.kind = DSGD_LAW_ALLREDUCE, .with = {{"topology", 0, "complete"}}},
+                           {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
+                           {.kind = DSGD_LAW_KEEPS_WEIGHT},
+                           {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"topology", 0, "matching"}}},
+                           {.kind = DSGD_LAW_END}},
+};
+
+const dsgd_algorithm dsgd_algorithm_osgp = {
+    .about = {.name = "osgp",
+              .summary = "SGP whose messages travel beside the next steps",
+              .reference = "Assran et al., ICML 2019, Algorithm 2, and its released code",
+              .params_size = sizeof(osgp_params),
+              .options = osgp_options},
+    .story = {.idea =
+                  "SGP with the communication hidden: shares leave before the forward pass and are "
+                  "added when they have come, a step or more later.",
+              .rule = "x <- x + shares of an earlier step;  keep and send shares;  z <- x / w;  "
+                      "x <- x + U(g, x, t), g at z",
+              .sends = "the model to n out-peers: n N bytes, beside the computation",
+              .waits = "a worker for its in-peers' shares of `delay` steps ago"},
+    .check = sgp_check,
+    .work = osgp_work,
+    .traffic = sgp_traffic,
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                               {.kind = DSGD_LAW_KEEPS_WEIGHT},
+                               {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"delay", 3}}},
+                               {.kind = DSGD_LAW_END}},
+};

@@ -1,0 +1,75 @@
+/**
+ * @file slowmo.c
+ * SlowMo: local SGD whose averages pass through a slow momentum.
+ *
+ * J. Wang et al., "SlowMo: improving communication-efficient distributed SGD with slow momentum", ICLR 2020, Algorithm 1, with local
+ * SGD as its base (that is BMUF). Sent per worker and step: one allreduce of the model / period.
+ */
+#include "sim/algorithm.h"
+
+typedef struct slowmo_params {
+    long period; /* tau */
+    double alpha, beta;
+} slowmo_params;
+
+static void slowmo_work(dsgd_node *self)
+{
+    const slowmo_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *start = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self); /* the paper's u, times the learning rate */
+    double old_rate = 0;
+    dsgd_copy(self, start, x);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if ((self->step + 1) % p->period != 0)
+            continue;
+        const double rate = dsgd_learning_rate(self);
+        dsgd_allreduce_mean(self, x);
+        /* u <- beta u + (start - x) / lr, all times lr; when the rate changes, what is remembered scales with it. */
+        dsgd_combine(self, u, old_rate > 0 ? p->beta * rate / old_rate : 0, 1, start);
+        dsgd_combine(self, u, 1, -1, x);
+        dsgd_combine(self, start, 1, -p->alpha, u); /* x <- start - alpha lr u */
+        dsgd_copy(self, x, start);
+        old_rate = rate;
+    }
+}
+
+static dsgd_traffic slowmo_traffic(const void *params, const dsgd_scale *scale)
+{
+    const slowmo_params *p = params;
+    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
+}
+
+static const dsgd_option slowmo_options[] = {
+    DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, NULL, "steps",
+                     "tau, local steps per average"),
+    DSGD_OPTION_DOUBLE(slowmo_params, alpha, 1, 0, 100, NULL, "slow learning rate"),
+    DSGD_OPTION_DOUBLE(slowmo_params, beta, 0.7, 0, 1, NULL, "slow momentum"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_slowmo = {
+    .about = {.name = "slowmo",
+              .summary = "local SGD whose averages pass through a slow momentum",
+              .reference = "Wang et al., ICLR 2020, Algorithm 1",
+              .params_size = sizeof(slowmo_params),
+              .options = slowmo_options},
+    .story =
+        {.idea = "Local SGD forgets momentum at each average: keep one of the averages themselves.",
+         .rule =
+             "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of x, u <- beta u + (s - a) / "
+             "lr, s <- s - alpha lr u, x <- s",
+         .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
+         .waits = "everyone for the slowest, every tau steps"},
+    .work = slowmo_work,
+    .traffic = slowmo_traffic,
+    .laws =
+        (const dsgd_law[]){
+            {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 3}, {"alpha", 1}, {"beta", 0}}},
+            {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}, {"alpha", 1}, {"beta", 0}}},
+            {.kind = DSGD_LAW_END}},
+};
