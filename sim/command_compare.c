@@ -217,7 +217,7 @@ static dsgd_status read_rows(comparison *c, dsgd_error *error)
     return status;
 }
 
-/** Finds the keys that vary, and names the groups by them: "wagma, group 4". */
+/** Finds the keys that vary, and names the groups by them: "wagma; group 4" (gnuplot ends a text at a comma). */
 static void label_groups(comparison *c)
 {
     c->varies = dsgd_xcalloc(c->n_keys, sizeof *c->varies);
@@ -233,7 +233,7 @@ static void label_groups(comparison *c)
                 continue;
             const char *const dot = strrchr(name_of_key(c, k), '.');
             char *const shorter = g->label;
-            g->label = dsgd_xprintf("%s, %s %s", shorter, dot == NULL ? name_of_key(c, k) : dot + 1,
+            g->label = dsgd_xprintf("%s; %s %s", shorter, dot == NULL ? name_of_key(c, k) : dot + 1,
                                     key_of(c, g, k));
             free(shorter);
         }
@@ -516,7 +516,8 @@ static char *difference_of(const group *g, size_t m)
     char pairs[48] = "";
     if (s->pairs > 0 && s->pairs < s->n)
         snprintf(pairs, sizeof pairs, " (%zu pairs)", s->pairs);
-    char *const cell = dsgd_xprintf("%s%s%s", text, fabs(s->diff) > s->diff_ci ? " *" : "", pairs);
+    const bool marked = fabs(s->diff) > s->diff_ci + rounding_of(s->mean);
+    char *const cell = dsgd_xprintf("%s%s%s", text, marked ? " *" : "", pairs);
     free(text);
     return cell;
 }

@@ -423,12 +423,12 @@ END_TEST
 
 START_TEST(a_mark_says_that_an_interval_excludes_0)
 {
-    const char *const output =
-        compare(RUNS_HEADER OK("allreduce", "1", "1", "0.5") OK("allreduce", "2", "1", "0.6")
-                    OK("far", "1", "1", "0.40") OK("far", "2", "1", "0.501")
-                        OK("near", "1", "1", "0.51") OK("near", "2", "1", "0.601")
-                            OK("equal", "1", "1", "0.5") OK("equal", "2", "1", "0.6"),
-                "");
+    const char *const output = compare(
+        RUNS_HEADER OK("allreduce", "1", "1", "0.5") OK("allreduce", "2", "1", "0.6")
+            OK("far", "1", "1", "0.40") OK("far", "2", "1", "0.501") OK("near", "1", "1", "0.51")
+                OK("near", "2", "1", "0.601") OK("equal", "1", "1", "0.5000000000000001")
+                    OK("equal", "2", "1", "0.6000000000000001"),
+        "");
     expect("far,4,", "final_accuracy_diff", -0.0995);
     expect("far,4,", "final_accuracy_diff_ci", t1 * 0.0005);
     ck_assert_msg(strstr(output, "-9.95 ± 0.64 *") != NULL, "%s", output);
@@ -478,14 +478,14 @@ END_TEST
 
 #define SWEPT(algorithm, seed, throughput, group, collective)                                      \
     "1," algorithm ",4," seed ",daint,\"res\"\"net, 50\",ok," throughput                           \
-    ",0.5,0,0,0,1.5,0.5,1.6,0.25,9.9," seed "," group "," collective ",\"{a: 1, b: 2}\"\n"
+    ",0.5,0,0,0,1.5,0.5,1.6,0.25,9.9," group "," seed "," collective ",\"{a: 1, b: 2}\"\n"
 #define SWEPT_COMMON ",4,daint,\"res\"\"net, 50\","
 
 /* Columns of later versions, two sweeps that all algorithms share, and one of an algorithm alone; the seeds are swept too. */
 static const char swept[] =
     "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"
     "staleness_mean,staleness_max,staleness_p99,final_loss,final_accuracy,local_loss,"
-    "local_accuracy,wall_s,seed,algorithms.1.group,collective,\"imbalance, \"\"all\"\"\"\n" SWEPT(
+    "local_accuracy,wall_s,algorithms.1.group,seed,collective,\"imbalance, \"\"all\"\"\"\n" SWEPT(
         "allreduce", "1", "10", "", "ring") SWEPT("allreduce", "2", "12", "", "ring")
         SWEPT("allreduce", "1", "20", "", "\"\"") SWEPT("wagma", "1", "11", "2", "ring")
             SWEPT("wagma", "2", "13", "2", "ring") SWEPT("wagma", "1", "24", "4", "\"\"")
@@ -509,9 +509,9 @@ START_TEST(sweeps_make_groups_and_columns_are_found_by_name)
                 "throughput_samples_per_s_diff,throughput_samples_per_s_diff_ci,step_",
                 242),
         0);
-    ck_assert_msg(
-        strstr(csv, "2,ring,\"{a: 1, b: 2}\",\"wagma, group 2, collective ring\",0,2,12,") != NULL,
-        "%s", csv);
+    ck_assert_msg(strstr(csv, "2,ring,\"{a: 1, b: 2}\",wagma; group 2; collective ring,0,2,12,") !=
+                      NULL,
+                  "%s", csv);
 }
 END_TEST
 
@@ -524,6 +524,9 @@ START_TEST(the_baseline_can_be_chosen)
     compare(runs, "--baseline dasgd");
     expect("ad_psgd,4,", "throughput_samples_per_s_diff", 2);
     expect("wagma,4,", "throughput_samples_per_s_diff", -1);
+    compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("wagma", "1", "12", "0.5"),
+            "--baseline wagma");
+    expect("allreduce,4,", "throughput_samples_per_s_diff", -2);
     compare(swept, "--by algorithms.1.group --baseline 2");
     expect("wagma" SWEPT_COMMON "4,ring,", "throughput_samples_per_s_diff", 3);
     expect_nothing("allreduce" SWEPT_COMMON ",ring,", "throughput_samples_per_s_diff");
