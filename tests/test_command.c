@@ -383,6 +383,7 @@ START_TEST(means_and_intervals_are_those_by_hand)
     expect("allreduce,4,", "step_mean_s_mean", 0.5);
     expect("allreduce,4,", "final_loss_mean", 1.5);
     expect("allreduce,4,", "n_diverged", 0);
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "local_")); /* not in runs.csv */
     char *content = dsgd_xstrdup(RUNS_HEADER);
     for (int i = 1; i <= 10; i++) {
         char *const shorter = content;

@@ -155,8 +155,8 @@ do for [output in 'svg png pdf'] {
     if (output eq 'pdf') { set terminal pdfcairo size 8.3in,5in font 'Helvetica,10' }
     set output dir.'/figures/tradeoff.'.output
     plot for [i = 1:n] '+' using (rate[i]):(final[i]):(0):(local_y[i] - final[i]) every ::::0 with vectors nohead lc rgb colour_of(i) lw 0.7 dt 3 notitle, \
-         for [i = 1:n] '+' using (rate[i]):(local_y[i]):(x_ci[i]):(local_ci[i]) every ::::0 with xyerrorbars lc rgb colour_of(i) lw 1 pt 0 notitle, \
-         for [i = 1:n] '+' using (rate[i]):(final[i]):(x_ci[i]):(y_ci[i]) every ::::0 with xyerrorbars lc rgb colour_of(i) lw 1 pt 0 notitle, \
+         for [i = 1:n] '+' using (x_ci[i] + local_ci[i] > 0 ? rate[i] : NaN):(local_y[i]):(x_ci[i]):(local_ci[i]) every ::::0 with xyerrorbars lc rgb colour_of(i) lw 1 pt 0 notitle, \
+         for [i = 1:n] '+' using (x_ci[i] + y_ci[i] > 0 ? rate[i] : NaN):(final[i]):(x_ci[i]):(y_ci[i]) every ::::0 with xyerrorbars lc rgb colour_of(i) lw 1 pt 0 notitle, \
          for [i = 1:n] '+' using (rate[i]):(local_y[i]) every ::::0 with points pt shape_of(i) ps size_of(i) lc rgb '#ffffff' notitle, \
          for [i = 1:n] '+' using (rate[i]):(local_y[i]) every ::::0 with points pt shape_of(i) - 1 ps size_of(i) lc rgb colour_of(i) lw 1.3 notitle, \
          for [i = 1:n] '+' using (rate[i]):(final[i]) every ::::0 with points pt shape_of(i) ps size_of(i) lc rgb colour_of(i) notitle
