@@ -362,6 +362,14 @@ static dsgd_status draw(const char *figure, const char *folder, dsgd_error *erro
     return status;
 }
 
+/** Some figures are about sums over seeds; those that cannot be had cost no other figure. */
+static void refresh_comparison(const char *folder)
+{
+    dsgd_error error;
+    if (dsgd_compare_refresh(folder, &error) != DSGD_OK)
+        printf("%-12s not made: %s\n", "compare.csv", error.text);
+}
+
 static dsgd_status plot_all(const char *folder, dsgd_error *error)
 {
     char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
@@ -404,6 +412,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     free(figures);
     if (status != DSGD_OK)
         return status;
+    refresh_comparison(words[1]);
     return count == 3 ? draw(words[2], words[1], error) : plot_all(words[1], error);
 }
 

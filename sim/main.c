@@ -13,8 +13,13 @@
 const char *argp_program_version = "dsgd " DSGD_VERSION;
 
 static const dsgd_command *const commands[] = {
-    &dsgd_command_run,  &dsgd_command_check,    &dsgd_command_plot,
-    &dsgd_command_list, &dsgd_command_describe, NULL,
+    &dsgd_command_run,
+    &dsgd_command_check,
+    &dsgd_command_plot,
+    &dsgd_command_compare,
+    &dsgd_command_list,
+    &dsgd_command_describe,
+    NULL,
 };
 
 static void print_help(FILE *stream)

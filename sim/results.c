@@ -18,6 +18,7 @@
 #include <zlib.h>
 
 #include "sim/cluster.h"
+#include "sim/csv.h"
 
 static const char *const run_columns[] = {"run",
                                           "algorithm",
@@ -73,70 +74,12 @@ static char *part_path(const char *folder, size_t i, const char *what)
     return dsgd_xprintf("%s/.parts/%zu.%s", folder, i + 1, what);
 }
 
-/** A file that takes its place only when it is whole. */
-typedef struct whole_file {
-    char *path, *beside;
-    FILE *stream;
-} whole_file;
-
-static dsgd_status whole_open(whole_file *file, char *path, dsgd_error *error)
-{
-    *file = (whole_file){path, dsgd_xprintf("%s.new", path), NULL};
-    file->stream = fopen(file->beside, "w");
-    if (file->stream != NULL)
-        return DSGD_OK;
-    const dsgd_status status =
-        dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
-    free(file->path);
-    free(file->beside);
-    return status;
-}
-
-static dsgd_status whole_close(whole_file *file, dsgd_error *error)
-{
-    const bool failed = ferror(file->stream) != 0;
-    dsgd_status status = DSGD_OK;
-    if (fclose(file->stream) != 0 || failed || rename(file->beside, file->path) != 0)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
-    free(file->path);
-    free(file->beside);
-    return status;
-}
-
 /* --- rows --------------------------------------------------------------------------------------------------------------------------- */
-
-/** The shortest text that reads back as the same number; nothing for no number. */
-static void print_number(FILE *stream, double x)
-{
-    char text[40] = "";
-    for (int digits = 15; digits <= 17 && !isnan(x); digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
-            break;
-    }
-    fputs(text, stream);
-}
 
 static void print_cell(FILE *stream, double x)
 {
     fputc(',', stream);
-    print_number(stream, x);
-}
-
-/** Text as a CSV field. */
-static void print_text(FILE *stream, const char *text)
-{
-    if (strpbrk(text, ",\"\n") == NULL) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
+    dsgd_csv_number(stream, x);
 }
 
 static void print_key(FILE *stream, const dsgd_planned_run *run, size_t i)
@@ -152,9 +95,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
     const dsgd_point *const last = r->n_points > 0 ? &r->points[r->n_points - 1] : NULL;
     print_key(stream, run, i);
     fputc(',', stream);
-    print_text(stream, run->platform_name);
+    dsgd_csv_text(stream, run->platform_name);
     fputc(',', stream);
-    print_text(stream, run->workload_name);
+    dsgd_csv_text(stream, run->workload_name);
     fprintf(stream, ",%s", outcomes[r->outcome]);
     const double numbers[] = {r->steps,
                               r->virtual_s,
@@ -176,7 +119,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
     fprintf(stream, ",%.2f", r->total_wall_s);
     for (size_t k = 0; k < experiment->n_columns; k++) {
         fputc(',', stream);
-        print_text(stream, run->swept[k] == NULL ? "" : run->swept[k]);
+        dsgd_csv_text(stream, run->swept[k] == NULL ? "" : run->swept[k]);
     }
     fputc('\n', stream);
 }
@@ -241,8 +184,8 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     const dsgd_planned_run *const run = &experiment->runs[i];
     for (size_t k = sizeof parts / sizeof parts[0];
          k-- > 0;) { /* the row of the run last: it says that the rest is there */
-        whole_file file;
-        dsgd_status status = whole_open(&file, part_path(folder, i, parts[k]), error);
+        dsgd_whole_file file;
+        dsgd_status status = dsgd_whole_open(&file, part_path(folder, i, parts[k]), error);
         if (status != DSGD_OK)
             return status;
         if (k == 0)
@@ -253,7 +196,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
             print_workers(file.stream, run, i, result);
         else
             print_note(file.stream, result);
-        status = whole_close(&file, error);
+        status = dsgd_whole_close(&file, error);
         if (status != DSGD_OK)
             return status;
     }
@@ -330,9 +273,9 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
                               dsgd_error *error)
 {
     for (size_t k = 0; k < 3; k++) {
-        whole_file file;
+        dsgd_whole_file file;
         const dsgd_status status =
-            whole_open(&file, dsgd_xprintf("%s/%s.csv", folder, parts[k]), error);
+            dsgd_whole_open(&file, dsgd_xprintf("%s/%s.csv", folder, parts[k]), error);
         if (status != DSGD_OK)
             return status;
         if (k == 0)
@@ -345,7 +288,7 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
                 fputs(rows, file.stream);
             free(rows);
         }
-        const dsgd_status closed = whole_close(&file, error);
+        const dsgd_status closed = dsgd_whole_close(&file, error);
         if (closed != DSGD_OK)
             return closed;
     }
@@ -506,12 +449,12 @@ dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experim
         status = dsgd_make_folder(folder_of_parts, error);
     for (size_t i = 0; status == DSGD_OK && other && dsgd_results_has(folder, i); i++)
         dsgd_results_forget(folder, i);
-    whole_file file;
+    dsgd_whole_file file;
     if (status == DSGD_OK)
-        status = whole_open(&file, dsgd_xstrdup(path), error);
+        status = dsgd_whole_open(&file, dsgd_xstrdup(path), error);
     if (status == DSGD_OK) {
         fprintf(file.stream, "%s\n", text);
-        status = whole_close(&file, error);
+        status = dsgd_whole_close(&file, error);
     }
     free(folder_of_parts);
     free(path);

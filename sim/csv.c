@@ -1,0 +1,181 @@
+/**
+ * @file csv.c
+ * Reading and writing of CSV files.
+ */
+#include "sim/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- reading ------------------------------------------------------------------------------------------------------------------------ */
+
+/** Where the reader is: fields are unquoted in place, so that what is written never overtakes what is read. */
+typedef struct cursor {
+    char *at;
+    size_t line;
+} cursor;
+
+static dsgd_status read_text(dsgd_csv *csv, dsgd_error *error)
+{
+    FILE *const stream = fopen(csv->path, "r");
+    if (stream == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", csv->path);
+    size_t room = 0;
+    const bool any = getdelim(&csv->text, &room, '\0', stream) > 0;
+    dsgd_status status = DSGD_OK;
+    if (ferror(stream))
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", csv->path);
+    else if (!any)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
+    else if (!feof(stream))
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
+    fclose(stream);
+    return status;
+}
+
+/** Unquotes a field that begins with a quote; false if its end is missing. */
+static bool read_quoted(cursor *c, char *to)
+{
+    for (c->at++; *c->at != '\0'; *to++ = *c->at++) {
+        c->line += *c->at == '\n';
+        if (*c->at != '"')
+            continue;
+        if (*++c->at != '"') {
+            *to = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Reads one field; *last tells whether it ended its row. NULL if it is malformed. */
+static char *read_field(cursor *c, bool *last)
+{
+    char *const field = c->at;
+    if (*c->at != '"')
+        c->at += strcspn(c->at, ",\"\n");
+    else if (!read_quoted(c, field))
+        return NULL;
+    const char end = *c->at;
+    if (end != ',' && end != '\n' && end != '\0')
+        return NULL; /* a quote within a field, or something behind one */
+    *last = end != ',';
+    c->line += end == '\n';
+    if (end != '\0')
+        *c->at++ = '\0';
+    return field;
+}
+
+static void add_field(dsgd_csv *csv, size_t n, char *field)
+{
+    if ((n & (n - 1)) == 0) /* grows by doubling */
+        csv->fields = dsgd_xrealloc(csv->fields, n == 0 ? 1 : 2 * n, sizeof *csv->fields);
+    csv->fields[n] = field;
+}
+
+/** Reads row @p row of the file, the header being row 0; *n counts the fields of all rows. */
+static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsgd_error *error)
+{
+    const size_t before = *n;
+    csv->lines = dsgd_xrealloc(csv->lines, row + 1, sizeof *csv->lines);
+    csv->lines[row] = c->line;
+    for (bool last = false; !last;) {
+        char *const field = read_field(c, &last);
+        if (field == NULL)
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: the quotes of a field do not match",
+                             csv->path, csv->lines[row]);
+        add_field(csv, (*n)++, field);
+    }
+    if (row == 0)
+        csv->n_columns = *n;
+    if (*n - before != csv->n_columns)
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: %zu fields, where the header has %zu", csv->path,
+                         csv->lines[row], *n - before, csv->n_columns);
+    csv->n_rows = row;
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_csv_read(const char *path, dsgd_csv *csv, dsgd_error *error)
+{
+    *csv = (dsgd_csv){.path = dsgd_xstrdup(path)};
+    dsgd_status status = read_text(csv, error);
+    cursor c = {csv->text, 1};
+    size_t n = 0;
+    for (size_t row = 0; status == DSGD_OK && *c.at != '\0'; row++)
+        status = read_row(csv, &c, row, &n, error);
+    return status;
+}
+
+void dsgd_csv_close(dsgd_csv *csv)
+{
+    free(csv->path);
+    free(csv->text);
+    free(csv->fields);
+    free(csv->lines);
+}
+
+size_t dsgd_csv_column(const dsgd_csv *csv, const char *name)
+{
+    size_t k = 0;
+    while (k < csv->n_columns && strcmp(csv->fields[k], name) != 0)
+        k++;
+    return k;
+}
+
+const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
+{
+    return csv->fields[(row + 1) * csv->n_columns + column];
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------------------------ */
+
+void dsgd_csv_number(FILE *stream, double x)
+{
+    char text[40] = "";
+    for (int digits = 15; digits <= 17 && !isnan(x); digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    fputs(text, stream);
+}
+
+void dsgd_csv_text(FILE *stream, const char *text)
+{
+    if (strpbrk(text, ",\"\n") == NULL) {
+        fputs(text, stream);
+        return;
+    }
+    fputc('"', stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', stream);
+        fputc(*text, stream);
+    }
+    fputc('"', stream);
+}
+
+dsgd_status dsgd_whole_open(dsgd_whole_file *file, char *path, dsgd_error *error)
+{
+    *file = (dsgd_whole_file){path, dsgd_xprintf("%s.new", path), NULL};
+    file->stream = fopen(file->beside, "w");
+    if (file->stream != NULL)
+        return DSGD_OK;
+    const dsgd_status status =
+        dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
+    free(file->path);
+    free(file->beside);
+    return status;
+}
+
+dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
+{
+    const bool failed = ferror(file->stream) != 0;
+    dsgd_status status = DSGD_OK;
+    if (fclose(file->stream) != 0 || failed || rename(file->beside, file->path) != 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
+    free(file->path);
+    free(file->beside);
+    return status;
+}
