@@ -17,6 +17,7 @@
     X(algorithms)                                                                                  \
     X(microbenchmark)                                                                              \
     X(command)                                                                                     \
+    X(plugin)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)
 
