@@ -1,8 +1,10 @@
 /**
  * @file registry.c
- * The algorithms that are built in. A new one is one line of the list.
+ * The algorithms that are built in, and room for those of plug-ins. A new one that is built in is one line of the list.
  */
 #include "sim/registry.h"
+
+#include <string.h>
 
 #define DSGD_ALGORITHM_LIST(X)                                                                     \
     X(allreduce)                                                                                   \
@@ -22,13 +24,53 @@
     X(slowmo)                                                                                      \
     X(diloco)
 
+enum {
+#define X(name) BUILT_IN_##name,
+    DSGD_ALGORITHM_LIST(X)
+#undef X
+        N_BUILT_IN,
+    MOST_ADDED = 32
+};
+
 #define X(name) extern const dsgd_algorithm dsgd_algorithm_##name;
 DSGD_ALGORITHM_LIST(X)
 #undef X
 
-const dsgd_about *const dsgd_algorithms[] = {
+/* One more than there is room for, so that NULL always ends it. */
+const dsgd_about *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
 #define X(name) &dsgd_algorithm_##name.about,
     DSGD_ALGORITHM_LIST(X)
 #undef X
-        NULL,
 };
+
+/** Whether it can stand in CSV and YAML files without quotes. */
+static bool is_name(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return text != NULL && text[0] != '\0' && text[strspn(text, letters)] == '\0';
+}
+
+dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error)
+{
+    const dsgd_about *const about = &algorithm->about;
+    if (!is_name(about->name))
+        return dsgd_fail(
+            error, DSGD_EUSAGE, "an algorithm has %s%s; a name of letters, digits and _ is needed",
+            about->name == NULL ? "no name" : "the name ", about->name == NULL ? "" : about->name);
+    if (about->summary == NULL || algorithm->work == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "algorithm `%s` has no %s", about->name,
+                         algorithm->work == NULL ? "work()" : "summary");
+    if (dsgd_about_find(dsgd_algorithms, about->name) != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "algorithm `%s` is there already; give the new one another name",
+                         about->name);
+    size_t n = N_BUILT_IN;
+    while (dsgd_algorithms[n] != NULL)
+        n++;
+    if (n == N_BUILT_IN + MOST_ADDED)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "algorithm `%s` is one too many; there is room for %d from plug-ins",
+                         about->name, MOST_ADDED);
+    dsgd_algorithms[n] = about;
+    return DSGD_OK;
+}

@@ -5,9 +5,9 @@
  */
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "models/device.h"
 
 #ifndef DSGD_MODULE_DIR
@@ -16,26 +16,13 @@
 
 static const char module_name[] = "dsgd_cuda.so";
 
-/** Where the running program is. */
-static char *program_folder(void)
-{
-    char program[4096];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length < 0 ? 0 : length] = '\0';
-    char *const slash = strrchr(program, '/');
-    if (slash == NULL)
-        return dsgd_xstrdup(".");
-    *slash = '\0';
-    return dsgd_xstrdup(program);
-}
-
 /** What the environment names, else the module beside the running program, else the installed one. */
 static char *module_path(void)
 {
     const char *const named = getenv("DSGD_CUDA_MODULE");
     if (named != NULL)
         return dsgd_xstrdup(named);
-    char *const folder = program_folder();
+    char *const folder = dsgd_program_folder();
     char *const beside = dsgd_xprintf("%s/%s", folder, module_name);
     free(folder);
     if (access(beside, R_OK) == 0 || DSGD_MODULE_DIR[0] == '\0')

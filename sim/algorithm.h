@@ -322,4 +322,17 @@ static inline int dsgd_log2(long n)
 /** Refuses a number of workers that is no power of two, naming the two nearest that are. */
 dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error);
 
+/* --- algorithms from outside the tree ---------------------------------------------------------------------------------------- */
+
+/** Grows when this file or base/option.h changes, so that a stale plug-in is refused. */
+enum { DSGD_PLUGIN_ABI = 1 };
+
+/** What a shared object exports, under this name: const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list}; */
+typedef struct dsgd_plugin {
+    uint32_t abi;
+    const dsgd_algorithm *const *algorithms; /* NULL-terminated */
+} dsgd_plugin;
+
+#define DSGD_PLUGIN_SYMBOL "dsgd_plugin_algorithms"
+
 #endif

@@ -14,6 +14,7 @@
 #include "sim/command.h"
 #include "sim/config.h"
 #include "sim/experiment.h"
+#include "sim/plugin.h"
 #include "sim/registry.h"
 #include "sim/results.h"
 #include "traces/imbalance.h"
@@ -55,12 +56,29 @@ static const family *find_family(const char *name, dsgd_error *error)
     return NULL;
 }
 
-/** Words of a sub-command that takes no options but --help. */
+/** The words of a sub-command, and its plug-ins where it takes any. */
+typedef struct arguments {
+    size_t n; /* how many there were, even if more than there is room for */
+    const char *words[2];
+    dsgd_plugin_paths plugins;
+} arguments;
+
 static error_t parse_words(int key, char *text, struct argp_state *state)
 {
-    (void)text;
-    (void)state;
-    return key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
+    arguments *const a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        if (state->child_inputs != NULL) /* the parser has --plugin as a child */
+            state->child_inputs[0] = &a->plugins;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->n < 2)
+            a->words[a->n] = text;
+        a->n++;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------------------------- */
@@ -128,18 +146,22 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         parse_words,
         "KIND",
         "Lists algorithms, models, data, imbalance, workloads, platforms, topologies or figures.",
-        NULL,
+        dsgd_plugin_option,
         NULL,
         NULL};
-    argp_parse(&argp, count, words, 0, NULL, NULL);
-    if (count != 2)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "list: give one of algorithms, models, data, imbalance, workloads, "
-                         "platforms, topologies, "
-                         "figures");
-    const family *const f = find_family(words[1], error);
+    arguments a = {0};
+    argp_parse(&argp, count, words, 0, NULL, &a);
+    if (a.n != 1)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "list: give one of algorithms, models, data, imbalance, workloads, platforms, "
+            "topologies, figures");
+    const family *const f = find_family(a.words[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
+    const dsgd_status status = dsgd_plugins_load(&a.plugins, error);
+    if (status != DSGD_OK)
+        return status;
     if (f->registry == NULL)
         return list_files(f, error);
     for (size_t i = 0; f->registry[i] != NULL; i++)
@@ -267,26 +289,34 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
 
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {
-        NULL, parse_words, "KIND NAME", "Tells what something is and which options it takes.",
-        NULL, NULL,        NULL};
-    argp_parse(&argp, count, words, 0, NULL, NULL);
-    if (count != 3)
+    static const struct argp argp = {NULL,
+                                     parse_words,
+                                     "KIND NAME",
+                                     "Tells what something is and which options it takes.",
+                                     dsgd_plugin_option,
+                                     NULL,
+                                     NULL};
+    arguments a = {0};
+    argp_parse(&argp, count, words, 0, NULL, &a);
+    if (a.n != 2)
         return dsgd_fail(
             error, DSGD_EUSAGE,
             "describe: give a kind and a name, such as `dsgd describe algorithm wagma`");
-    const family *const f = find_family(words[1], error);
+    const family *const f = find_family(a.words[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
+    const dsgd_status status = dsgd_plugins_load(&a.plugins, error);
+    if (status != DSGD_OK)
+        return status;
     if (f->registry != NULL)
-        return describe_about(f, words[2], error);
+        return describe_about(f, a.words[1], error);
     if (strcmp(f->singular, "workload") == 0)
-        return describe_workload(words[2], error);
+        return describe_workload(a.words[1], error);
     if (strcmp(f->singular, "platform") == 0)
-        return describe_platform(words[2], error);
+        return describe_platform(a.words[1], error);
     return dsgd_fail(error, DSGD_EUSAGE,
                      "describe: a figure is described by the first lines of %s/plots/%s/%s.gp",
-                     dsgd_data_folder(), words[2], words[2]);
+                     dsgd_data_folder(), a.words[1], a.words[1]);
 }
 
 /* --- plot --------------------------------------------------------------------------------------------------------------------------- */
@@ -396,36 +426,38 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                                      NULL,
                                      NULL,
                                      NULL};
-    argp_parse(&argp, count, words, 0, NULL, NULL);
-    if (count != 2 && count != 3)
+    arguments a = {0};
+    argp_parse(&argp, count, words, 0, NULL, &a);
+    if (a.n != 1 && a.n != 2)
         return dsgd_fail(error, DSGD_EUSAGE, "plot: give the folder of an experiment's results");
-    if (count_rows(words[1], "runs.csv") == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", words[1]);
-    if (strchr(words[1], '\'') != NULL)
+    if (count_rows(a.words[0], "runs.csv") == 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", a.words[0]);
+    if (strchr(a.words[0], '\'') != NULL)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: gnuplot cannot take a folder with a ' in its name", words[1]);
-    if (count == 3 && !has_script(words[2]))
+                         "%s: gnuplot cannot take a folder with a ' in its name", a.words[0]);
+    if (a.n == 2 && !has_script(a.words[1]))
         return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
-                         words[2]);
-    char *const figures = dsgd_xprintf("%s/figures", words[1]);
+                         a.words[1]);
+    char *const figures = dsgd_xprintf("%s/figures", a.words[0]);
     dsgd_status status = dsgd_make_folder(figures, error);
     free(figures);
     if (status != DSGD_OK)
         return status;
-    refresh_comparison(words[1]);
-    return count == 3 ? draw(words[2], words[1], error) : plot_all(words[1], error);
+    refresh_comparison(a.words[0]);
+    return a.n == 2 ? draw(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
 }
 
 const dsgd_command dsgd_command_list = {
     .name = "list",
-    .usage = "algorithms|models|data|imbalance|workloads|platforms|topologies|figures",
+    .usage =
+        "algorithms|models|data|imbalance|workloads|platforms|topologies|figures [--plugin FILE]",
     .summary = "lists what there is",
     .run = list,
 };
 
 const dsgd_command dsgd_command_describe = {
     .name = "describe",
-    .usage = "KIND NAME",
+    .usage = "KIND NAME [--plugin FILE]",
     .summary = "tells what something is and which options it takes",
     .run = describe,
 };

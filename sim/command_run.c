@@ -16,6 +16,7 @@
 
 #include "sim/command.h"
 #include "sim/experiment.h"
+#include "sim/plugin.h"
 #include "sim/results.h"
 
 enum { MOST_SETS = 256, KEY_SET = 256, KEY_NUMERICS, KEY_RESUME, KEY_ONLY, KEY_THREADS, KEY_FORCE };
@@ -24,6 +25,7 @@ typedef struct arguments {
     const char *file, *folder;
     const char *sets[MOST_SETS];
     size_t n_sets;
+    dsgd_plugin_paths plugins;
     long jobs, only, threads; /* 0: not given */
     int numerics;
     bool resume, force;
@@ -53,6 +55,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
     arguments *const a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->plugins;
+        return 0;
     case 'o':
         a->folder = text;
         return 0;
@@ -487,6 +492,16 @@ static char *joined(int count, char **words)
     return text;
 }
 
+/** Plug-ins come first, so that the file can name their algorithms. */
+static dsgd_status open_experiment(const arguments *a, dsgd_experiment *experiment,
+                                   dsgd_error *error)
+{
+    const dsgd_status status = dsgd_plugins_load(&a->plugins, error);
+    if (status != DSGD_OK)
+        return status;
+    return dsgd_experiment_open(a->file, a->sets, a->n_sets, experiment, error);
+}
+
 static dsgd_status run(int count, char **words, dsgd_error *error)
 {
     static const struct argp argp = {
@@ -494,14 +509,14 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
         parse,
         "EXPERIMENT.yaml",
         "Runs an experiment: every run of its list, in processes of their own.",
-        NULL,
+        dsgd_plugin_option,
         NULL,
         NULL};
     arguments a = {0};
     char *const command = joined(count, words);
     argp_parse(&argp, count, words, 0, NULL, &a);
     dsgd_experiment experiment;
-    dsgd_status status = dsgd_experiment_open(a.file, a.sets, a.n_sets, &experiment, error);
+    dsgd_status status = open_experiment(&a, &experiment, error);
     if (status == DSGD_OK) {
         if (a.only > 0 && (size_t)a.only > experiment.n_runs)
             status = dsgd_fail(error, DSGD_EUSAGE,
@@ -531,13 +546,13 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
         parse,
         "EXPERIMENT.yaml",
         "Checks an experiment and shows its runs, without running them.",
-        NULL,
+        dsgd_plugin_option,
         NULL,
         NULL};
     arguments a = {0};
     argp_parse(&argp, count, words, 0, NULL, &a);
     dsgd_experiment experiment;
-    dsgd_status status = dsgd_experiment_open(a.file, a.sets, a.n_sets, &experiment, error);
+    dsgd_status status = open_experiment(&a, &experiment, error);
     if (status != DSGD_OK)
         return status;
     status = check_learning(&experiment, error);
@@ -563,14 +578,14 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_run = {
     .name = "run",
     .usage = "EXPERIMENT.yaml [-o DIR] [-j N] [--set A.B=C] [--numerics auto|cpu|cuda|off] "
-             "[--resume] [--only RUN]",
+             "[--resume] [--only RUN] [--plugin FILE]",
     .summary = "runs an experiment and writes its results",
     .run = run,
 };
 
 const dsgd_command dsgd_command_check = {
     .name = "check",
-    .usage = "EXPERIMENT.yaml [--set A.B=C]",
+    .usage = "EXPERIMENT.yaml [--set A.B=C] [--plugin FILE]",
     .summary = "checks an experiment and shows its runs, without running them",
     .run = check,
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "sim/config.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
@@ -274,8 +275,16 @@ static const char *const axes[] = {"platform", "workload", "workers", "algorithm
 
 const char *dsgd_data_folder(void)
 {
+    static char *installed; /* lives as long as the program */
     const char *const named = getenv("DSGD_DATA");
-    return named != NULL ? named : DSGD_DATA_DIR;
+    if (named != NULL)
+        return named;
+    if (installed == NULL) {
+        char *const program = dsgd_program_folder();
+        installed = dsgd_xprintf("%s/../share/dsgd", program);
+        free(program);
+    }
+    return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
 }
 
 static dsgd_config *adopt(dsgd_experiment *experiment, dsgd_config *config)

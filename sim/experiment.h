@@ -39,7 +39,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
                                  dsgd_experiment *experiment, dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
-/** Folder of the shipped files: the environment's DSGD_DATA, or where the program was built. */
+/** Folder of the shipped files: the environment's DSGD_DATA, else ../share/dsgd seen from the program, else where it was built. */
 const char *dsgd_data_folder(void);
 
 /** Reads a shipped workload or platform by name, for `dsgd describe`. The caller closes *config. */

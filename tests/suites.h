@@ -14,7 +14,13 @@
     X(values)                                                                                      \
     X(collectives)                                                                                 \
     X(laws)                                                                                        \
-    X(algorithms) X(conformance) X(microbenchmark) X(command) X(models_long) X(laws_long)
+    X(algorithms)                                                                                  \
+    X(conformance)                                                                                 \
+    X(microbenchmark)                                                                              \
+    X(command)                                                                                     \
+    X(plugin)                                                                                      \
+    X(models_long)                                                                                 \
+    X(laws_long)
 
 #define X(name) Suite *name##_suite(void);
 DSGD_SUITES(X)

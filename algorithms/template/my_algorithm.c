@@ -1,0 +1,53 @@
+/**
+ * @file my_algorithm.c
+ * Local SGD whose averages become rare: all models are averaged after `period` steps, then after twice as many, and so on.
+ *
+ * Sent per worker and average: one allreduce of the model.
+ */
+#include "sim/algorithm.h"
+
+/** What an experiment can set; the table below fills it. */
+typedef struct doubling_params {
+    long period;
+} doubling_params;
+
+/** The life of one worker: straight-line code in virtual time. */
+static void doubling_work(dsgd_node *self)
+{
+    const doubling_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    long period = p->period;
+    long last = period - 1; /* the step that ends with the next average */
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+        if (self->step == last) {
+            dsgd_allreduce_mean(self, x); /* x <- (1/P) sum x, waits for all */
+            period *= 2;
+            last += period;
+        }
+    }
+}
+
+/** Struct, field (its name is the key in the file), default, least, most, words instead of a number, unit, help. */
+static const dsgd_option doubling_options[] = {
+    DSGD_OPTION_LONG(doubling_params, period, 4, 1, 1e9, NULL, "steps",
+                     "local steps before the first average; doubles with each"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_algorithm doubling = {
+    .about = {.name = "doubling",
+              .summary = "local steps, with an average of all models after periods that double",
+              .reference = "an example",
+              .params_size = sizeof(doubling_params),
+              .options = doubling_options},
+    .work = doubling_work,
+};
+
+static const dsgd_algorithm *const list[] = {&doubling, NULL};
+
+/** What the program looks for. */
+const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list};

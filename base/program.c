@@ -1,0 +1,22 @@
+/**
+ * @file program.c
+ * Where the running program is.
+ */
+#include "base/program.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+char *dsgd_program_folder(void)
+{
+    char program[4096];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length < 0 ? 0 : length] = '\0';
+    char *const slash = strrchr(program, '/');
+    if (slash == NULL)
+        return dsgd_xstrdup(".");
+    *slash = '\0';
+    return dsgd_xstrdup(program);
+}

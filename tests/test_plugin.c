@@ -1,0 +1,203 @@
+/**
+ * @file test_plugin.c
+ * An algorithm from outside the tree, as its author meets it: this build is installed, the README's example is built against nothing but
+ * the installation, and the installed program lists, describes and runs it. What is no plug-in is refused with a sentence.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/status.h"
+#include "tests/suites.h"
+
+/** Where the installation (usr/) and the author's project (mine/) are, for all tests of the suite. */
+static char folder[] = "/tmp/dsgd-plugin-XXXXXX";
+
+/** Runs a command of the shell in the folder. Its output, which the caller frees, is in *output. Gives the exit status. */
+static int shell(const char *command, char **output)
+{
+    char *const there = dsgd_xprintf("exec 2>&1; cd %s && %s", folder, command);
+    FILE *const stream = popen(there, "r");
+    ck_assert_ptr_nonnull(stream);
+    size_t room = 0;
+    *output = NULL;
+    if (getdelim(output, &room, '\0', stream) < 0)
+        **output = '\0'; /* getdelim() makes the buffer even where there is nothing to read */
+    const int state = pclose(stream);
+    free(there);
+    ck_assert_msg(WIFEXITED(state), "%s: %s", command, *output);
+    return WEXITSTATUS(state);
+}
+
+/** Demands an exit status, and (unless NULL) something in the output. */
+static void expect(const char *command, int status, const char *sentence)
+{
+    char *output = NULL;
+    const int got = shell(command, &output);
+    ck_assert_msg(got == status, "%s: exit %d, not %d: %s", command, got, status, output);
+    ck_assert_msg(sentence == NULL || strstr(output, sentence) != NULL, "%s: no `%s` in: %s",
+                  command, sentence, output);
+    free(output);
+}
+
+/** Builds what stands in mine/my_algorithm.c, as the README says, with the compiler of this build. */
+#define BUILD                                                                                      \
+    DSGD_CMAKE " -G Ninja -S mine -B mine/build -D CMAKE_PREFIX_PATH=$PWD/usr"                     \
+               " -D CMAKE_C_COMPILER=" DSGD_C_COMPILER                                             \
+               " -D CMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Werror' && " DSGD_CMAKE               \
+               " --build mine/build"
+
+static void install_and_build(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    unsetenv("DSGD_DATA"); /* the installed program has to find its own files */
+    unsetenv("DESTDIR");
+    expect(DSGD_CMAKE " --install " DSGD_BINARY_DIR " --prefix usr", 0, NULL);
+    expect("cp -r usr/share/dsgd/template mine", 0, NULL);
+    expect("sed -n '/^```c$/,/^```$/{/^```/d;p}' " DSGD_SOURCE_DIR
+           "/algorithms/README.md > readme.c",
+           0, NULL);
+    expect("cp readme.c mine/my_algorithm.c && " BUILD, 0, NULL);
+    expect("cp mine/build/my_algorithm.so .", 0, NULL);
+}
+
+static void remove_folder(void)
+{
+    char *const command = dsgd_xprintf("rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    free(command);
+}
+
+START_TEST(the_readme_shows_the_template)
+{
+    expect("diff readme.c usr/share/dsgd/template/my_algorithm.c", 0, NULL);
+    expect("test $(wc -l < readme.c) -le 60", 0, NULL);
+}
+END_TEST
+
+START_TEST(a_plug_in_is_listed_and_described_beside_the_others)
+{
+    expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so | cut -d ' ' -f 1 | tr '\\n' ' '",
+           0, "diloco doubling ");
+    expect("usr/bin/dsgd describe --plugin ./my_algorithm.so algorithm doubling", 0,
+           "period             4 (steps), from 1 to 1e+09");
+    expect("usr/bin/dsgd describe algorithm doubling", 2, "`doubling` is unknown");
+}
+END_TEST
+
+/** Two periods before the bound, hence with two averages: after steps 3 and 9. */
+static const char experiment[] = "platform: idle-switch\n"
+                                 "workload: {bytes: 1M, step: 100ms, samples: 8}\n"
+                                 "workers: 4\n"
+                                 "algorithms: [allreduce, {name: doubling, period: 3}]\n"
+                                 "until: {steps: 10}\n";
+
+START_TEST(a_plug_in_runs)
+{
+    char *const command = dsgd_xprintf("printf '%%s' '%s' > e.yaml", experiment);
+    expect(command, 0, NULL);
+    free(command);
+    expect("usr/bin/dsgd check e.yaml", 2, "`doubling` is unknown");
+    expect("usr/bin/dsgd check e.yaml --plugin my_algorithm.so", 0, "2 runs");
+    expect("usr/bin/dsgd run e.yaml -o r --plugin my_algorithm.so", 0, "2 of 2 runs");
+    expect("cat r/runs.csv", 0, "\n2,doubling,4,1,idle-switch,inline,ok,10,");
+    expect("cat r/manifest.json", 0, "--plugin my_algorithm.so");
+    /* The messages of an allreduce every step, against those of two. */
+    expect("awk -F, '/,allreduce,/ {all = $(NF-4)} /,doubling,/ {two = $(NF-4)}"
+           " END {print all / two}' r/runs.csv",
+           0, "5\n");
+}
+END_TEST
+
+/** A change of the example that makes it unacceptable, as the body of a sed script. */
+static const struct {
+    const char *change;
+    const char *sentence;
+} stale[] = {
+    {"s/{DSGD_PLUGIN_ABI,/{DSGD_PLUGIN_ABI + 41,/",
+     "was built for interface 42, but this program has 1; build it again"},
+    {"s/{DSGD_PLUGIN_ABI,/{0,/",
+     "was built for interface 0, but this program has 1; build it again"},
+    {"s/dsgd_plugin_algorithms =/another_symbol =/", "does not export dsgd_plugin_algorithms"},
+    {"s/\"doubling\"/\"wagma\"/", "algorithm `wagma` is there already"},
+    {"s/\"doubling\"/\"dou,bling\"/", "has the name dou,bling; a name of letters, digits"},
+    {"s/\"doubling\"/NULL/", "an algorithm has no name"},
+    {"s/= doubling_work/= NULL/; s/static void doubling_work/void doubling_work(dsgd_node *);\\n"
+     "void doubling_work/",
+     "algorithm `doubling` has no work()"},
+    {"s/\\&doubling, NULL/NULL/; s/static const dsgd_algorithm doubling/const dsgd_algorithm "
+     "doubling/",
+     "has no algorithms"},
+};
+
+START_TEST(what_is_not_acceptable_is_refused_with_a_sentence)
+{
+    char *const change =
+        dsgd_xprintf("sed -e '%s' readme.c > mine/my_algorithm.c && ! cmp -s readme.c "
+                     "mine/my_algorithm.c && " BUILD,
+                     stale[_i].change);
+    expect(change, 0, NULL);
+    free(change);
+    expect("usr/bin/dsgd list algorithms --plugin mine/build/my_algorithm.so", 2,
+           stale[_i].sentence);
+}
+END_TEST
+
+START_TEST(the_same_plug_in_twice_is_refused)
+{
+    expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so --plugin my_algorithm.so", 2,
+           "./my_algorithm.so: algorithm `doubling` is there already");
+}
+END_TEST
+
+START_TEST(a_file_that_is_no_plug_in_is_refused)
+{
+    expect("usr/bin/dsgd list algorithms --plugin readme.c", 3, "readme.c: ");
+    expect("usr/bin/dsgd list algorithms --plugin missing.so", 3,
+           "missing.so: the plug-in cannot be read: No such file");
+    /* The library search path would find this one. */
+    expect("usr/bin/dsgd run e.yaml --plugin libc.so.6", 3,
+           "libc.so.6: the plug-in cannot be read");
+}
+END_TEST
+
+/** Also those that no built-in algorithm uses, which a linker leaves out. */
+START_TEST(every_verb_is_there_for_a_plug_in)
+{
+    expect("grep -Eo '\\bdsgd_[a-z0-9_]+\\(dsgd_node' usr/include/dsgd/sim/algorithm.h > verbs &&"
+           " test $(wc -l < verbs) -ge 15 && nm -D --defined-only usr/bin/dsgd > symbols &&"
+           " for verb in $(cut -d '(' -f 1 verbs) dsgd_check_power_of_two dsgd_parse_number; do"
+           " grep \" T $verb$\" symbols || { echo missing: $verb; exit 1; }; done",
+           0, NULL);
+}
+END_TEST
+
+START_TEST(the_environment_then_the_installation_then_the_tree_has_the_data)
+{
+    expect("cd usr/share/dsgd/traces/platforms && cp idle-switch.yaml ours.yaml", 0, NULL);
+    expect("usr/bin/dsgd list platforms", 0, "\nours ");
+    expect("usr/bin/dsgd list figures", 0, "headline\n");
+    expect("DSGD_DATA=/nowhere usr/bin/dsgd list platforms", 3, "/nowhere/traces/platforms: ");
+    expect(DSGD_BINARY " list platforms", 0, "piz-daint ");
+}
+END_TEST
+
+Suite *plugin_suite(void)
+{
+    Suite *s = suite_create("plugin");
+    TCase *t = tcase_create("plugin");
+    tcase_set_timeout(t, 120);
+    tcase_add_unchecked_fixture(t, install_and_build, remove_folder);
+    tcase_add_test(t, the_readme_shows_the_template);
+    tcase_add_test(t, a_plug_in_is_listed_and_described_beside_the_others);
+    tcase_add_test(t, a_plug_in_runs);
+    tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
+                        sizeof stale / sizeof stale[0]);
+    tcase_add_test(t, the_same_plug_in_twice_is_refused);
+    tcase_add_test(t, a_file_that_is_no_plug_in_is_refused);
+    tcase_add_test(t, every_verb_is_there_for_a_plug_in);
+    tcase_add_test(t, the_environment_then_the_installation_then_the_tree_has_the_data);
+    suite_add_tcase(s, t);
+    return s;
+}
