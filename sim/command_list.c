@@ -17,6 +17,7 @@
 #include "sim/plugin.h"
 #include "sim/registry.h"
 #include "sim/results.h"
+#include "sim/run.h"
 #include "traces/imbalance.h"
 
 /** A kind of thing that has a registry, or a folder of files. */
@@ -205,6 +206,24 @@ static void print_default(const dsgd_option *o)
     }
 }
 
+/** A text behind a heading, in lines of a screen's width, all but the first indented. */
+static void print_wrapped(const char *heading, int indent, const char *text)
+{
+    enum { WIDTH = 96 };
+    int column = printf("%-*s", indent, heading);
+    for (const char *space = ""; *text != '\0'; space = " ") {
+        const int word = (int)strcspn(text, " ");
+        if (column + 1 + word > WIDTH) {
+            column = printf("\n%*s", indent, "") - 1;
+            space = "";
+        }
+        column += printf("%s%.*s", space, word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
 static void print_options(const dsgd_option *options, int indent)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
@@ -217,9 +236,41 @@ static void print_options(const dsgd_option *options, int indent)
         for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
             printf("%s%s", i == 0 ? (o->kind == DSGD_CHOICE ? "; one of " : ", or ") : ", ",
                    o->words[i]);
-        printf("\n%*s    %s\n", indent, "", o->help);
+        putchar('\n');
+        print_wrapped("", indent + 4, o->help);
         print_options(o->fields, indent + 4);
     }
+}
+
+enum { STORY_INDENT = 8 };
+
+/** What the defaults send, as a number to hold on to. */
+static void print_traffic(const dsgd_algorithm *a)
+{
+    enum { WORKERS = 64 };
+    static const double bytes = 100e6;
+    void *const params = dsgd_xcalloc(1, a->about.params_size);
+    dsgd_options_default(a->about.options, params);
+    if (a->traffic != NULL && (a->check == NULL || a->check(params, WORKERS, NULL) == DSGD_OK)) {
+        const dsgd_scale scale = {WORKERS, a->n_servers == NULL ? 0 : a->n_servers(params, WORKERS),
+                                  1, &bytes, DSGD_COLLECTIVE_AUTO};
+        const dsgd_traffic t = a->traffic(params, &scale);
+        printf("%*sby default, of 64 workers with a model of 100 MB: %.4g MB in %.3g messages\n",
+               STORY_INDENT, "", t.bytes / 1e6, t.messages);
+    }
+    free(params);
+}
+
+static void print_story(const dsgd_algorithm *a)
+{
+    if (a->story.idea == NULL)
+        return;
+    putchar('\n');
+    print_wrapped("idea", STORY_INDENT, a->story.idea);
+    print_wrapped("rule", STORY_INDENT, a->story.rule);
+    print_wrapped("sends", STORY_INDENT, a->story.sends);
+    print_traffic(a);
+    print_wrapped("waits", STORY_INDENT, a->story.waits);
 }
 
 static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
@@ -237,6 +288,8 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
     printf("%s: %s\n", about->name, about->summary);
     if (about->reference != NULL)
         printf("%s\n", about->reference);
+    if (f->registry == dsgd_algorithms)
+        print_story((const dsgd_algorithm *)about);
     if (about->options != NULL)
         puts("\noptions:");
     print_options(about->options, 2);

@@ -42,6 +42,9 @@ static const char *const run_columns[] = {"run",
                                           "bytes",
                                           "final_loss",
                                           "final_accuracy",
+                                          "local_loss",
+                                          "local_accuracy",
+                                          "local_accuracy_min",
                                           "wall_s",
                                           NULL};
 
@@ -49,6 +52,7 @@ static const char curve_columns[] =
     "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
+static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
 /* --- files -------------------------------------------------------------------------------------------------------------------------- */
@@ -113,7 +117,10 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                               (double)r->messages,
                               r->bytes,
                               last == NULL ? NAN : last->at.loss,
-                              last == NULL ? NAN : last->at.accuracy};
+                              last == NULL ? NAN : last->at.accuracy,
+                              r->local_loss,
+                              r->local_accuracy,
+                              r->local_accuracy_min};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         print_cell(stream, numbers[k]);
     fprintf(stream, ",%.2f", r->total_wall_s);
@@ -155,6 +162,20 @@ static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
     }
 }
 
+/** The histogram of the ages at which values were used. */
+static void print_staleness(FILE *stream, const dsgd_planned_run *run, size_t i,
+                            const dsgd_run_result *r)
+{
+    for (size_t age = 0; age < r->n_ages; age++) {
+        if (r->ages[age] == 0)
+            continue;
+        print_key(stream, run, i);
+        fprintf(stream, ",%zu", age);
+        print_cell(stream, r->ages[age]);
+        fputc('\n', stream);
+    }
+}
+
 static void print_note(FILE *stream, const dsgd_run_result *r)
 {
     if (r->outcome == DSGD_RUN_FAILED) {
@@ -176,7 +197,9 @@ static void print_note(FILE *stream, const dsgd_run_result *r)
     fputc('\n', stream);
 }
 
-static const char *const parts[] = {"runs", "curves", "workers", "note"};
+static const char *const parts[] = {"runs", "curves", "workers", "staleness", "note"};
+
+enum { PART_RUNS, PART_CURVES, PART_WORKERS, PART_STALENESS, PART_NOTE, N_TABLES = PART_NOTE };
 
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error)
@@ -188,12 +211,14 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
         dsgd_status status = dsgd_whole_open(&file, part_path(folder, i, parts[k]), error);
         if (status != DSGD_OK)
             return status;
-        if (k == 0)
+        if (k == PART_RUNS)
             print_run(file.stream, experiment, i, result);
-        else if (k == 1)
+        else if (k == PART_CURVES)
             print_curves(file.stream, run, i, result);
-        else if (k == 2)
+        else if (k == PART_WORKERS)
             print_workers(file.stream, run, i, result);
+        else if (k == PART_STALENESS)
+            print_staleness(file.stream, run, i, result);
         else
             print_note(file.stream, result);
         status = dsgd_whole_close(&file, error);
@@ -272,16 +297,17 @@ static void print_run_header(FILE *stream, const dsgd_experiment *experiment)
 dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment,
                               dsgd_error *error)
 {
-    for (size_t k = 0; k < 3; k++) {
+    static const char *const headers[] = {NULL, curve_columns, worker_columns, staleness_columns};
+    for (size_t k = 0; k < N_TABLES; k++) {
         dsgd_whole_file file;
         const dsgd_status status =
             dsgd_whole_open(&file, dsgd_xprintf("%s/%s.csv", folder, parts[k]), error);
         if (status != DSGD_OK)
             return status;
-        if (k == 0)
+        if (k == PART_RUNS)
             print_run_header(file.stream, experiment);
         else
-            fputs(k == 1 ? curve_columns : worker_columns, file.stream);
+            fputs(headers[k], file.stream);
         for (size_t i = 0; i < experiment->n_runs; i++) {
             char *const rows = read_all(part_path(folder, i, parts[k]));
             if (rows != NULL)

@@ -15,7 +15,10 @@
     X(collectives)                                                                                 \
     X(laws)                                                                                        \
     X(algorithms)                                                                                  \
+    X(oracle)                                                                                      \
+    X(emulated)                                                                                    \
     X(conformance)                                                                                 \
+    X(theory)                                                                                      \
     X(microbenchmark)                                                                              \
     X(command)                                                                                     \
     X(plugin)                                                                                      \

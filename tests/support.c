@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -269,6 +270,7 @@ support_outcome *support_simulate(const support_case *c)
     support_outcome *outcome = mmap(NULL, outcome_bytes, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ck_assert_ptr_ne(outcome, MAP_FAILED);
+    fflush(stdout); /* or the child would print it too */
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
@@ -311,38 +313,51 @@ double *support_mean_model(const support_outcome *outcome, int workers)
     return mean;
 }
 
+support_problem *support_problem_new(const support_case *c)
+{
+    support_problem *const p = dsgd_xcalloc(1, sizeof *p);
+    const dsgd_pick *const source = &c->learning.data;
+    const dsgd_pick *const model = &c->learning.model;
+    ck_assert_int_eq(((const dsgd_data_source *)source->about)
+                         ->load(source->params, c->config.seed, &p->data, NULL),
+                     DSGD_OK);
+    ck_assert_int_eq(
+        ((const dsgd_model_kind *)model->about)->build(model->params, p->data, &p->network, NULL),
+        DSGD_OK);
+    p->stream = (dsgd_stream){c->config.seed, p->data->train.n, (uint32_t)c->config.workers,
+                              (uint32_t)c->learning.batch};
+    p->count = p->stream.batch;
+    return p;
+}
+
+void support_gradient(void *problem, int worker, long step, const double *x, double *g)
+{
+    const support_problem *const p = problem;
+    const size_t weights = p->network.layers[0].weights;
+    const size_t bias = p->network.layers[0].biases;
+    memset(g, 0, p->network.n_params * sizeof *g);
+    for (uint32_t j = 0; j < p->count; j++) {
+        const uint32_t i = dsgd_stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);
+        const float *const sample = p->data->train.x_real + (size_t)i * p->data->n_features;
+        double error = x[bias] - (double)p->data->train.targets[i];
+        for (uint32_t f = 0; f < p->data->n_features; f++)
+            error += x[weights + f] * (double)sample[f];
+        for (uint32_t f = 0; f < p->data->n_features; f++)
+            g[weights + f] += error * (double)sample[f] / p->count;
+        g[bias] += error / p->count;
+    }
+}
+
 double *support_plain_sgd(const support_case *c, long steps)
 {
-    dsgd_data *data = NULL;
-    const dsgd_pick *const source = &c->learning.data;
-    ck_assert_int_eq(((const dsgd_data_source *)source->about)
-                         ->load(source->params, c->config.seed, &data, NULL),
-                     DSGD_OK);
-    dsgd_network network;
-    const dsgd_pick *const model = &c->learning.model;
-    ck_assert_int_eq(
-        ((const dsgd_model_kind *)model->about)->build(model->params, data, &network, NULL),
-        DSGD_OK);
-    const size_t n = network.n_params;
-    const size_t weights = network.layers[0].weights;
-    const size_t bias = network.layers[0].biases;
-    double *x = dsgd_xcalloc(n, sizeof *x);
-    double *v = dsgd_xcalloc(n, sizeof *v);
-    double *g = dsgd_xcalloc(n, sizeof *g);
-    dsgd_network_initial(&network, c->config.seed, x);
-    const dsgd_stream stream = {c->config.seed, data->train.n, 1, (uint32_t)c->learning.batch};
+    support_problem *const p = support_problem_new(c);
+    const size_t n = p->network.n_params;
+    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const v = dsgd_xcalloc(n, sizeof *v);
+    double *const g = dsgd_xcalloc(n, sizeof *g);
+    dsgd_network_initial(&p->network, c->config.seed, x);
     for (long t = 0; t < steps; t++) {
-        memset(g, 0, n * sizeof *g);
-        for (uint32_t j = 0; j < stream.batch; j++) {
-            const uint32_t i = dsgd_stream_sample(&stream, 0, (uint64_t)t, j);
-            const float *const sample = data->train.x_real + (size_t)i * data->n_features;
-            double error = x[bias] - (double)data->train.targets[i];
-            for (uint32_t f = 0; f < data->n_features; f++)
-                error += x[weights + f] * (double)sample[f];
-            for (uint32_t f = 0; f < data->n_features; f++)
-                g[weights + f] += error * (double)sample[f] / stream.batch;
-            g[bias] += error / stream.batch;
-        }
+        support_gradient(p, 0, t, x, g);
         for (size_t i = 0; i < n; i++) {
             v[i] = c->learning.optimizer.momentum * v[i] + g[i] +
                    c->learning.optimizer.weight_decay * x[i];
@@ -351,7 +366,6 @@ double *support_plain_sgd(const support_case *c, long steps)
     }
     free(v);
     free(g);
-    dsgd_data_free(data);
     return x;
 }
 

@@ -95,6 +95,19 @@ double support_distance(const double *a, const double *b, size_t n);
 /** Mean over the workers' models, [n_params], in fresh memory. */
 double *support_mean_model(const support_outcome *outcome, int workers);
 
+/** What the hyperplane of a case is fitted to; only the data and the order of the samples are shared with the code under test. */
+typedef struct support_problem {
+    dsgd_data *data;
+    dsgd_network network;
+    dsgd_stream stream;
+    uint32_t count; /* samples of a mini-batch that count */
+} support_problem;
+
+support_problem *support_problem_new(const support_case *c);
+
+/** The gradient of the squared error, written out. */
+void support_gradient(void *problem, int worker, long step, const double *x, double *g);
+
 /** Momentum SGD on the hyperplane by one worker, written out; only the data is shared with the code under test. */
 double *support_plain_sgd(const support_case *c, long steps);
 

@@ -1,0 +1,277 @@
+/**
+ * @file test_emulated.c
+ * Whole runs against sequential emulations of the algorithms (tests/oracle.h), with nobody late.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/oracle.h"
+#include "tests/suites.h"
+#include "tests/support.h"
+
+enum { WORKERS = 8, STEPS = 18, N = 33 };
+
+/** A case, and the same for the oracle. */
+typedef struct twin {
+    support_case *c;
+    oracle_problem problem;
+    support_problem *data;
+    double initial[WORKERS * N], want[WORKERS * N], center[N];
+} twin;
+
+static twin *twin_new(const char *algorithm)
+{
+    twin *const t = dsgd_xcalloc(1, sizeof *t);
+    t->c = support_new(algorithm, WORKERS);
+    t->c->learning.optimizer.weight_decay = 0.01;
+    t->c->config.until = (dsgd_until){0};
+    t->c->config.steps_each = STEPS;
+    t->c->config.exchange.pieces = 3;
+    t->data = support_problem_new(t->c);
+    ck_assert_uint_eq(t->data->network.n_params, N);
+    dsgd_network_initial(&t->data->network, t->c->config.seed, t->center);
+    for (size_t w = 0; w < WORKERS; w++)
+        memcpy(t->initial + w * N, t->center, sizeof t->center);
+    t->problem =
+        (oracle_problem){WORKERS, N, STEPS, 0.05, 0.9, 0.01, support_gradient, t->data, t->initial};
+    return t;
+}
+
+static void expect_same(const twin *t)
+{
+    const support_outcome *got = support_ok(t->c);
+    const double distance = support_distance(got->x, t->want, WORKERS * N);
+    ck_assert_msg(distance <= 1e-12, "off by %g", distance);
+    ck_assert_double_gt(support_distance(got->x, t->initial, WORKERS * N), 0.01);
+}
+
+static const long in_order[WORKERS] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+/** Workers come to servers in the order of their ranks, in every step. */
+static void keep_order(twin *t)
+{
+    support_imbalance_number(t->c, "ramp", "seconds", 0.001);
+}
+
+START_TEST(local_sgd)
+{
+    twin *const t = twin_new("local_sgd");
+    const bool post = _i == 2;
+    const bool cta = _i == 1;
+    support_option(t->c, "period", 4);
+    support_option(t->c, "order", cta);
+    if (post)
+        support_option(t->c, "post_local", 7);
+    oracle_local_sgd(&t->problem, 4, post ? 7 : 0, cta, t->want);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(wagma)
+{
+    static const long groups[] = {2, 4, 8, 4, 2};
+    static const long periods[] = {5, 3, 10, 1, 6};
+    twin *const t = twin_new("wagma");
+    const bool cta = _i % 2 == 1;
+    support_option(t->c, "group", groups[_i]);
+    support_option(t->c, "period", periods[_i]);
+    support_option(t->c, "order", cta);
+    oracle_wagma(&t->problem, (int)groups[_i], periods[_i], cta, t->want);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(dasgd)
+{
+    static const long tau[] = {4, 4, 3, 5};
+    static const long d[] = {1, 4, 0, 2};
+    twin *const t = twin_new("dasgd");
+    support_option(t->c, "tau", tau[_i]);
+    support_option(t->c, "d", d[_i]);
+    oracle_dasgd(&t->problem, tau[_i], d[_i], 0.25, t->want);
+    expect_same(t);
+}
+END_TEST
+
+enum { ROUNDS = 36 };
+
+/** [rounds][P][P] of the topology that the case has picked. */
+static double *matrices(const twin *t, bool doubly_stochastic)
+{
+    double *const w = dsgd_xcalloc((size_t)ROUNDS * WORKERS * WORKERS, sizeof *w);
+    int to[WORKERS];
+    int from[WORKERS];
+    int other[WORKERS];
+    double share[WORKERS];
+    const dsgd_neighbour_room room = {to, from, other, share};
+    for (long r = 0; r < ROUNDS; r++) {
+        for (int j = 0; j < WORKERS; j++) {
+            const dsgd_neighbours n = dsgd_topology_neighbours(
+                t->c->config.params, WORKERS, t->c->config.seed, j, r, doubly_stochastic, &room);
+            double *const of_round = w + r * WORKERS * WORKERS;
+            of_round[j * WORKERS + j] = n.keep;
+            for (int i = 0; i < n.n_to; i++)
+                of_round[n.to[i] * WORKERS + j] = n.share[i];
+        }
+    }
+    return w;
+}
+
+static long path[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {1, 5}};
+
+static void pick_topology(const twin *t, const char *kind)
+{
+    void *const params = support_pick(t->c, "topology", kind);
+    if (strcmp(kind, "edges") == 0)
+        *(dsgd_pairs *)params = (dsgd_pairs){sizeof path / sizeof path[0], path};
+}
+
+static const char *const kinds[] = {"ring",     "torus",    "exponential",
+                                    "matching", "complete", "edges"};
+
+START_TEST(d_psgd) /* _i: topology, rounds, order */
+{
+    twin *const t = twin_new("d_psgd");
+    const long rounds = 1 + _i / 6 % 2;
+    const int order = _i / 12;
+    pick_topology(t, kinds[_i % 6]);
+    support_option(t->c, "rounds", (double)rounds);
+    support_option(t->c, "order", order);
+    double *const w = matrices(t, true);
+    oracle_gossip(&t->problem, w, ROUNDS, rounds, order == 2, t->want);
+    expect_same(t);
+    free(w);
+}
+END_TEST
+
+START_TEST(sgp)
+{
+    twin *const t = twin_new("sgp");
+    double weights[WORKERS];
+    pick_topology(t, kinds[_i]);
+    double *const w = matrices(t, false);
+    oracle_sgp(&t->problem, w, ROUNDS, t->want, weights);
+    expect_same(t);
+    if (strcmp(kinds[_i], "edges") == 0) /* else all weights stay 1 */
+        ck_assert_double_gt(fabs(weights[0] - 1), 0.1);
+    free(w);
+}
+END_TEST
+
+START_TEST(osgp)
+{
+    twin *const t = twin_new("osgp");
+    double weights[WORKERS];
+    pick_topology(t, kinds[_i]);
+    double *const w = matrices(t, false);
+    oracle_osgp(&t->problem, w, ROUNDS, t->want, weights);
+    expect_same(t);
+    free(w);
+}
+END_TEST
+
+START_TEST(servers)
+{
+    twin *const t = twin_new("a_psgd");
+    const long period = 1 + 2 * _i;
+    support_option(t->c, "period", (double)period);
+    support_option(t->c, "servers", 1 + _i);
+    keep_order(t);
+    oracle_downpour(&t->problem, period, in_order, t->center, t->want);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(elastic)
+{
+    const bool momentum = _i % 2 == 1;
+    const long period = 1 + 3 * (_i / 2);
+    twin *const t = twin_new(momentum ? "eamsgd" : "easgd");
+    support_option(t->c, "period", (double)period);
+    support_option(t->c, "beta", 0.8);
+    keep_order(t);
+    if (momentum) {
+        t->c->learning.optimizer.momentum = 0;
+        support_option(t->c, "delta", 0.7);
+    }
+    oracle_easgd(&t->problem, 0.1, period, momentum ? 0.7 : 0, in_order, t->center, t->want);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(diloco)
+{
+    twin *const t = twin_new("diloco");
+    support_option(t->c, "period", 1 + 3 * _i);
+    oracle_diloco(&t->problem, 1 + 3 * _i, 0.7, 0.9, t->want);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(slowmo)
+{
+    twin *const t = twin_new("slowmo");
+    support_option(t->c, "period", 1 + 3 * _i);
+    support_option(t->c, "alpha", 0.8);
+    oracle_slowmo(&t->problem, 1 + 3 * _i, 0.8, 0.7, t->want);
+    expect_same(t);
+}
+END_TEST
+
+/** Micro-batches that begin within 0.9 s, of four, where worker w computes for 1 + 0.2 w seconds in all. */
+static int begun_by_threshold(int w)
+{
+    const double each_s = (1 + 0.2 * w) / 4;
+    int begun = 0;
+    while (begun < 4 && begun * each_s <= 0.9)
+        begun++;
+    return begun;
+}
+
+/** The gradient of the micro-batches that begin, whose mean the oracle weighs by their share. */
+static void dropping_gradient(void *problem, int worker, long step, const double *x, double *g)
+{
+    support_problem *const p = problem;
+    p->count = step < 2 ? 4 : (uint32_t)begun_by_threshold(worker);
+    support_gradient(p, worker, step, x, g);
+}
+
+START_TEST(drop_compute)
+{
+    twin *const t = twin_new("drop_compute");
+    support_option(t->c, "threshold", 0.9);
+    support_option(t->c, "micro_batches", 4);
+    support_option(t->c, "calibration", 2);
+    t->c->workload.backward_share = 1; /* nothing is begun in vain */
+    support_imbalance_number(t->c, "ramp", "seconds", 0.2);
+    double share[STEPS * WORKERS];
+    for (int i = 0; i < STEPS * WORKERS; i++)
+        share[i] = i < 2 * WORKERS ? 1 : begun_by_threshold(i % WORKERS) / 4.0;
+    ck_assert_int_eq(begun_by_threshold(0), 4);
+    ck_assert_int_eq(begun_by_threshold(7), 2);
+    t->problem.gradient = dropping_gradient;
+    oracle_drop_compute(&t->problem, share, t->want);
+    expect_same(t);
+}
+END_TEST
+
+Suite *emulated_suite(void)
+{
+    Suite *s = suite_create("emulated");
+    TCase *t = tcase_create("emulated");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, local_sgd, 0, 3);
+    tcase_add_loop_test(t, wagma, 0, 5);
+    tcase_add_loop_test(t, dasgd, 0, 4);
+    tcase_add_loop_test(t, d_psgd, 0, 36);
+    tcase_add_loop_test(t, sgp, 0, 6);
+    tcase_add_loop_test(t, osgp, 0, 6);
+    tcase_add_loop_test(t, servers, 0, 3);
+    tcase_add_loop_test(t, elastic, 0, 4);
+    tcase_add_loop_test(t, diloco, 0, 3);
+    tcase_add_loop_test(t, slowmo, 0, 3);
+    tcase_add_test(t, drop_compute);
+    suite_add_tcase(s, t);
+    return s;
+}
