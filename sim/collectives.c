@@ -184,7 +184,7 @@ static void end_piece(dsgd_worker *w, dsgd_job *job, dsgd_vector *x)
     dsgd_piece_wait(x, k);
     dsgd_meeting_count_use(w, meeting, k);
     dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(meeting->sum),
-                   dsgd_gradients_computed(w, k));
+                   dsgd_local_steps(w, k));
     dsgd_meeting_leave(w->engine, meeting);
     dsgd_run_free(job);
 }

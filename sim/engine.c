@@ -78,9 +78,9 @@ void dsgd_count_communication(dsgd_worker *w, double from_s)
         w->communicated_s += exposed_s;
 }
 
-long dsgd_gradients_computed(const dsgd_worker *w, size_t piece)
+long dsgd_local_steps(const dsgd_worker *w, size_t piece)
 {
-    return piece < w->ready ? w->computation + 1 : w->computation;
+    return w->local_steps[piece];
 }
 
 double dsgd_piece_share(const dsgd_engine *engine, size_t piece)
@@ -113,8 +113,8 @@ void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp
 {
     if (stamp < 0)
         return; /* a null contribution has no age */
-    const long by_owner = dsgd_gradients_computed(&user->engine->workers[owner], piece);
-    const long by_user = dsgd_gradients_computed(user, piece);
+    const long by_owner = dsgd_local_steps(&user->engine->workers[owner], piece);
+    const long by_user = dsgd_local_steps(user, piece);
     const long now = by_owner < by_user ? by_owner : by_user;
     dsgd_count_age(user->engine, now > stamp ? (double)(now - stamp) : 0, weight);
 }
@@ -231,7 +231,7 @@ static void combine(dsgd_worker *w, dsgd_vector *y, double a, double b, dsgd_vec
         const dsgd_value operands[2] = {y->piece[k].value, x->piece[k].value};
         const dsgd_value sum = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2,
                                                    operands, weights, divisor);
-        dsgd_piece_set(w->engine, &y->piece[k], sum, dsgd_gradients_computed(w, k));
+        dsgd_piece_set(w->engine, &y->piece[k], sum, dsgd_local_steps(w, k));
     }
 }
 
@@ -274,14 +274,15 @@ static double learning_rate(const dsgd_worker *w)
 static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *g, size_t k)
 {
     dsgd_engine *const engine = w->engine;
+    const long stamp = ++w->local_steps[k];
     if (engine->values == NULL) {
-        x->piece[k].stamp = g->piece[k].stamp;
+        x->piece[k].stamp = stamp;
         return;
     }
     const dsgd_value moved =
         dsgd_values_update(engine->values, dsgd_origin_of(w), k, x->piece[k].value,
                            g->piece[k].value, &w->optimizer_state[k], learning_rate(w));
-    dsgd_piece_set(engine, &x->piece[k], moved, g->piece[k].stamp);
+    dsgd_piece_set(engine, &x->piece[k], moved, stamp);
 }
 
 double dsgd_learning_rate(dsgd_node *self)
@@ -398,8 +399,7 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
 static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s)
 {
     for (size_t k = 0; k < w->engine->n_pieces; k++)
-        g->piece[k].stamp =
-            w->computation + 2; /* counted when this one is computed; computations count from 0 */
+        g->piece[k].stamp = dsgd_local_steps(w, k);
     w->compute_s = compute_s;
     w->previous_start_s = w->computing_since_s;
     w->previous_end_s = w->compute_end_s;
@@ -444,10 +444,10 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
         done++;
         compute_s = each_s * done;
     }
-    if (engine->values != NULL) {
-        const long batch = engine->config->learning->batch;
-        describe_gradient(w, g, x, (batch * done + n_micro_batches / 2) / n_micro_batches);
-    }
+    w->share_computed = (double)done / n_micro_batches;
+    if (engine->values != NULL)
+        describe_gradient(w, g, x,
+                          lround(w->share_computed * (double)engine->config->learning->batch));
     start_computation(w, g, done == n_micro_batches ? all_s : compute_s);
     return done;
 }
@@ -476,6 +476,7 @@ static void count_step(dsgd_worker *w)
         sleep_for_ever(w); /* another worker ended the run at this very instant */
     w->steps_done++;
     engine->steps_total++;
+    engine->whole_steps += w->share_computed;
     if ((double)engine->steps_total >= engine->evaluate_next && engine->values != NULL) {
         engine->evaluate_next += engine->config->learning->evaluate.every * engine->n_workers;
         const double accuracy = dsgd_evaluate_now(engine);
@@ -483,13 +484,16 @@ static void count_step(dsgd_worker *w)
         if (until->accuracy > 0 && (accuracy >= until->accuracy || isnan(accuracy)))
             dsgd_finish(engine);
     }
+    const double samples = engine->whole_steps * engine->config->workload->samples;
     if (engine->config->progress != NULL) {
         const double by_steps = (double)engine->steps_total / (double)engine->steps_bound;
         const double by_time = until->seconds > 0 ? dsgd_now_s() / until->seconds : 0;
-        atomic_store_explicit(engine->config->progress, by_steps > by_time ? by_steps : by_time,
+        const double by_samples = until->samples > 0 ? samples / until->samples : 0;
+        atomic_store_explicit(engine->config->progress, fmax(by_steps, fmax(by_time, by_samples)),
                               memory_order_relaxed);
     }
-    if (engine->steps_total >= engine->steps_bound)
+    if (engine->steps_total >= engine->steps_bound ||
+        (until->samples > 0 && samples >= until->samples))
         dsgd_finish(engine);
     if (engine->finished)
         sleep_for_ever(w);

@@ -132,6 +132,8 @@ struct dsgd_worker {
     long computation; /* its number, from 0; -1: none yet */
     size_t ready; /* pieces that are done */
     double compute_s; /* its length on a reference GPU */
+    double share_computed; /* of this step's mini-batch */
+    long *local_steps; /* [n_pieces] made */
     struct {
         dsgd_vector *x, *g;
     } deferred[DSGD_MAX_DEFERRED];
@@ -170,6 +172,7 @@ struct dsgd_engine {
 
     dsgd_bell *end_bell;
     dsgd_bell *never_bell; /* that nobody rings */
+    double whole_steps; /* of all workers; what was dropped does not count */
     long steps_total, steps_bound; /* of all workers; bound LONG_MAX where there is none */
     double evaluate_next; /* steps_total at which to evaluate next */
     size_t *tickets; /* [n_points] of values */
@@ -204,8 +207,8 @@ void dsgd_finish(dsgd_engine *engine);
 /** Looks at all models as they are now; waits (in wall time) for the accuracy only where the run ends by it, else gives NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);
 
-/** Gradients of which a worker has computed this piece: the clock by which values age. */
-long dsgd_gradients_computed(const dsgd_worker *w, size_t piece);
+/** Local steps that a worker has made with this piece: the clock by which values age. */
+long dsgd_local_steps(const dsgd_worker *w, size_t piece);
 
 /** Whether a piece of a vector is computed. */
 bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
@@ -220,8 +223,8 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
 /** Counts time spent communicating from @p from_s to now, where it is not hidden by computation. */
 void dsgd_count_communication(dsgd_worker *w, double from_s);
 /**
- * Counts the use by @p user of a piece: its age is the number of gradients that the owner has computed since, but for those that
- * are beyond the user's own count (an owner that has run ahead does not make what it gave any older).
+ * Counts the use by @p user of a piece: its age is the number of local steps that the owner has made since, but for those that are
+ * beyond the user's own count (an owner that has run ahead does not make what it gave any older).
  */
 void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
 /** Counts a use whose age is known. */

@@ -128,7 +128,7 @@ static void end_piece(dsgd_worker *w, gossip_job *job, dsgd_vector *x, double ke
     dsgd_job_wait(w, &job->job);
     dsgd_piece_wait(x, k);
     dsgd_piece_set(engine, &x->piece[k], sum(w, job, x->piece[k].value, keep),
-                   dsgd_gradients_computed(w, k));
+                   dsgd_local_steps(w, k));
     const double weight = dsgd_piece_share(engine, k) / (job->n_from + 1);
     for (int i = 0; i < job->n_from; i++) {
         const dsgd_piece *const theirs = &job->came[i]->content;

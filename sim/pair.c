@@ -78,7 +78,7 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_letter *the
     const double weights[3] = {i_asked ? 2 : 1, i_asked ? 1 : 2, -1};
     const dsgd_value moved =
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
-    dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_gradients_computed(w, k));
+    dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_local_steps(w, k));
 }
 
 static void end_pair(dsgd_worker *w, size_t k, void *exchange)

@@ -267,7 +267,7 @@ static void end_mix(dsgd_worker *w, size_t k, void *exchange)
     const dsgd_value mixed =
         fresh ? combine(w, k, piece->received->sum, DSGD_ZERO_VALUE, call->on_time)
               : combine(w, k, piece->received->sum, x->piece[k].value, call->late);
-    dsgd_piece_set(w->engine, &x->piece[k], mixed, dsgd_gradients_computed(w, k));
+    dsgd_piece_set(w->engine, &x->piece[k], mixed, dsgd_local_steps(w, k));
 }
 
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,

@@ -313,6 +313,7 @@ static void open_node(dsgd_engine *engine, int host)
         w->server_version = dsgd_run_alloc(engine, n * sizeof *w->server_version);
         w->own_pushes = dsgd_run_alloc(engine, n * sizeof *w->own_pushes);
     }
+    w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
     if (server)
         return;
     w->work_bell = dsgd_bell_new();
@@ -427,9 +428,9 @@ static void sum_up(dsgd_engine *engine)
     const dsgd_run_config *const config = engine->config;
     const double p = engine->n_workers;
     result->steps = (double)engine->steps_total / p;
-    result->samples = (double)engine->steps_total * config->workload->samples;
+    result->samples = engine->whole_steps * config->workload->samples;
     if (engine->values != NULL)
-        result->learn_samples = (double)engine->steps_total * (double)config->learning->batch;
+        result->learn_samples = engine->whole_steps * (double)config->learning->batch;
     result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
     result->staleness_mean =
         engine->staleness_weight > 0 ? engine->staleness_sum / engine->staleness_weight : 0;
@@ -500,8 +501,6 @@ static long steps_bound(const dsgd_run_config *config)
     double bound = (double)LONG_MAX;
     if (until->steps > 0)
         bound = ceil(until->steps * config->workers);
-    if (until->samples > 0)
-        bound = fmin(bound, ceil(until->samples / config->workload->samples));
     return bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
 }
 

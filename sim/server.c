@@ -81,7 +81,7 @@ static void end_fetch(dsgd_worker *w, size_t k, void *exchange)
     dsgd_piece_wait(request->x, k);
     const dsgd_piece *const theirs = &job->reply->content;
     dsgd_piece_set(w->engine, &request->x->piece[k], dsgd_value_retain(theirs->value),
-                   dsgd_gradients_computed(w, k));
+                   dsgd_local_steps(w, k));
     w->server_version[k] = job->reply->version;
     w->own_pushes[k] = 0;
     dsgd_letter_free(w, job->reply);

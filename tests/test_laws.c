@@ -238,6 +238,7 @@ static void audit_work(dsgd_node *self, dsgd_initiator initiator)
         dsgd_partial_sum(self, sum, g, g);
         if (self->rank == 0)
             dsgd_combine(self, balance, 1, -1, g);
+        dsgd_local_step(self, x, g);
     }
     dsgd_barrier(self);
     dsgd_partial_take(self, sum, g);
