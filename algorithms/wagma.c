@@ -11,6 +11,7 @@ typedef struct wagma_params {
     long group; /* S; -1: sqrt */
     long period;
     int order;
+    bool rotate;
 } wagma_params;
 
 enum { ATC, CTA };
@@ -24,11 +25,13 @@ static int group_bits(const wagma_params *p, int n_workers)
 /** Phases (t g + r) mod G, r = 0 .. g-1, of the G = log2 P: two ranks meet iff they agree on all other bits. */
 static dsgd_group wagma_group(const void *params, int n_workers, long t)
 {
+    const wagma_params *p = params;
     const int n_bits = dsgd_log2(n_workers);
-    const int n_phases = group_bits(params, n_workers);
+    const int n_phases = group_bits(p, n_workers);
+    const long first = p->rotate ? t * n_phases : 0;
     dsgd_group bits = 0;
     for (int r = 0; r < n_phases; r++)
-        bits |= (dsgd_group)1 << ((t * n_phases + r) % n_bits);
+        bits |= (dsgd_group)1 << ((first + r) % n_bits);
     return bits;
 }
 
@@ -89,6 +92,11 @@ static const dsgd_option wagma_options[] = {
     DSGD_OPTION_CHOICE(wagma_params, order, order_words,
                        "average after the local step (atc, the paper), or the old models beside it "
                        "(cta, released code)"),
+    {.name = "rotate",
+     .kind = DSGD_BOOL,
+     .offset = offsetof(wagma_params, rotate),
+     .init = true,
+     .help = "other groups in every step; without it, the paper's ablation with fixed ones"},
     DSGD_OPTION_END,
 };
 

@@ -29,9 +29,20 @@ static const struct {
     {"final_accuracy", false},
     {"local_loss", true},
     {"local_accuracy", true},
+    {"final_consensus", true},
 };
 
-enum { THROUGHPUT, STEP, STALENESS, LOSS, ACCURACY, LOCAL_LOSS, LOCAL_ACCURACY, N_MEASURES };
+enum {
+    THROUGHPUT,
+    STEP,
+    STALENESS,
+    LOSS,
+    ACCURACY,
+    LOCAL_LOSS,
+    LOCAL_ACCURACY,
+    CONSENSUS,
+    N_MEASURES
+};
 
 /** Columns that name a run; the swept ones come behind them. */
 static const char *const names_of_runs[] = {"algorithm", "workers", "platform", "workload"};

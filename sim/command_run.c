@@ -281,8 +281,7 @@ static void show_progress(pool *p, bool last)
         const double run_share = atomic_load_explicit(&p->progress[t->i], memory_order_relaxed);
         if (t->process == 0)
             continue;
-        fprintf(stderr, "; %s %d: %.0f %%, ",
-                p->experiment->runs[t->i].config.algorithm->about.name,
+        fprintf(stderr, "; %s %d: %.0f %%, ", p->experiment->runs[t->i].label,
                 p->experiment->runs[t->i].config.workers, 100 * run_share);
         print_duration(stderr, run_share > 0
                                    ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
@@ -563,8 +562,7 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     printf("%s: %zu runs\n", experiment.name, experiment.n_runs);
     for (size_t i = 0; i < experiment.n_runs; i++) {
         const dsgd_planned_run *const r = &experiment.runs[i];
-        printf("%4zu  %-16s %6d workers  seed %llu  %s on %s", i + 1,
-               r->config.algorithm->about.name, r->config.workers,
+        printf("%4zu  %-16s %6d workers  seed %llu  %s on %s", i + 1, r->label, r->config.workers,
                (unsigned long long)r->config.seed, r->workload_name, r->platform_name);
         for (size_t k = 0; k < experiment.n_columns; k++)
             if (r->swept[k] != NULL)

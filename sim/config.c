@@ -651,7 +651,7 @@ static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const ds
 
 dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
                                   const dsgd_about *const *registry, const char *key,
-                                  dsgd_pick *pick, dsgd_error *error)
+                                  const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error)
 {
     entry = resolve(config, entry);
     dsgd_entry *const named =
@@ -668,9 +668,11 @@ dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
         return unknown(config, named, key, name, names, error);
     }
     pick->params = dsgd_config_alloc(config, pick->about->params_size);
-    const char *const elsewhere[] = {key, NULL};
+    const char *others[16] = {key};
+    for (size_t n = 1; elsewhere != NULL && *elsewhere != NULL && n < 15; n++)
+        others[n] = *elsewhere++;
     return dsgd_config_read(config, fy_node_is_mapping(entry) ? entry : NULL, pick->about->options,
-                            elsewhere, pick->params, error);
+                            others, pick->params, error);
 }
 
 static dsgd_status read_picks(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
@@ -679,8 +681,8 @@ static dsgd_status read_picks(dsgd_config *config, dsgd_entry *entry, const dsgd
     field->n = dsgd_entry_count(entry);
     field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
     for (size_t i = 0; i < field->n; i++) {
-        const dsgd_status status = dsgd_config_read_pick(config, dsgd_entry_at(entry, i),
-                                                         o->registry, o->key, &field->v[i], error);
+        const dsgd_status status = dsgd_config_read_pick(
+            config, dsgd_entry_at(entry, i), o->registry, o->key, NULL, &field->v[i], error);
         if (status != DSGD_OK)
             return status;
     }
@@ -724,7 +726,7 @@ static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsg
     case DSGD_RECORDS:
         return read_records(config, entry, o, field, error);
     case DSGD_PICK:
-        return dsgd_config_read_pick(config, entry, o->registry, o->key, field, error);
+        return dsgd_config_read_pick(config, entry, o->registry, o->key, NULL, field, error);
     case DSGD_PICKS:
         return read_picks(config, entry, o, field, error);
     }
@@ -759,10 +761,9 @@ static bool is_word(const char *const *words, const char *text)
     return false;
 }
 
-dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
-                             const char *const *elsewhere, void *params, dsgd_error *error)
+dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+                               const char *const *elsewhere, void *params, dsgd_error *error)
 {
-    dsgd_options_default(options, params);
     if (mapping != NULL && !fy_node_is_mapping(mapping))
         return dsgd_entry_fail(config, mapping, error,
                                "%s stands where a mapping of keys to values is expected",
@@ -781,6 +782,17 @@ dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsg
         if (status != DSGD_OK)
             return status;
     }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+                             const char *const *elsewhere, void *params, dsgd_error *error)
+{
+    dsgd_options_default(options, params);
+    const dsgd_status status =
+        dsgd_config_refine(config, mapping, options, elsewhere, params, error);
+    if (status != DSGD_OK)
+        return status;
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
         if (o->required && dsgd_entry_find(mapping, o->name) == NULL)
             return dsgd_entry_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);

@@ -54,10 +54,14 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
 dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
                              const char *const *elsewhere, void *params, dsgd_error *error);
 
-/** Reads one pick: a name, or a mapping with the name under @p key. @p noun is what the registry holds, for the sentence. */
+/** The like, but what the mapping does not give stays as it is in @p params. */
+dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+                               const char *const *elsewhere, void *params, dsgd_error *error);
+
+/** Reads one pick: a name, or a mapping with the name under @p key. Keys in @p elsewhere are read by somebody else. */
 dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
                                   const dsgd_about *const *registry, const char *key,
-                                  dsgd_pick *pick, dsgd_error *error);
+                                  const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error);
 
 /** Reads one number. */
 dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,

@@ -395,24 +395,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
 }
 
-/** Overwrites what a mapping in the experiment says beside the platform's name. */
-static dsgd_status refine_platform(dsgd_config *config, dsgd_entry *entry, dsgd_platform *platform,
-                                   dsgd_error *error)
-{
-    static const char *const elsewhere[] = {"name", NULL};
-    dsgd_platform given;
-    const dsgd_status status =
-        dsgd_config_read(config, entry, dsgd_platform_options, elsewhere, &given, error);
-    for (const dsgd_option *o = dsgd_platform_options; status == DSGD_OK && o->name != NULL; o++) {
-        const size_t size = o->kind == DSGD_CHOICE   ? sizeof(int)
-                            : o->kind == DSGD_LONG   ? sizeof(long)
-                            : o->kind == DSGD_STRING ? sizeof(char *)
-                                                     : sizeof(double);
-        if (dsgd_entry_find(entry, o->name) != NULL)
-            memcpy((char *)platform + o->offset, (char *)&given + o->offset, size);
-    }
-    return status;
-}
+static const char *const name_key[] = {"name", NULL};
 
 static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
                                  dsgd_planned_run *run, dsgd_error *error)
@@ -435,7 +418,8 @@ static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
                                       dsgd_platform_options, NULL, &run->platform, error);
     }
     if (status == DSGD_OK && dsgd_entry_text(entry) == NULL)
-        status = refine_platform(config, entry, &run->platform, error);
+        status = dsgd_config_refine(config, entry, dsgd_platform_options, name_key, &run->platform,
+                                    error);
     return status;
 }
 
@@ -457,6 +441,29 @@ static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
                             NULL, &run->workload, error);
 }
 
+/** An algorithm, its label in the results, and what it asks of the optimizer. */
+static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
+                                  dsgd_error *error)
+{
+    static const char *const elsewhere[] = {"label", "optimizer", NULL};
+    dsgd_status status = dsgd_config_read_pick(config, entry, dsgd_algorithms, "name", elsewhere,
+                                               &run->algorithm, error);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_entry *const label = dsgd_entry_find(entry, "label");
+    run->label = run->algorithm.about->name;
+    if (label != NULL)
+        run->label = dsgd_entry_text(label);
+    if (run->label == NULL || run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL)
+        return dsgd_entry_fail(config, label, error,
+                               "label has to be a text without commas and quotes");
+    dsgd_entry *const optimizer = dsgd_entry_find(entry, "optimizer");
+    if (optimizer != NULL)
+        status = dsgd_config_refine(config, optimizer, optimizer_options, NULL,
+                                    &run->learning.optimizer, error);
+    return status;
+}
+
 static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[N_AXES],
                              dsgd_planned_run *run, dsgd_error *error)
 {
@@ -470,8 +477,7 @@ static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entr
         status = dsgd_config_read_number(config, entries[WORKERS], "workers", 1, 1 << 20, true,
                                          &workers, error);
     if (status == DSGD_OK)
-        status = dsgd_config_read_pick(config, entries[ALGORITHM], dsgd_algorithms, "name",
-                                       &run->algorithm, error);
+        status = read_algorithm(config, entries[ALGORITHM], run, error);
     if (status == DSGD_OK && entries[SEED] != NULL)
         status =
             dsgd_config_read_number(config, entries[SEED], "seed", 0, 9e15, true, &seed, error);
@@ -488,13 +494,13 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
     settings *const s = dsgd_config_alloc(config, sizeof *s);
     dsgd_status status =
         dsgd_config_read(config, dsgd_config_root(config), settings_options, axes, s, error);
+    run->learning = s->learning;
     if (status == DSGD_OK)
         status = read_axes(experiment, entries, run, error);
     if (status != DSGD_OK)
         return status;
     if (s->name != NULL)
         experiment->name = s->name;
-    run->learning = s->learning;
     run->config.inherent = s->inherent;
     run->config.imbalance = s->imbalance;
     run->config.until = s->until;

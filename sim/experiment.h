@@ -20,6 +20,7 @@ typedef struct dsgd_planned_run {
     dsgd_workload workload;
     dsgd_learning learning;
     dsgd_pick algorithm;
+    const char *label; /* of the algorithm, in the results; its name where the file gives none */
     const char *platform_name, *workload_name; /* as in the file */
     const char **swept; /* [n_columns] of the experiment; NULL where a sweep is not this run's */
 } dsgd_planned_run;

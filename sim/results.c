@@ -42,6 +42,7 @@ static const char *const run_columns[] = {"run",
                                           "bytes",
                                           "final_loss",
                                           "final_accuracy",
+                                          "final_consensus",
                                           "local_loss",
                                           "local_accuracy",
                                           "local_accuracy_min",
@@ -88,7 +89,7 @@ static void print_cell(FILE *stream, double x)
 
 static void print_key(FILE *stream, const dsgd_planned_run *run, size_t i)
 {
-    fprintf(stream, "%zu,%s,%d,%llu", i + 1, run->config.algorithm->about.name, run->config.workers,
+    fprintf(stream, "%zu,%s,%d,%llu", i + 1, run->label, run->config.workers,
             (unsigned long long)run->config.seed);
 }
 
@@ -118,6 +119,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                               r->bytes,
                               last == NULL ? NAN : last->at.loss,
                               last == NULL ? NAN : last->at.accuracy,
+                              last == NULL ? NAN : last->at.consensus,
                               r->local_loss,
                               r->local_accuracy,
                               r->local_accuracy_min};
@@ -426,13 +428,14 @@ static json_t *run_json(const dsgd_planned_run *run)
     json_t *const workload = table_json(dsgd_workload_options, &run->workload);
     json_t *const learn =
         c->learning == NULL ? json_null() : table_json(dsgd_learning_options, c->learning);
-    return json_pack(
-        "{s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "algorithm",
-        pick_json(&run->algorithm), "workers", c->workers, "seed", (json_int_t)c->seed, "platform",
-        platform, "workload", workload, "inherent", (int)c->inherent, "imbalance",
-        picks_json(&c->imbalance), "until", table_json(dsgd_until_options, &c->until), "learn",
-        learn, "collective", c->collective, "placement", c->placement, "exchange",
-        table_json(dsgd_exchange_options, &c->exchange), "stops", stops_json(&c->stops));
+    return json_pack("{s:o, s:s, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}",
+                     "algorithm", pick_json(&run->algorithm), "label", run->label, "workers",
+                     c->workers, "seed", (json_int_t)c->seed, "platform", platform, "workload",
+                     workload, "inherent", (int)c->inherent, "imbalance", picks_json(&c->imbalance),
+                     "until", table_json(dsgd_until_options, &c->until), "learn", learn,
+                     "collective", c->collective, "placement", c->placement, "exchange",
+                     table_json(dsgd_exchange_options, &c->exchange), "stops",
+                     stops_json(&c->stops));
 }
 
 static json_t *manifest(const dsgd_experiment *experiment, const char *command)

@@ -214,7 +214,7 @@ START_TEST(cuda_without_a_device_exits_with_4)
 }
 END_TEST
 
-/** runs.csv without its column wall_s, the 26th. */
+/** runs.csv without its column wall_s, the 27th. */
 static char *without_wall(char *csv)
 {
     char *const out = dsgd_xcalloc(strlen(csv) + 1, 1);
@@ -222,7 +222,7 @@ static char *without_wall(char *csv)
     int column = 1;
     for (const char *c = csv; *c != '\0'; c++) {
         column = *c == '\n' ? 1 : column + (*c == ',');
-        if (column != 26 || *c == ',')
+        if (column != 27 || *c == ',')
             out[n++] = *c;
     }
     return kept(out);
