@@ -285,9 +285,10 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
                          f->singular, name, nearest == NULL ? "" : "; did you mean `",
                          nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", f->plural);
     }
-    printf("%s: %s\n", about->name, about->summary);
+    printf("%s: ", about->name);
+    print_wrapped("", 0, about->summary);
     if (about->reference != NULL)
-        printf("%s\n", about->reference);
+        print_wrapped("", 0, about->reference);
     if (f->registry == dsgd_algorithms)
         print_story((const dsgd_algorithm *)about);
     if (about->options != NULL)

@@ -65,6 +65,27 @@ static int count_servers(const dsgd_run_config *config)
     return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
 }
 
+enum { MOST_PIECES = 4096 };
+
+static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_exchange_config *const exchange = &config->exchange;
+    if (exchange->bucket_bytes > 0 && exchange->pieces != 1)
+        return dsgd_fail(error, DSGD_EUSAGE, "exchange: give either pieces or bucket, not both");
+    const double buckets =
+        exchange->bucket_bytes > 0
+            ? ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes)
+            : 0;
+    const int n_servers = count_servers(config);
+    const double pieces = fmax(buckets, (double)exchange->pieces) * fmax(1, n_servers);
+    if (pieces > MOST_PIECES)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: %.0f pieces, but at most %d are possible (a piece of each "
+                         "exchange for every server)",
+                         pieces, MOST_PIECES);
+    return DSGD_OK;
+}
+
 static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_stop *const stops = config->stops.v;
@@ -106,6 +127,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
         status = dsgd_platform_check(config->platform, error);
     if (status == DSGD_OK && config->algorithm->check != NULL)
         status = config->algorithm->check(config->params, config->workers, error);
+    if (status == DSGD_OK)
+        status = check_exchange(config, error);
     if (status == DSGD_OK)
         status = check_stops(config, error);
     if (status == DSGD_OK)

@@ -398,6 +398,7 @@ static const dsgd_topology edges_topology = {
               .options = edges_options},
     .check = edges_check,
     .to = edges_to,
+    .irregular = true,
 };
 
 /* --- all of them ---------------------------------------------------------------------------------------------------------- */
@@ -453,7 +454,7 @@ dsgd_neighbours dsgd_topology_neighbours(const dsgd_pick *topology, int n_worker
     }
     for (int i = 0; i < n.n_to; i++) {
         int most = n.n_to;
-        if (doubly_stochastic) {
+        if (doubly_stochastic && t->irregular) {
             const int theirs = t->to(&graph, room->to[i], round, room->other);
             most = theirs > most ? theirs : most;
         }

@@ -36,6 +36,7 @@ typedef struct dsgd_topology {
     int (*from)(const dsgd_graph *graph, int rank, long round, int *from);
     /** Rounds after which the graphs come again; 0: never, they are random. NULL: one. */
     long (*period)(const dsgd_graph *graph);
+    bool irregular; /* ranks may have different numbers of neighbours in one round */
 } dsgd_topology;
 
 extern const dsgd_about

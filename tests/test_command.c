@@ -102,6 +102,11 @@ static const char learn[] = "learn:\n"
                             "  optimizer: {lr: 0.02, momentum: 0.5}\n"
                             "  evaluate: {every: 5}\n";
 
+/** Checks the experiment with four workers on a graph of its own. */
+#define EDGES(edges)                                                                               \
+    "check e.yaml --set workers=4 --set algorithms='{name: d_psgd, topology: {kind: edges, "       \
+    "edges: " edges "}}'"
+
 static const struct {
     const char *experiment; /* all of it, or NULL for a good one */
     const char *arguments;
@@ -148,6 +153,29 @@ static const struct {
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{steps: 1}\nimbalance: {kind: delay, workers: 5, seconds: 1s}\n",
      "check e.yaml", 2, "at most that many"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: rign}'", 2,
+     "did you mean `ring`"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: {kind: torus, rows: 3}}'", 2,
+     "a multiple of 3"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: edges}'", 2,
+     "edges is missing"},
+    {NULL, EDGES("[[0, 1], [1, 2], [2, 9]]"), 2, "ranks are 0 to 3"},
+    {NULL, EDGES("[[0, 1], [2, 3]]"), 2, "none leads from 0 to 2"},
+    {NULL, EDGES("[[0, 1.5]]"), 2, "whole number"},
+    {NULL, EDGES("[[0, 1, 2]]"), 2, "a pair of numbers is expected"},
+    {NULL, EDGES("[0, 1]"), 2, "a pair of numbers is expected"},
+    {NULL, EDGES("nowhere.txt"), 3, "nowhere.txt"},
+    {NULL, "check e.yaml --set 'stops=[{worker: 4, after: 1s}]'", 2, "they are 0 to 3"},
+    {NULL, "check e.yaml --set exchange.bucket=-1", 2, "between 0"},
+    {NULL, "check e.yaml --set 'exchange={bucket: 1, pieces: 2}'", 2, "either"},
+    {NULL, "check e.yaml --set 'exchange={bucket: 1}'", 2, "1000000 pieces"},
+    {NULL, "check e.yaml --set algorithms='{name: drop_compute, threshold: never}'", 2,
+     "none or auto"},
+    {NULL, "check e.yaml --set algorithms='{name: wagma, label: 3, lable: 4}'", 2,
+     "did you mean `label`"},
+    {NULL, "check e.yaml --set algorithms='{name: wagma, label: \"a,b\"}'", 2, "without commas"},
+    {NULL, "check e.yaml --set algorithms='{name: wagma, optimizer: {rate: 1}}'", 2,
+     "key `rate` is unknown"},
 };
 
 START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
@@ -174,6 +202,104 @@ START_TEST(damaged_data_is_refused_with_a_sentence)
     ck_assert_int_eq(dsgd("run e.yaml", &output), 3);
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
     ck_assert_msg(strstr(output, "the file ends within its header") != NULL, "%s", output);
+}
+END_TEST
+
+/** An edge file, what is said of it, and the exit status. */
+static const struct {
+    const char *file;
+    int status;
+    const char *sentence;
+} edge_files[] = {
+    {"0 1\n1 2 # a remark\n\n# another\n2,3\r\n3 0", 0, "1 runs"},
+    {"0 1\n1 x\n", 2, "graph:2: `1 x`"},
+    {"0 1\n1 2 3\n", 2, "graph:2: `1 2 3`"},
+    {"0 1\n1\n", 2, "graph:2: `1`"},
+    {"0 1\n1 nan\n", 2, "graph:2:"},
+    {"0 1\n1 -2\n", 2, "graph:2:"},
+    {"0 1\n1 1e300\n", 2, "graph:2:"},
+    {"# nothing\n", 2, "none leads from 0 to 1"},
+    {"0 0\n", 2, "joins a worker to itself"},
+};
+
+START_TEST(edges_can_come_from_a_file)
+{
+    write_experiment("");
+    write_file("graph", edge_files[_i].file);
+    char *output = NULL;
+    const int status = dsgd(EDGES("graph"), &output);
+    ck_assert_msg(status == edge_files[_i].status, "exit %d: %s", status, output);
+    ck_assert_msg(strstr(output, edge_files[_i].sentence) != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(labels_and_optimizers_belong_to_one_algorithm)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=4 --set algorithms='[allreduce, {name: "
+                          "allreduce, label: hot, optimizer: {lr: 0.05}}]'",
+                          &output),
+                     0);
+    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n2,hot,4,1,"));
+    const char *const manifest = read_file("r/manifest.json");
+    ck_assert_ptr_nonnull(strstr(manifest, "\"lr\": 0.02"));
+    ck_assert_ptr_nonnull(strstr(manifest, "\"lr\": 0.05"));
+    ck_assert_ptr_nonnull(strstr(manifest, "\"label\": \"hot\""));
+}
+END_TEST
+
+START_TEST(a_stopped_worker_is_named_and_the_others_are_kept)
+{
+    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd("run e.yaml -o r --set workers=4 --set algorithms='[allreduce, a_psgd]'", &output), 5);
+    ck_assert_msg(strstr(output, "worker 2 had stopped") != NULL, "%s", output);
+    const char *const rows = read_file("r/runs.csv");
+    ck_assert_ptr_nonnull(strstr(rows, ",failed,"));
+    ck_assert_ptr_nonnull(strstr(rows, ",ok,10,"));
+}
+END_TEST
+
+START_TEST(ages_and_local_models_come_out)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=4 --set algorithms=dasgd --set "
+                          "learn.evaluate.local=true",
+                          &output),
+                     0);
+    const char *const ages = read_file("r/staleness.csv");
+    ck_assert_ptr_nonnull(strstr(ages, "run,algorithm,workers,seed,age_steps,share\n"));
+    ck_assert_ptr_nonnull(strstr(ages, "1,dasgd,4,1,1,"));
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/runs.csv"),
+               ",final_loss,final_accuracy,final_consensus,local_loss,local_accuracy,"
+               "local_accuracy_min,wall_s\n"));
+}
+END_TEST
+
+START_TEST(an_algorithm_is_described_on_one_screen)
+{
+    enum { LINES = 45, COLUMNS = 100 };
+    char *list = NULL;
+    ck_assert_int_eq(dsgd("list algorithms", &list), 0);
+    for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
+         line = strsep(&list, "\n")) {
+        char *text = NULL;
+        const char *const words =
+            kept(dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line));
+        ck_assert_int_eq(dsgd(words, &text), 0);
+        static const char *const parts[] = {"\nidea ", "\nrule ", "\nsends ", "\nwaits ",
+                                            "by default, of 64 workers"};
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+            ck_assert_msg(strstr(text, parts[i]) != NULL, "%s: no %s", words, parts[i]);
+        int lines = 0;
+        for (char *row = strsep(&text, "\n"); row != NULL; row = strsep(&text, "\n"), lines++)
+            ck_assert_msg(strlen(row) <= COLUMNS, "%s: %s", words, row);
+        ck_assert_msg(lines <= LINES, "%s: %d lines", words, lines);
+    }
 }
 END_TEST
 
@@ -282,8 +408,8 @@ END_TEST
 
 START_TEST(everything_that_is_listed_can_be_described)
 {
-    static const char *const kinds[] = {"algorithms", "models",    "data",
-                                        "imbalance",  "workloads", "platforms"};
+    static const char *const kinds[] = {"algorithms", "models",    "data",      "imbalance",
+                                        "workloads",  "platforms", "topologies"};
     char *output = NULL;
     char *words = kept(dsgd_xprintf("list %s", kinds[_i]));
     ck_assert_int_eq(dsgd(words, &output), 0);
@@ -642,13 +768,18 @@ Suite *command_suite(void)
     tcase_add_loop_test(t, bad_input_gets_one_sentence_and_its_exit_status, 0,
                         sizeof bad / sizeof bad[0]);
     tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
+    tcase_add_loop_test(t, edges_can_come_from_a_file, 0, sizeof edge_files / sizeof edge_files[0]);
+    tcase_add_test(t, labels_and_optimizers_belong_to_one_algorithm);
+    tcase_add_test(t, a_stopped_worker_is_named_and_the_others_are_kept);
+    tcase_add_test(t, ages_and_local_models_come_out);
+    tcase_add_test(t, an_algorithm_is_described_on_one_screen);
     tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
     tcase_add_test(t, resume_does_only_what_is_missing);
     tcase_add_test(t, sweeps_multiply_the_runs_and_get_a_column);
-    tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 6);
+    tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 7);
     suite_add_tcase(s, t);
     suite_add_tcase(s, compare_case());
     return s;

@@ -272,6 +272,28 @@ START_TEST(resnet50_has_161_tensors_in_the_published_order)
 }
 END_TEST
 
+START_TEST(buckets_are_filled_with_whole_tensors_in_backward_order)
+{
+    dsgd_tensors tensors[] = {{250, 2}, {500, 1}, {2000, 1}, {100, 3}}; /* 1 1 2 8 .4 .4 .4 kB */
+    dsgd_workload w = {.tensors = {4, tensors}};
+    static const double want[] = {4e3, 8e3, 1200};
+    double *bytes = NULL;
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 3e3, &bytes), 3);
+    for (size_t k = 0; k < 3; k++)
+        ck_assert_double_eq(bytes[k], want[k]);
+    free(bytes);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 1, &bytes), 7);
+    free(bytes);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 1e9, &bytes), 1);
+    ck_assert_double_eq(bytes[0], 13200);
+    free(bytes);
+    w = (dsgd_workload){.bytes = 10e6};
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 4e6, &bytes), 3);
+    ck_assert_double_eq_tol(bytes[0] + bytes[1] + bytes[2], 10e6, 1e-6);
+    free(bytes);
+}
+END_TEST
+
 /** Seconds from 1 worker to another for so many bytes: a pair that averages, everything else at rest. */
 static double exchange_s(double bytes, int workers)
 {
@@ -320,6 +342,7 @@ Suite *traces_suite(void)
                         sizeof replays / sizeof replays[0]);
     tcase_add_test(t, habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike);
     tcase_add_test(t, resnet50_has_161_tensors_in_the_published_order);
+    tcase_add_test(t, buckets_are_filled_with_whole_tensors_in_backward_order);
     tcase_add_test(t, piz_daint_has_its_measured_latencies_and_bandwidths);
     suite_add_tcase(s, t);
     return s;
