@@ -285,8 +285,9 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
                          f->singular, name, nearest == NULL ? "" : "; did you mean `",
                          nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", f->plural);
     }
-    printf("%s: ", about->name);
-    print_wrapped("", 0, about->summary);
+    char *const heading = dsgd_xprintf("%s:", about->name);
+    print_wrapped(heading, (int)strlen(heading) + 1, about->summary);
+    free(heading);
     if (about->reference != NULL)
         print_wrapped("", 0, about->reference);
     if (f->registry == dsgd_algorithms)

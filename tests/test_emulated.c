@@ -253,6 +253,10 @@ START_TEST(drop_compute)
     t->problem.gradient = dropping_gradient;
     oracle_drop_compute(&t->problem, share, t->want);
     expect_same(t);
+    double whole = 0;
+    for (int i = 0; i < STEPS * WORKERS; i++)
+        whole += share[i];
+    ck_assert_double_eq_tol(support_ok(t->c)->result.samples, whole * t->c->workload.samples, 1e-9);
 }
 END_TEST
 

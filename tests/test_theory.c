@@ -320,6 +320,25 @@ START_TEST(a_users_graph_decays_by_its_metropolis_weights)
 }
 END_TEST
 
+/** Distance of the models from their mean just before WAGMA synchronises for the first time. */
+static double before_synchronisation(bool rotate, int workers)
+{
+    support_case *c = support_new("wagma", workers);
+    support_option(c, "rotate", rotate);
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 9;
+    const support_outcome *got = support_ok(c);
+    return got->points[got->result.n_points - 1].at.consensus;
+}
+
+START_TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
+{
+    for (int workers = 8; workers <= 64; workers *= 2)
+        ck_assert_double_lt(before_synchronisation(true, workers),
+                            0.9 * before_synchronisation(false, workers));
+}
+END_TEST
+
 /* --- propagation ---------------------------------------------------------------------------------------------------------- */
 
 static void perturb_rank_5(dsgd_engine *engine, void *argument)
@@ -444,6 +463,41 @@ START_TEST(overlapped_push_is_one_step_old)
 }
 END_TEST
 
+/* --- DropCompute's threshold ------------------------------------------------------------------------------------------------ */
+
+/** Samples per second with a threshold (AUTO_THRESHOLD: the automatic one), a worker in eight being much later than the others. */
+static double throughput_with(double threshold)
+{
+    support_case *c = support_new("drop_compute", 8);
+    support_no_learning(c);
+    support_option(c, "threshold", threshold);
+    support_option(c, "calibration", 10);
+    dsgd_table *const table = support_imbalance(c, "quantiles");
+    static double percent[] = {0, 85, 90, 100};
+    static double seconds[] = {0, 0.1, 1.5, 3};
+    *table = (dsgd_table){4, percent, seconds};
+    c->config.until.steps = 400;
+    const support_outcome *got = support_ok(c);
+    return got->result.samples / got->result.virtual_s;
+}
+
+START_TEST(the_automatic_threshold_is_as_good_as_the_best_fixed_one)
+{
+    enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
+    double best = 0;
+    for (double threshold = 0.4; threshold < 4; threshold += 0.1)
+        best = fmax(best, throughput_with(threshold));
+    const double automatic = throughput_with(AUTO_THRESHOLD);
+    const double none = throughput_with(NO_THRESHOLD);
+    printf(
+        "DropCompute: %.0f samples/s without a threshold, %.0f with the automatic one, %.0f with "
+        "the best fixed one\n",
+        none, automatic, best);
+    ck_assert_double_gt(automatic, 1.3 * none);
+    ck_assert_double_gt(automatic, 0.97 * best);
+}
+END_TEST
+
 /* --- how far a delay travels within a step --------------------------------------------------------------------------------- */
 
 typedef struct travel {
@@ -533,10 +587,12 @@ Suite *theory_suite(void)
                         sizeof refusals / sizeof refusals[0]);
     tcase_add_loop_test(t, consensus_decays_by_the_second_singular_value, 0, 10);
     tcase_add_test(t, a_users_graph_decays_by_its_metropolis_weights);
+    tcase_add_test(t, groups_that_rotate_keep_models_closer_than_fixed_ones);
     tcase_add_loop_test(t, news_spread_as_fast_as_theory_says, 0, 13);
     tcase_add_loop_test(t, histograms_agree_with_mean_and_largest, 0, support_n_algorithms());
     tcase_add_loop_test(t, a_push_misses_one_update_of_every_other_worker, 2, 9);
     tcase_add_test(t, overlapped_push_is_one_step_old);
+    tcase_add_test(t, the_automatic_threshold_is_as_good_as_the_best_fixed_one);
     tcase_add_loop_test(t, with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, 2);
     suite_add_tcase(s, t);
     return s;
