@@ -360,8 +360,10 @@ static void open_workers(dsgd_engine *engine)
         if (engine->config->algorithm->assist != NULL)
             dsgd_actor_start(i, "assist", assist_main, &engine->workers[i]);
     }
-    for (int i = engine->n_workers; i < n_hosts; i++)
+    for (int i = engine->n_workers; i < n_hosts; i++) {
+        dsgd_lanes_open(&engine->workers[i]);
         dsgd_actor_start(i, "serve", serve_main, &engine->workers[i]);
+    }
 }
 
 /** Each worker's own model. */
@@ -412,10 +414,12 @@ static void clock_main(void *argument)
 
 static void close_workers(dsgd_engine *engine)
 {
-    for (int i = 0; i < engine->n_workers; i++) {
+    for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
+        dsgd_lanes_close(&engine->workers[i]);
+        if (i >= engine->n_workers)
+            continue;
         dsgd_bell_free(engine->workers[i].work_bell);
         dsgd_bell_free(engine->workers[i].gpu_bell);
-        dsgd_lanes_close(&engine->workers[i]);
     }
     free(engine->workers);
 }

@@ -2,8 +2,10 @@
  * @file server.c
  * Parameter servers: one vector, an even part of each exchange at each server (Dean et al. 2012; EASGD's released code).
  *
- * A push is a letter of the piece's bytes, answered by an empty acknowledgement; a fetch an empty letter, answered by the piece. What
- * workers send begins to travel when they send it, shares the server's link, and is treated in the order in which it was sent.
+ * A push is a letter of the piece's bytes, answered by an empty acknowledgement; a fetch an empty letter, answered by the piece. A server
+ * receives one letter after another, in the order in which they were sent, and a lane of its own sends one answer after another
+ * meanwhile: its link is busy in both directions, but not shared. (A thousand flows that share it would end at the same time, and cost
+ * SimGrid a thousand times as much.)
  */
 #include "sim/engine.h"
 
@@ -113,13 +115,41 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_letter *letter)
     server->server_version[k]++;
 }
 
+typedef struct answer_job {
+    dsgd_job job; /* first */
+    dsgd_mailbox *to;
+    dsgd_letter *letter;
+} answer_job;
+
+static void run_answer(dsgd_lane *lane, dsgd_job *any_job)
+{
+    answer_job *const job = (answer_job *)any_job;
+    dsgd_send(job->to, job->letter, lane->worker->engine->piece_bytes[any_job->piece]);
+    dsgd_run_free(job);
+}
+
+/** An acknowledgement overtakes the pieces that wait for their turn. */
+static void answer(dsgd_worker *server, const dsgd_letter *question, dsgd_letter *reply)
+{
+    dsgd_engine *const engine = server->engine;
+    dsgd_mailbox *const to =
+        dsgd_mailbox_of(server->node.rank, question->from, 'p', question->lane);
+    if (question->kind == PUSH) {
+        dsgd_count_message(engine, 0);
+        dsgd_post(to, reply, 0);
+        return;
+    }
+    answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
+    *job = (answer_job){{.run = run_answer, .piece = reply->piece}, to, reply};
+    dsgd_count_message(engine, engine->piece_bytes[reply->piece]);
+    dsgd_lane_add(server, &job->job);
+}
+
 void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
     dsgd_engine *const engine = server->engine;
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, self->rank, 's', 0);
-    dsgd_mailbox_own(mailbox);
-    dsgd_letter *const letter = dsgd_receive(mailbox);
+    dsgd_letter *const letter = dsgd_receive(dsgd_mailbox_of(-1, self->rank, 's', 0));
     const size_t k = letter->piece;
     const bool push = letter->kind == PUSH;
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
@@ -129,8 +159,6 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     dsgd_letter *const reply =
         dsgd_letter_new(server, letter->lane, k, push ? nothing : x->piece[k]);
     reply->version = server->server_version[k];
-    const double bytes = push ? 0 : engine->piece_bytes[k];
-    dsgd_count_message(engine, bytes);
-    dsgd_post(dsgd_mailbox_of(self->rank, letter->from, 'p', letter->lane), reply, bytes);
+    answer(server, letter, reply);
     dsgd_letter_free(server, letter);
 }
