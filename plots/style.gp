@@ -23,7 +23,10 @@ counts(status) = status eq 'ok' || status eq 'diverged'
 has(list, word) = strstrt(list, ' '.word.' ') > 0
 add(list, word) = has(list, word) ? list : list.word.' '
 title_of(name) = name eq 'allreduce' ? 'Allreduce-SGD' : name eq 'eager_solo' ? 'eager-SGD solo' : name eq 'eager_majority' ? 'eager-SGD majority' : \
-                 name eq 'wagma' ? 'WAGMA-SGD' : name eq 'ad_psgd' ? 'AD-PSGD' : name eq 'dasgd' ? 'DaSGD' : name
+                 name eq 'wagma' ? 'WAGMA-SGD' : name eq 'ad_psgd' ? 'AD-PSGD' : name eq 'dasgd' ? 'DaSGD' : \
+                 name eq 'local_sgd' ? 'local SGD' : name eq 'd_psgd' ? 'D-PSGD' : name eq 'sgp' ? 'SGP' : name eq 'osgp' ? 'OSGP' : \
+                 name eq 'a_psgd' ? 'A-PSGD' : name eq 'easgd' ? 'EASGD' : name eq 'eamsgd' ? 'EAMSGD' : name eq 'drop_compute' ? 'DropCompute' : \
+                 name eq 'slowmo' ? 'SlowMo' : name eq 'diloco' ? 'DiLoCo' : name
 
 runs = dir.'/runs.csv'
 curves = dir.'/curves.csv'

@@ -125,7 +125,7 @@ row = least(0.055, 1.0 / (n + (has_local ? 4 : 2)))
 
 set xlabel 'throughput (samples/s)'
 set ylabel measure eq 'accuracy' ? 'final accuracy (%)' : 'final loss'
-set format x '%.0s %c'
+set format x '%.1s %c'
 set xrange [low_x:high_x]
 set yrange [low_y:high_y]
 if (wide) { set logscale x }
