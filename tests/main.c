@@ -14,7 +14,7 @@
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:support_\nleak:libsimgrid\n";
+    return "leak:support_\nleak:twin_new\nleak:libsimgrid\n";
 }
 #endif
 

@@ -10,6 +10,13 @@
 #include "sim/registry.h"
 #include "sim/run.h"
 
+/** Under the sanitizer actors are threads, and switch thirty times slower: tests that multiply cases take fewer. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SUPPORT_SLOW = 1 };
+#else
+enum { SUPPORT_SLOW = 0 };
+#endif
+
 enum { SUPPORT_IMBALANCES = 4, SUPPORT_POINTS = 64, SUPPORT_PARAMS = 64, SUPPORT_AGES = 256 };
 
 /** A run and everything that it points to. Take one from support_new(), change it, simulate it. */

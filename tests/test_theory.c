@@ -333,7 +333,7 @@ static double before_synchronisation(bool rotate, int workers)
 
 START_TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
 {
-    for (int workers = 8; workers <= 64; workers *= 2)
+    for (int workers = 8; workers <= (SUPPORT_SLOW ? 8 : 64); workers *= 2)
         ck_assert_double_lt(before_synchronisation(true, workers),
                             0.9 * before_synchronisation(false, workers));
 }
@@ -585,15 +585,17 @@ Suite *theory_suite(void)
     tcase_add_loop_test(t, bipartite_and_matching_rounds_are_pairs, 0, 2);
     tcase_add_loop_test(t, graphs_that_do_not_fit_are_refused, 0,
                         sizeof refusals / sizeof refusals[0]);
-    tcase_add_loop_test(t, consensus_decays_by_the_second_singular_value, 0, 10);
+    tcase_add_loop_test(t, consensus_decays_by_the_second_singular_value, 0, SUPPORT_SLOW ? 1 : 10);
     tcase_add_test(t, a_users_graph_decays_by_its_metropolis_weights);
     tcase_add_test(t, groups_that_rotate_keep_models_closer_than_fixed_ones);
-    tcase_add_loop_test(t, news_spread_as_fast_as_theory_says, 0, 13);
+    tcase_add_loop_test(t, news_spread_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 13);
     tcase_add_loop_test(t, histograms_agree_with_mean_and_largest, 0, support_n_algorithms());
     tcase_add_loop_test(t, a_push_misses_one_update_of_every_other_worker, 2, 9);
     tcase_add_test(t, overlapped_push_is_one_step_old);
-    tcase_add_test(t, the_automatic_threshold_is_as_good_as_the_best_fixed_one);
-    tcase_add_loop_test(t, with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, 2);
+    if (!SUPPORT_SLOW) {
+        tcase_add_test(t, the_automatic_threshold_is_as_good_as_the_best_fixed_one);
+        tcase_add_loop_test(t, with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, 2);
+    }
     suite_add_tcase(s, t);
     return s;
 }
