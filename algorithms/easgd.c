@@ -11,50 +11,75 @@ typedef struct easgd_params {
     double beta;
     long period; /* tau */
     long servers;
+    int centre;
     double delta; /* of EAMSGD; EASGD has none */
 } easgd_params;
 
-/** e <- alpha (x - centre), to the servers; it is taken off x after the local update. */
-static void pull_to_centre(dsgd_node *self, dsgd_vector *e, double alpha, dsgd_vector *x)
+enum { AT_SERVER, AT_ALL };
+
+/** The elastic force, and where everybody keeps the centre in the synchronous variant. */
+typedef struct elastic {
+    double alpha;
+    dsgd_vector *e, *centre, *sum;
+} elastic;
+
+static elastic elastic_new(dsgd_node *self)
 {
-    dsgd_server_fetch(self, e);
-    dsgd_combine(self, e, -alpha, alpha, x);
-    dsgd_server_push(self, e); /* centre <- centre + e; nobody waits for it */
+    const easgd_params *p = self->params;
+    const elastic tie = {p->beta / self->n_workers, dsgd_vector_new(self), dsgd_vector_new(self),
+                         dsgd_vector_new(self)};
+    dsgd_copy(self, tie.centre, dsgd_model(self));
+    return tie;
+}
+
+/** e <- alpha (x - centre); centre <- centre + e, of all workers at once in the synchronous variant. e is taken off x later. */
+static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
+{
+    const easgd_params *p = self->params;
+    if (p->centre == AT_SERVER) {
+        dsgd_server_fetch(self, tie->e);
+        dsgd_combine(self, tie->e, -tie->alpha, tie->alpha, x);
+        dsgd_server_push(self, tie->e); /* nobody waits for it */
+        return;
+    }
+    dsgd_copy(self, tie->e, tie->centre);
+    dsgd_combine(self, tie->e, -tie->alpha, tie->alpha, x);
+    dsgd_copy(self, tie->sum, tie->e);
+    dsgd_allreduce_sum(self, tie->sum);
+    dsgd_combine(self, tie->centre, 1, 1, tie->sum);
 }
 
 static void easgd_work(dsgd_node *self)
 {
     const easgd_params *p = self->params;
-    const double alpha = p->beta / self->n_workers;
+    const elastic tie = elastic_new(self);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *e = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
         const bool meets = self->step % p->period == 0;
         if (meets)
-            pull_to_centre(self, e, alpha, x);
+            pull_to_centre(self, &tie, x);
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (meets)
-            dsgd_combine(self, x, 1, -1, e);
+            dsgd_combine(self, x, 1, -1, tie.e);
     }
 }
 
 static void eamsgd_work(dsgd_node *self)
 {
     const easgd_params *p = self->params;
-    const double alpha = p->beta / self->n_workers;
+    const elastic tie = elastic_new(self);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *e = dsgd_vector_new(self);
     dsgd_vector *v = dsgd_vector_new(self);
     dsgd_vector *ahead = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
         const bool meets = self->step % p->period == 0;
         if (meets)
-            pull_to_centre(self, e, alpha, x);
+            pull_to_centre(self, &tie, x);
         dsgd_copy(self, ahead, x);
         dsgd_combine(self, ahead, 1, p->delta, v); /* x + delta v: Nesterov looks ahead */
         dsgd_gradient(self, g, ahead);
@@ -63,7 +88,7 @@ static void eamsgd_work(dsgd_node *self)
         dsgd_combine(self, v, 1, -1, x); /* v <- delta v + U(g) */
         dsgd_copy(self, x, ahead);
         if (meets)
-            dsgd_combine(self, x, 1, -1, e);
+            dsgd_combine(self, x, 1, -1, tie.e);
     }
 }
 
@@ -77,17 +102,22 @@ static void easgd_serve(dsgd_node *self)
 static int easgd_servers(const void *params, int n_workers)
 {
     (void)n_workers;
-    return (int)((const easgd_params *)params)->servers;
+    const easgd_params *p = params;
+    return p->centre == AT_SERVER ? (int)p->servers : 0;
 }
 
-/** A question, its answer, a push, its acknowledgement. */
+/** A question, its answer, a push, its acknowledgement; or an allreduce. */
 static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const easgd_params *p = params;
     const dsgd_traffic whole = dsgd_vector_traffic(scale, 2);
-    return dsgd_traffic_times((dsgd_traffic){2 * whole.messages, whole.bytes},
-                              1.0 / (double)p->period);
+    const dsgd_traffic meeting = p->centre == AT_SERVER
+                                     ? (dsgd_traffic){2 * whole.messages, whole.bytes}
+                                     : dsgd_allreduce_traffic(scale);
+    return dsgd_traffic_times(meeting, 1.0 / (double)p->period);
 }
+
+static const char *const centre_words[] = {"server", "allreduce", NULL};
 
 #define ELASTIC_OPTIONS                                                                            \
     DSGD_OPTION_DOUBLE(easgd_params, beta, 0.9, 0, 1e6, NULL,                                      \
@@ -95,7 +125,10 @@ static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
         DSGD_OPTION_LONG(easgd_params, period, 10, 1, 1e9, NULL, "steps",                          \
                          "tau, local steps between meetings with the centre"),                     \
         DSGD_OPTION_LONG(easgd_params, servers, 1, 1, 4096, NULL, NULL,                            \
-                         "servers, each with an even part of the centre and a host of its own")
+                         "servers, each with an even part of the centre and a host of its own"),   \
+        DSGD_OPTION_CHOICE(easgd_params, centre, centre_words,                                     \
+                           "at servers, which workers visit when they like; or the synchronous "   \
+                           "variant: everyone has it, and all forces meet in an allreduce")
 
 static const dsgd_option easgd_options[] = {ELASTIC_OPTIONS, DSGD_OPTION_END};
 

@@ -11,7 +11,7 @@ typedef struct wagma_params {
     long group; /* S; -1: sqrt */
     long period;
     int order;
-    bool rotate;
+    bool rotate, late_check;
 } wagma_params;
 
 enum { ATC, CTA };
@@ -53,8 +53,8 @@ static void wagma_work(dsgd_node *self)
             dsgd_allreduce_mean(self, x); /* waits for all */
             dsgd_partial_publish(self, average, x);
         } else {
-            dsgd_partial_mix(self, average, x, size,
-                             size + 1); /* W <- sum / S, or, late, (sum + W') / (S + 1) */
+            /* W <- sum / S, or, late, (sum + W') / (S + 1) */
+            dsgd_partial_mix(self, average, x, p->late_check ? size : 0, size + 1);
         }
         if (p->order == CTA)
             dsgd_local_step(self, x, g); /* the average travelled while the gradient was computed */
@@ -97,6 +97,12 @@ static const dsgd_option wagma_options[] = {
      .offset = offsetof(wagma_params, rotate),
      .init = true,
      .help = "other groups in every step; without it, the paper's ablation with fixed ones"},
+    {.name = "late_check",
+     .kind = DSGD_BOOL,
+     .offset = offsetof(wagma_params, late_check),
+     .init = true,
+     .help = "who is on time takes sum / S; without it, everyone (sum + own) / (S + 1) (released "
+             "code)"},
     DSGD_OPTION_END,
 };
 

@@ -199,7 +199,7 @@ void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, ds
 
 /**
  * Piece after piece: send buffer <- x; arrive at this step's version; then x <- sum / on_time where this x went into the sum, else
- * x <- (sum + x) / late.
+ * x <- (sum + x) / late. With on_time 0 it is always the latter.
  */
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late);

@@ -263,7 +263,8 @@ static void end_mix(dsgd_worker *w, size_t k, void *exchange)
     const partial_call *const call = exchange;
     dsgd_vector *const x = call->in;
     const dsgd_partial_piece *const piece = await(w, k);
-    const bool fresh = piece->received_version == w->node.step && piece->received_fresh;
+    const bool fresh =
+        call->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
     const dsgd_value mixed =
         fresh ? combine(w, k, piece->received->sum, DSGD_ZERO_VALUE, call->on_time)
               : combine(w, k, piece->received->sum, x->piece[k].value, call->late);

@@ -200,6 +200,38 @@ START_TEST(elastic)
 }
 END_TEST
 
+/** The synchronous variant: all forces at once. */
+START_TEST(elastic_synchronous)
+{
+    const double alpha = 0.1;
+    const long period = 2;
+    twin *const t = twin_new("easgd");
+    support_option(t->c, "centre", 1);
+    support_option(t->c, "period", (double)period);
+    support_option(t->c, "beta", alpha * WORKERS);
+    double v[WORKERS * N] = {0};
+    double e[WORKERS * N];
+    double g[N];
+    memcpy(t->want, t->initial, sizeof t->want);
+    for (long step = 0; step < STEPS; step++) {
+        memset(e, 0, sizeof e);
+        for (size_t i = 0; i < WORKERS * N && step % period == 0; i++)
+            e[i] = alpha * (t->want[i] - t->center[i % N]);
+        for (size_t i = 0; i < WORKERS * N; i++)
+            t->center[i % N] += e[i];
+        for (size_t w = 0; w < WORKERS; w++) {
+            double *const x = t->want + w * N;
+            support_gradient(t->data, (int)w, step, x, g);
+            for (size_t i = 0; i < N; i++) {
+                v[w * N + i] = 0.9 * v[w * N + i] + g[i] + 0.01 * x[i];
+                x[i] -= 0.05 * v[w * N + i] + e[w * N + i];
+            }
+        }
+    }
+    expect_same(t);
+}
+END_TEST
+
 START_TEST(diloco)
 {
     twin *const t = twin_new("diloco");
@@ -273,6 +305,7 @@ Suite *emulated_suite(void)
     tcase_add_loop_test(t, osgp, 0, 6);
     tcase_add_loop_test(t, servers, 0, 3);
     tcase_add_loop_test(t, elastic, 0, 4);
+    tcase_add_test(t, elastic_synchronous);
     tcase_add_loop_test(t, diloco, 0, 3);
     tcase_add_loop_test(t, slowmo, 0, 3);
     tcase_add_test(t, drop_compute);
