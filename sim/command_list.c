@@ -390,7 +390,31 @@ static size_t count_rows(const char *folder, const char *name)
     return lines > 0 ? lines - 1 : 0;
 }
 
-/** Whether the folder has the data that the script's line "# needs: a.csv b.csv" asks for. */
+/** Whether the CSV file has a row and, where @p name is file:column, that column. */
+static bool has_table(const char *folder, const char *name)
+{
+    char *const file = dsgd_xstrdup(name);
+    char *const column = strchr(file, ':');
+    if (column != NULL)
+        *column = '\0';
+    bool has = count_rows(folder, file) > 0;
+    if (has && column != NULL) {
+        char *const path = dsgd_xprintf("%s/%s", folder, file);
+        FILE *const stream = fopen(path, "r");
+        char *header = NULL;
+        size_t room = 0;
+        has = stream != NULL && getline(&header, &room, stream) > 0 &&
+              strstr(header, column + 1) != NULL;
+        free(header);
+        free(path);
+        if (stream != NULL)
+            fclose(stream);
+    }
+    free(file);
+    return has;
+}
+
+/** Whether the folder has the data that the script's line "# needs: a.csv b.csv:column" asks for. */
 static bool has_data(const char *script, const char *folder)
 {
     FILE *const stream = fopen(script, "r");
@@ -403,7 +427,7 @@ static bool has_data(const char *script, const char *folder)
         char *rest = NULL;
         for (char *name = strtok_r(line + 8, " \n", &rest); name != NULL;
              name = strtok_r(NULL, " \n", &rest))
-            has = has && count_rows(folder, name) > 0;
+            has = has && has_table(folder, name);
     }
     free(line);
     if (stream != NULL)
