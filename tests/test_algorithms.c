@@ -159,6 +159,57 @@ START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
 }
 END_TEST
 
+static int first_scaled; /* set before the simulation forks */
+
+/** Worker w begins with (1 + w) / 2 times the common model. */
+static void scale_models(dsgd_engine *engine, void *argument)
+{
+    (void)argument;
+    for (int w = 0; w < engine->n_workers; w++) {
+        for (size_t k = 0; k < engine->n_pieces; k++) {
+            dsgd_piece *const piece = &engine->workers[w].model->piece[k];
+            const double factor = 0.5 * (1 + w + first_scaled);
+            dsgd_piece_set(engine, piece,
+                           dsgd_values_combine(engine->values, (dsgd_origin){0, 0}, k, 1,
+                                               &piece->value, &factor, 1),
+                           0);
+        }
+    }
+}
+
+START_TEST(local_evaluations_are_those_of_each_worker_alone)
+{
+    support_case *c = support_new(NULL, 3);
+    support_algorithm(c, &support_alone);
+    support_use_mlp(c);
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0};
+    c->learning.evaluate.local = true;
+    c->config.until.steps = 1;
+    c->config.prepare = scale_models;
+    first_scaled = 0;
+    const support_outcome *all = support_ok(c);
+    double loss = 0;
+    double accuracy = 0;
+    double least = 1;
+    c->config.workers = 1;
+    for (first_scaled = 0; first_scaled < 3; first_scaled++) {
+        const support_outcome *one = support_ok(c);
+        const dsgd_evaluation at = one->points[one->result.n_points - 1].at;
+        ck_assert_double_eq(one->result.local_loss, at.loss);
+        ck_assert_double_eq(one->result.local_accuracy, at.accuracy);
+        loss += at.loss / 3;
+        accuracy += at.accuracy / 3;
+        least = fmin(least, at.accuracy);
+    }
+    ck_assert_double_eq_tol(all->result.local_loss, loss, 1e-12);
+    ck_assert_double_eq_tol(all->result.local_accuracy, accuracy, 1e-12);
+    ck_assert_double_eq(all->result.local_accuracy_min, least);
+    ck_assert_double_lt(least, accuracy);
+    c->learning.evaluate.local = false;
+    ck_assert(isnan(support_ok(c)->result.local_loss));
+}
+END_TEST
+
 /** Waits for an answer that never comes. */
 static void starving_work(dsgd_node *self)
 {
@@ -197,6 +248,11 @@ START_TEST(a_platform_without_enough_hosts_is_refused)
     ck_assert_ptr_ne(strstr(few->error.text, "4 hosts"), NULL);
     c->config.workers = 4;
     support_ok(c);
+    support_case *served = support_new("a_psgd", 4);
+    served->platform = c->platform;
+    few = support_simulate(served);
+    ck_assert_int_eq(few->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(few->error.text, "4 workers and 1 servers"), NULL);
     c->platform.file = "/nonexistent.xml";
     ck_assert_int_eq(support_simulate(c)->status, DSGD_EIO);
     remove(path);
@@ -218,6 +274,7 @@ Suite *algorithms_suite(void)
     tcase_add_loop_test(t, refuses_options_with_what_would_work, 0, 3);
     tcase_add_test(t, dasgd_refuses_to_undo_every_step);
     tcase_add_test(t, ends_by_virtual_seconds_samples_or_accuracy);
+    tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
     tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
     suite_add_tcase(s, t);

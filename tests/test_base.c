@@ -57,6 +57,8 @@ START_TEST(a_permutation_takes_every_place_once)
         ck_assert_uint_lt(image, n);
         ck_assert(!taken[image]);
         taken[image] = true;
+        ck_assert_uint_eq(
+            dsgd_draw_place((dsgd_draw){.seed = 7, .purpose = 1, .step = 9}, n, image), i);
         at_home += image == i;
     }
     if (n >= 100)

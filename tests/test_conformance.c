@@ -145,9 +145,11 @@ static void expect_traffic(support_case *c)
     const support_outcome *more = count_traffic(c, MORE_STEPS);
     const double steps = (double)p * (MORE_STEPS - FEW_STEPS);
     const int n_servers = a->n_servers == NULL ? 0 : a->n_servers(c->config.params, p);
-    const double third = c->workload.bytes / 3;
-    const double piece_bytes[3] = {third, third, third};
-    const dsgd_scale scale = {p, n_servers, 3, piece_bytes, c->config.collective};
+    const size_t n_pieces = n_servers > 1 ? 3 * (size_t)n_servers : 3;
+    double piece_bytes[16];
+    for (size_t k = 0; k < n_pieces; k++)
+        piece_bytes[k] = c->workload.bytes / (double)n_pieces;
+    const dsgd_scale scale = {p, n_servers, n_pieces, piece_bytes, c->config.collective};
     const dsgd_traffic want = a->traffic(c->config.params, &scale);
     const double messages = (double)(more->result.messages - few->result.messages) / steps;
     const double bytes = (more->result.bytes - few->result.bytes) / steps;
@@ -158,6 +160,26 @@ static void expect_traffic(support_case *c)
                   "%s with %d workers: %g bytes per worker and step, but %g declared",
                   a->about.name, p, bytes, want.bytes);
 }
+
+static const struct {
+    const char *algorithm, *option;
+    double value;
+} sent[] = {
+    {"eager_solo", "limiter", 3}, {"eager_majority", "limiter", 1},
+    {"wagma", "group", 4},        {"d_psgd", "rounds", 3},
+    {"ad_psgd", "variant", 1},    {"ad_psgd", "variant", 2},
+    {"ad_psgd", "variant", 3},    {"ad_psgd", "averagings", 2},
+    {"a_psgd", "servers", 3},     {"easgd", "servers", 2},
+    {"dasgd", "tau", 3},          {"drop_compute", "threshold", 0.4},
+};
+
+START_TEST(sends_what_it_declares_under_options)
+{
+    support_case *c = support_new(sent[_i].algorithm, 8);
+    support_option(c, sent[_i].option, sent[_i].value);
+    expect_traffic(c);
+}
+END_TEST
 
 START_TEST(sends_what_it_declares)
 {
@@ -285,6 +307,30 @@ START_TEST(a_worker_that_stops_ends_the_run_or_starves_it)
 }
 END_TEST
 
+START_TEST(only_a_worker_can_be_made_to_stop)
+{
+    support_case *c = support_new("allreduce", 4);
+    dsgd_stop stop = {4, 1};
+    c->config.stops = (dsgd_records){1, &stop};
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(got->error.text, "they are 0 to 3"), NULL);
+}
+END_TEST
+
+/** One step each, until the second begins at the very instant of the stop. */
+START_TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &support_alone);
+    dsgd_stop stop = {2, 3};
+    c->config.stops = (dsgd_records){1, &stop};
+    c->config.until = (dsgd_until){.seconds = 10.5};
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps, (3 * 10 + 3) / 4.0);
+}
+END_TEST
+
 START_TEST(all_workers_may_stop)
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
@@ -345,6 +391,7 @@ Suite *conformance_suite(void)
                         support_n_laws(DSGD_LAW_KEEPS_WEIGHT));
     tcase_add_loop_test(t, zero_learning_rate_keeps_consensus, 0, n);
     tcase_add_loop_test(t, sends_what_it_declares, 0, n);
+    tcase_add_loop_test(t, sends_what_it_declares_under_options, 0, sizeof sent / sizeof sent[0]);
     tcase_add_loop_test(t, every_choice_ends_and_sends_what_is_declared, 0, n);
     suite_add_tcase(s, t);
     t = tcase_create("robust");
@@ -352,6 +399,8 @@ Suite *conformance_suite(void)
     tcase_add_loop_test(t, a_worker_may_be_a_hundred_times_slower, 0, n);
     tcase_add_loop_test(t, no_deadlock_under_random_delays, 0, n);
     tcase_add_loop_test(t, a_worker_that_stops_ends_the_run_or_starves_it, 0, n);
+    tcase_add_test(t, only_a_worker_can_be_made_to_stop);
+    tcase_add_test(t, a_worker_stops_at_its_instant_and_the_others_go_on);
     tcase_add_loop_test(t, all_workers_may_stop, 0, n);
     tcase_add_loop_test(t, servers_outlive_a_worker, 0, 3);
     tcase_add_loop_test(t, values_do_not_hang_on_how_vectors_are_cut, 0, 8);

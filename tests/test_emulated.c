@@ -251,21 +251,29 @@ START_TEST(slowmo)
 }
 END_TEST
 
-/** Micro-batches that begin within 0.9 s, of four, where worker w computes for 1 + 0.2 w seconds in all. */
+static int micro_batches;
+
+/** Micro-batches that begin within 0.9 s, where worker w computes for 1 + 0.2 w seconds in all. */
 static int begun_by_threshold(int w)
 {
-    const double each_s = (1 + 0.2 * w) / 4;
+    const double each_s = (1 + 0.2 * w) / micro_batches;
     int begun = 0;
-    while (begun < 4 && begun * each_s <= 0.9)
+    while (begun < micro_batches && begun * each_s <= 0.9)
         begun++;
     return begun;
+}
+
+/** Of the four samples of a mini-batch, the next whole number. */
+static double samples_by_threshold(int w)
+{
+    return round(4.0 * begun_by_threshold(w) / micro_batches);
 }
 
 /** The gradient of the micro-batches that begin, whose mean the oracle weighs by their share. */
 static void dropping_gradient(void *problem, int worker, long step, const double *x, double *g)
 {
     support_problem *const p = problem;
-    p->count = step < 2 ? 4 : (uint32_t)begun_by_threshold(worker);
+    p->count = step < 2 ? 4 : (uint32_t)samples_by_threshold(worker);
     support_gradient(p, worker, step, x, g);
 }
 
@@ -273,22 +281,190 @@ START_TEST(drop_compute)
 {
     twin *const t = twin_new("drop_compute");
     support_option(t->c, "threshold", 0.9);
-    support_option(t->c, "micro_batches", 4);
+    micro_batches = 4 - _i;
+    support_option(t->c, "micro_batches", micro_batches);
     support_option(t->c, "calibration", 2);
     t->c->workload.backward_share = 1; /* nothing is begun in vain */
     support_imbalance_number(t->c, "ramp", "seconds", 0.2);
     double share[STEPS * WORKERS];
     for (int i = 0; i < STEPS * WORKERS; i++)
-        share[i] = i < 2 * WORKERS ? 1 : begun_by_threshold(i % WORKERS) / 4.0;
-    ck_assert_int_eq(begun_by_threshold(0), 4);
+        share[i] = i < 2 * WORKERS ? 1 : samples_by_threshold(i % WORKERS) / 4;
+    ck_assert_int_eq(begun_by_threshold(0), micro_batches);
     ck_assert_int_eq(begun_by_threshold(7), 2);
     t->problem.gradient = dropping_gradient;
     oracle_drop_compute(&t->problem, share, t->want);
     expect_same(t);
     double whole = 0;
     for (int i = 0; i < STEPS * WORKERS; i++)
-        whole += share[i];
+        whole += i < 2 * WORKERS ? 1 : (double)begun_by_threshold(i % WORKERS) / micro_batches;
     ck_assert_double_eq_tol(support_ok(t->c)->result.samples, whole * t->c->workload.samples, 1e-9);
+}
+END_TEST
+
+/* --- eager-SGD ------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(eager_on_time_is_allreduce) /* _i: initiator, and which option */
+{
+    static const char *const options[] = {NULL, "late", "limiter", "period"};
+    static const double values[] = {0, 1, 3, 4};
+    twin *const t = twin_new(_i % 2 == 0 ? "eager_solo" : "eager_majority");
+    if (_i / 2 > 0)
+        support_option(t->c, options[_i / 2], values[_i / 2]);
+    twin *const baseline = twin_new("allreduce");
+    memcpy(t->want, support_ok(baseline->c)->x, sizeof t->want);
+    expect_same(t);
+}
+END_TEST
+
+/**
+ * Two workers, of which one always comes after the version of its step, and steps so small that gradients hardly change. With a limiter
+ * all gradients are in the sum by a synchronous step; a late one that is discarded is in no sum but that one's.
+ */
+START_TEST(eager_keeps_late_gradients_unless_it_discards_them)
+{
+    enum { LATE_STEPS = 12, LIMITER = 3 };
+    const bool discards = _i == 1;
+    support_case *c = support_new("eager_solo", 2);
+    support_option(c, "limiter", LIMITER);
+    support_option(c, "late", discards);
+    support_imbalance_number(c, "ramp", "seconds", 0.5);
+    c->learning.optimizer = (dsgd_optimizer){.lr = 1e-6};
+    c->config.steps_each = LATE_STEPS;
+    support_problem *const data = support_problem_new(c);
+    double initial[N];
+    double sum[N] = {0};
+    double g[N];
+    dsgd_network_initial(&data->network, c->config.seed, initial);
+    for (int w = 0; w < 2; w++) {
+        for (long step = 0; step < LATE_STEPS; step++) {
+            support_gradient(data, w, step, initial, g);
+            for (int i = 0; i < N; i++)
+                sum[i] += discards && w == 1 && (step + 1) % (LIMITER + 1) != 0 ? 0 : g[i];
+        }
+    }
+    const support_outcome *got = support_ok(c);
+    double moved[N];
+    for (int i = 0; i < N; i++)
+        moved[i] = (initial[i] - got->x[i]) / 1e-6 * 2;
+    ck_assert_double_lt(support_distance(moved, sum, N), 1e-4);
+}
+END_TEST
+
+/* --- one worker and two --------------------------------------------------------------------------------------------------- */
+
+/** Momentum SGD by one worker of an emulation. */
+typedef struct learner {
+    double x[N], v[N], g[N];
+} learner;
+
+static void learn(learner *l, double lr)
+{
+    for (int i = 0; i < N; i++) {
+        l->v[i] = 0.9 * l->v[i] + l->g[i] + 0.01 * l->x[i];
+        l->x[i] -= lr * l->v[i];
+    }
+}
+
+START_TEST(slow_momentum_is_in_units_of_the_learning_rate)
+{
+    enum { PERIOD = 3, DROP = 7 };
+    twin *const t = twin_new("slowmo");
+    t->c->config.workers = 1;
+    t->c->drop = (dsgd_lr_drop){DROP, 0.1};
+    t->c->learning.optimizer.decay = (dsgd_records){1, &t->c->drop};
+    support_option(t->c, "period", PERIOD);
+    support_option(t->c, "alpha", 0.8);
+    support_problem *const data = support_problem_new(t->c);
+    learner l = {0};
+    double start[N];
+    double u[N] = {0};
+    memcpy(l.x, t->initial, sizeof l.x);
+    memcpy(start, l.x, sizeof start);
+    for (long step = 0; step < STEPS; step++) {
+        const double lr = step < DROP ? 0.05 : 0.005;
+        support_gradient(data, 0, step, l.x, l.g);
+        learn(&l, lr);
+        for (int i = 0; i < N && (step + 1) % PERIOD == 0; i++) {
+            u[i] = 0.7 * u[i] + (start[i] - l.x[i]) / lr;
+            l.x[i] = start[i] -= 0.8 * lr * u[i];
+        }
+    }
+    ck_assert_double_le(support_distance(support_ok(t->c)->x, l.x, N), 1e-12);
+}
+END_TEST
+
+enum { GOSSIP_PROCESS = 1, SHARED_COPY, PULL };
+
+static void mean_of_two(double *y, const double *x)
+{
+    for (int i = 0; i < N; i++)
+        y[i] = (y[i] + x[i]) / 2;
+}
+
+/** Rank 1's question is answered at the beginning of a step; it has the answer in the next. */
+static void gossip_process_step(learner *l, long step, double *answer)
+{
+    for (int i = 0; i < N; i++)
+        l[1].x[i] += answer[i];
+    for (int w = 0; w < 2 && step > 0; w++)
+        learn(&l[w], 0.05);
+    for (int i = 0; i < N; i++)
+        answer[i] = (l[0].x[i] - l[1].x[i]) / 2;
+    mean_of_two(l[0].x, l[1].x);
+}
+
+/** Rank 0 does not wait for the averaging of its copy; rank 1 does. */
+static void shared_copy_step(learner *l, double copy[2][N])
+{
+    mean_of_two(l[0].x, copy[0]);
+    memcpy(copy[0], l[0].x, sizeof copy[0]);
+    mean_of_two(copy[0], copy[1]);
+    mean_of_two(l[1].x, copy[0]);
+    memcpy(copy[1], l[1].x, sizeof copy[1]);
+    learn(&l[0], 0.05);
+    learn(&l[1], 0.05);
+}
+
+static void pull_step(learner *l, double saved[2][N])
+{
+    mean_of_two(l[0].x, saved[1]);
+    mean_of_two(l[1].x, saved[0]);
+    for (int w = 0; w < 2; w++) {
+        learn(&l[w], 0.05);
+        memcpy(saved[w], l[w].x, sizeof saved[w]);
+    }
+}
+
+/** AD-PSGD's variants by two workers in lock-step, whose messages take no time. */
+START_TEST(released_pairs) /* _i: the variant */
+{
+    twin *const t = twin_new("ad_psgd");
+    t->c->config.workers = 2;
+    support_option(t->c, "variant", _i);
+    support_problem *const data = support_problem_new(t->c);
+    learner l[2] = {0};
+    double second[2][N];
+    double answer[N] = {0};
+    double next[2][N];
+    for (int w = 0; w < 2; w++) {
+        memcpy(l[w].x, t->initial, sizeof l[w].x);
+        memcpy(second[w], t->initial, sizeof second[w]);
+    }
+    for (long step = 0; step < STEPS; step++) {
+        for (int w = 0; w < 2; w++)
+            support_gradient(data, w, step, l[w].x, next[w]);
+        if (_i == GOSSIP_PROCESS)
+            gossip_process_step(l, step, answer);
+        for (int w = 0; w < 2; w++)
+            memcpy(l[w].g, next[w], sizeof next[w]);
+        if (_i == SHARED_COPY)
+            shared_copy_step(l, second);
+        if (_i == PULL)
+            pull_step(l, second);
+    }
+    const support_outcome *got = support_ok(t->c);
+    for (int w = 0; w < 2; w++)
+        ck_assert_double_le(support_distance(got->x + w * N, l[w].x, N), 1e-12);
 }
 END_TEST
 
@@ -308,7 +484,11 @@ Suite *emulated_suite(void)
     tcase_add_test(t, elastic_synchronous);
     tcase_add_loop_test(t, diloco, 0, 3);
     tcase_add_loop_test(t, slowmo, 0, 3);
-    tcase_add_test(t, drop_compute);
+    tcase_add_loop_test(t, drop_compute, 0, 2);
+    tcase_add_loop_test(t, eager_on_time_is_allreduce, 0, 8);
+    tcase_add_loop_test(t, eager_keeps_late_gradients_unless_it_discards_them, 0, 2);
+    tcase_add_test(t, slow_momentum_is_in_units_of_the_learning_rate);
+    tcase_add_loop_test(t, released_pairs, 1, 4);
     suite_add_tcase(s, t);
     return s;
 }

@@ -398,6 +398,7 @@ START_TEST(news_spread_as_fast_as_theory_says)
         {"sgp", {"exponential", "schedule", 1, .workers = 64}, 7, 12},
         {"d_psgd", {"exponential", "schedule", 3, .workers = 16}, 4, 8},
         {"d_psgd", {"complete", .workers = 16}, 1, 1},
+        {"ad_psgd", {.option = "neighbours", .value = 1, .workers = 8}, 3, 3},
     };
     const graph *const g = &spread[_i].graph;
     support_case *c = g->kind != NULL ? gossiping(spread[_i].algorithm, g)
@@ -407,6 +408,34 @@ START_TEST(news_spread_as_fast_as_theory_says)
     const long steps = steps_to_reach_all(c);
     ck_assert_int_ge(steps, spread[_i].from);
     ck_assert_int_le(steps, spread[_i].to);
+}
+END_TEST
+
+/** Whoever averages with pairs of neighbours comes to one model with all that it can reach. */
+START_TEST(pairs_come_to_agree)
+{
+    static const struct {
+        const char *option;
+        double value;
+        int workers;
+    } ways[] = {
+        {"neighbours", 0, 2}, {"neighbours", 0, 3}, {"neighbours", 0, 7}, {"neighbours", 1, 8},
+        {"variant", 1, 8},    {"variant", 2, 8},    {"variant", 3, 7},    {"variant", 3, 8},
+    };
+    support_case *c = support_new("ad_psgd", ways[_i].workers);
+    support_option(c, ways[_i].option, ways[_i].value);
+    ck_assert_double_lt(consensus_after(c, 100), 1e-6); /* of numbers between 0 and 1 */
+}
+END_TEST
+
+START_TEST(a_complete_graph_gives_everyone_the_same_bits)
+{
+    const graph complete = {"complete", .workers = 7};
+    support_case *c = gossiping("d_psgd", &complete);
+    support_option(c, "order", 2); /* after the local step */
+    const support_outcome *got = support_ok(c);
+    for (size_t w = 1; w < 7; w++)
+        ck_assert_mem_eq(got->x + w * got->n_params, got->x, got->n_params * sizeof *got->x);
 }
 END_TEST
 
@@ -451,6 +480,24 @@ START_TEST(a_push_misses_one_update_of_every_other_worker)
     ck_assert_double_eq_tol(got->ages[p - 1], last, 1e-12);
     for (int age = 0; age < p - 1; age++)
         ck_assert_double_eq_tol(got->ages[age], 1.0 / (double)(p * steps), 1e-12);
+}
+END_TEST
+
+/** Three pieces that travel one after another for 0.8 s each: the first two come before the next step, the third in its course. */
+START_TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
+{
+    support_case *c = support_new("osgp", 8);
+    support_no_learning(c);
+    c->workload.bytes = 24e9;
+    c->config.exchange.pieces = 3;
+    support_option(c, "delay", 3);
+    support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.virtual_s, 20);
+    ck_assert_double_eq(got->result.staleness_max, 3);
+    support_option(c, "delay", 2); /* until the last piece has come */
+    got = support_ok(c);
+    ck_assert_double_gt(got->result.virtual_s, 20 + 8 * 0.4);
+    ck_assert_double_eq(got->result.staleness_max, 2);
 }
 END_TEST
 
@@ -588,9 +635,12 @@ Suite *theory_suite(void)
     tcase_add_loop_test(t, consensus_decays_by_the_second_singular_value, 0, SUPPORT_SLOW ? 1 : 10);
     tcase_add_test(t, a_users_graph_decays_by_its_metropolis_weights);
     tcase_add_test(t, groups_that_rotate_keep_models_closer_than_fixed_ones);
-    tcase_add_loop_test(t, news_spread_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 13);
+    tcase_add_loop_test(t, news_spread_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 14);
     tcase_add_loop_test(t, histograms_agree_with_mean_and_largest, 0, support_n_algorithms());
     tcase_add_loop_test(t, a_push_misses_one_update_of_every_other_worker, 2, 9);
+    tcase_add_loop_test(t, pairs_come_to_agree, 0, 8);
+    tcase_add_test(t, a_complete_graph_gives_everyone_the_same_bits);
+    tcase_add_test(t, an_overlapped_push_waits_for_nothing_until_its_delay);
     tcase_add_test(t, overlapped_push_is_one_step_old);
     if (!SUPPORT_SLOW) {
         tcase_add_test(t, the_automatic_threshold_is_as_good_as_the_best_fixed_one);

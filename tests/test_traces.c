@@ -94,6 +94,84 @@ START_TEST(a_rotating_ramp_moves_on_by_one_worker_in_each_step)
 }
 END_TEST
 
+START_TEST(a_ramp_begins_again_after_its_levels)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "ramp");
+    void *const params = defaults("ramp");
+    support_set(about, params, "seconds", 0.05);
+    support_set(about, params, "levels", 3);
+    dsgd_imbalance *const imbalance = one("ramp", params, 8);
+    for (int w = 0; w < 8; w++)
+        ck_assert_double_eq_tol(dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 8, w, 5}),
+                                1 + 0.05 * (w % 3), 1e-15);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+START_TEST(one_slow_worker_takes_a_multiple_of_its_time)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    void *const params = defaults("slow");
+    support_set(about, params, "worker", 2);
+    support_set(about, params, "factor", 3);
+    dsgd_imbalance *const imbalance = one("slow", params, 4);
+    for (int w = 0; w < 4; w++)
+        ck_assert_double_eq(dsgd_imbalance_seconds(imbalance, 1.5, (dsgd_step_at){1, 4, w, 5}),
+                            w == 2 ? 4.5 : 1.5);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+START_TEST(a_constant_multiplies_then_adds)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "constant");
+    void *const params = defaults("constant");
+    support_set(about, params, "seconds", 0.25);
+    support_set(about, params, "factor", 2);
+    dsgd_imbalance *const imbalance = one("constant", params, 4);
+    ck_assert_double_eq(dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 4, 3, 5}), 2.25);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+/* --- exchanges ------------------------------------------------------------------------------------------------------------ */
+
+static dsgd_tensors tensors[] = {{10, 1}, {20, 2}, {40, 1}}; /* 40, 80, 80 and 160 bytes */
+
+static const struct {
+    bool tensors;
+    size_t pieces;
+    double bucket_bytes;
+    size_t n;
+    double bytes[4];
+} cuts[] = {
+    {true, 0, 0, 4, {40, 80, 80, 160}}, {true, 0, 30, 4, {40, 80, 80, 160}},
+    {true, 0, 100, 2, {120, 240}},      {true, 0, 120, 2, {120, 240}}, /* full at its size */
+    {true, 0, 121, 2, {200, 160}},      {true, 0, 1000, 1, {360}},
+    {true, 2, 0, 2, {180, 180}},        {false, 0, 0, 1, {360}},
+    {false, 3, 0, 3, {120, 120, 120}},  {false, 0, 100, 4, {90, 90, 90, 90}},
+    {false, 0, 360, 1, {360}},          {false, 0, 180, 2, {180, 180}},
+};
+
+START_TEST(a_bucket_takes_whole_tensors_until_it_is_full)
+{
+    const dsgd_workload w = {.bytes = cuts[_i].tensors ? 0 : 360,
+                             .tensors = {cuts[_i].tensors ? 3 : 0, tensors}};
+    double *bytes = NULL;
+    ck_assert_double_eq(dsgd_workload_bytes(&w), 360);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, cuts[_i].pieces, cuts[_i].bucket_bytes, &bytes),
+                      cuts[_i].n);
+    for (size_t k = 0; k < cuts[_i].n; k++)
+        ck_assert_double_eq(bytes[k], cuts[_i].bytes[k]);
+    free(bytes);
+}
+END_TEST
+
+/* --- files ---------------------------------------------------------------------------------------------------------------- */
+
 static char *temporary(const char *content)
 {
     char *const path = dsgd_xstrdup("/tmp/dsgd-test-XXXXXX");
@@ -148,6 +226,94 @@ START_TEST(quantiles_are_straight_between_their_points)
 }
 END_TEST
 
+/** What one option is read as. */
+static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *params,
+                             dsgd_config **config, dsgd_error *error)
+{
+    char *const path = temporary(yaml);
+    dsgd_status status = dsgd_config_open(path, config, error);
+    if (status == DSGD_OK)
+        status = dsgd_config_read(*config, dsgd_config_root(*config), table, NULL, params, error);
+    unlink(path);
+    free(path);
+    return status;
+}
+
+static const struct {
+    const char *yaml; /* %s: a file beside it */
+    const char *content;
+    const char *sentence; /* NULL: 0-7, 3-1 and 2-2 */
+} pair_entries[] = {
+    {"edges: [[0, 7], [3, 1], [2, 2]]", "", NULL},
+    {"edges: %s", "# a graph\n0 7\n\n 3,1 # one more\n2\t2\n", NULL},
+    {"edges: [[0, 7], [3]]", "", "a pair of numbers is expected"},
+    {"edges: [[0, 7], [3, 1, 4]]", "", "a pair of numbers is expected"},
+    {"edges: [0, 7]", "", "a pair of numbers is expected"},
+    {"edges: [[0, 8]]", "", "between 0 and 7"},
+    {"edges: [[0, 1.5]]", "", "1.5"},
+    {"edges: %s", "0 7\n3\n", ":2: "},
+    {"edges: %s", "0 7\n\n3 1 4\n", ":3: "},
+    {"edges: %s", "0 8\n", ":1: "},
+    {"edges: %s", "0 0.5\n", "0.5, but a whole number"},
+    {"edges: /nonexistent.txt", "", "nonexistent"},
+};
+
+START_TEST(pairs_are_read_from_lists_and_files)
+{
+    static const dsgd_option table[] = {{.name = "edges", .kind = DSGD_PAIRS, .max = 7},
+                                        {.name = NULL}};
+    static const long want[3][2] = {{0, 7}, {3, 1}, {2, 2}};
+    char *const file = temporary(pair_entries[_i].content);
+    const char *const beside = strrchr(file, '/') + 1;
+    const char *const yaml = pair_entries[_i].yaml;
+    char *const text =
+        strstr(yaml, "%s") == NULL ? dsgd_xstrdup(yaml) : dsgd_xprintf("edges: %s", beside);
+    dsgd_config *config = NULL;
+    dsgd_pairs pairs = {0};
+    dsgd_error error = {""};
+    const dsgd_status status = read_yaml(text, table, &pairs, &config, &error);
+    if (pair_entries[_i].sentence == NULL) {
+        ck_assert_msg(status == DSGD_OK, "%s", error.text);
+        ck_assert_uint_eq(pairs.n, 3);
+        ck_assert_mem_eq(pairs.v, want, sizeof want);
+    } else {
+        ck_assert_int_ne(status, DSGD_OK);
+        ck_assert_msg(strstr(error.text, pair_entries[_i].sentence) != NULL, "%s", error.text);
+    }
+    dsgd_config_close(config);
+    unlink(file);
+    free(file);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_word_stands_where_a_number_could)
+{
+    static const char *const words[] = {"none", "auto", NULL};
+    static const dsgd_option table[] = {
+        {.name = "limit", .kind = DSGD_DOUBLE, .max = 9, .unit = "s", .words = words},
+        {.name = NULL}};
+    static const struct {
+        const char *yaml;
+        double want;
+    } entries[] = {
+        {"limit: none", -1}, {"limit: auto", -2}, {"limit: 0", 0}, {"limit: 20ms", 0.02}};
+    dsgd_config *config = NULL;
+    double limit = 0;
+    dsgd_error error = {""};
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        ck_assert_int_eq(read_yaml(entries[i].yaml, table, &limit, &config, &error), DSGD_OK);
+        ck_assert_double_eq(limit, entries[i].want);
+        dsgd_config_close(config);
+    }
+    ck_assert_int_eq(read_yaml("limit: nobody", table, &limit, &config, &error), DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(error.text, "none or auto"), NULL);
+    dsgd_config_close(config);
+    ck_assert_int_eq(read_yaml("limit: -1", table, &limit, &config, &error), DSGD_EUSAGE);
+    dsgd_config_close(config);
+}
+END_TEST
+
 static const char *const bad_entries[][2] = {
     {"list: {kind: quantiles, table: {0: 1, 90: 2}}", "100"},
     {"list: {kind: quantiles, table: {0: 2, 100: 1}}", "fall"},
@@ -160,6 +326,7 @@ static const char *const bad_entries[][2] = {
      "burst: 0.5}]}",
      "share"},
     {"list: {kind: delay}", "seconds"},
+    {"list: {kind: slow, worker: 4}", "with 4 workers they are 0 to 3"},
     {"list: {kind: replay, file: /nonexistent.csv}", "nonexistent"},
     {"list: {kind: delya, seconds: 1}", "delay"},
 };
@@ -272,28 +439,6 @@ START_TEST(resnet50_has_161_tensors_in_the_published_order)
 }
 END_TEST
 
-START_TEST(buckets_are_filled_with_whole_tensors_in_backward_order)
-{
-    dsgd_tensors tensors[] = {{250, 2}, {500, 1}, {2000, 1}, {100, 3}}; /* 1 1 2 8 .4 .4 .4 kB */
-    dsgd_workload w = {.tensors = {4, tensors}};
-    static const double want[] = {4e3, 8e3, 1200};
-    double *bytes = NULL;
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 3e3, &bytes), 3);
-    for (size_t k = 0; k < 3; k++)
-        ck_assert_double_eq(bytes[k], want[k]);
-    free(bytes);
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 1, &bytes), 7);
-    free(bytes);
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 1e9, &bytes), 1);
-    ck_assert_double_eq(bytes[0], 13200);
-    free(bytes);
-    w = (dsgd_workload){.bytes = 10e6};
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 1, 4e6, &bytes), 3);
-    ck_assert_double_eq_tol(bytes[0] + bytes[1] + bytes[2], 10e6, 1e-6);
-    free(bytes);
-}
-END_TEST
-
 /** Seconds from 1 worker to another for so many bytes: a pair that averages, everything else at rest. */
 static double exchange_s(double bytes, int workers)
 {
@@ -335,6 +480,14 @@ Suite *traces_suite(void)
     tcase_add_loop_test(t, delay_hits_exactly_so_many_workers, 0, 5);
     tcase_add_test(t, delay_of_more_workers_than_there_are_is_refused);
     tcase_add_test(t, a_rotating_ramp_moves_on_by_one_worker_in_each_step);
+    tcase_add_test(t, a_ramp_begins_again_after_its_levels);
+    tcase_add_test(t, one_slow_worker_takes_a_multiple_of_its_time);
+    tcase_add_test(t, a_constant_multiplies_then_adds);
+    tcase_add_loop_test(t, a_bucket_takes_whole_tensors_until_it_is_full, 0,
+                        sizeof cuts / sizeof cuts[0]);
+    tcase_add_loop_test(t, pairs_are_read_from_lists_and_files, 0,
+                        sizeof pair_entries / sizeof pair_entries[0]);
+    tcase_add_test(t, a_word_stands_where_a_number_could);
     tcase_add_test(t, quantiles_are_straight_between_their_points);
     tcase_add_loop_test(t, bad_entries_are_refused_with_a_sentence, 0,
                         sizeof bad_entries / sizeof bad_entries[0]);
@@ -342,7 +495,6 @@ Suite *traces_suite(void)
                         sizeof replays / sizeof replays[0]);
     tcase_add_test(t, habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike);
     tcase_add_test(t, resnet50_has_161_tensors_in_the_published_order);
-    tcase_add_test(t, buckets_are_filled_with_whole_tensors_in_backward_order);
     tcase_add_test(t, piz_daint_has_its_measured_latencies_and_bandwidths);
     suite_add_tcase(s, t);
     return s;
