@@ -140,26 +140,26 @@ void dsgd_meeting_count_use(dsgd_worker *user, const dsgd_meeting *meeting, size
 typedef struct allreduce_job {
     dsgd_job job; /* first */
     dsgd_meeting *meeting;
+    double bytes;
 } allreduce_job;
 
 static void run_allreduce(dsgd_lane *lane, dsgd_job *job)
 {
     dsgd_worker *const w = lane->worker;
-    dsgd_meeting *const meeting = ((allreduce_job *)job)->meeting;
-    const bool numbers = meeting->numbers != NULL;
-    const double bytes = numbers ? meeting->divisor : w->engine->piece_bytes[job->piece];
-    dsgd_messages_allreduce(lane, bytes);
-    if (!numbers)
-        dsgd_meeting_combine(w->engine, meeting, dsgd_origin_of(w), job->piece);
+    const allreduce_job *const mine = (allreduce_job *)job;
+    dsgd_messages_allreduce(lane, mine->bytes);
+    if (mine->meeting->numbers == NULL)
+        dsgd_meeting_combine(w->engine, mine->meeting, dsgd_origin_of(w), job->piece);
     job->done = true;
 }
 
 /** Takes part in the worker's next collective of everyone. */
-static allreduce_job *join_next(dsgd_worker *w, size_t k, double divisor)
+static allreduce_job *join_next(dsgd_worker *w, size_t k, double bytes, double divisor)
 {
     allreduce_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     job->job.run = run_allreduce;
     job->job.piece = k;
+    job->bytes = bytes;
     job->meeting = dsgd_meeting_join(w->engine, 0, w->n_allreduces++, 0, 0, divisor);
     return job;
 }
@@ -168,7 +168,7 @@ static allreduce_job *join_next(dsgd_worker *w, size_t k, double divisor)
 static dsgd_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, double divisor)
 {
     dsgd_piece_wait(x, k);
-    allreduce_job *const job = join_next(w, k, divisor);
+    allreduce_job *const job = join_next(w, k, w->engine->piece_bytes[k], divisor);
     const dsgd_piece contribution = {dsgd_value_retain(x->piece[k].value), x->piece[k].stamp, 1};
     dsgd_meeting_sample(job->meeting, w->node.rank, contribution, true);
     dsgd_lane_add(w, &job->job);
@@ -251,8 +251,7 @@ void dsgd_gather(dsgd_node *self, const double *mine, size_t n, double *all)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t count = n * (size_t)self->n_workers;
-    /* The table travels as one allreduce; its bytes stand where a mean has its divisor. */
-    allreduce_job *const job = join_next(w, 0, (double)(count * sizeof *all));
+    allreduce_job *const job = join_next(w, 0, (double)(count * sizeof *all), 1);
     dsgd_meeting *const meeting = job->meeting;
     if (meeting->numbers == NULL)
         meeting->numbers = dsgd_run_alloc(w->engine, count * sizeof *all);

@@ -232,7 +232,7 @@ static void print_options(const dsgd_option *options, int indent)
         if (o->unit != NULL)
             printf(" (%s)", o->unit);
         if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
-            printf(", from %g to %g", o->min, o->max);
+            printf(", from %.10g to %.10g", o->min, o->max);
         for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
             printf("%s%s", i == 0 ? (o->kind == DSGD_CHOICE ? "; one of " : ", or ") : ", ",
                    o->words[i]);

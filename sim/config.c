@@ -459,8 +459,9 @@ static dsgd_status read_number(dsgd_config *config, dsgd_entry *entry, const dsg
         return status;
     }
     if (*number < o->min || *number > o->max)
-        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be between %g and %g",
-                               o->name, text, o->min, o->max);
+        return dsgd_entry_fail(config, entry, error,
+                               "%s is %s, but has to be between %.10g and %.10g", o->name, text,
+                               o->min, o->max);
     return DSGD_OK;
 }
 
@@ -566,7 +567,7 @@ static dsgd_status add_pair(dsgd_config *config, const dsgd_option *o, dsgd_pair
     for (int i = 0; i < 2; i++)
         if (pair[i] < o->min || pair[i] > o->max || pair[i] != floor(pair[i]))
             return dsgd_fail(error, DSGD_EUSAGE,
-                             "%s: %s: %g, but a whole number from %g to %g is needed", where,
+                             "%s: %s: %g, but a whole number from %.10g to %.10g is needed", where,
                              o->name, pair[i], o->min, o->max);
     if ((field->n & (field->n - 1)) == 0) { /* at powers of two the room doubles */
         const size_t room = field->n == 0 ? 1 : 2 * field->n;
@@ -605,6 +606,8 @@ static dsgd_status read_pairs_file(dsgd_config *config, const dsgd_option *o, co
             status = add_pair(config, o, field, pair, where, error);
         free(where);
     }
+    if (ferror(stream) && status == DSGD_OK)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
     free(line);
     fclose(stream);
     return status;

@@ -165,6 +165,7 @@ static const struct {
     {NULL, EDGES("[[0, 1, 2]]"), 2, "a pair of numbers is expected"},
     {NULL, EDGES("[0, 1]"), 2, "a pair of numbers is expected"},
     {NULL, EDGES("nowhere.txt"), 3, "nowhere.txt"},
+    {NULL, EDGES("/tmp"), 3, "directory"},
     {NULL, "check e.yaml --set 'stops=[{worker: 4, after: 1s}]'", 2, "they are 0 to 3"},
     {NULL, "check e.yaml --set exchange.bucket=-1", 2, "between 0"},
     {NULL, "check e.yaml --set 'exchange={bucket: 1, pieces: 2}'", 2, "either"},
