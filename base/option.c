@@ -62,6 +62,28 @@ const char *dsgd_nearest(const char *name, const char *const *names)
     return nearest;
 }
 
+/**
+ * Something with the defaults of its options. There is one of each for the whole program, never to be changed or freed, so that a
+ * default that is overwritten costs nothing.
+ */
+static void *shared_defaults(const dsgd_about *about)
+{
+    static struct {
+        const dsgd_about *about;
+        void *params;
+    } * known;
+    static size_t n;
+    for (size_t i = 0; i < n; i++)
+        if (known[i].about == about)
+            return known[i].params;
+    void *const params = dsgd_xcalloc(1, about->params_size);
+    dsgd_options_default(about->options, params);
+    known = dsgd_xrealloc(known, n + 1, sizeof *known);
+    known[n].about = about;
+    known[n++].params = params;
+    return params;
+}
+
 static void default_pick(const dsgd_option *option, dsgd_pick *pick)
 {
     *pick = (dsgd_pick){NULL, NULL};
@@ -69,8 +91,7 @@ static void default_pick(const dsgd_option *option, dsgd_pick *pick)
         return;
     pick->about = dsgd_about_find(option->registry, option->init_text);
     DSGD_ASSERT(pick->about != NULL, "the default of %s is unknown", option->name);
-    pick->params = dsgd_xcalloc(1, pick->about->params_size);
-    dsgd_options_default(pick->about->options, pick->params);
+    pick->params = shared_defaults(pick->about);
 }
 
 void dsgd_options_default(const dsgd_option *options, void *params)

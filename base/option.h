@@ -48,7 +48,7 @@ typedef struct dsgd_records {
 
 struct dsgd_about;
 
-/** One named thing out of a registry, with its options filled in. Owner of params: whoever read it. */
+/** One named thing out of a registry, with its options filled in. Owner of params: whoever read it, or nobody where it is the default. */
 typedef struct dsgd_pick {
     const struct dsgd_about *about; /* NULL where absent */
     void *params; /* about->params_size bytes */

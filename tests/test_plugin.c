@@ -81,7 +81,7 @@ START_TEST(a_plug_in_is_listed_and_described_beside_the_others)
     expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so | cut -d ' ' -f 1 | tr '\\n' ' '",
            0, "diloco doubling ");
     expect("usr/bin/dsgd describe --plugin ./my_algorithm.so algorithm doubling", 0,
-           "period             4 (steps), from 1 to 1e+09");
+           "period             4 (steps), from 1 to 1000000000");
     expect("usr/bin/dsgd describe algorithm doubling", 2, "`doubling` is unknown");
 }
 END_TEST
