@@ -62,7 +62,8 @@ static double best_threshold(const drop_compute_params *p, const double *step_s,
     for (int c = 0; c < CANDIDATES; c++) {
         const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
         const double gain = effective_speed_up(p, step_s, n_workers, limit_s);
-        if (gain > best) {
+        if (gain >
+            best + 1e-9) { /* more than rounding: where all steps take alike, nothing is gained */
             best = gain;
             best_s = limit_s;
         }

@@ -64,13 +64,19 @@ static void osgp_work(dsgd_node *self)
 
 static dsgd_status sgp_check(const void *params, int n_workers, dsgd_error *error)
 {
-    const sgp_params *p = params; /* both begin with the topology */
+    const sgp_params *p = params;
     return dsgd_topology_check(&p->topology, n_workers, "sgp", error);
+}
+
+static dsgd_status osgp_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const osgp_params *p = params;
+    return dsgd_topology_check(&p->topology, n_workers, "osgp", error);
 }
 
 static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
 {
-    const sgp_params *p = params;
+    const sgp_params *p = params; /* OSGP's begin with the topology too */
     return dsgd_vector_traffic(scale, dsgd_topology_degree(&p->topology, scale->n_workers));
 }
 
@@ -127,7 +133,7 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
                       "x <- x + U(g, x, t), g at z",
               .sends = "the model to n out-peers: n N bytes, beside the computation",
               .waits = "a worker for its in-peers' shares of `delay` steps ago"},
-    .check = sgp_check,
+    .check = osgp_check,
     .work = osgp_work,
     .traffic = sgp_traffic,
     .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},

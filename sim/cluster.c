@@ -282,11 +282,6 @@ void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
     sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
 }
 
-dsgd_transfer *dsgd_put(dsgd_mailbox *mailbox, void *payload, double bytes)
-{
-    return (dsgd_transfer *)sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (long)bytes);
-}
-
 dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload)
 {
     return (dsgd_transfer *)sg_mailbox_get_async((sg_mailbox_t)mailbox, payload);

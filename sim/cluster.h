@@ -71,8 +71,6 @@ void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 /** A transfer under way. */
 typedef struct dsgd_transfer dsgd_transfer;
 
-/** Starts to send @p payload (not NULL). */
-dsgd_transfer *dsgd_put(dsgd_mailbox *mailbox, void *payload, double bytes);
 /** Starts to receive; *payload is set when the transfer has ended. */
 dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload);
 /** Waits for the end of a transfer, which is used up. */

@@ -210,6 +210,8 @@ static void print_default(const dsgd_option *o)
 static void print_wrapped(const char *heading, int indent, const char *text)
 {
     enum { WIDTH = 96 };
+    if (text == NULL)
+        text = "";
     int column = printf("%-*s", indent, heading);
     for (const char *space = ""; *text != '\0'; space = " ") {
         const int word = (int)strcspn(text, " ");

@@ -299,9 +299,10 @@ static struct fy_node *walk(struct fy_node *node, char **rest)
         char *const dot = strchr(*rest, '.');
         if (dot != NULL)
             *dot = '\0';
-        struct fy_node *const next = fy_node_is_sequence(node)
-                                         ? fy_node_sequence_get_by_index(node, atoi(*rest))
-                                         : dsgd_entry_find(node, *rest);
+        const bool index = **rest != '\0' && (*rest)[strspn(*rest, "0123456789")] == '\0';
+        struct fy_node *const next = !fy_node_is_sequence(node) ? dsgd_entry_find(node, *rest)
+                                     : index ? fy_node_sequence_get_by_index(node, atoi(*rest))
+                                             : NULL;
         if (dot != NULL)
             *dot = '.';
         if (next == NULL || dot == NULL)

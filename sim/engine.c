@@ -143,15 +143,15 @@ dsgd_origin dsgd_origin_of(const dsgd_worker *w)
 
 void dsgd_work_wake(dsgd_worker *w)
 {
-    if (!w->work_waits)
-        return;
-    w->work_waits = false;
-    dsgd_bell_ring(w->work_bell);
+    const int n = w->work_waits;
+    w->work_waits = 0; /* before anybody runs who sleeps again */
+    for (int i = 0; i < n; i++)
+        dsgd_bell_ring(w->work_bell);
 }
 
 void dsgd_work_sleep(dsgd_worker *w)
 {
-    w->work_waits = true;
+    w->work_waits++;
     dsgd_bell_wait(w->work_bell);
 }
 
@@ -329,9 +329,8 @@ static void pieces_done(dsgd_worker *w, size_t ready)
 static void compute_gradient(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    const dsgd_workload *const workload = engine->config->workload;
     const size_t n = engine->n_pieces;
-    double backward_s = workload->backward_share * workload->step_s;
+    double backward_s = w->backward_s;
     if (!engine->config->exchange.overlap || n == 1)
         backward_s = 0;
     else if (backward_s > w->compute_s)
@@ -396,11 +395,12 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
 }
 
 /** Lets the GPU compute for a while; g is there at its end. */
-static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s)
+static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s, double backward_s)
 {
     for (size_t k = 0; k < w->engine->n_pieces; k++)
         g->piece[k].stamp = dsgd_local_steps(w, k);
     w->compute_s = compute_s;
+    w->backward_s = backward_s;
     w->previous_start_s = w->computing_since_s;
     w->previous_end_s = w->compute_end_s;
     w->computing_since_s = dsgd_now_s();
@@ -448,7 +448,11 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     if (engine->values != NULL)
         describe_gradient(w, g, x,
                           lround(w->share_computed * (double)engine->config->learning->batch));
-    start_computation(w, g, done == n_micro_batches ? all_s : compute_s);
+    /* What was accumulated is final in the backward pass of the last micro-batch; after a drop there is none. */
+    const dsgd_workload *const workload = engine->config->workload;
+    const bool all = done == n_micro_batches;
+    start_computation(w, g, all ? all_s : compute_s,
+                      all ? workload->backward_share * workload->step_s / n_micro_batches : 0);
     return done;
 }
 

@@ -117,7 +117,8 @@ struct dsgd_worker {
     dsgd_engine *engine;
     int host;
     dsgd_bell *work_bell, *gpu_bell;
-    bool work_waits, gpu_waits; /* who has to be rung */
+    int work_waits; /* work and assist may both wait for the same */
+    bool gpu_waits;
     bool stopped; /* made to stop: nothing of it answers any more */
     dsgd_lane *lanes; /* [n_lanes] */
 
@@ -132,6 +133,7 @@ struct dsgd_worker {
     long computation; /* its number, from 0; -1: none yet */
     size_t ready; /* pieces that are done */
     double compute_s; /* its length on a reference GPU */
+    double backward_s; /* of that, at its end, in which pieces become ready */
     double share_computed; /* of this step's mini-batch */
     long *local_steps; /* [n_pieces] made */
     struct {

@@ -406,6 +406,9 @@ static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
     const char *const name = dsgd_entry_text(named);
     dsgd_options_default(dsgd_platform_options, &run->platform);
     run->platform_name = name != NULL ? name : "inline";
+    if (named != NULL && name == NULL)
+        return dsgd_entry_fail(config, named, error,
+                               "name has to be a text; several platforms are a list of them");
     dsgd_status status = DSGD_OK;
     if (name != NULL && ends_with(name, ".xml")) {
         run->platform.topology = DSGD_TOPOLOGY_XML;
@@ -643,6 +646,8 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
         status = find_axes(experiment, &o, error);
     if (status == DSGD_OK)
         status = add_all(experiment, &o, 0, sweeps, error);
+    if (status == DSGD_OK && experiment->n_runs == 0)
+        status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
     if (status == DSGD_OK)
         status = settle(experiment, error);
     if (status != DSGD_OK)

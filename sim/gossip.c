@@ -18,7 +18,6 @@ typedef struct gossip_job {
     int *to; /* [n_to] */
     int *from; /* [n_from] */
     dsgd_letter **came; /* [n_from] */
-    dsgd_transfer **transfers; /* [n_to] */
 } gossip_job;
 
 static void post_all(dsgd_lane *lane, gossip_job *job)
@@ -31,8 +30,8 @@ static void post_all(dsgd_lane *lane, gossip_job *job)
         letter->share = job->share[i];
         letter->content.weight = job->share[i] * job->mine.weight;
         dsgd_count_message(w->engine, bytes);
-        job->transfers[i] =
-            dsgd_put(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', lane->number), letter, bytes);
+        /* Nobody waits for its end: a sender needs no handshake. */
+        dsgd_post(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', lane->number), letter, bytes);
     }
 }
 
@@ -50,8 +49,6 @@ static void run_gossip(dsgd_lane *lane, dsgd_job *any_job)
         dsgd_transfer_wait(coming[i]);
         dsgd_letter_received(w, job->came[i], since_s, w->engine->piece_bytes[any_job->piece]);
     }
-    for (int i = 0; i < job->n_to; i++)
-        dsgd_transfer_wait(job->transfers[i]);
     dsgd_run_free(coming);
     any_job->done = true;
 }
@@ -72,17 +69,15 @@ static gossip_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, const d
     dsgd_engine *const engine = w->engine;
     dsgd_piece_wait(x, k);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job);
-    *job =
-        (gossip_job){.job = {.run = run_gossip, .piece = k},
-                     .mine = x->piece[k],
-                     .keep = n->keep,
-                     .n_to = n->n_to,
-                     .n_from = n->n_from,
-                     .share = dsgd_run_alloc(engine, (size_t)n->n_to * sizeof *job->share),
-                     .to = copy_ranks(engine, n->to, n->n_to),
-                     .from = copy_ranks(engine, n->from, n->n_from),
-                     .came = dsgd_run_alloc(engine, (size_t)n->n_from * sizeof *job->came),
-                     .transfers = dsgd_run_alloc(engine, (size_t)n->n_to * sizeof *job->transfers)};
+    *job = (gossip_job){.job = {.run = run_gossip, .piece = k},
+                        .mine = x->piece[k],
+                        .keep = n->keep,
+                        .n_to = n->n_to,
+                        .n_from = n->n_from,
+                        .share = dsgd_run_alloc(engine, (size_t)n->n_to * sizeof *job->share),
+                        .to = copy_ranks(engine, n->to, n->n_to),
+                        .from = copy_ranks(engine, n->from, n->n_from),
+                        .came = dsgd_run_alloc(engine, (size_t)n->n_from * sizeof *job->came)};
     dsgd_value_retain(job->mine.value);
     w->gossiped = x;
     x->piece[k].weight = n->keep * job->mine.weight;
@@ -142,7 +137,6 @@ static void end_piece(dsgd_worker *w, gossip_job *job, dsgd_vector *x, double ke
     dsgd_run_free(job->to);
     dsgd_run_free(job->from);
     dsgd_run_free(job->came);
-    dsgd_run_free(job->transfers);
     dsgd_run_free(job);
 }
 

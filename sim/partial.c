@@ -158,8 +158,8 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;
     for (size_t k = 0; k < engine->n_pieces; k++) {
-        const dsgd_piece taken = partial->piece[k].buffer;
         dsgd_piece_wait(x, k);
+        const dsgd_piece taken = partial->piece[k].buffer;
         dsgd_piece_set(engine, &x->piece[k], dsgd_value_retain(taken.value), taken.stamp);
         dsgd_piece_set(engine, &partial->piece[k].buffer, DSGD_ZERO_VALUE, -1);
     }

@@ -20,6 +20,7 @@ typedef struct server_job {
 
 static int server_of(const dsgd_engine *engine, size_t k)
 {
+    DSGD_ASSERT(engine->n_servers > 0, "the algorithm has %d servers", engine->n_servers);
     return (int)(k % (size_t)engine->n_servers);
 }
 

@@ -452,20 +452,18 @@ dsgd_neighbours dsgd_topology_neighbours(const dsgd_pick *topology, int n_worker
         n.n_from = t->from(&graph, rank, round, room->from);
         n.from = room->from;
     }
+    bool alike = n.n_to > 0;
     for (int i = 0; i < n.n_to; i++) {
         int most = n.n_to;
         if (doubly_stochastic && t->irregular) {
             const int theirs = t->to(&graph, room->to[i], round, room->other);
             most = theirs > most ? theirs : most;
         }
+        alike = alike && most == n.n_to;
         room->share[i] = 1.0 / (most + 1);
         n.keep -= room->share[i];
     }
-    /* Where all shares are alike, the own one is too, to the bit. */
-    bool alike = true;
-    for (int i = 1; i < n.n_to; i++)
-        alike = alike && room->share[i] == room->share[0];
-    if (n.n_to > 0 && alike && 1.0 / room->share[0] == n.n_to + 1)
+    if (alike) /* the own share too, to the bit */
         n.keep = room->share[0];
     return n;
 }
