@@ -4,22 +4,17 @@
  */
 #include "base/draw.h"
 
-#include <Random123/philox.h>
-
+#include "base/philox.h"
 #include "base/status.h"
 
 static uint64_t draw_bits(dsgd_draw at)
 {
-    const philox4x32_key_t key = {{(uint32_t)at.seed, (uint32_t)(at.seed >> 32)}};
-    const philox4x32_ctr_t counter = {{at.purpose, at.worker, at.step, at.index}};
-    const philox4x32_ctr_t bits = philox4x32(counter, key);
-    return (uint64_t)bits.v[0] << 32 | bits.v[1];
+    return dsgd_philox_bits(at.seed, at.purpose, at.worker, at.step, at.index);
 }
 
 double dsgd_draw_uniform(dsgd_draw at)
 {
-    /* The middle of one of 2^53 equal intervals: never 0 and never 1. */
-    return ((double)(draw_bits(at) >> 11) + 0.5) * 0x1p-53;
+    return dsgd_philox_uniform(at.seed, at.purpose, at.worker, at.step, at.index);
 }
 
 /** floor(bits * n / 2^64) without a wider type. */

@@ -1,32 +1,39 @@
 /**
  * @file cpu.c
- * The CPU as a device, compiled once for float and once for double (DSGD_REAL_FLOAT, DSGD_REAL_DOUBLE). Matrix products go to
- * OpenBLAS, one thread per call; a call's shape hangs on the operation alone, so that its bits do too.
+ * The CPU as a device, compiled for float and double (DSGD_REAL) and for several levels of the instruction set (DSGD_LEVEL). A thread
+ * works on one replica at a time; what a call computes hangs on the operation alone, so that its bits do too.
  */
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/device.h"
+#include "models/multiply.h"
 
-#ifdef DSGD_REAL_FLOAT
-typedef float real;
-#define gemm cblas_sgemm
-#define real_exp expf
-#define DEVICE dsgd_device_cpu_float
-#define DEVICE_NAME "cpu"
-#define DEVICE_SUMMARY "CPU in float32, OpenBLAS"
-#else
-typedef double real;
-#define gemm cblas_dgemm
+#define JOIN_(a, b, c) a##b##_##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+#define DEVICE JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
+
+typedef DSGD_REAL real;
+#ifdef DSGD_IN_DOUBLE
 #define real_exp exp
-#define DEVICE dsgd_device_cpu_double
+#define real_log log
+#define real_sqrt sqrt
+#define real_tanh tanh
 #define DEVICE_NAME "cpu-double"
-#define DEVICE_SUMMARY "CPU in float64, OpenBLAS"
+#define DEVICE_SUMMARY "CPU in float64"
+#else
+#define real_exp expf
+#define real_log logf
+#define real_sqrt sqrtf
+#define real_tanh tanhf
+#define DEVICE_NAME "cpu"
+#define DEVICE_SUMMARY "CPU in float32"
 #endif
 
-#include "models/formula.h"
+#include "models/bodies.h"
+#include "models/product.h"
 
 enum {
     EVALUATED_SAMPLES = 256, /* per block */
@@ -34,37 +41,147 @@ enum {
     LANES = 16 /* independent sums */
 };
 
+extern const dsgd_device DEVICE;
+
+/* --- one replica -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    replica replica;
+    pass pass;
+} run;
+
+/** Samples of the range that the replica has. */
+static uint32_t samples_in(const replica *r, range s)
+{
+    return r->n <= s.first ? 0 : r->n - s.first < s.n ? r->n - s.first : s.n;
+}
+
+/* Replica and pass are copied, so that the compiler can keep them in registers. */
+#define CALL(c, body, layer, begin, end)                                                           \
+    do {                                                                                           \
+        const replica r_ = (c)->replica;                                                           \
+        const pass p_ = (c)->pass;                                                                 \
+        for (size_t i_ = (begin), end_ = (end); i_ < end_; i_++)                                   \
+            body(&r_, layer, &p_, i_);                                                             \
+    } while (0)
+#define MAP(c, s, body, layer, n)                                                                  \
+    CALL(c, body, layer, (size_t)(s).first *(n),                                                   \
+         ((size_t)(s).first + samples_in(&(c)->replica, s)) * (n))
+#define TOTAL(c, s, body, layer, n)                                                                \
+    do {                                                                                           \
+        (void)(s);                                                                                 \
+        CALL(c, body, layer, 0, n);                                                                \
+    } while (0)
+
+/** Where an operand begins for the samples from @p first on. */
+static real *base_of(const replica *r, const operand *o, uint32_t first)
+{
+    real *const spaces[] = {(real *)r->x, r->g, r->values, r->slopes, r->kept};
+    const bool per_sample = o->in != PARAMETERS && o->in != GRADIENT;
+    return spaces[o->in] + o->offset * (per_sample ? r->n : 1) + o->plus + first * o->sample;
+}
+
+/** One product of matrices; what is said of ones and of the maximum is done before and after. */
+static void multiply_once(const product *p, size_t m, size_t k, const real *a, size_t a_row,
+                          size_t a_column, const real *b, size_t b_row, real *c, size_t c_row)
+{
+    if (p->ones == ONES_COLUMN)
+        for (size_t i = 0; i < m; i++)
+            memcpy(c + i * c_row, b + k * b_row, p->n * sizeof(real));
+    MULTIPLY(m, p->n, k, a, a_row, a_column, b, b_row, p->b.column, c, c_row,
+             p->adds || p->ones == ONES_COLUMN);
+    if (p->ones == ONES_ROW) {
+        const real one = 1;
+        MULTIPLY(1, p->n, k, &one, 0, 0, b, b_row, p->b.column, c + m * c_row, c_row, p->adds);
+    }
+    for (size_t i = 0; p->rectified && i < m; i++)
+        for (size_t j = 0; j < p->n; j++)
+            c[i * c_row + j] = dsgd_rectified(c[i * c_row + j]);
+}
+
+static void multiply(const run *one, range s, const product *p)
+{
+    const replica *const r = &one->replica;
+    const size_t n = samples_in(r, s);
+    const real *const a = base_of(r, &p->a, s.first);
+    const real *const b = base_of(r, &p->b, s.first);
+    real *const c = base_of(r, &p->c, s.first);
+    switch (p->samples) {
+    case SAMPLES_ROWS: /* one row per sample may be of many that it has */
+        multiply_once(p, p->m * n, p->k, a, p->m == 1 ? p->a.sample : p->a.row, p->a.column, b,
+                      p->b.row, c, p->m == 1 ? p->c.sample : p->c.row);
+        break;
+    case SAMPLES_DEPTH:
+        multiply_once(p, p->m, p->k * n, a, p->a.row, p->k == 1 ? p->a.sample : p->a.column, b,
+                      p->k == 1 ? p->b.sample : p->b.row, c, p->c.row);
+        break;
+    case SAMPLES_APART:
+        for (size_t i = 0; i < n * p->n_heads; i++) {
+            const size_t sample = i / p->n_heads;
+            const size_t head = i % p->n_heads;
+            multiply_once(p, p->m, p->k, a + sample * p->a.sample + head * p->a.head, p->a.row,
+                          p->a.column, b + sample * p->b.sample + head * p->b.head, p->b.row,
+                          c + sample * p->c.sample + head * p->c.head, p->c.row);
+        }
+        break;
+    }
+}
+
+#include "models/layers.h"
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+
 /** Scratch memory of one thread. */
 typedef struct scratch {
     real *x, *g; /* [n_params], where a vector is in pieces */
-    real *a[DSGD_MAX_LAYERS + 1]; /* activations [samples][width]; a[0] is the input */
-    real *dz[2]; /* [samples][largest width] */
     real *zeros; /* [n_params] */
-    size_t samples; /* that there is room for */
+    real *workspace; /* of a replica */
+    double *scores; /* [EVALUATED_SAMPLES][2] */
+    uint32_t n_samples; /* that there is room for */
 } scratch;
 
 typedef struct context {
     dsgd_problem problem;
+    view train, test;
     uint32_t n_threads;
     scratch *threads;
 } context;
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+static view view_of(const dsgd_data *data, const dsgd_samples *samples)
+{
+    const bool tokens = data->kind == DSGD_DATA_TOKENS;
+    return (view){.kind = data->kind,
+                  .n_features = data->n_features,
+                  .n_labels = data->n_labels,
+                  .n_classes = data->n_classes,
+                  .scale = tokens ? 1 : (real)(1 / (255 * (double)data->deviation)),
+                  .shift = tokens ? 0 : (real)(-(double)data->mean / (double)data->deviation),
+                  .x_bytes = samples->x_bytes,
+                  .x_real = samples->x_real,
+                  .labels = samples->labels,
+                  .targets = samples->targets,
+                  .lengths = samples->lengths,
+                  .seed = data->seed};
+}
 
 static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, void **opened,
                             dsgd_error *error)
 {
     (void)error;
-    openblas_set_num_threads(1);
     context *const c = dsgd_xcalloc(1, sizeof *c);
     c->problem = *problem;
+    c->train = view_of(problem->data, &problem->data->train);
+    c->test = view_of(problem->data, &problem->data->test);
     c->n_threads = n_threads;
     c->threads = dsgd_xcalloc(n_threads, sizeof *c->threads);
-    for (uint32_t i = 0; i < n_threads; i++) {
-        c->threads[i].x = dsgd_xcalloc(problem->network->n_params, sizeof(real));
-        c->threads[i].g = dsgd_xcalloc(problem->network->n_params, sizeof(real));
-        c->threads[i].zeros = dsgd_xcalloc(problem->network->n_params, sizeof(real));
-    }
+    const size_t n_params = problem->network->n_params;
+    const size_t n_zeros = n_params * (1 + dsgd_update_states(&problem->update));
+    for (uint32_t i = 0; i < n_threads; i++)
+        c->threads[i] =
+            (scratch){.x = dsgd_xcalloc(n_params, sizeof(real)),
+                      .g = dsgd_xcalloc(n_params, sizeof(real)),
+                      .zeros = dsgd_xcalloc(n_zeros, sizeof(real)),
+                      .scores = dsgd_xcalloc((size_t)2 * EVALUATED_SAMPLES, sizeof(double))};
     *opened = c;
     return DSGD_OK;
 }
@@ -73,14 +190,11 @@ static void cpu_close(void *opened)
 {
     context *const c = opened;
     for (uint32_t i = 0; i < c->n_threads; i++) {
-        scratch *const s = &c->threads[i];
-        for (size_t l = 0; l <= DSGD_MAX_LAYERS; l++)
-            free(s->a[l]);
-        free(s->dz[0]);
-        free(s->dz[1]);
-        free(s->x);
-        free(s->g);
-        free(s->zeros);
+        free(c->threads[i].x);
+        free(c->threads[i].g);
+        free(c->threads[i].zeros);
+        free(c->threads[i].workspace);
+        free(c->threads[i].scores);
     }
     free(c->threads);
     free(c);
@@ -112,23 +226,31 @@ static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
 }
 
-static void make_room(const dsgd_network *network, scratch *s, size_t samples)
+/** A run of one replica of @p n samples in the thread's workspace. */
+static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
 {
-    if (samples <= s->samples)
-        return;
-    s->samples = samples;
-    size_t widest = network->layers[0].n_in;
-    s->a[0] = dsgd_xrealloc(s->a[0], samples * network->layers[0].n_in, sizeof(real));
-    for (uint32_t l = 0; l < network->n_layers; l++) {
-        const size_t width = network->layers[l].n_out;
-        widest = width > widest ? width : widest;
-        s->a[l + 1] = dsgd_xrealloc(s->a[l + 1], samples * width, sizeof(real));
+    const dsgd_network *const network = c->problem.network;
+    if (n > s->n_samples) {
+        free(s->workspace);
+        s->workspace = dsgd_xcalloc(
+            n * (2 * network->n_reals + network->n_kept) + network->n_totals, sizeof(real));
+        s->n_samples = n;
     }
-    s->dz[0] = dsgd_xrealloc(s->dz[0], samples * widest, sizeof(real));
-    s->dz[1] = dsgd_xrealloc(s->dz[1], samples * widest, sizeof(real));
+    real *const slopes = s->workspace + network->n_reals * n;
+    real *const kept = slopes + network->n_reals * n;
+    return (run){.replica = {.n = n,
+                             .values = s->workspace,
+                             .slopes = slopes,
+                             .kept = kept,
+                             .totals = kept + network->n_kept * n,
+                             .scores = s->scores},
+                 .pass = {.data = *data,
+                          .n_environments = network->n_environments,
+                          .discount = (real)network->discount,
+                          .entropy_weight = (real)network->entropy_weight,
+                          .policy_kept = network->policy_kept,
+                          .policy_state = network->environments}};
 }
-
-/* --- the network -------------------------------------------------------------------------------------------------------------------- */
 
 /** The pieces of a vector in one run of memory. */
 static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real *memory)
@@ -146,73 +268,7 @@ static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real
     return memory;
 }
 
-/** Sample @p i of a data set as the network's input. */
-static void load_sample(const dsgd_data *data, const dsgd_samples *samples, uint32_t i, real *a)
-{
-    const size_t n = data->n_features;
-    if (samples->x_bytes != NULL) {
-        const uint8_t *const pixels = samples->x_bytes + i * n;
-        for (size_t f = 0; f < n; f++)
-            a[f] = dsgd_normalised(pixels[f], data->mean, data->deviation);
-    } else {
-        const float *const numbers = samples->x_real + i * n;
-        for (size_t f = 0; f < n; f++)
-            a[f] = (real)numbers[f];
-    }
-}
-
-/** From a[0] to the last layer's outputs, in a[n_layers]. */
-static void forward(const dsgd_network *network, scratch *s, const real *x, size_t samples)
-{
-    for (uint32_t l = 0; l < network->n_layers; l++) {
-        const dsgd_layer *const layer = &network->layers[l];
-        real *const z = s->a[l + 1];
-        for (size_t i = 0; i < samples; i++)
-            memcpy(z + i * layer->n_out, x + layer->biases, layer->n_out * sizeof(real));
-        gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)samples, (int)layer->n_out,
-             (int)layer->n_in, 1, s->a[l], (int)layer->n_in, x + layer->weights, (int)layer->n_in,
-             1, z, (int)layer->n_out);
-        if (layer->rectified)
-            for (size_t i = 0; i < samples * layer->n_out; i++)
-                z[i] = dsgd_rectified(z[i]);
-    }
-}
-
-/** Turns the outputs @p z of one sample into the derivative of its loss, times @p scale; returns the loss. */
-static double loss(const context *c, const dsgd_samples *samples, uint32_t i, real *z, real scale)
-{
-    if (c->problem.network->loss == DSGD_LOSS_SQUARED)
-        return dsgd_squared(z, (real)samples->targets[i], scale);
-    return dsgd_cross_entropy(z, c->problem.data->n_classes, samples->labels[i], scale);
-}
-
-/** g <- gradient, from the derivative by the outputs, which is in s->dz[0]. */
-static void backward(const dsgd_network *network, scratch *s, const real *x, real *g,
-                     size_t samples)
-{
-    for (uint32_t l = network->n_layers; l-- > 0;) {
-        const dsgd_layer *const layer = &network->layers[l];
-        real *const dz = s->dz[(network->n_layers - 1 - l) % 2];
-        real *const da = s->dz[(network->n_layers - l) % 2];
-        gemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)layer->n_out, (int)layer->n_in,
-             (int)samples, 1, dz, (int)layer->n_out, s->a[l], (int)layer->n_in, 0,
-             g + layer->weights, (int)layer->n_in);
-        for (size_t j = 0; j < layer->n_out; j++) {
-            real sum = 0;
-            for (size_t i = 0; i < samples; i++)
-                sum += dz[i * layer->n_out + j];
-            g[layer->biases + j] = sum;
-        }
-        if (l == 0)
-            break;
-        gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)samples, (int)layer->n_in,
-             (int)layer->n_out, 1, dz, (int)layer->n_out, x + layer->weights, (int)layer->n_in, 0,
-             da, (int)layer->n_in);
-        if (network->layers[l - 1].rectified)
-            for (size_t i = 0; i < samples * layer->n_in; i++)
-                da[i] = dsgd_rectified_back(s->a[l][i], da[i]);
-    }
-}
+/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
 
 /** Whether all are finite: 0 times anything else is not 0. Several sums, because one would wait for itself at each addition. */
 static bool all_finite(const real *x, size_t n)
@@ -232,25 +288,21 @@ static bool all_finite(const real *x, size_t n)
 static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op)
 {
     const dsgd_problem *const p = &c->problem;
-    const dsgd_network *const network = p->network;
-    const size_t n = op->n_samples;
-    make_room(network, s, n);
-    const real *const x = gather(p, op->x, s->x);
     const bool direct = p->n_pieces == 1 && op->g[0] != NULL;
     real *const g = direct ? op->g[0] : s->g;
-    for (size_t i = 0; i < n; i++)
-        load_sample(p->data, &p->data->train, op->samples[i], s->a[0] + i * p->data->n_features);
-    forward(network, s, x, n);
-    const size_t width = network->layers[network->n_layers - 1].n_out;
-    memcpy(s->dz[0], s->a[network->n_layers], n * width * sizeof(real));
-    for (size_t i = 0; i < n; i++)
-        loss(c, &p->data->train, op->samples[i], s->dz[0] + i * width, (real)1 / (real)n);
-    backward(network, s, x, g, n);
+    run one = run_of(c, s, &c->train, op->n_samples);
+    one.replica.x = gather(p, op->x, s->x);
+    one.replica.g = g;
+    one.replica.state = op->state;
+    one.replica.state_new = op->state_new;
+    one.replica.samples = op->samples;
+    network_gradient(&one, p->network, op->n_samples);
     for (size_t k = 0; !direct && k < p->n_pieces; k++)
         if (op->g[k] != NULL)
             memcpy(op->g[k], g + p->piece_begin[k],
                    (p->piece_begin[k + 1] - p->piece_begin[k]) * sizeof(real));
-    return all_finite(g, network->n_params);
+    return all_finite(g, p->network->n_params) &&
+           (op->state_new == NULL || all_finite(op->state_new, p->network->n_state));
 }
 
 static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, size_t n_ops,
@@ -263,29 +315,49 @@ static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *
 
 /* --- element by element ------------------------------------------------------------------------------------------------------------- */
 
+/** Factor that keeps the norm of a gradient's piece within its share of the bound. */
+static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real *g)
+{
+    if (p->update.clip == 0)
+        return 1;
+    double squares = 0;
+    for (size_t i = 0; i < op->n; i++)
+        squares += (double)g[i] * (double)g[i];
+    return (real)dsgd_clip_factor(p->update.clip, op->n, p->network->n_params, squares);
+}
+
 static bool one_update(const context *c, const scratch *s, const dsgd_update_op *op)
 {
-    const real momentum = (real)c->problem.momentum;
-    const real decay = (real)c->problem.weight_decay;
-    const real lr = (real)op->lr;
+    const size_t n = op->n;
     const real *const x = op->x == NULL ? s->zeros : op->x;
     const real *const g = op->g == NULL ? s->zeros : op->g;
     const real *const v = op->v == NULL ? s->zeros : op->v;
     real *const x_new = op->x_new;
-    if (op->v_new == NULL) {
-        for (size_t i = 0; i < op->n; i++) {
-            real velocity = 0;
-            x_new[i] = dsgd_updated(x[i], g[i], &velocity, lr, 0, decay);
+    real *const v_new = op->v_new;
+    const dsgd_update_rule rule =
+        dsgd_update_rule_of(&c->problem.update, op->lr, op->t, clipping(&c->problem, op, g));
+    /* Each loop has one branch of dsgd_updated(), which the compiler takes out of it. */
+    if (rule.adaptive) {
+        for (size_t i = 0; i < n; i++) {
+            real first = v[i];
+            real second = v[n + i];
+            x_new[i] = dsgd_updated(&rule, x[i], g[i], &first, &second);
+            v_new[i] = first;
+            v_new[n + i] = second;
         }
-    } else {
-        real *const v_new = op->v_new;
-        for (size_t i = 0; i < op->n; i++) {
+    } else if (v_new != NULL) {
+        for (size_t i = 0; i < n; i++) {
             real velocity = v[i];
-            x_new[i] = dsgd_updated(x[i], g[i], &velocity, lr, momentum, decay);
+            x_new[i] = dsgd_updated(&rule, x[i], g[i], &velocity, NULL);
             v_new[i] = velocity;
         }
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            real velocity = 0;
+            x_new[i] = dsgd_updated(&rule, x[i], g[i], &velocity, NULL);
+        }
     }
-    return all_finite(x_new, op->n);
+    return all_finite(x_new, n);
 }
 
 static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
@@ -326,39 +398,27 @@ static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *op
 
 /* --- evaluation --------------------------------------------------------------------------------------------------------------------- */
 
-static size_t largest(const real *z, size_t n)
-{
-    size_t at = 0;
-    for (size_t i = 1; i < n; i++)
-        at = z[i] > z[at] ? i : at;
-    return at;
-}
-
 static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
 {
     const dsgd_problem *const p = &c->problem;
-    const dsgd_network *const network = p->network;
-    const dsgd_samples *const test = &p->data->test;
-    const size_t width = network->layers[network->n_layers - 1].n_out;
-    make_room(network, s, EVALUATED_SAMPLES);
+    const uint32_t n_test = p->data->test.n;
     const real *const x = gather(p, op->x, s->x);
-    double sum = 0;
-    size_t right = 0;
-    for (uint32_t first = 0; first < test->n; first += EVALUATED_SAMPLES) {
-        const uint32_t n =
-            first + EVALUATED_SAMPLES < test->n ? EVALUATED_SAMPLES : test->n - first;
-        for (uint32_t i = 0; i < n; i++)
-            load_sample(p->data, test, first + i, s->a[0] + (size_t)i * p->data->n_features);
-        forward(network, s, x, n);
+    double loss = 0;
+    double right = 0;
+    for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES) {
+        const uint32_t n = n_test - first < EVALUATED_SAMPLES ? n_test - first : EVALUATED_SAMPLES;
+        run one = run_of(c, s, &c->test, n);
+        one.replica.x = x;
+        one.replica.state = op->state;
+        one.replica.first = first;
+        network_scores(&one, p->network, n);
         for (uint32_t i = 0; i < n; i++) {
-            real *const z = s->a[network->n_layers] + i * width;
-            right += network->loss == DSGD_LOSS_CROSS_ENTROPY &&
-                     largest(z, width) == test->labels[first + i];
-            sum += loss(c, test, first + i, z, 1);
+            loss += s->scores[2 * i];
+            right += s->scores[2 * i + 1];
         }
     }
-    op->loss = sum / test->n;
-    op->accuracy = network->loss == DSGD_LOSS_CROSS_ENTROPY ? (double)right / test->n : NAN;
+    op->loss = loss / n_test;
+    op->accuracy = p->network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
 }
 
 static void cpu_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, size_t n_ops)

@@ -10,19 +10,34 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** Samples of one part (training or test) of a data set. One of x_bytes and x_real is set. */
+typedef enum dsgd_data_kind {
+    DSGD_DATA_POINTS, /* one row of numbers each */
+    DSGD_DATA_IMAGES, /* a row a pixel, line by line */
+    DSGD_DATA_SEQUENCES, /* a row a step; samples may be shorter than n_rows */
+    DSGD_DATA_TOKENS, /* a row a token, labelled by the one that follows */
+    DSGD_DATA_STEPS /* no samples: a sample is a step that a policy takes in an environment (environment.h) */
+} dsgd_data_kind;
+
+/** Samples of one part (training or test) of a data set. One of x_bytes and x_real is set, or neither for STEPS. */
 typedef struct dsgd_samples {
     uint32_t n;
-    uint8_t *x_bytes; /* [n][n_features], to be normalised as (x / 255 - mean) / deviation */
+    uint8_t *
+        x_bytes; /* [n][n_features], to be normalised as (x / 255 - mean) / deviation; tokens: as they are */
     float *x_real; /* [n][n_features], used as they are */
-    uint8_t *labels; /* [n] classes, for classification */
+    uint8_t *labels; /* [n][n_labels] classes, for classification */
     float *targets; /* [n] values, for regression */
+    uint16_t *lengths; /* [n] rows that a sample really has, the first ones; NULL: all */
 } dsgd_samples;
 
 typedef struct dsgd_data {
-    uint32_t n_features;
+    dsgd_data_kind kind;
+    uint32_t n_rows, n_columns; /* of a sample */
+    uint32_t width; /* of an image, in pixels */
+    uint32_t n_features; /* n_rows * n_columns */
+    uint32_t n_labels; /* per sample */
     uint32_t n_classes; /* 0 for regression */
     float mean, deviation;
+    uint64_t seed; /* STEPS: of the environments' draws */
     dsgd_samples train, test;
 } dsgd_data;
 

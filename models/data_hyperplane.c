@@ -52,8 +52,8 @@ static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data 
     (void)error;
     const hyperplane_params *p = params;
     dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
-    data->n_features = (uint32_t)p->features;
-    data->deviation = 1;
+    data->n_features = data->n_columns = (uint32_t)p->features;
+    data->n_rows = data->width = 1;
     double *const plane = dsgd_xcalloc(data->n_features, sizeof *plane);
     for (uint32_t f = 0; f < data->n_features; f++)
         plane[f] = unit_uniform(seed, PLANE, 0, f);

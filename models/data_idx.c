@@ -23,7 +23,7 @@ enum {
 
 /** A file as a header and a body. */
 typedef struct idx {
-    uint32_t n, pixels;
+    uint32_t n, pixels, width;
     uint8_t *bytes; /* [n][pixels] */
 } idx;
 
@@ -56,6 +56,7 @@ static dsgd_status read_header(gzFile file, const char *path, uint32_t magic, id
         return dsgd_fail(error, DSGD_EIO, "%s: %u samples of %u by %u cannot be", path, out->n,
                          rows, columns);
     out->pixels = rows * columns;
+    out->width = columns;
     return DSGD_OK;
 }
 
@@ -117,7 +118,8 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     if (data->n_features != 0 && data->n_features != images.pixels)
         return dsgd_fail(error, DSGD_EIO, "%s: images of %u pixels, but those to train on have %u",
                          images_path, images.pixels, data->n_features);
-    data->n_features = images.pixels;
+    data->n_features = data->n_rows = images.pixels;
+    data->width = images.width;
     status = read_idx(labels_path, MAGIC_LABELS, &labels, error);
     if (status != DSGD_OK)
         return status;
@@ -146,6 +148,7 @@ static void normalise(dsgd_data *data)
 static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_error *error)
 {
     dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
+    *data = (dsgd_data){.kind = DSGD_DATA_IMAGES, .n_columns = 1, .n_labels = 1};
     dsgd_status status = read_part(paths[0], paths[1], data, &data->train, error);
     if (status == DSGD_OK)
         status = read_part(paths[2], paths[3], data, &data->test, error);

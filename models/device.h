@@ -15,7 +15,26 @@
 #include "models/model.h"
 
 /** Grows when this file changes, so that a stale module is refused. */
-enum { DSGD_DEVICE_ABI = 1 };
+enum { DSGD_DEVICE_ABI = 2 };
+
+typedef enum dsgd_optimizer_kind {
+    DSGD_OPTIMIZER_MOMENTUM,
+    DSGD_OPTIMIZER_NESTEROV,
+    DSGD_OPTIMIZER_ADAMW
+} dsgd_optimizer_kind;
+
+/** How an update moves; its formulas are in formula.h. */
+typedef struct dsgd_update_config {
+    dsgd_optimizer_kind kind;
+    double momentum; /* beta1 of ADAMW */
+    double beta2, epsilon; /* ADAMW */
+    double weight_decay;
+    double
+        clip; /* largest norm of a gradient; of a piece of it, the piece's share: times sqrt(its size / all). 0: any */
+} dsgd_update_config;
+
+/** Vectors of optimizer state: 0, 1 (momentum) or 2 (ADAMW), one behind the other in one buffer per piece. */
+uint32_t dsgd_update_states(const dsgd_update_config *config);
 
 /** What all operations of a run have in common. Not owned; outlives the device. */
 typedef struct dsgd_problem {
@@ -24,28 +43,29 @@ typedef struct dsgd_problem {
     size_t n_pieces;
     const size_t *
         piece_begin; /* [n_pieces + 1]; piece k holds parameters [piece_begin[k], piece_begin[k + 1]); may be empty */
-    double momentum; /* of the update */
-    double weight_decay;
+    dsgd_update_config update;
 } dsgd_problem;
 
-/** A buffer on the device: the reals of one piece. NULL stands for a piece of zeros, in inputs only. */
+/** A buffer on the device: the reals of one piece, of its optimizer state, or of a model state. NULL stands for a piece of zeros, in inputs only. */
 typedef void *dsgd_buffer;
 
-/** g <- mean over the samples of the gradient of the loss at x. */
+/** g <- mean over the samples of the gradient of the loss at x; state_new <- what the batch makes of state. */
 typedef struct dsgd_gradient_op {
     const dsgd_buffer *x; /* [n_pieces] */
     const dsgd_buffer
         *g; /* [n_pieces], written; an entry may be NULL where nobody wants that piece */
+    dsgd_buffer state, state_new; /* NULL where the network has none */
     const uint32_t *samples; /* [n_samples] indices into the training set */
     uint32_t n_samples;
 } dsgd_gradient_op;
 
-/** v' <- momentum v + (g + weight_decay x);  x' <- x - lr v'.  One piece. Without momentum v and v_new are NULL. */
+/** One step of the optimizer, from x to x_new and from v to v_new. One piece. Without state v and v_new are NULL. */
 typedef struct dsgd_update_op {
     size_t n; /* reals in the piece */
     dsgd_buffer x, g, v;
     dsgd_buffer x_new, v_new;
     double lr;
+    uint64_t t; /* which step of this state, from 1; ADAMW */
 } dsgd_update_op;
 
 /** y <- sum_i weight[i] x[i] / divisor, summed in order i = 0, 1, ... in double. One piece. */
@@ -61,6 +81,7 @@ typedef struct dsgd_combine_op {
 /** Loss and accuracy of x over the whole test set (accuracy is NAN for regression). */
 typedef struct dsgd_evaluate_op {
     const dsgd_buffer *x; /* [n_pieces] */
+    dsgd_buffer state; /* NULL where the network has none */
     double loss, accuracy;
 } dsgd_evaluate_op;
 
@@ -104,8 +125,8 @@ typedef struct dsgd_device {
     void (*distance)(void *context, uint32_t thread, dsgd_distance_op *ops, size_t n_ops);
 } dsgd_device;
 
-extern const dsgd_device dsgd_device_cpu_float;
-extern const dsgd_device dsgd_device_cpu_double;
+/** The CPU, compiled for the most of its instruction set that this machine has. */
+const dsgd_device *dsgd_device_cpu(bool in_double);
 
 /** Name of the symbol of type `const dsgd_device` that a module exports. */
 #define DSGD_DEVICE_SYMBOL "dsgd_device_module"

@@ -22,46 +22,50 @@ static double wall_s(void)
 
 /* --- buffers ------------------------------------------------------------------------------------------------------------------------ */
 
-size_t dsgd_piece_size(const dsgd_values *values, size_t piece)
+size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
 {
-    const size_t *const begin = values->config.problem.piece_begin;
-    return begin[piece + 1] - begin[piece];
+    const dsgd_problem *const p = &values->config.problem;
+    if (shape < p->n_pieces)
+        return p->piece_begin[shape + 1] - p->piece_begin[shape];
+    if (shape == p->n_pieces)
+        return p->network->n_state;
+    return dsgd_update_states(&p->update) * dsgd_shape_size(values, shape - p->n_pieces - 1);
 }
 
-static size_t piece_bytes(const dsgd_values *values, size_t piece)
+static size_t shape_bytes(const dsgd_values *values, size_t shape)
 {
-    return dsgd_piece_size(values, piece) * values->config.device->real_bytes;
+    return dsgd_shape_size(values, shape) * values->config.device->real_bytes;
 }
 
-dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t piece)
+dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t shape)
 {
-    buffer_pool *const pool = &values->pools[piece];
-    values->held_bytes += piece_bytes(values, piece);
+    buffer_pool *const pool = &values->pools[shape];
+    values->held_bytes += shape_bytes(values, shape);
     if (values->held_bytes > values->stats.peak_bytes)
         values->stats.peak_bytes = values->held_bytes;
     if (pool->n > 0)
         return pool->free[--pool->n];
-    const size_t n = dsgd_piece_size(values, piece);
+    const size_t n = dsgd_shape_size(values, shape);
     const dsgd_buffer buffer = values->config.device->alloc(values->context, n == 0 ? 1 : n);
     if (buffer == NULL) {
         fprintf(stderr,
                 "dsgd: the %s device has no room for another %zu bytes; fewer workers or a smaller "
                 "model would fit\n",
-                values->config.device->name, piece_bytes(values, piece));
+                values->config.device->name, shape_bytes(values, shape));
         abort();
     }
     return buffer;
 }
 
-void dsgd_buffer_give(dsgd_values *values, size_t piece, dsgd_buffer buffer)
+void dsgd_buffer_give(dsgd_values *values, size_t shape, dsgd_buffer buffer)
 {
-    buffer_pool *const pool = &values->pools[piece];
+    buffer_pool *const pool = &values->pools[shape];
     if (pool->n == pool->room) {
         pool->room = pool->room == 0 ? 64 : 2 * pool->room;
         pool->free = dsgd_xrealloc(pool->free, pool->room, sizeof(dsgd_buffer));
     }
     pool->free[pool->n++] = buffer;
-    values->held_bytes -= piece_bytes(values, piece);
+    values->held_bytes -= shape_bytes(values, shape);
 }
 
 /* --- submission --------------------------------------------------------------------------------------------------------------------- */
@@ -111,8 +115,7 @@ void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation)
     }
     if (operation->missing == 0)
         make_ready(values, operation);
-    /* A gradient goes on holding its model, because a collective may still fuse it. */
-    if (operation->kind != OPERATION_GRADIENT)
+    if (!dsgd_may_be_fused(values, operation))
         for (uint32_t i = 0; i < operation->n_inputs; i++)
             dsgd_operation_drop_holder(values, operation->inputs[i].operation);
 }
@@ -167,23 +170,29 @@ static void describe(dsgd_values *values, batch *b, size_t i)
 {
     dsgd_operation *const o = b->operations[i];
     for (uint32_t k = 0; k < o->n_outputs; k++)
-        o->outputs[k] = dsgd_buffer_take(values, o->kind == OPERATION_GRADIENT ? k : o->piece);
-    const size_t n = dsgd_piece_size(values, o->piece);
+        o->outputs[k] = dsgd_buffer_take(values, dsgd_output_shape(values, o, k));
+    const size_t n = dsgd_shape_size(values, o->shape);
+    const size_t n_pieces = values->config.problem.n_pieces;
     if (o->kind == OPERATION_GRADIENT) {
         b->lists[i] = input_buffers(o, 0, o->n_inputs);
-        b->ops.gradients[i] = (dsgd_gradient_op){
-            .x = b->lists[i], .g = o->outputs, .n_samples = o->n_samples * o->count};
+        b->ops.gradients[i] =
+            (dsgd_gradient_op){.x = b->lists[i],
+                               .g = o->outputs,
+                               .state = o->n_inputs > n_pieces ? b->lists[i][n_pieces] : NULL,
+                               .state_new = o->n_outputs > n_pieces ? o->outputs[n_pieces] : NULL,
+                               .n_samples = o->n_samples * o->count};
         values->stats.gradients++;
         values->stats.gradient_samples += b->ops.gradients[i].n_samples;
     } else if (o->kind == OPERATION_UPDATE) {
-        const bool momentum = o->n_outputs == 2;
+        const bool state = o->n_outputs == 2;
         b->ops.updates[i] = (dsgd_update_op){.n = n,
                                              .x = buffer_of(o->inputs[0]),
                                              .g = buffer_of(o->inputs[1]),
-                                             .v = momentum ? buffer_of(o->inputs[2]) : NULL,
+                                             .v = state ? buffer_of(o->inputs[2]) : NULL,
                                              .x_new = o->outputs[0],
-                                             .v_new = momentum ? o->outputs[1] : NULL,
-                                             .lr = o->lr};
+                                             .v_new = state ? o->outputs[1] : NULL,
+                                             .lr = o->lr,
+                                             .t = o->t};
         values->stats.updates++;
     } else {
         b->lists[i] = input_buffers(o, 0, o->n_inputs);
@@ -197,19 +206,20 @@ static void describe(dsgd_values *values, batch *b, size_t i)
     }
 }
 
-/** Loss and accuracy of the mean model, and the models' distance from it. Inputs: the mean's pieces, then the models' distinct pieces. */
+/** Loss and accuracy of the mean model, and the models' distance from it. See values.c for the inputs. */
 static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_operation *o)
 {
     const dsgd_device *const device = values->config.device;
     const size_t n_pieces = values->config.problem.n_pieces;
-    dsgd_buffer *const mean = input_buffers(o, 0, n_pieces);
-    dsgd_evaluate_op op = {.x = mean};
+    const size_t n_means = n_pieces + (values->config.problem.network->n_state > 0);
+    dsgd_buffer *const mean = input_buffers(o, 0, n_means);
+    dsgd_evaluate_op op = {.x = mean, .state = n_means > n_pieces ? mean[n_pieces] : NULL};
     device->evaluate(values->context, thread, &op, 1);
     double sum = 0;
-    for (size_t i = n_pieces; i < o->n_inputs; i++) {
-        const size_t piece = o->pieces[i];
+    for (size_t i = n_means; i < o->n_inputs; i++) {
+        const size_t piece = o->shapes[i];
         dsgd_distance_op distance = {
-            .n = dsgd_piece_size(values, piece), .x = buffer_of(o->inputs[i]), .y = mean[piece]};
+            .n = dsgd_shape_size(values, piece), .x = buffer_of(o->inputs[i]), .y = mean[piece]};
         device->distance(values->context, thread, &distance, 1);
         sum += o->weights[i] * distance.distance;
     }

@@ -2,7 +2,7 @@
  * @file hyperplane.c
  * Linear regression, the eager-SGD paper's hyperplane (PPoPP 2020, section 6.2): one linear output, squared loss.
  */
-#include "models/chain.h"
+#include "models/network.h"
 
 extern const dsgd_model_kind dsgd_model_hyperplane;
 
@@ -10,8 +10,9 @@ static dsgd_status hyperplane_build(const void *params, const dsgd_data *data,
                                     dsgd_network *network, dsgd_error *error)
 {
     (void)params;
-    return dsgd_network_chain(network, "hyperplane", data, &(dsgd_numbers){0, NULL},
-                              DSGD_LOSS_SQUARED, error);
+    dsgd_builder b = dsgd_network_begin(network, "hyperplane", data, DSGD_LOSS_SQUARED, error);
+    dsgd_network_flatten(&b);
+    return dsgd_network_end(&b);
 }
 
 const dsgd_model_kind dsgd_model_hyperplane = {

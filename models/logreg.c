@@ -2,7 +2,7 @@
  * @file logreg.c
  * Multinomial logistic regression: one linear layer, softmax, cross-entropy.
  */
-#include "models/chain.h"
+#include "models/network.h"
 
 extern const dsgd_model_kind dsgd_model_logreg;
 
@@ -10,8 +10,9 @@ static dsgd_status logreg_build(const void *params, const dsgd_data *data, dsgd_
                                 dsgd_error *error)
 {
     (void)params;
-    return dsgd_network_chain(network, "logreg", data, &(dsgd_numbers){0, NULL},
-                              DSGD_LOSS_CROSS_ENTROPY, error);
+    dsgd_builder b = dsgd_network_begin(network, "logreg", data, DSGD_LOSS_CROSS_ENTROPY, error);
+    dsgd_network_flatten(&b);
+    return dsgd_network_end(&b);
 }
 
 const dsgd_model_kind dsgd_model_logreg = {

@@ -2,7 +2,7 @@
  * @file mlp.c
  * A multi-layer perceptron: rectified hidden layers, softmax, cross-entropy.
  */
-#include "models/chain.h"
+#include "models/network.h"
 
 extern const dsgd_model_kind dsgd_model_mlp;
 
@@ -16,7 +16,11 @@ static dsgd_status mlp_build(const void *params, const dsgd_data *data, dsgd_net
     const mlp_params *p = params;
     double usual[] = {32};
     const dsgd_numbers hidden = p->hidden.n == 0 ? (dsgd_numbers){1, usual} : p->hidden;
-    return dsgd_network_chain(network, "mlp", data, &hidden, DSGD_LOSS_CROSS_ENTROPY, error);
+    dsgd_builder b = dsgd_network_begin(network, "mlp", data, DSGD_LOSS_CROSS_ENTROPY, error);
+    dsgd_network_flatten(&b);
+    for (size_t l = 0; l < hidden.n; l++)
+        dsgd_network_dense(&b, hidden.v[l], true);
+    return dsgd_network_end(&b);
 }
 
 static const dsgd_option mlp_options[] = {

@@ -33,7 +33,7 @@ struct dsgd_operation {
     operation_state state;
     uint64_t id; /* in the order of the calls */
     dsgd_origin where;
-    uint32_t piece;
+    uint32_t shape; /* of the outputs; GRADIENT: of the first, the others follow */
     uint32_t n_inputs, n_outputs;
     _Atomic uint32_t holders; /* atomic, because dsgd_value_retain() does not take the lock */
     uint32_t uses;
@@ -43,9 +43,10 @@ struct dsgd_operation {
     uint64_t *input_ids; /* [n_inputs]: identities, also of inputs that are gone */
     double *
         weights; /* COMBINE [n_inputs]; EVALUATE [n_inputs]: share of the models that have the input */
-    uint32_t *pieces; /* EVALUATE [n_inputs]: piece that the input is of */
+    uint32_t *shapes; /* EVALUATE [n_inputs]: of the inputs */
     double divisor; /* COMBINE */
     double lr; /* UPDATE */
+    uint64_t t; /* UPDATE by an adaptive rule: which one of its state */
     dsgd_origin *samples; /* GRADIENT [n_samples]: whose mini-batches */
     uint32_t n_samples;
     uint32_t count; /* GRADIENT: of each of those mini-batches, from its beginning */
@@ -70,7 +71,7 @@ typedef struct ticket {
     dsgd_evaluation result;
 } ticket;
 
-/** Buffers that nobody uses, by piece. */
+/** Buffers that nobody uses, of one shape. */
 typedef struct buffer_pool {
     dsgd_buffer *free;
     size_t n, room;
@@ -93,7 +94,7 @@ struct dsgd_values {
 
     operation_queue ready[OPERATION_KINDS];
     size_t unfinished; /* submitted and not done */
-    buffer_pool *pools; /* [n_pieces] */
+    buffer_pool *pools; /* by shape */
     size_t held_bytes;
     ticket **tickets;
     size_t n_tickets;
@@ -102,10 +103,37 @@ struct dsgd_values {
     dsgd_values_stats stats;
 };
 
+/* What a buffer holds is its shape: k < n_pieces, piece k of a vector; n_pieces, a model state; n_pieces + 1 + k, the optimizer's state for
+ * piece k. */
+
+static inline size_t dsgd_state_shape(const dsgd_values *values)
+{
+    return values->config.problem.n_pieces;
+}
+
+static inline size_t dsgd_n_shapes(const dsgd_values *values)
+{
+    return 2 * values->config.problem.n_pieces + 1;
+}
+
+/** Shape of output @p k of an operation. */
+static inline size_t dsgd_output_shape(const dsgd_values *values, const dsgd_operation *o, size_t k)
+{
+    return o->kind == OPERATION_UPDATE && k == 1 ? dsgd_state_shape(values) + 1 + o->shape
+                                                 : o->shape + k;
+}
+
+/** Whether it is a gradient that a collective may still fuse with others: such a one goes on holding its model. */
+static inline bool dsgd_may_be_fused(const dsgd_values *values, const dsgd_operation *o)
+{
+    return o->kind == OPERATION_GRADIENT && !values->config.problem.network->coupled;
+}
+
 /* executor.c; all with the lock held */
-size_t dsgd_piece_size(const dsgd_values *values, size_t piece);
-dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t piece);
-void dsgd_buffer_give(dsgd_values *values, size_t piece, dsgd_buffer buffer);
+/** Reals of a buffer. */
+size_t dsgd_shape_size(const dsgd_values *values, size_t shape);
+dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t shape);
+void dsgd_buffer_give(dsgd_values *values, size_t shape, dsgd_buffer buffer);
 /** Hands the operation, and the pending ones it needs, to the threads. */
 void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation);
 /** Waits until @p unfinished operations at most are left. */

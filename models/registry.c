@@ -9,20 +9,25 @@
 #include "base/draw.h"
 #include "models/model.h"
 
-extern const dsgd_model_kind dsgd_model_hyperplane, dsgd_model_logreg, dsgd_model_mlp;
-extern const dsgd_data_source dsgd_data_fashion_mnist, dsgd_data_idx, dsgd_data_hyperplane;
+extern const dsgd_model_kind dsgd_model_hyperplane, dsgd_model_logreg, dsgd_model_mlp,
+    dsgd_model_cnn, dsgd_model_resnet_small, dsgd_model_lstm, dsgd_model_transformer,
+    dsgd_model_policy;
+extern const dsgd_data_source dsgd_data_fashion_mnist, dsgd_data_idx, dsgd_data_hyperplane,
+    dsgd_data_sequences, dsgd_data_text, dsgd_data_navigation;
 
 const dsgd_about *const dsgd_model_kinds[] = {
-    &dsgd_model_hyperplane.about,
-    &dsgd_model_logreg.about,
-    &dsgd_model_mlp.about,
-    NULL,
+    &dsgd_model_hyperplane.about,  &dsgd_model_logreg.about,       &dsgd_model_mlp.about,
+    &dsgd_model_cnn.about,         &dsgd_model_resnet_small.about, &dsgd_model_lstm.about,
+    &dsgd_model_transformer.about, &dsgd_model_policy.about,       NULL,
 };
 
 const dsgd_about *const dsgd_data_sources[] = {
     &dsgd_data_fashion_mnist.about,
     &dsgd_data_idx.about,
     &dsgd_data_hyperplane.about,
+    &dsgd_data_sequences.about,
+    &dsgd_data_text.about,
+    &dsgd_data_navigation.about,
     NULL,
 };
 
@@ -32,6 +37,7 @@ static void free_samples(dsgd_samples *samples)
     free(samples->x_real);
     free(samples->labels);
     free(samples->targets);
+    free(samples->lengths);
 }
 
 void dsgd_data_free(dsgd_data *data)

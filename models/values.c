@@ -34,8 +34,8 @@ static uint64_t identity(dsgd_value value)
 
 static uint64_t hash_of(const dsgd_operation *o)
 {
-    uint64_t hash = mix(mix(mix(o->kind, o->piece), o->count), bits_of(o->lr));
-    hash = mix(hash, bits_of(o->divisor));
+    uint64_t hash = mix(mix(mix(o->kind, o->shape), o->count), bits_of(o->lr));
+    hash = mix(mix(hash, bits_of(o->divisor)), o->t);
     for (uint32_t i = 0; i < o->n_inputs; i++) {
         hash = mix(hash, o->input_ids[i]);
         hash = o->weights == NULL ? hash : mix(hash, bits_of(o->weights[i]));
@@ -47,9 +47,9 @@ static uint64_t hash_of(const dsgd_operation *o)
 
 static bool equal_operations(const dsgd_operation *a, const dsgd_operation *b)
 {
-    if (a->hash != b->hash || a->kind != b->kind || a->piece != b->piece || a->lr != b->lr ||
-        a->divisor != b->divisor || a->count != b->count || a->n_inputs != b->n_inputs ||
-        a->n_samples != b->n_samples)
+    if (a->hash != b->hash || a->kind != b->kind || a->shape != b->shape || a->lr != b->lr ||
+        a->t != b->t || a->divisor != b->divisor || a->count != b->count ||
+        a->n_inputs != b->n_inputs || a->n_samples != b->n_samples)
         return false;
     for (uint32_t i = 0; i < a->n_samples; i++)
         if (a->samples[i].worker != b->samples[i].worker ||
@@ -104,7 +104,7 @@ static void free_operation(dsgd_operation *o)
     free(o->inputs);
     free(o->input_ids);
     free(o->weights);
-    free(o->pieces);
+    free(o->shapes);
     free(o->samples);
     free(o->outputs);
     free(o->readers);
@@ -117,7 +117,7 @@ void dsgd_operation_reap(dsgd_values *values, dsgd_operation *operation)
         return;
     for (uint32_t k = 0; k < operation->n_outputs; k++)
         if (operation->outputs[k] != NULL)
-            dsgd_buffer_give(values, operation->kind == OPERATION_GRADIENT ? k : operation->piece,
+            dsgd_buffer_give(values, dsgd_output_shape(values, operation, k),
                              operation->outputs[k]);
     free_operation(operation);
 }
@@ -126,7 +126,7 @@ void dsgd_operation_reap(dsgd_values *values, dsgd_operation *operation)
 static void let_go(dsgd_values *values, dsgd_operation *o)
 {
     forget(values, o);
-    const bool holds_inputs = o->state == OPERATION_PENDING || o->kind == OPERATION_GRADIENT;
+    const bool holds_inputs = o->state == OPERATION_PENDING || dsgd_may_be_fused(values, o);
     if (o->state == OPERATION_PENDING) {
         o->before->after = o->after;
         o->after->before = o->before;
@@ -145,13 +145,13 @@ void dsgd_operation_drop_holder(dsgd_values *values, dsgd_operation *operation)
         let_go(values, operation);
 }
 
-static dsgd_operation *new_operation(operation_kind kind, dsgd_origin where, size_t piece,
+static dsgd_operation *new_operation(operation_kind kind, dsgd_origin where, size_t shape,
                                      size_t n_inputs, size_t n_outputs)
 {
     dsgd_operation *o = dsgd_xcalloc(1, sizeof *o);
     o->kind = kind;
     o->where = where;
-    o->piece = (uint32_t)piece;
+    o->shape = (uint32_t)shape;
     o->n_inputs = (uint32_t)n_inputs;
     o->n_outputs = (uint32_t)n_outputs;
     o->inputs = dsgd_xcalloc(n_inputs, sizeof *o->inputs);
@@ -200,7 +200,7 @@ static void flush(dsgd_values *values)
     values->gradients_since_flush = 0;
     dsgd_operation *const head = &values->pending;
     for (dsgd_operation *o = head->after; o != head;) {
-        if (o->kind == OPERATION_GRADIENT) {
+        if (dsgd_may_be_fused(values, o)) {
             o = o->after;
             continue;
         }
@@ -236,7 +236,7 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
     v->pending.before = v->pending.after = &v->pending;
     v->flush_every =
         config->stream.n_workers > FLUSH_AT_LEAST ? config->stream.n_workers : FLUSH_AT_LEAST;
-    v->pools = dsgd_xcalloc(config->problem.n_pieces, sizeof *v->pools);
+    v->pools = dsgd_xcalloc(dsgd_n_shapes(v), sizeof *v->pools);
     v->diverged_id = UINT64_MAX;
     dsgd_executor_start(v);
     *values = v;
@@ -266,7 +266,7 @@ void dsgd_values_close(dsgd_values *values)
     pthread_mutex_unlock(&values->lock);
     dsgd_executor_stop(values);
     free_rest(values);
-    for (size_t k = 0; k < values->config.problem.n_pieces; k++) {
+    for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
         for (size_t i = 0; i < values->pools[k].n; i++)
             values->config.device->release(values->context, values->pools[k].free[i]);
         free(values->pools[k].free);
@@ -306,35 +306,56 @@ bool dsgd_value_equal(dsgd_value a, dsgd_value b)
 
 /* --- operations ----------------------------------------------------------------------------------------------------------------------- */
 
-dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x)
+/** Numbers from outside. */
+static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
 {
-    if (values == NULL)
-        return DSGD_ZERO_VALUE;
     pthread_mutex_lock(&values->lock);
     if (!values->config.device->threaded)
         dsgd_executor_wait(values, 0); /* this thread is about to call the device */
-    dsgd_operation *const o = new_operation(OPERATION_CONSTANT, (dsgd_origin){0, 0}, piece, 0, 1);
+    dsgd_operation *const o = new_operation(OPERATION_CONSTANT, (dsgd_origin){0, 0}, shape, 0, 1);
     o->id = ++values->next_id;
     o->hash = hash_of(o);
     o->holders = 1;
     o->state = OPERATION_DONE;
-    o->outputs[0] = dsgd_buffer_take(values, piece);
-    values->config.device->put(values->context, o->outputs[0],
-                               x + values->config.problem.piece_begin[piece],
-                               dsgd_piece_size(values, piece));
+    o->outputs[0] = dsgd_buffer_take(values, shape);
+    values->config.device->put(values->context, o->outputs[0], x, dsgd_shape_size(values, shape));
     share(values, o);
     pthread_mutex_unlock(&values->lock);
     return (dsgd_value){o, 0};
 }
 
+dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x)
+{
+    if (values == NULL)
+        return DSGD_ZERO_VALUE;
+    return constant(values, piece, x + values->config.problem.piece_begin[piece]);
+}
+
+dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
+{
+    if (values == NULL || values->config.problem.network->n_state == 0)
+        return DSGD_ZERO_VALUE;
+    return constant(values, dsgd_state_shape(values), state);
+}
+
+/** Whether gradients have a model state, as one more input and output. */
+static bool has_state(const dsgd_values *values)
+{
+    return values->config.problem.network->n_state > 0;
+}
+
 /** A gradient over @p count samples of the mini-batches of some (worker, step). The caller becomes a holder. */
 static dsgd_operation *gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
-                                const dsgd_origin *samples, size_t n, uint32_t count)
+                                dsgd_value state, const dsgd_origin *samples, size_t n,
+                                uint32_t count)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
-    dsgd_operation *const o = new_operation(OPERATION_GRADIENT, where, 0, n_pieces, n_pieces);
+    const size_t n_values = n_pieces + has_state(values);
+    dsgd_operation *const o = new_operation(OPERATION_GRADIENT, where, 0, n_values, n_values);
     for (size_t k = 0; k < n_pieces; k++)
         set_input(o, k, x[k]);
+    if (has_state(values))
+        set_input(o, n_pieces, state);
     o->samples = dsgd_xcalloc(n, sizeof *o->samples);
     memcpy(o->samples, samples, n * sizeof *samples);
     o->n_samples = (uint32_t)n;
@@ -343,37 +364,42 @@ static dsgd_operation *gradient(dsgd_values *values, dsgd_origin where, const ds
 }
 
 void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
-                          const dsgd_value *x, dsgd_value *g)
+                          const dsgd_value *x, dsgd_value *state, dsgd_value *g)
 {
     if (values == NULL)
         return;
     pthread_mutex_lock(&values->lock);
     if (++values->gradients_since_flush >= values->flush_every)
         flush(values);
-    dsgd_operation *const o = gradient(values, where, x, &where, 1, count);
+    dsgd_operation *const o = gradient(values, where, x, *state, &where, 1, count);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
         g[k] = (dsgd_value){o, (uint32_t)k};
-    o->holders += (uint32_t)n_pieces - 1; /* each piece is given back by itself */
+    o->holders += o->n_outputs - 1; /* each output is given back by itself */
+    if (has_state(values)) {
+        dsgd_operation_drop_holder(values, state->operation);
+        *state = (dsgd_value){o, (uint32_t)n_pieces};
+    }
     pthread_mutex_unlock(&values->lock);
 }
 
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
-                              dsgd_value g, dsgd_value *v, double lr)
+                              dsgd_value g, dsgd_value *v, double lr, uint64_t t)
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    const bool momentum = values->config.problem.momentum != 0;
+    const dsgd_update_config *const rule = &values->config.problem.update;
+    const bool state = dsgd_update_states(rule) > 0;
     pthread_mutex_lock(&values->lock);
-    dsgd_operation *o =
-        new_operation(OPERATION_UPDATE, where, piece, momentum ? 3 : 2, momentum ? 2 : 1);
+    dsgd_operation *o = new_operation(OPERATION_UPDATE, where, piece, state ? 3 : 2, state ? 2 : 1);
     set_input(o, 0, x);
     set_input(o, 1, g);
-    if (momentum)
+    if (state)
         set_input(o, 2, *v);
     o->lr = lr;
+    o->t = rule->kind == DSGD_OPTIMIZER_ADAMW ? t : 0;
     o = enter(values, o);
-    if (momentum) {
+    if (state) {
         o->holders++;
         dsgd_operation_drop_holder(values, v->operation);
         *v = (dsgd_value){o, 1};
@@ -438,7 +464,7 @@ static bool fusable(const dsgd_values *values, const operands *in)
     const size_t bytes = values->config.problem.n_pieces * sizeof *first->input_ids;
     for (size_t i = 0; i < in->n; i++) {
         const dsgd_operation *const o = in->x[i].operation;
-        if (o->kind != OPERATION_GRADIENT || o->n_samples != 1 ||
+        if (!dsgd_may_be_fused(values, o) || o->n_samples != 1 ||
             o->count != values->config.stream.batch || in->weights[i] != in->weights[0] ||
             memcmp(o->input_ids, first->input_ids, bytes) != 0)
             return false;
@@ -461,8 +487,9 @@ static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const
         const size_t n = first + per_block < in->n ? per_block : in->n - first;
         for (size_t i = 0; i < n; i++)
             samples[i] = in->x[first + i].operation->samples[0];
-        dsgd_operation *const block = gradient(values, where, in->x[0].operation->inputs, samples,
-                                               n, values->config.stream.batch);
+        dsgd_operation *const block =
+            gradient(values, where, in->x[0].operation->inputs, DSGD_ZERO_VALUE, samples, n,
+                     values->config.stream.batch);
         out.x[b] = (dsgd_value){block, (uint32_t)piece};
         out.weights[b] = in->weights[0] * (double)n;
     }
@@ -470,14 +497,14 @@ static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const
     return out;
 }
 
-static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t piece, const operands *in,
+static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, const operands *in,
                           double divisor)
 {
     if (in->n == 0)
         return DSGD_ZERO_VALUE;
     if (in->n == 1 && in->weights[0] == divisor)
         return dsgd_value_retain(in->x[0]);
-    dsgd_operation *const o = new_operation(OPERATION_COMBINE, where, piece, in->n, 1);
+    dsgd_operation *const o = new_operation(OPERATION_COMBINE, where, shape, in->n, 1);
     o->weights = dsgd_xcalloc(in->n, sizeof *o->weights);
     for (size_t i = 0; i < in->n; i++) {
         set_input(o, i, in->x[i]);
@@ -520,79 +547,84 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 
 /* --- evaluation ------------------------------------------------------------------------------------------------------------------------- */
 
-static void add_share(dsgd_operation *o, size_t piece, dsgd_value x, double share_of_models)
-{
-    set_input(o, o->n_inputs, x);
-    o->pieces[o->n_inputs] = (uint32_t)piece;
-    o->weights[o->n_inputs] = share_of_models;
-    o->n_inputs++;
-}
-
 /** Adds the distinct values of one piece over all models to the operation's inputs, with their share of the models. */
-static void add_distinct(dsgd_operation *o, size_t piece, size_t n, const dsgd_value *models,
-                         size_t n_pieces)
+static void add_distinct(dsgd_operation *o, size_t piece, size_t n, const dsgd_value *x)
 {
-    dsgd_value *const x = dsgd_xcalloc(n, sizeof *x);
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
     size_t n_zeros = 0;
     for (size_t i = 0; i < n; i++) {
-        x[i] = models[i * n_pieces + piece];
         ones[i] = 1;
         n_zeros += x[i].operation == NULL;
     }
     operands distinct = simplify(n, x, ones);
-    for (size_t i = 0; i < distinct.n; i++)
-        add_share(o, piece, distinct.x[i], distinct.weights[i] / (double)n);
-    if (n_zeros > 0)
-        add_share(o, piece, DSGD_ZERO_VALUE, (double)n_zeros / (double)n);
+    for (size_t i = 0; i < distinct.n + (n_zeros > 0); i++) {
+        const bool zeros = i == distinct.n;
+        set_input(o, o->n_inputs, zeros ? DSGD_ZERO_VALUE : distinct.x[i]);
+        o->shapes[o->n_inputs] = (uint32_t)piece;
+        o->weights[o->n_inputs++] = (zeros ? (double)n_zeros : distinct.weights[i]) / (double)n;
+    }
     free(distinct.x);
     free(distinct.weights);
-    free(x);
     free(ones);
 }
 
-static void set_mean(dsgd_values *values, dsgd_operation *o, size_t piece, size_t n,
-                     const dsgd_value *models)
+/** The operation's next input becomes the mean of x[n]. */
+static void add_mean(dsgd_values *values, dsgd_operation *o, size_t shape, size_t n,
+                     const dsgd_value *x)
+{
+    double *const ones = dsgd_xcalloc(n, sizeof *ones);
+    for (size_t i = 0; i < n; i++)
+        ones[i] = 1;
+    set_input(o, o->n_inputs, combine_any(values, o->where, shape, n, x, ones, (double)n));
+    o->shapes[o->n_inputs++] = (uint32_t)shape;
+    free(ones);
+}
+
+/** Inputs: the mean model's pieces, the mean state where there is one, then the models' distinct pieces. */
+static dsgd_operation *evaluation(dsgd_values *values, size_t n, const dsgd_value *x,
+                                  const dsgd_value *states)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
-    dsgd_value *const x = dsgd_xcalloc(n, sizeof *x);
-    double *const ones = dsgd_xcalloc(n, sizeof *ones);
-    for (size_t i = 0; i < n; i++) {
-        x[i] = models[i * n_pieces + piece];
-        ones[i] = 1;
+    const size_t most = n_pieces * (n + 1) + 1;
+    dsgd_operation *const o = new_operation(OPERATION_EVALUATE, (dsgd_origin){0, 0}, 0, most, 0);
+    o->n_inputs = 0;
+    o->weights = dsgd_xcalloc(most, sizeof *o->weights);
+    o->shapes = dsgd_xcalloc(most, sizeof *o->shapes);
+    dsgd_value *const piece = dsgd_xcalloc(n, sizeof *piece);
+    for (int distinct = 0; distinct < 2; distinct++) {
+        for (size_t k = 0; k < n_pieces; k++) {
+            for (size_t i = 0; i < n; i++)
+                piece[i] = x[i * n_pieces + k];
+            if (distinct)
+                add_distinct(o, k, n, piece);
+            else
+                add_mean(values, o, k, n, piece);
+        }
+        if (!distinct && has_state(values))
+            add_mean(values, o, dsgd_state_shape(values), n, states);
     }
-    set_input(o, piece, combine_any(values, o->where, piece, n, x, ones, (double)n));
-    o->pieces[piece] = (uint32_t)piece;
-    free(x);
-    free(ones);
+    free(piece);
+    return o;
 }
 
-size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x)
+size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
+                            const dsgd_value *states)
 {
     if (values == NULL)
         return 0;
     pthread_mutex_lock(&values->lock);
-    const size_t n_pieces = values->config.problem.n_pieces;
     ticket *const t = dsgd_xcalloc(1, sizeof *t);
     t->result = (dsgd_evaluation){NAN, NAN, NAN};
     values->tickets =
         dsgd_xrealloc(values->tickets, values->n_tickets + 1, sizeof *values->tickets);
     values->tickets[values->n_tickets] = t;
-    dsgd_operation *o =
-        new_operation(OPERATION_EVALUATE, (dsgd_origin){0, 0}, 0, n_pieces * (n + 1), 0);
-    o->n_inputs = (uint32_t)n_pieces;
-    o->weights = dsgd_xcalloc(n_pieces * (n + 1), sizeof *o->weights);
-    o->pieces = dsgd_xcalloc(n_pieces * (n + 1), sizeof *o->pieces);
-    for (size_t k = 0; k < n_pieces; k++)
-        set_mean(values, o, k, n, x);
-    for (size_t k = 0; k < n_pieces; k++)
-        add_distinct(o, k, n, x, n_pieces);
+    dsgd_operation *o = evaluation(values, n, x, states);
     o->evaluation = &t->result;
     o = enter(values, o);
     t->id = o->id;
-    for (size_t k = 0; k < n_pieces; k++)
-        dsgd_operation_drop_holder(values,
-                                   o->inputs[k].operation); /* combine_any() made us a holder */
+    const size_t n_means = values->config.problem.n_pieces + has_state(values);
+    for (size_t k = 0; k < n_means; k++) /* combine_any() made us a holder */
+        dsgd_operation_drop_holder(values, o->inputs[k].operation);
     dsgd_operation_submit(values, o);
     dsgd_operation_drop_holder(values, o);
     flush(values);
@@ -650,7 +682,7 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
 {
     if (values == NULL)
         return;
-    const size_t n = dsgd_piece_size(values, piece);
+    const size_t n = dsgd_shape_size(values, piece);
     if (value.operation == NULL) {
         memset(x, 0, n * sizeof *x);
         return;

@@ -81,20 +81,27 @@ bool dsgd_value_equal(dsgd_value a, dsgd_value b);
 /** A vector of given numbers: x[piece_begin[piece] ...], copied. @p x has all n_params numbers. */
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x);
 
-/** g[n_pieces] <- gradient at x[n_pieces]: the mean over the first @p count samples of (where.worker, where.step). */
-void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
-                          const dsgd_value *x, dsgd_value *g);
+/** A model state of given numbers, copied: @p state has all n_state of the network, which may be none. */
+dsgd_value dsgd_values_state(dsgd_values *values, const double *state);
 
-/** One piece of the update; *v is replaced by the new optimizer state (its old handle is released). */
+/**
+ * g[n_pieces] <- gradient at x[n_pieces]: the mean over the first @p count samples of (where.worker, where.step). *state is replaced by
+ * what these samples make of it (its old handle is released).
+ */
+void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
+                          const dsgd_value *x, dsgd_value *state, dsgd_value *g);
+
+/** One piece of the update, the @p t-th (from 1) of this optimizer state; *v is replaced by the new one (its old handle is released). */
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
-                              dsgd_value g, dsgd_value *v, double lr);
+                              dsgd_value g, dsgd_value *v, double lr, uint64_t t);
 
 /** sum_i weights[i] x[i] / divisor, in order. Zero operands vanish, equal ones merge, and 1 * x / 1 is x itself. */
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor);
 
-/** Evaluates the mean of n models, x[model * n_pieces + piece]. Returns a ticket. */
-size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x);
+/** Evaluates the mean of n models, x[model * n_pieces + piece], with the mean of their states, states[n]. Returns a ticket. */
+size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
+                            const dsgd_value *states);
 
 /** Computes what the ticket needs, waits for it, and gives the result. */
 dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t ticket);

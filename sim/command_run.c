@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "models/network.h"
 #include "sim/command.h"
 #include "sim/experiment.h"
 #include "sim/plugin.h"
@@ -388,13 +389,18 @@ static dsgd_status probe_cuda(dsgd_error *error)
     const pid_t process = fork();
     if (process == 0) {
         float x[1] = {1};
-        const dsgd_data data = {.n_features = 1,
+        const dsgd_samples samples = {.n = 1, .x_real = x, .targets = x};
+        const dsgd_data data = {.n_rows = 1,
+                                .n_columns = 1,
+                                .width = 1,
+                                .n_features = 1,
                                 .deviation = 1,
-                                .train = {1, NULL, x, NULL, x},
-                                .test = {1, NULL, x, NULL, x}};
-        const dsgd_network network = {
-            .n_layers = 1, .layers = {{.n_in = 1, .n_out = 1, .biases = 1}}, .n_params = 2};
-        const size_t begin[2] = {0, 2};
+                                .train = samples,
+                                .test = samples};
+        dsgd_network network;
+        dsgd_builder b = dsgd_network_begin(&network, "probe", &data, DSGD_LOSS_SQUARED, shared);
+        dsgd_network_end(&b);
+        const size_t begin[2] = {0, network.n_params};
         const dsgd_problem problem = {
             .network = &network, .data = &data, .n_pieces = 1, .piece_begin = begin};
         const dsgd_device *device = NULL;

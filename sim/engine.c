@@ -279,9 +279,9 @@ static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *
         x->piece[k].stamp = stamp;
         return;
     }
-    const dsgd_value moved =
-        dsgd_values_update(engine->values, dsgd_origin_of(w), k, x->piece[k].value,
-                           g->piece[k].value, &w->optimizer_state[k], learning_rate(w));
+    const dsgd_value moved = dsgd_values_update(
+        engine->values, dsgd_origin_of(w), k, x->piece[k].value, g->piece[k].value,
+        &w->optimizer_state[k], learning_rate(w), (uint64_t)stamp);
     dsgd_piece_set(engine, &x->piece[k], moved, stamp);
 }
 
@@ -381,7 +381,8 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     for (size_t k = 0; k < n; k++)
         old[k] = x->piece[k].value;
     if (count > 0)
-        dsgd_values_gradient(engine->values, dsgd_origin_of(w), (uint32_t)count, old, new);
+        dsgd_values_gradient(engine->values, dsgd_origin_of(w), (uint32_t)count, old,
+                             &w->model_state, new);
     for (size_t k = 0; k < n; k++) {
         dsgd_value value = count > 0 ? new[k] : DSGD_ZERO_VALUE;
         if (count > 0 && count < batch) {

@@ -126,6 +126,7 @@ struct dsgd_worker {
     dsgd_vector *initial; /* the model at time 0 */
     dsgd_vector *shared; /* by work and assist; NULL before somebody asks */
     dsgd_value *optimizer_state; /* [n_pieces] */
+    dsgd_value model_state; /* running statistics, environments; zeros where the network has none */
     dsgd_partial *partial; /* at most one: two would need an order between them */
     uint32_t draws; /* made by the algorithm in this step */
 

@@ -156,8 +156,7 @@ static void cut_parameters(dsgd_engine *engine)
 static dsgd_status choose_device(const dsgd_run_config *config, const dsgd_device **device,
                                  dsgd_error *error)
 {
-    *device = config->learning->precision == DSGD_PRECISION_DOUBLE ? &dsgd_device_cpu_double
-                                                                   : &dsgd_device_cpu_float;
+    *device = dsgd_device_cpu(config->learning->precision == DSGD_PRECISION_DOUBLE);
     if (config->numerics == DSGD_NUMERICS_CPU)
         return DSGD_OK;
     if (config->numerics == DSGD_NUMERICS_CUDA) {
@@ -174,6 +173,19 @@ static dsgd_status choose_device(const dsgd_run_config *config, const dsgd_devic
     return DSGD_OK;
 }
 
+static dsgd_update_config update_config(const dsgd_optimizer *optimizer)
+{
+    const bool adamw = optimizer->kind == DSGD_OPTIMIZER_ADAMW;
+    return (dsgd_update_config){.kind = (dsgd_optimizer_kind)optimizer->kind,
+                                .momentum = optimizer->momentum >= 0 ? optimizer->momentum
+                                            : adamw                  ? 0.9
+                                                                     : 0,
+                                .beta2 = optimizer->beta2,
+                                .epsilon = optimizer->epsilon,
+                                .weight_decay = optimizer->weight_decay,
+                                .clip = optimizer->clip};
+}
+
 static dsgd_status open_values(dsgd_engine *engine, const dsgd_device *device, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
@@ -184,8 +196,7 @@ static dsgd_status open_values(dsgd_engine *engine, const dsgd_device *device, d
                     .data = engine->data,
                     .n_pieces = engine->n_pieces,
                     .piece_begin = engine->piece_begin,
-                    .momentum = learning->optimizer.momentum,
-                    .weight_decay = learning->optimizer.weight_decay},
+                    .update = update_config(&learning->optimizer)},
         .stream = {.seed = config->seed,
                    .n_samples = engine->data->train.n,
                    .n_workers = (uint32_t)config->workers,
@@ -229,7 +240,7 @@ static dsgd_status open_learning(dsgd_engine *engine, dsgd_error *error)
     cut_parameters(engine);
     status = open_values(engine, device, error);
     if (status != DSGD_OK && config->numerics == DSGD_NUMERICS_AUTO && device->threaded == false) {
-        device = &dsgd_device_cpu_float;
+        device = dsgd_device_cpu(false);
         status = open_values(engine, device, error);
     }
     if (status == DSGD_OK)
@@ -245,16 +256,20 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     const size_t n = engine->n_pieces;
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *models = dsgd_xcalloc(n * p, sizeof *models);
-    for (size_t w = 0; w < p; w++)
+    dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
+    for (size_t w = 0; w < p; w++) {
         for (size_t k = 0; k < n; k++)
             models[w * n + k] = engine->workers[w].model->piece[k].value;
+        states[w] = engine->workers[w].model_state;
+    }
     const size_t i = result->n_points++;
     engine->tickets = dsgd_xrealloc(engine->tickets, result->n_points, sizeof *engine->tickets);
     result->points = dsgd_xrealloc(result->points, result->n_points, sizeof *result->points);
-    engine->tickets[i] = dsgd_values_evaluate(engine->values, p, models);
+    engine->tickets[i] = dsgd_values_evaluate(engine->values, p, models, states);
     result->points[i] =
         (dsgd_point){.virtual_s = dsgd_now_s(), .steps = (double)engine->steps_total / (double)p};
     free(models);
+    free(states);
     if (engine->config->until.accuracy <= 0)
         return NAN;
     return dsgd_values_result(engine->values, engine->tickets[i]).accuracy;
@@ -297,6 +312,19 @@ static void serve_main(void *server)
     s->engine->config->algorithm->serve(&s->node);
 }
 
+/** Gives every worker its own model state, where the network has one. */
+static void initial_states(dsgd_engine *engine)
+{
+    if (engine->values == NULL || engine->network.n_state == 0)
+        return;
+    double *const state = dsgd_xcalloc(engine->network.n_state, sizeof *state);
+    for (int w = 0; w < engine->n_workers; w++) {
+        dsgd_network_initial_state(&engine->network, engine->config->seed, (uint32_t)w, state);
+        engine->workers[w].model_state = dsgd_values_state(engine->values, state);
+    }
+    free(state);
+}
+
 /** Gives every worker and server the same initial model. */
 static void initial_models(dsgd_engine *engine)
 {
@@ -313,6 +341,7 @@ static void initial_models(dsgd_engine *engine)
         dsgd_value_release(engine->values, value);
     }
     free(x);
+    initial_states(engine);
     if (engine->config->prepare != NULL)
         engine->config->prepare(engine, engine->config->inspect_argument);
     for (int i = 0; i < engine->n_workers; i++)
@@ -375,7 +404,8 @@ static void evaluate_local(dsgd_engine *engine)
     for (int w = 0; w < engine->n_workers; w++) {
         for (size_t k = 0; k < n; k++)
             model[k] = engine->workers[w].model->piece[k].value;
-        engine->local_tickets[w] = dsgd_values_evaluate(engine->values, 1, model);
+        engine->local_tickets[w] =
+            dsgd_values_evaluate(engine->values, 1, model, &engine->workers[w].model_state);
     }
     free(model);
 }

@@ -32,9 +32,12 @@ typedef struct dsgd_lr_drop {
 } dsgd_lr_drop;
 
 typedef struct dsgd_optimizer {
+    int kind; /* dsgd_optimizer_kind */
     double lr; /* after warm-up */
-    double momentum;
+    double momentum; /* beta1 of adamw; negative: 0.9 of adamw, else 0 */
+    double beta2, epsilon; /* of adamw */
     double weight_decay;
+    double clip; /* largest norm of a gradient; 0: any */
     long warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
     dsgd_records decay; /* of dsgd_lr_drop */
 } dsgd_optimizer;

@@ -282,7 +282,7 @@ START_TEST(gradients_are_those_of_the_cpu)
     const scene *const sc = &scenes[_i];
     stand *const s = stand_new(sc);
     const size_t n_params = s->network.n_params;
-    double *const expected = gradients_by(&dsgd_device_cpu_float, s, MIXED, mixed, MIXED);
+    double *const expected = gradients_by(dsgd_device_cpu(false), s, MIXED, mixed, MIXED);
     double *const got = gradients_by(cuda, s, MIXED, mixed, MIXED);
     for (size_t i = 0; i < MIXED; i++) {
         const double d = distance(got + i * n_params, expected + i * n_params, n_params);
@@ -367,7 +367,7 @@ START_TEST(missing_pieces_are_zeros_or_are_not_written)
         stand *const s = stand_new(&scenes[_i]);
         if (cuts == 1)
             cut(s);
-        double *const expected = with_missing_pieces(&dsgd_device_cpu_float, s);
+        double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
         double *const got = with_missing_pieces(cuda, s);
         ck_assert_double_le(distance(got, expected, 2 * s->network.n_params), tolerance);
         free(got);
@@ -453,7 +453,7 @@ START_TEST(updates_have_the_bits_of_the_cpu)
 {
     stand *const s = stand_new(&scenes[LARGE]);
     s->problem.momentum = _i == 0 ? 0 : 0.9;
-    double *const expected = updates_by(&dsgd_device_cpu_float, s);
+    double *const expected = updates_by(dsgd_device_cpu(false), s);
     double *const got = updates_by(cuda, s);
     ck_assert_mem_eq(got, expected, (size_t)2 * ELEMENT_OPS * LENGTH * sizeof *got);
     free(got);
@@ -488,7 +488,7 @@ static double *combinations_by(const dsgd_device *device, const stand *s)
 START_TEST(combinations_have_the_bits_of_the_cpu)
 {
     stand *const s = stand_new(&scenes[LARGE]);
-    double *const expected = combinations_by(&dsgd_device_cpu_float, s);
+    double *const expected = combinations_by(dsgd_device_cpu(false), s);
     double *const got = combinations_by(cuda, s);
     ck_assert_mem_eq(got, expected, (size_t)ELEMENT_OPS * LENGTH * sizeof *got);
     free(got);
@@ -522,7 +522,7 @@ END_TEST
 START_TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
 {
     stand *const s = stand_new(&scenes[LARGE]);
-    const dsgd_device *const devices[] = {&dsgd_device_cpu_float, cuda};
+    const dsgd_device *const devices[] = {dsgd_device_cpu(false), cuda};
     double found[2][ELEMENT_OPS];
     for (size_t d = 0; d < 2; d++) {
         const bench b = bench_open(devices[d], s);
@@ -560,7 +560,7 @@ static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const stand *s)
 START_TEST(evaluations_are_those_of_the_cpu)
 {
     stand *const s = stand_new(&scenes[_i]);
-    const dsgd_evaluate_op expected = evaluation_by(&dsgd_device_cpu_float, s);
+    const dsgd_evaluate_op expected = evaluation_by(dsgd_device_cpu(false), s);
     const dsgd_evaluate_op got = evaluation_by(cuda, s);
     cut(s);
     const dsgd_evaluate_op in_pieces = evaluation_by(cuda, s);
@@ -677,7 +677,7 @@ START_TEST(training_follows_the_cpu_and_repeats_to_the_bit)
     stand *const s = stand_new(&scenes[_i]);
     cut(s);
     dsgd_evaluation by_cpu, by_cuda, again;
-    double *const expected = train(&dsgd_device_cpu_float, s, 1, &by_cpu);
+    double *const expected = train(dsgd_device_cpu(false), s, 1, &by_cpu);
     double *const got = train(cuda, s, 1, &by_cuda);
     double *const repeated = train(cuda, s, 7, &again);
     const size_t n = WORKERS * s->network.n_params;

@@ -183,7 +183,7 @@ static double distance(const double *a, const double *b, size_t n)
 
 START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
+    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(n, sizeof *g);
     double *const wanted = dsgd_xcalloc(n, sizeof *wanted);
@@ -207,7 +207,7 @@ END_TEST
 
 START_TEST(the_loss_of_a_linear_model_is_that_by_hand)
 {
-    stand *const s = stand_new(&scenes[1], &dsgd_device_cpu_double, 1);
+    stand *const s = stand_new(&scenes[1], dsgd_device_cpu(true), 1);
     const dsgd_layer *const layer = &s->network.layers[0];
     double wanted = 0;
     for (uint32_t i = 0; i < SAMPLES; i++) {
@@ -231,8 +231,8 @@ END_TEST
 
 START_TEST(float_agrees_with_double) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
-    stand *const f = stand_new(&scenes[_i], &dsgd_device_cpu_float, 1);
+    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
+    stand *const f = stand_new(&scenes[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(n, sizeof *g);
     double *const in_float = dsgd_xcalloc(n, sizeof *in_float);
@@ -250,7 +250,7 @@ END_TEST
 
 START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
+    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     const uint32_t samples[] = {4, 36, 4, 0}; /* one of them twice */
     double *const g = dsgd_xcalloc(3 * n, sizeof *g);
@@ -305,8 +305,8 @@ static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_
 START_TEST(pieces_change_no_bit) /* _i is the scene */
 {
     static const size_t pieces[] = {4, MOST_PIECES};
-    const dsgd_device *const devices[] = {&dsgd_device_cpu_float, &dsgd_device_cpu_double};
-    stand *const s = stand_new(&scenes[_i], &dsgd_device_cpu_double, 1);
+    const dsgd_device *const devices[] = {dsgd_device_cpu(false), dsgd_device_cpu(true)};
+    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
     const size_t size = 3 * s->network.n_params + 1;
     double *const whole = dsgd_xcalloc(size, sizeof *whole);
     double *const cut = dsgd_xcalloc(size, sizeof *cut);
@@ -325,7 +325,7 @@ END_TEST
 
 START_TEST(an_operation_does_not_see_its_neighbours)
 {
-    stand *const s = stand_new(&scenes[3], &dsgd_device_cpu_float, 1);
+    stand *const s = stand_new(&scenes[3], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     double *const alone = dsgd_xcalloc(2 * n, sizeof *alone);
     double *const together = alone + n;
@@ -349,7 +349,7 @@ END_TEST
 
 START_TEST(a_piece_that_is_not_there_is_zeros)
 {
-    stand *const s = stand_new(&scenes[3], &dsgd_device_cpu_double, 4);
+    stand *const s = stand_new(&scenes[3], dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(2 * n, sizeof *g);
     double *const wanted = g + n;
@@ -379,7 +379,7 @@ END_TEST
 
 START_TEST(the_update_is_its_formula)
 {
-    stand *const s = stand_new(&scenes[0], &dsgd_device_cpu_double, 1);
+    stand *const s = stand_new(&scenes[0], dsgd_device_cpu(true), 1);
     double x[] = {1, -2, 0.5};
     double g[] = {0.25, 3, -1};
     double v[] = {-1, 0.125, 2};
@@ -409,7 +409,7 @@ END_TEST
 
 START_TEST(a_combination_is_summed_in_order_and_in_double)
 {
-    stand *const s = stand_new(&scenes[0], &dsgd_device_cpu_float, 1);
+    stand *const s = stand_new(&scenes[0], dsgd_device_cpu(false), 1);
     enum { N = 1500, INPUTS = 3 };
     static float x[INPUTS][N];
     static float y[N];
@@ -435,7 +435,7 @@ END_TEST
 
 START_TEST(any_number_that_is_not_finite_is_noticed)
 {
-    stand *const s = stand_new(&scenes[3], &dsgd_device_cpu_float, 1); /* has room for 40 zeros */
+    stand *const s = stand_new(&scenes[3], dsgd_device_cpu(false), 1); /* has room for 40 zeros */
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     float x[40] = {0};
     float y[40];
@@ -466,7 +466,7 @@ END_TEST
 
 START_TEST(the_distance_is_squared_and_takes_zeros)
 {
-    stand *const s = stand_new(&scenes[0], &dsgd_device_cpu_float, 1);
+    stand *const s = stand_new(&scenes[0], dsgd_device_cpu(false), 1);
     float x[] = {3, 1};
     float y[] = {0, 5};
     dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
@@ -479,7 +479,7 @@ END_TEST
 START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing)
 {
     for (size_t sc = 0; sc < SCENES; sc++) {
-        stand *const s = stand_new(&scenes[sc], &dsgd_device_cpu_double, 1);
+        stand *const s = stand_new(&scenes[sc], dsgd_device_cpu(true), 1);
         double wanted = 0;
         double zeros = 0;
         for (uint32_t i = 0; i < SAMPLES; i++) {
@@ -685,7 +685,7 @@ static dsgd_evaluate_op train(const dsgd_network *network, const dsgd_data *data
                               uint32_t epochs)
 {
     enum { BATCH = 64 };
-    const dsgd_device *const device = &dsgd_device_cpu_float;
+    const dsgd_device *const device = dsgd_device_cpu(false);
     const size_t n = network->n_params;
     const size_t begin[] = {0, n};
     const dsgd_problem problem = {network, data, 1, begin, 0.9, 0};

@@ -55,7 +55,7 @@ static shop *shop_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
     for (size_t k = 0; k <= n_pieces; k++)
         s->begin[k] = PARAMS * k / n_pieces;
     s->config = (dsgd_values_config){
-        .device = &dsgd_device_cpu_double,
+        .device = dsgd_device_cpu(true),
         .problem = {&s->network, &s->data, n_pieces, s->begin, 0.9, 1e-3},
         .stream = {4, POINTS, n_workers, batch},
         .n_threads = 1,
@@ -387,12 +387,12 @@ static size_t n_allocs;
 static dsgd_buffer counted_alloc(void *context, size_t n)
 {
     n_allocs++;
-    return dsgd_device_cpu_double.alloc(context, n);
+    return dsgd_device_cpu(true)->alloc(context, n);
 }
 
 START_TEST(buffers_are_used_again)
 {
-    dsgd_device device = dsgd_device_cpu_double;
+    dsgd_device device = *dsgd_device_cpu(true);
     device.alloc = counted_alloc;
     shop *const s = shop_new(4, 4, 1);
     s->config.device = &device;
@@ -763,7 +763,7 @@ static void slow_update(void *context, uint32_t thread, const dsgd_update_op *op
 {
     enter_device();
     for (int i = 0; i < 2000; i++)
-        dsgd_device_cpu_double.update(context, thread, ops, n_ops, finite);
+        dsgd_device_cpu(true)->update(context, thread, ops, n_ops, finite);
     atomic_fetch_sub(&inside, 1);
 }
 
@@ -771,13 +771,13 @@ static void watched_put(void *context, dsgd_buffer to, const double *from, size_
 {
     enter_device();
     for (int i = 0; i < 2000; i++)
-        dsgd_device_cpu_double.put(context, to, from, n);
+        dsgd_device_cpu(true)->put(context, to, from, n);
     atomic_fetch_sub(&inside, 1);
 }
 
 START_TEST(a_caller_over_its_memory_waits)
 {
-    dsgd_device device = dsgd_device_cpu_double;
+    dsgd_device device = *dsgd_device_cpu(true);
     device.update = slow_update;
     shop *const s = shop_new(1, 4, 1);
     s->config.device = &device;
@@ -800,7 +800,7 @@ END_TEST
 
 START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
 {
-    dsgd_device device = dsgd_device_cpu_double;
+    dsgd_device device = *dsgd_device_cpu(true);
     device.threaded = false;
     device.update = slow_update;
     device.put = watched_put;

@@ -169,7 +169,7 @@ int main(int count, char **arguments)
     dsgd_network network;
     DSGD_ASSERT(kind->build(usual, data, &network, NULL) == DSGD_OK, "mlp on fashion-mnist");
     const size_t begin[] = {0, network.n_params};
-    const dsgd_values_config config = {.device = &dsgd_device_cpu_float,
+    const dsgd_values_config config = {.device = dsgd_device_cpu(false),
                                        .problem = {.network = &network,
                                                    .data = data,
                                                    .n_pieces = 1,

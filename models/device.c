@@ -1,7 +1,8 @@
 /**
- * @file module.c
- * Finds and loads the CUDA module, so that the program itself runs without any CUDA library. Whether there is a device is asked later, by
- * the module's open(): CUDA does not survive a fork(), so a process that only loads the module may still fork.
+ * @file device.c
+ * Which devices there are: the CPU at the level of this machine, and the CUDA module, which is found and loaded here so that the program
+ * itself runs without any CUDA library. Whether there is a GPU is asked later, by the module's open(): CUDA does not survive a fork(), so a
+ * process that only loads the module may still fork.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -9,6 +10,39 @@
 
 #include "base/program.h"
 #include "models/device.h"
+
+/* --- the CPU ------------------------------------------------------------------------------------------------------------------------- */
+
+extern const dsgd_device dsgd_device_cpu_float_base, dsgd_device_cpu_double_base;
+#ifdef DSGD_CPU_LEVELS
+extern const dsgd_device dsgd_device_cpu_float_v3, dsgd_device_cpu_double_v3;
+extern const dsgd_device dsgd_device_cpu_float_v4, dsgd_device_cpu_double_v4;
+#endif
+
+const dsgd_device *dsgd_device_cpu(bool in_double)
+{
+#ifdef DSGD_CPU_LEVELS
+    __builtin_cpu_init();
+    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2");
+    if (v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return in_double ? &dsgd_device_cpu_double_v4 : &dsgd_device_cpu_float_v4;
+    if (v3)
+        return in_double ? &dsgd_device_cpu_double_v3 : &dsgd_device_cpu_float_v3;
+#endif
+    return in_double ? &dsgd_device_cpu_double_base : &dsgd_device_cpu_float_base;
+}
+
+uint32_t dsgd_update_states(const dsgd_update_config *config)
+{
+    if (config->kind == DSGD_OPTIMIZER_ADAMW)
+        return 2;
+    return config->momentum != 0 ? 1 : 0;
+}
+
+/* --- CUDA ----------------------------------------------------------------------------------------------------------------------------- */
 
 #ifndef DSGD_MODULE_DIR
 #define DSGD_MODULE_DIR "" /* where the module is installed; empty: beside the program only */

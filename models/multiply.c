@@ -1,0 +1,168 @@
+/**
+ * @file multiply.c
+ * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL), with contraction to fused multiply-add.
+ *
+ * C is cut into tiles of ROWS x COLUMNS that stay in registers while k runs; k is cut so that the strip of B that a row of tiles
+ * shares stays in the first-level cache. Where B does not lie in whole contiguous strips, the strip is copied first.
+ */
+#include "models/multiply.h"
+
+#include <string.h>
+
+#define JOIN_(a, b, c) a##b##_##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+
+typedef DSGD_REAL real;
+
+#if defined(__AVX512F__)
+enum { VECTOR_BYTES = 64, ROWS = 8 };
+#elif defined(__AVX2__)
+enum { VECTOR_BYTES = 32, ROWS = 4 };
+#else
+enum { VECTOR_BYTES = 16, ROWS = 4 };
+#endif
+enum {
+    LANES = VECTOR_BYTES / (int)sizeof(real),
+    VECTORS = 2,
+    COLUMNS = VECTORS * LANES,
+    DEPTH = 256,
+    LINE_BYTES = 64
+};
+
+typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
+/* The same where it may lie anywhere. */
+typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
+
+/** What a row of tiles has in common. */
+typedef struct strip {
+    size_t depth;
+    size_t a_row, a_column;
+    const real *b;
+    size_t b_row;
+    size_t c_row;
+    bool adds;
+} strip;
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+/** One tile of constant size. @p ahead is where memory is needed next: a line of it is fetched for each k. */
+ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, const char *ahead)
+{
+    vector sum[ROWS][VECTORS];
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++)
+            if (s->adds)
+                sum[i][v] = *(const loose_vector *)(c + (size_t)i * s->c_row + v * LANES);
+            else
+                sum[i][v] = (vector){0};
+    for (size_t k = 0; k < s->depth; k++) {
+        if (ahead != NULL)
+            __builtin_prefetch(ahead + k * LINE_BYTES, 0, 2);
+        vector row[VECTORS];
+        for (int v = 0; v < vectors; v++)
+            row[v] = *(const loose_vector *)(s->b + k * s->b_row + v * LANES);
+        for (int i = 0; i < rows; i++) {
+            const real factor = a[(size_t)i * s->a_row + k * s->a_column];
+            for (int v = 0; v < vectors; v++)
+                sum[i][v] += factor * row[v];
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++)
+            *(loose_vector *)(c + (size_t)i * s->c_row + v * LANES) = sum[i][v];
+}
+
+ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, real *c,
+                    const char *ahead)
+{
+    switch (rows) {
+    case 1:
+        tile(1, vectors, s, a, c, ahead);
+        break;
+    case 2:
+        tile(2, vectors, s, a, c, ahead);
+        break;
+    case 3:
+        tile(3, vectors, s, a, c, ahead);
+        break;
+    case 4:
+        tile(4, vectors, s, a, c, ahead);
+        break;
+#if defined(__AVX512F__)
+    case 5:
+        tile(5, vectors, s, a, c, ahead);
+        break;
+    case 6:
+        tile(6, vectors, s, a, c, ahead);
+        break;
+    case 7:
+        tile(7, vectors, s, a, c, ahead);
+        break;
+    default:
+        tile(8, vectors, s, a, c, ahead);
+        break;
+#endif
+    }
+}
+
+/** A tile that is narrower than its vectors goes through memory of its own. */
+static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a, real *c)
+{
+    real wide[ROWS * COLUMNS] = {0};
+    strip s = *whole;
+    s.c_row = COLUMNS;
+    for (size_t i = 0; whole->adds && i < rows; i++)
+        memcpy(wide + i * COLUMNS, c + i * whole->c_row, columns * sizeof(real));
+    if (columns <= LANES)
+        tile_of(1, &s, rows, a, wide, NULL);
+    else
+        tile_of(VECTORS, &s, rows, a, wide, NULL);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(c + i * whole->c_row, wide + i * COLUMNS, columns * sizeof(real));
+}
+
+/** @p columns columns of B as rows of COLUMNS, zeros after them. */
+static void copy_strip(real *to, size_t depth, size_t columns, const real *b, size_t b_row,
+                       size_t b_column)
+{
+    for (size_t k = 0; k < depth; k++)
+        for (size_t j = 0; j < COLUMNS; j++)
+            to[k * COLUMNS + j] = j < columns ? b[k * b_row + j * b_column] : (real)0;
+}
+
+void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t a_column,
+              const real *b, size_t b_row, size_t b_column, real *c, size_t c_row, bool adds)
+{
+    real copy[DEPTH * COLUMNS];
+    const bool streams = n > COLUMNS && b_column == 1 && b_row == n;
+    for (size_t first = 0; first < k || first == 0; first += DEPTH) {
+        strip s = {.depth = k - first < DEPTH ? k - first : DEPTH,
+                   .a_row = a_row,
+                   .a_column = a_column,
+                   .c_row = c_row,
+                   .adds = adds || first > 0};
+        const char *ahead = streams ? (const char *)(b + (first + s.depth) * b_row) : NULL;
+        for (size_t j = 0; j < n; j += COLUMNS) {
+            const size_t columns = n - j < COLUMNS ? n - j : COLUMNS;
+            s.b = b + first * b_row + j * b_column;
+            s.b_row = b_row;
+            if (columns < COLUMNS || b_column != 1) {
+                copy_strip(copy, s.depth, columns, s.b, b_row, b_column);
+                s.b = copy;
+                s.b_row = COLUMNS;
+            }
+            for (size_t i = 0; i < m; i += ROWS) {
+                const size_t rows = m - i < ROWS ? m - i : ROWS;
+                const real *const from = a + i * a_row + first * a_column;
+                real *const to = c + i * c_row + j;
+                if (columns < COLUMNS)
+                    narrow_tile(&s, rows, columns, from, to);
+                else
+                    tile_of(VECTORS, &s, rows, from, to, ahead);
+                if (streams)
+                    ahead += s.depth * LINE_BYTES;
+            }
+        }
+    }
+}
