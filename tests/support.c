@@ -333,8 +333,8 @@ support_problem *support_problem_new(const support_case *c)
 void support_gradient(void *problem, int worker, long step, const double *x, double *g)
 {
     const support_problem *const p = problem;
-    const size_t weights = p->network.layers[0].weights;
-    const size_t bias = p->network.layers[0].biases;
+    const size_t weights = p->network.layers[0].params;
+    const size_t bias = p->network.n_params - 1;
     memset(g, 0, p->network.n_params * sizeof *g);
     for (uint32_t j = 0; j < p->count; j++) {
         const uint32_t i = dsgd_stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/draw.h"
-#include "models/chain.h"
+#include "models/network.h"
 #include "models/values.h"
 
 Suite *values_suite(void);
@@ -46,17 +46,23 @@ static shop *shop_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
             samples.x_real[i * FEATURES + f] = (float)uniform(0, i, f);
         samples.targets[i] = (float)uniform(1, i, 0) + 2 * samples.x_real[i * FEATURES];
     }
-    s->data =
-        (dsgd_data){.n_features = FEATURES, .deviation = 1, .train = samples, .test = samples};
+    s->data = (dsgd_data){.n_rows = 1,
+                          .n_columns = FEATURES,
+                          .width = 1,
+                          .n_features = FEATURES,
+                          .deviation = 1,
+                          .train = samples,
+                          .test = samples};
     s->data.test.n = 300;
-    ck_assert_int_eq(dsgd_network_chain(&s->network, "hyperplane", &s->data,
-                                        &(dsgd_numbers){0, NULL}, DSGD_LOSS_SQUARED, NULL),
-                     DSGD_OK);
+    dsgd_builder b =
+        dsgd_network_begin(&s->network, "hyperplane", &s->data, DSGD_LOSS_SQUARED, NULL);
+    ck_assert_int_eq(dsgd_network_end(&b), DSGD_OK);
     for (size_t k = 0; k <= n_pieces; k++)
         s->begin[k] = PARAMS * k / n_pieces;
     s->config = (dsgd_values_config){
         .device = dsgd_device_cpu(true),
-        .problem = {&s->network, &s->data, n_pieces, s->begin, 0.9, 1e-3},
+        .problem = {&s->network, &s->data, n_pieces, s->begin,
+                    .update = {.momentum = 0.9, .weight_decay = 1e-3}},
         .stream = {4, POINTS, n_workers, batch},
         .n_threads = 1,
         .memory_bytes = (size_t)1 << 30,
@@ -107,7 +113,8 @@ static dsgd_value combine(const shop *s, size_t n, const dsgd_value *x, const do
 static dsgd_value gradient(const shop *s, uint32_t worker, uint64_t step, dsgd_value x)
 {
     dsgd_value g = DSGD_ZERO_VALUE;
-    dsgd_values_gradient(s->values, (dsgd_origin){worker, step}, s->config.stream.batch, &x, &g);
+    dsgd_values_gradient(s->values, (dsgd_origin){worker, step}, s->config.stream.batch, &x, NULL,
+                         &g);
     return g;
 }
 
@@ -138,11 +145,11 @@ START_TEST(no_store_accepts_everything)
     dsgd_value g = DSGD_ZERO_VALUE;
     const double x[] = {1};
     ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).operation);
-    dsgd_values_gradient(NULL, nowhere, 1, &v, &g);
+    dsgd_values_gradient(NULL, nowhere, 1, &v, NULL, &g);
     ck_assert_ptr_null(g.operation);
-    ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, 1).operation);
+    ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, 1, 1).operation);
     ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).operation);
-    ck_assert(isnan(dsgd_values_result(NULL, dsgd_values_evaluate(NULL, 1, &g)).loss));
+    ck_assert(isnan(dsgd_values_result(NULL, dsgd_values_evaluate(NULL, 1, &g, NULL)).loss));
     dsgd_value_release(NULL, dsgd_value_retain(g));
     dsgd_values_flush(NULL);
     dsgd_values_read(NULL, 0, g, NULL);
@@ -212,8 +219,8 @@ START_TEST(equal_operations_on_equal_operands_are_one)
     const double lr[] = {0.1, 0.1, 0.2};
     dsgd_value y[3];
     for (size_t i = 0; i < 3; i++)
-        y[i] =
-            dsgd_values_update(s->values, (dsgd_origin){(uint32_t)i, 9}, 0, x, g[0], &v[i], lr[i]);
+        y[i] = dsgd_values_update(s->values, (dsgd_origin){(uint32_t)i, 9}, 0, x, g[0], &v[i],
+                                  lr[i], 1);
     ck_assert(dsgd_value_equal(y[0], y[1]) && dsgd_value_equal(v[0], v[1]));
     ck_assert(!dsgd_value_equal(y[0], y[2]) && !dsgd_value_equal(y[0], v[0]));
     dsgd_values_flush(s->values);
@@ -255,7 +262,7 @@ START_TEST(a_step_is_the_formulas_of_the_header)
                 by_hand[f] += z / 4 * (double)s->data.train.x_real[at * FEATURES + f];
             by_hand[FEATURES] += z / 4;
         }
-        const dsgd_value next = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        const dsgd_value next = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
         release(s, g);
         release(s, x);
         x = next;
@@ -278,12 +285,12 @@ END_TEST
 START_TEST(without_momentum_there_is_no_velocity)
 {
     shop *const s = shop_new(1, 4, 1);
-    s->config.problem.momentum = 0;
+    s->config.problem.update.momentum = 0;
     shop_open(s);
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g = constant(s, 0, -2);
     dsgd_value v = DSGD_ZERO_VALUE;
-    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.5);
+    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.5, 1);
     ck_assert_ptr_null(v.operation);
     double got[PARAMS];
     dsgd_values_read(s->values, 0, y, got);
@@ -323,7 +330,7 @@ START_TEST(what_nobody_holds_is_never_computed)
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g = gradient(s, 0, 0, x);
     dsgd_value v = DSGD_ZERO_VALUE;
-    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
     const dsgd_value sum = combine(s, 2, (dsgd_value[]){x, y}, ones, 2);
     const dsgd_value other = combine(s, 2, (dsgd_value[]){x, y}, ones, 3);
     release(s, y);
@@ -347,7 +354,7 @@ START_TEST(what_is_needed_is_computed_though_nobody_holds_it)
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 5; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
         release(s, g);
         release(s, x);
         x = y;
@@ -370,7 +377,7 @@ START_TEST(the_store_begins_by_itself_after_enough_gradients)
     for (uint64_t t = 0; t < 300; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
         dsgd_value v = DSGD_ZERO_VALUE;
-        y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
         release(s, v);
         release(s, g);
     }
@@ -401,7 +408,7 @@ START_TEST(buffers_are_used_again)
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 2000; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.01);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.01, 1);
         release(s, g);
         release(s, x);
         x = y;
@@ -434,7 +441,7 @@ START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the crowd */
     for (size_t k = 0; k < 3; k++)
         x[k] = constant(s, k, 1);
     for (uint32_t w = 0; w < n; w++)
-        dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, crowds[_i].batch, x, g[w]);
+        dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, crowds[_i].batch, x, NULL, g[w]);
     dsgd_value mean[3];
     double fused[PARAMS];
     double apart[PARAMS] = {0};
@@ -577,7 +584,7 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
         const dsgd_value mean = combine(s, n_workers, g, ones, n_workers);
         for (uint32_t w = 0; w < n_workers; w++)
             release(s, g[w]);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, mean, &v, 0.05);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, mean, &v, 0.05, 1);
         release(s, mean);
         release(s, x);
         x = y;
@@ -637,11 +644,11 @@ static void random_program(shop *s, outcome *out)
         const dsgd_origin where = {w, t};
         dsgd_value g[K];
         dsgd_values_gradient(s->values, where, s->config.stream.batch,
-                             below(t, 1, 2) == 0 ? x[w] : stale[w], g);
+                             below(t, 1, 2) == 0 ? x[w] : stale[w], NULL, g);
         const uint32_t peer = below(t, 2, P);
         for (size_t k = 0; k < K; k++) {
             const dsgd_value y =
-                dsgd_values_update(s->values, where, k, x[w][k], g[k], &v[w][k], 0.05);
+                dsgd_values_update(s->values, where, k, x[w][k], g[k], &v[w][k], 0.05, 1);
             const dsgd_value mean = dsgd_values_combine(
                 s->values, where, k, 2, (dsgd_value[]){y, x[peer][k]}, (double[]){2, 1}, 3);
             release(s, g[k]);
@@ -654,7 +661,7 @@ static void random_program(shop *s, outcome *out)
             }
         }
         if (t % 15 == 0)
-            tickets[n_tickets++] = dsgd_values_evaluate(s->values, P, x[0]);
+            tickets[n_tickets++] = dsgd_values_evaluate(s->values, P, x[0], NULL);
     }
     for (size_t i = 0; i < n_tickets; i++) {
         const dsgd_evaluation e = dsgd_values_result(s->values, tickets[i]);
@@ -730,7 +737,8 @@ START_TEST(little_memory_is_kept_to)
             for (uint32_t w = 0; w < 200; w++) {
                 const dsgd_value g = gradient(s, w, t, x[w]);
                 dsgd_value v = DSGD_ZERO_VALUE;
-                const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x[w], g, &v, 0.05);
+                const dsgd_value y =
+                    dsgd_values_update(s->values, nowhere, 0, x[w], g, &v, 0.05, 1);
                 release(s, v);
                 release(s, g);
                 release(s, x[w]);
@@ -786,7 +794,7 @@ START_TEST(a_caller_over_its_memory_waits)
     dsgd_value x = constant(s, 0, 1);
     for (int i = 0; i < 100; i++) {
         dsgd_value v = DSGD_ZERO_VALUE;
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.01);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.01, 1);
         release(s, v);
         release(s, x);
         x = y;
@@ -810,7 +818,7 @@ START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
     const dsgd_value x = constant(s, 0, 1);
     for (int i = 1; i <= 50; i++) {
         dsgd_value v = DSGD_ZERO_VALUE;
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.1 / i);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.1 / i, 1);
         dsgd_values_flush(s->values);
         release(s, constant(s, 0, 2));
         release(s, y);
@@ -834,7 +842,7 @@ START_TEST(
     dsgd_value v[4] = {DSGD_ZERO_VALUE};
     for (size_t w = 0; w < 4; w++)
         x[w] = constant(s, 0, 1 + (double)w);
-    const size_t before = dsgd_values_evaluate(s->values, 4, x);
+    const size_t before = dsgd_values_evaluate(s->values, 4, x, NULL);
     size_t after = 0;
     size_t apart = 0;
     const dsgd_value start = constant(s, 0, 1);
@@ -846,16 +854,16 @@ START_TEST(
             if (w == 3 && !breaks)
                 continue;
             const dsgd_value g = w == 3 ? dsgd_value_retain(x[3]) : gradient(s, w, t, x[w]);
-            const dsgd_value y =
-                dsgd_values_update(s->values, where, 0, x[w], g, &v[w], breaks ? INFINITY : 0.01);
+            const dsgd_value y = dsgd_values_update(s->values, where, 0, x[w], g, &v[w],
+                                                    breaks ? INFINITY : 0.01, 1);
             release(s, g);
             release(s, x[w]);
             x[w] = y;
         }
         if (t == 22)
-            after = dsgd_values_evaluate(s->values, 4, x);
+            after = dsgd_values_evaluate(s->values, 4, x, NULL);
         if (t == 30) /* of a model that is there at once, long before the chain breaks */
-            apart = dsgd_values_evaluate(s->values, 1, &start);
+            apart = dsgd_values_evaluate(s->values, 1, &start, NULL);
     }
     dsgd_values_flush(s->values);
     const dsgd_divergence d = dsgd_values_divergence(s->values);
@@ -883,7 +891,7 @@ START_TEST(of_two_divergences_at_once_the_first_counts)
     for (uint32_t w = 0; w < 2; w++) {
         dsgd_value v = DSGD_ZERO_VALUE;
         y[w] = dsgd_values_update(s->values, (dsgd_origin){w, 7 - w}, 0, x, x, &v,
-                                  w == 0 ? INFINITY : -INFINITY);
+                                  w == 0 ? INFINITY : -INFINITY, 1);
         release(s, v);
     }
     dsgd_values_flush(s->values);
@@ -901,7 +909,7 @@ START_TEST(a_dropped_divergence_never_happened)
     shop *const s = shop_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
-    release(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, INFINITY));
+    release(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, INFINITY, 1));
     release(s, v);
     dsgd_values_flush(s->values);
     ck_assert(!dsgd_values_divergence(s->values).happened);
@@ -927,10 +935,10 @@ START_TEST(consensus_is_the_distance_from_the_mean) /* _i is the number of piece
                        : (m == 3 ? DSGD_ZERO_VALUE : constant(s, k, factors[m]));
         mean[k] = constant(s, k, 1.75);
     }
-    const size_t ticket = dsgd_values_evaluate(s->values, 4, models);
+    const size_t ticket = dsgd_values_evaluate(s->values, 4, models, NULL);
     for (size_t i = 0; i < 4 * n_pieces; i++)
         release(s, models[i]); /* the evaluation holds them */
-    const size_t of_mean = dsgd_values_evaluate(s->values, 1, mean);
+    const size_t of_mean = dsgd_values_evaluate(s->values, 1, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
     const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);
     ck_assert_double_eq_tol(a.consensus, norm(s->initial, PARAMS) * sqrt(59.0 / 16), 1e-13);
@@ -951,9 +959,9 @@ START_TEST(an_evaluation_is_of_the_moment_it_was_asked_for)
     size_t tickets[3];
     double losses[3];
     for (uint64_t t = 0; t < 3; t++) {
-        tickets[t] = dsgd_values_evaluate(s->values, 1, &x);
+        tickets[t] = dsgd_values_evaluate(s->values, 1, &x, NULL);
         const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1);
+        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
         release(s, g);
         release(s, x);
         x = y;
@@ -962,7 +970,7 @@ START_TEST(an_evaluation_is_of_the_moment_it_was_asked_for)
         losses[t] = dsgd_values_result(s->values, tickets[t]).loss;
     ck_assert(losses[0] != losses[1] && losses[1] != losses[2]);
     const dsgd_value start = constant(s, 0, 1);
-    const size_t again = dsgd_values_evaluate(s->values, 1, &start);
+    const size_t again = dsgd_values_evaluate(s->values, 1, &start, NULL);
     ck_assert(dsgd_values_result(s->values, again).loss == losses[0]);
     release(s, start);
     release(s, x);

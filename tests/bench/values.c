@@ -48,8 +48,8 @@ static void decentralized_step(bench *b)
     for (uint32_t w = 0; w < b->n_workers; w++) {
         const dsgd_origin where = {w, b->step};
         dsgd_value g = DSGD_ZERO_VALUE;
-        dsgd_values_gradient(b->values, where, BATCH, &b->x[w], &g);
-        const dsgd_value x = dsgd_values_update(b->values, where, 0, b->x[w], g, &b->v[w], 0.01);
+        dsgd_values_gradient(b->values, where, BATCH, &b->x[w], NULL, &g);
+        const dsgd_value x = dsgd_values_update(b->values, where, 0, b->x[w], g, &b->v[w], 0.01, 1);
         dsgd_value_release(b->values, g);
         dsgd_value_release(b->values, b->x[w]);
         b->x[w] = x;
@@ -73,7 +73,7 @@ static void synchronous_step(bench *b)
     dsgd_value *const g = dsgd_xcalloc(b->n_workers, sizeof *g);
     double *const ones = dsgd_xcalloc(b->n_workers, sizeof *ones);
     for (uint32_t w = 0; w < b->n_workers; w++) {
-        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, BATCH, &b->x[w], &g[w]);
+        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, BATCH, &b->x[w], NULL, &g[w]);
         ones[w] = 1;
     }
     const dsgd_origin where = {0, b->step};
@@ -81,7 +81,7 @@ static void synchronous_step(bench *b)
         dsgd_values_combine(b->values, where, 0, b->n_workers, g, ones, b->n_workers);
     for (uint32_t w = 0; w < b->n_workers; w++) {
         dsgd_value_release(b->values, g[w]);
-        b->mean[w] = dsgd_values_update(b->values, where, 0, b->x[w], sum, &b->v[w], 0.01);
+        b->mean[w] = dsgd_values_update(b->values, where, 0, b->x[w], sum, &b->v[w], 0.01, 1);
     }
     dsgd_value_release(b->values, sum);
     free(g);
@@ -123,9 +123,9 @@ static void check(bench *b, const double *x, size_t n)
     dsgd_value_release(b->values, operands[1]);
     dsgd_value_release(b->values, mean);
     free(y);
-    const size_t before = dsgd_values_evaluate(b->values, b->n_workers, b->x);
+    const size_t before = dsgd_values_evaluate(b->values, b->n_workers, b->x, NULL);
     steps_wall_s(b);
-    const size_t after = dsgd_values_evaluate(b->values, b->n_workers, b->x);
+    const size_t after = dsgd_values_evaluate(b->values, b->n_workers, b->x, NULL);
     const double loss[] = {dsgd_values_result(b->values, before).loss,
                            dsgd_values_result(b->values, after).loss};
     DSGD_ASSERT(loss[1] < loss[0], "the loss goes from %g to %g", loss[0], loss[1]);
