@@ -37,8 +37,11 @@ typedef DSGD_REAL real;
 
 enum {
     EVALUATED_SAMPLES = 256, /* per block */
-    BLOCK = 512, /* numbers whose sums stay in the first-level cache */
-    LANES = 16 /* independent sums */
+    BLOCK = 2048, /* numbers whose sums stay in the first-level cache */
+    TOGETHER = 8, /* most inputs of a combination that are read side by side */
+    LANES = 64, /* independent sums */
+    LINE_BYTES = 64, /* of the cache */
+    LEAST_AHEAD = 16384 /* bytes worth fetching ahead */
 };
 
 extern const dsgd_device DEVICE;
@@ -48,6 +51,8 @@ extern const dsgd_device DEVICE;
 typedef struct run {
     replica replica;
     pass pass;
+    dsgd_ahead ahead;
+    dsgd_ahead then; /* when that is fetched */
 } run;
 
 /** Samples of the range that the replica has. */
@@ -82,46 +87,49 @@ static real *base_of(const replica *r, const operand *o, uint32_t first)
 }
 
 /** One product of matrices; what is said of ones and of the maximum is done before and after. */
-static void multiply_once(const product *p, size_t m, size_t k, const real *a, size_t a_row,
-                          size_t a_column, const real *b, size_t b_row, real *c, size_t c_row)
+static void multiply_once(const product *p, dsgd_ahead *ahead, size_t m, size_t k, const real *a,
+                          size_t a_row, size_t a_column, const real *b, size_t b_row, real *c,
+                          size_t c_row)
 {
     if (p->ones == ONES_COLUMN)
         for (size_t i = 0; i < m; i++)
             memcpy(c + i * c_row, b + k * b_row, p->n * sizeof(real));
     MULTIPLY(m, p->n, k, a, a_row, a_column, b, b_row, p->b.column, c, c_row,
-             p->adds || p->ones == ONES_COLUMN);
+             p->adds || p->ones == ONES_COLUMN, ahead);
     if (p->ones == ONES_ROW) {
         const real one = 1;
-        MULTIPLY(1, p->n, k, &one, 0, 0, b, b_row, p->b.column, c + m * c_row, c_row, p->adds);
+        MULTIPLY(1, p->n, k, &one, 0, 0, b, b_row, p->b.column, c + m * c_row, c_row, p->adds,
+                 NULL);
     }
     for (size_t i = 0; p->rectified && i < m; i++)
         for (size_t j = 0; j < p->n; j++)
             c[i * c_row + j] = dsgd_rectified(c[i * c_row + j]);
 }
 
-static void multiply(const run *one, range s, const product *p)
+static void multiply(run *one, range s, const product *p)
 {
     const replica *const r = &one->replica;
+    dsgd_ahead *const ahead = one->ahead.bytes >= LEAST_AHEAD ? &one->ahead : &one->then;
     const size_t n = samples_in(r, s);
     const real *const a = base_of(r, &p->a, s.first);
     const real *const b = base_of(r, &p->b, s.first);
     real *const c = base_of(r, &p->c, s.first);
     switch (p->samples) {
     case SAMPLES_ROWS: /* one row per sample may be of many that it has */
-        multiply_once(p, p->m * n, p->k, a, p->m == 1 ? p->a.sample : p->a.row, p->a.column, b,
-                      p->b.row, c, p->m == 1 ? p->c.sample : p->c.row);
+        multiply_once(p, ahead, p->m * n, p->k, a, p->m == 1 ? p->a.sample : p->a.row, p->a.column,
+                      b, p->b.row, c, p->m == 1 ? p->c.sample : p->c.row);
         break;
     case SAMPLES_DEPTH:
-        multiply_once(p, p->m, p->k * n, a, p->a.row, p->k == 1 ? p->a.sample : p->a.column, b,
-                      p->k == 1 ? p->b.sample : p->b.row, c, p->c.row);
+        multiply_once(p, ahead, p->m, p->k * n, a, p->a.row, p->k == 1 ? p->a.sample : p->a.column,
+                      b, p->k == 1 ? p->b.sample : p->b.row, c, p->c.row);
         break;
     case SAMPLES_APART:
         for (size_t i = 0; i < n * p->n_heads; i++) {
             const size_t sample = i / p->n_heads;
             const size_t head = i % p->n_heads;
-            multiply_once(p, p->m, p->k, a + sample * p->a.sample + head * p->a.head, p->a.row,
-                          p->a.column, b + sample * p->b.sample + head * p->b.head, p->b.row,
-                          c + sample * p->c.sample + head * p->c.head, p->c.row);
+            multiply_once(p, ahead, p->m, p->k, a + sample * p->a.sample + head * p->a.head,
+                          p->a.row, p->a.column, b + sample * p->b.sample + head * p->b.head,
+                          p->b.row, c + sample * p->c.sample + head * p->c.head, p->c.row);
         }
         break;
     }
@@ -143,6 +151,7 @@ typedef struct scratch {
 typedef struct context {
     dsgd_problem problem;
     view train, test;
+    size_t shift_bytes; /* of a vector's first number behind the beginning of a line */
     uint32_t n_threads;
     scratch *threads;
 } context;
@@ -164,6 +173,36 @@ static view view_of(const dsgd_data *data, const dsgd_samples *samples)
                   .seed = data->seed};
 }
 
+/** Bytes, rounded up to whole lines of the cache. */
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+/** Vectors are placed so that the weights of the largest layer, not their first number, begin a line: those are read most. */
+static dsgd_buffer cpu_alloc(void *opened, size_t n)
+{
+    const context *const c = opened;
+    const size_t shift = n == c->problem.network->n_params ? c->shift_bytes : 0;
+    char *const lines = aligned_alloc(LINE_BYTES, whole_lines(n * sizeof(real) + shift));
+    return lines == NULL ? NULL : lines + shift;
+}
+
+static void cpu_release(void *opened, dsgd_buffer buffer)
+{
+    (void)opened;
+    free((char *)buffer - (uintptr_t)buffer % LINE_BYTES);
+}
+
+static size_t shift_bytes(const dsgd_network *network)
+{
+    const dsgd_layer *largest = &network->layers[0];
+    for (uint32_t l = 1; l < network->n_layers; l++)
+        if (network->layers[l].n_params > largest->n_params)
+            largest = &network->layers[l];
+    return (LINE_BYTES - largest->params * sizeof(real) % LINE_BYTES) % LINE_BYTES;
+}
+
 static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, void **opened,
                             dsgd_error *error)
 {
@@ -172,6 +211,7 @@ static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, voi
     c->problem = *problem;
     c->train = view_of(problem->data, &problem->data->train);
     c->test = view_of(problem->data, &problem->data->test);
+    c->shift_bytes = shift_bytes(problem->network);
     c->n_threads = n_threads;
     c->threads = dsgd_xcalloc(n_threads, sizeof *c->threads);
     const size_t n_params = problem->network->n_params;
@@ -198,18 +238,6 @@ static void cpu_close(void *opened)
     }
     free(c->threads);
     free(c);
-}
-
-static dsgd_buffer cpu_alloc(void *opened, size_t n)
-{
-    (void)opened;
-    return malloc(n * sizeof(real));
-}
-
-static void cpu_release(void *opened, dsgd_buffer buffer)
-{
-    (void)opened;
-    free(buffer);
 }
 
 static void cpu_put(void *opened, dsgd_buffer to, const double *from, size_t n)
@@ -285,7 +313,16 @@ static bool all_finite(const real *x, size_t n)
     return sums[0] == (real)0;
 }
 
-static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op)
+/** Memory of a whole vector. */
+static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
+{
+    const bool whole = p->n_pieces == 1 && pieces[0] != NULL;
+    return (dsgd_ahead){whole ? pieces[0] : NULL, whole ? p->network->n_params * sizeof(real) : 0};
+}
+
+/** @p next, or NULL, comes after it. */
+static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op,
+                         const dsgd_gradient_op *next)
 {
     const dsgd_problem *const p = &c->problem;
     const bool direct = p->n_pieces == 1 && op->g[0] != NULL;
@@ -296,6 +333,9 @@ static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *o
     one.replica.state = op->state;
     one.replica.state_new = op->state_new;
     one.replica.samples = op->samples;
+    one.ahead = vector_ahead(p, op->g);
+    if (next != NULL)
+        one.then = vector_ahead(p, next->x);
     network_gradient(&one, p->network, op->n_samples);
     for (size_t k = 0; !direct && k < p->n_pieces; k++)
         if (op->g[k] != NULL)
@@ -310,7 +350,8 @@ static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *
 {
     const context *const c = opened;
     for (size_t i = 0; i < n_ops; i++)
-        finite[i] = one_gradient(c, &c->threads[thread], &ops[i]);
+        finite[i] =
+            one_gradient(c, &c->threads[thread], &ops[i], i + 1 < n_ops ? &ops[i + 1] : NULL);
 }
 
 /* --- element by element ------------------------------------------------------------------------------------------------------------- */
@@ -368,19 +409,54 @@ static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops,
         finite[i] = one_update(c, &c->threads[thread], &ops[i]);
 }
 
-static bool one_combination(const dsgd_combine_op *op)
+/** Input @p i of a combination from number @p first on; zeros where there is none. */
+static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
+{
+    return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros + first;
+}
+
+/** sum[n] += weights x of @p count inputs, one after the other, from number @p first on; the next inputs are fetched meanwhile. */
+static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
+                                                             const dsgd_combine_op *op, size_t from,
+                                                             size_t count, size_t first, size_t n,
+                                                             double *sum)
+{
+    const size_t per_line = LINE_BYTES / sizeof(real);
+    const real *x[TOGETHER];
+    const real *next[TOGETHER];
+    double weights[TOGETHER];
+    for (size_t k = 0; k < count; k++) {
+        x[k] = input_at(s, op, from + k, first);
+        next[k] = input_at(s, op, from + count + k, first);
+        weights[k] = op->weights[from + k];
+    }
+    for (size_t begin = 0; begin < n; begin += per_line) {
+        const size_t end = n - begin < per_line ? n : begin + per_line;
+        for (size_t k = 0; k < count; k++)
+            __builtin_prefetch(next[k] + begin);
+        for (size_t j = begin; j < end; j++) {
+            double total = sum[j];
+            for (size_t k = 0; k < count; k++)
+                total += weights[k] * (double)x[k][j];
+            sum[j] = total;
+        }
+    }
+}
+
+static bool one_combination(const scratch *s, const dsgd_combine_op *op)
 {
     double sum[BLOCK];
     real *const y = op->y;
     for (size_t first = 0; first < op->n; first += BLOCK) {
         const size_t n = first + BLOCK < op->n ? BLOCK : op->n - first;
-        memset(sum, 0, sizeof sum);
-        for (uint32_t i = 0; i < op->n_inputs; i++) {
-            const real *const x = op->x[i];
-            const double weight = op->weights[i];
-            for (size_t j = 0; x != NULL && j < n; j++)
-                sum[j] += weight * (double)x[first + j];
-        }
+        memset(sum, 0, n * sizeof *sum);
+        size_t i = 0;
+        for (; i + TOGETHER <= op->n_inputs; i += TOGETHER)
+            add_inputs(s, op, i, TOGETHER, first, n, sum);
+        for (; i + 2 <= op->n_inputs; i += 2)
+            add_inputs(s, op, i, 2, first, n, sum);
+        if (i < op->n_inputs)
+            add_inputs(s, op, i, 1, first, n, sum);
         for (size_t j = 0; j < n; j++)
             y[first + j] = (real)(sum[j] / op->divisor);
     }
@@ -390,10 +466,9 @@ static bool one_combination(const dsgd_combine_op *op)
 static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *ops, size_t n_ops,
                         bool *finite)
 {
-    (void)opened;
-    (void)thread;
+    const context *const c = opened;
     for (size_t i = 0; i < n_ops; i++)
-        finite[i] = one_combination(&ops[i]);
+        finite[i] = one_combination(&c->threads[thread], &ops[i]);
 }
 
 /* --- evaluation --------------------------------------------------------------------------------------------------------------------- */

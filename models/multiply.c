@@ -46,7 +46,7 @@ typedef struct strip {
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/** One tile of constant size. @p ahead is where memory is needed next: a line of it is fetched for each k. */
+/** One tile of constant size. A line from @p ahead on is fetched for each k. */
 ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, const char *ahead)
 {
     vector sum[ROWS][VECTORS];
@@ -131,18 +131,29 @@ static void copy_strip(real *to, size_t depth, size_t columns, const real *b, si
             to[k * COLUMNS + j] = j < columns ? b[k * b_row + j * b_column] : (real)0;
 }
 
+/** Where a tile of this depth fetches a line for each k; NULL: nowhere. */
+static const char *fetched(dsgd_ahead *ahead, size_t depth)
+{
+    const size_t bytes = depth * LINE_BYTES;
+    if (ahead == NULL || ahead->bytes < bytes)
+        return NULL;
+    const char *const at = ahead->at;
+    ahead->at += bytes;
+    ahead->bytes -= bytes;
+    return at;
+}
+
 void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t a_column,
-              const real *b, size_t b_row, size_t b_column, real *c, size_t c_row, bool adds)
+              const real *b, size_t b_row, size_t b_column, real *c, size_t c_row, bool adds,
+              dsgd_ahead *ahead)
 {
     real copy[DEPTH * COLUMNS];
-    const bool streams = n > COLUMNS && b_column == 1 && b_row == n;
     for (size_t first = 0; first < k || first == 0; first += DEPTH) {
         strip s = {.depth = k - first < DEPTH ? k - first : DEPTH,
                    .a_row = a_row,
                    .a_column = a_column,
                    .c_row = c_row,
                    .adds = adds || first > 0};
-        const char *ahead = streams ? (const char *)(b + (first + s.depth) * b_row) : NULL;
         for (size_t j = 0; j < n; j += COLUMNS) {
             const size_t columns = n - j < COLUMNS ? n - j : COLUMNS;
             s.b = b + first * b_row + j * b_column;
@@ -159,9 +170,7 @@ void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t 
                 if (columns < COLUMNS)
                     narrow_tile(&s, rows, columns, from, to);
                 else
-                    tile_of(VECTORS, &s, rows, from, to, ahead);
-                if (streams)
-                    ahead += s.depth * LINE_BYTES;
+                    tile_of(VECTORS, &s, rows, from, to, fetched(ahead, s.depth));
             }
         }
     }

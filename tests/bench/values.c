@@ -174,7 +174,7 @@ int main(int count, char **arguments)
                                                    .data = data,
                                                    .n_pieces = 1,
                                                    .piece_begin = begin,
-                                                   .momentum = 0.9},
+                                                   .update = {.momentum = 0.9}},
                                        .stream = {1, data->train.n, n_workers, BATCH},
                                        .n_threads = n_threads,
                                        .memory_bytes = (size_t)4 << 30};
