@@ -371,7 +371,8 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
     pthread_mutex_lock(&values->lock);
     if (++values->gradients_since_flush >= values->flush_every)
         flush(values);
-    dsgd_operation *const o = gradient(values, where, x, *state, &where, 1, count);
+    dsgd_operation *const o =
+        gradient(values, where, x, has_state(values) ? *state : DSGD_ZERO_VALUE, &where, 1, count);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
         g[k] = (dsgd_value){o, (uint32_t)k};
