@@ -63,6 +63,10 @@ typedef struct dsgd_stream {
     uint32_t batch; /* per worker and step */
 } dsgd_stream;
 
+/** Rows of the mini-batch of worker @p w's step @p t: of all its samples, and of the longest one. */
+void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t w, uint64_t t,
+                      double *rows, double *longest);
+
 /** Index into the training set of sample @p j of worker @p w's step @p t. */
 uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j);
 

@@ -57,3 +57,17 @@ uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, u
                           .step = (uint32_t)(position / stream->n_samples)};
     return dsgd_draw_permuted(at, stream->n_samples, (uint32_t)(position % stream->n_samples));
 }
+
+void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t w, uint64_t t,
+                      double *rows, double *longest)
+{
+    *rows = 0;
+    *longest = 0;
+    for (uint32_t j = 0; j < stream->batch; j++) {
+        const uint16_t *const lengths = data->train.lengths;
+        const double n =
+            lengths == NULL ? data->n_rows : lengths[dsgd_stream_sample(stream, w, t, j)];
+        *rows += n;
+        *longest = n > *longest ? n : *longest;
+    }
+}

@@ -414,10 +414,24 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s, 
     }
 }
 
+/** The samples of the worker's step, where the imbalance hangs on them. */
+static dsgd_batch_size batch_size(const dsgd_engine *engine, const dsgd_node *self)
+{
+    dsgd_batch_size size = {0};
+    if (!dsgd_imbalance_reads_samples(engine->imbalance))
+        return size;
+    const dsgd_stream stream = dsgd_stream_of(engine);
+    dsgd_stream_rows(&stream, engine->data, (uint32_t)self->rank, (uint64_t)self->step, &size.rows,
+                     &size.longest);
+    size.samples = stream.batch;
+    return size;
+}
+
 double dsgd_compute_time_s(dsgd_node *self)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step};
+    const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step,
+                             batch_size(engine, self)};
     return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
 

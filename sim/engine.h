@@ -212,6 +212,9 @@ void dsgd_finish(dsgd_engine *engine);
 /** Looks at all models as they are now; waits (in wall time) for the accuracy only where the run ends by it, else gives NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);
 
+/** How the training samples are handed out in this run; its data must be loaded. */
+dsgd_stream dsgd_stream_of(const dsgd_engine *engine);
+
 /** Local steps that a worker has made with this piece: the clock by which values age. */
 long dsgd_local_steps(const dsgd_worker *w, size_t piece);
 

@@ -38,7 +38,16 @@ static dsgd_status open_imbalance(const dsgd_run_config *config, dsgd_imbalance 
     if (config->inherent)
         lists[n++] = config->workload->inherent;
     lists[n++] = config->imbalance;
-    return dsgd_imbalance_open(lists, n, config->workers, imbalance, error);
+    const dsgd_status status = dsgd_imbalance_open(lists, n, config->workers, imbalance, error);
+    const bool learning = config->learning != NULL && config->learning->model.about != NULL;
+    if (status == DSGD_OK && dsgd_imbalance_reads_samples(*imbalance) && !learning) {
+        dsgd_imbalance_close(*imbalance);
+        *imbalance = NULL;
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "imbalance: data takes its time from the samples, but there is no learn: "
+                         "that says which");
+    }
+    return status;
 }
 
 static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
@@ -186,6 +195,15 @@ static dsgd_update_config update_config(const dsgd_optimizer *optimizer)
                                 .clip = optimizer->clip};
 }
 
+dsgd_stream dsgd_stream_of(const dsgd_engine *engine)
+{
+    const dsgd_run_config *const config = engine->config;
+    return (dsgd_stream){.seed = config->seed,
+                         .n_samples = engine->data->train.n,
+                         .n_workers = (uint32_t)config->workers,
+                         .batch = (uint32_t)config->learning->batch};
+}
+
 static dsgd_status open_values(dsgd_engine *engine, const dsgd_device *device, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
@@ -197,10 +215,7 @@ static dsgd_status open_values(dsgd_engine *engine, const dsgd_device *device, d
                     .n_pieces = engine->n_pieces,
                     .piece_begin = engine->piece_begin,
                     .update = update_config(&learning->optimizer)},
-        .stream = {.seed = config->seed,
-                   .n_samples = engine->data->train.n,
-                   .n_workers = (uint32_t)config->workers,
-                   .batch = (uint32_t)learning->batch},
+        .stream = dsgd_stream_of(engine),
         .n_threads = device->threaded ? config->threads : 1,
         .memory_bytes = config->memory_bytes,
     };
@@ -228,11 +243,13 @@ dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, ds
 static dsgd_status open_learning(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
-    if (!learns(config))
+    if (!learns(config) && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
     dsgd_status status =
         load_learning(config->learning, config->seed, &engine->data, &engine->network, error);
     const dsgd_device *device = NULL;
+    if (!learns(config)) /* only the samples' lengths are wanted */
+        return status;
     if (status == DSGD_OK)
         status = choose_device(config, &device, error);
     if (status != DSGD_OK)

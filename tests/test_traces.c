@@ -46,7 +46,8 @@ START_TEST(delay_hits_exactly_so_many_workers)
     for (long t = 0; t < 1200; t++) {
         int n = 0;
         for (int w = 0; w < 12; w++) {
-            const double s = dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){5, 12, w, t});
+            const double s =
+                dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){5, 12, w, t, {0, 0, 0}});
             ck_assert(s == 1 || fabs(s - 1.32) < 1e-12);
             n += s > 1;
             hits[w] += s > 1;
@@ -87,7 +88,7 @@ START_TEST(a_rotating_ramp_moves_on_by_one_worker_in_each_step)
     for (long t = 0; t < 16; t++)
         for (int w = 0; w < 8; w++)
             ck_assert_double_eq_tol(
-                dsgd_imbalance_seconds(imbalance, 0, (dsgd_step_at){1, 8, w, t}),
+                dsgd_imbalance_seconds(imbalance, 0, (dsgd_step_at){1, 8, w, t, {0, 0, 0}}),
                 0.05 * (double)((w + t) % 8), 1e-15);
     dsgd_imbalance_close(imbalance);
     free(params);
@@ -102,8 +103,9 @@ START_TEST(a_ramp_begins_again_after_its_levels)
     support_set(about, params, "levels", 3);
     dsgd_imbalance *const imbalance = one("ramp", params, 8);
     for (int w = 0; w < 8; w++)
-        ck_assert_double_eq_tol(dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 8, w, 5}),
-                                1 + 0.05 * (w % 3), 1e-15);
+        ck_assert_double_eq_tol(
+            dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 8, w, 5, {0, 0, 0}}),
+            1 + 0.05 * (w % 3), 1e-15);
     dsgd_imbalance_close(imbalance);
     free(params);
 }
@@ -117,10 +119,34 @@ START_TEST(one_slow_worker_takes_a_multiple_of_its_time)
     support_set(about, params, "factor", 3);
     dsgd_imbalance *const imbalance = one("slow", params, 4);
     for (int w = 0; w < 4; w++)
-        ck_assert_double_eq(dsgd_imbalance_seconds(imbalance, 1.5, (dsgd_step_at){1, 4, w, 5}),
-                            w == 2 ? 4.5 : 1.5);
+        ck_assert_double_eq(
+            dsgd_imbalance_seconds(imbalance, 1.5, (dsgd_step_at){1, 4, w, 5, {0, 0, 0}}),
+            w == 2 ? 4.5 : 1.5);
     dsgd_imbalance_close(imbalance);
     free(params);
+}
+END_TEST
+
+START_TEST(time_from_the_data_follows_the_rows_of_the_samples)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "data");
+    void *const params = defaults("data");
+    support_set(about, params, "seconds", 0.5);
+    support_set(about, params, "per_row", 0.01);
+    const dsgd_step_at at = {1, 4, 2, 5, {.samples = 3, .rows = 20, .longest = 9}};
+    dsgd_imbalance *imbalance = one("data", params, 4);
+    ck_assert(dsgd_imbalance_reads_samples(imbalance));
+    ck_assert_double_eq_tol(dsgd_imbalance_seconds(imbalance, 7, at), 0.5 + 0.2, 1e-15);
+    support_set(about, params, "factor", 2);
+    support_set(about, params, "length", 1); /* longest */
+    ck_assert_double_eq_tol(dsgd_imbalance_seconds(imbalance, 7, at), 14 + 0.5 + 0.27, 1e-14);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+    void *const constant = defaults("constant");
+    imbalance = one("constant", constant, 4);
+    ck_assert(!dsgd_imbalance_reads_samples(imbalance));
+    dsgd_imbalance_close(imbalance);
+    free(constant);
 }
 END_TEST
 
@@ -131,7 +157,8 @@ START_TEST(a_constant_multiplies_then_adds)
     support_set(about, params, "seconds", 0.25);
     support_set(about, params, "factor", 2);
     dsgd_imbalance *const imbalance = one("constant", params, 4);
-    ck_assert_double_eq(dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 4, 3, 5}), 2.25);
+    ck_assert_double_eq(dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 4, 3, 5, {0, 0, 0}}),
+                        2.25);
     dsgd_imbalance_close(imbalance);
     free(params);
 }
@@ -214,8 +241,8 @@ START_TEST(quantiles_are_straight_between_their_points)
     double sum = 0;
     int below = 0;
     for (long t = 0; t < 20000; t++) {
-        const double s =
-            dsgd_imbalance_seconds(imbalance, 0, (dsgd_step_at){1, 4, (int)(t % 4), t / 4});
+        const double s = dsgd_imbalance_seconds(
+            imbalance, 0, (dsgd_step_at){1, 4, (int)(t % 4), t / 4, {0, 0, 0}});
         sum += s;
         below += s < 2;
     }
@@ -369,7 +396,7 @@ START_TEST(a_replayed_file_gives_its_seconds_or_says_what_is_wrong)
         for (int t = 0; t < 4; t++) /* the file has two steps, then it starts again */
             for (int w = 0; w < 2; w++)
                 ck_assert_double_eq(
-                    dsgd_imbalance_seconds(imbalance, 99, (dsgd_step_at){1, 2, w, t}),
+                    dsgd_imbalance_seconds(imbalance, 99, (dsgd_step_at){1, 2, w, t, {0, 0, 0}}),
                     1 + w + 2 * (t % 2));
     } else {
         ck_assert_int_eq(status, DSGD_EIO);
@@ -400,7 +427,7 @@ START_TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alik
         int n = 0;
         for (int i = 0; i < 64; i++) {
             const double s =
-                dsgd_imbalance_seconds(imbalance, w.step_s, (dsgd_step_at){1, 64, i, t});
+                dsgd_imbalance_seconds(imbalance, w.step_s, (dsgd_step_at){1, 64, i, t, {0, 0, 0}});
             sum += s;
             n += s > 9;
         }
@@ -482,6 +509,7 @@ Suite *traces_suite(void)
     tcase_add_test(t, a_rotating_ramp_moves_on_by_one_worker_in_each_step);
     tcase_add_test(t, a_ramp_begins_again_after_its_levels);
     tcase_add_test(t, one_slow_worker_takes_a_multiple_of_its_time);
+    tcase_add_test(t, time_from_the_data_follows_the_rows_of_the_samples);
     tcase_add_test(t, a_constant_multiplies_then_adds);
     tcase_add_loop_test(t, a_bucket_takes_whole_tensors_until_it_is_full, 0,
                         sizeof cuts / sizeof cuts[0]);

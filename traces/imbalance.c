@@ -15,6 +15,7 @@
     X(ramp)                                                                                        \
     X(quantiles)                                                                                   \
     X(mixture)                                                                                     \
+    X(data)                                                                                        \
     X(replay)
 
 #define X(name) extern const dsgd_imbalance_kind dsgd_imbalance_##name;
@@ -83,6 +84,14 @@ void dsgd_imbalance_close(dsgd_imbalance *imbalance)
     for (size_t i = 0; i < imbalance->n; i++)
         free(imbalance->entries[i].state);
     free(imbalance);
+}
+
+bool dsgd_imbalance_reads_samples(const dsgd_imbalance *imbalance)
+{
+    for (size_t i = 0; i < imbalance->n; i++)
+        if (imbalance->entries[i].kind->reads_samples)
+            return true;
+    return false;
 }
 
 double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at)

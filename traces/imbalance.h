@@ -13,12 +13,20 @@
 #include "base/option.h"
 #include "base/status.h"
 
+/** The samples of a step's mini-batch. */
+typedef struct dsgd_batch_size {
+    double samples;
+    double rows; /* of all of them */
+    double longest; /* rows of the one that has most */
+} dsgd_batch_size;
+
 /** Whose step, of how many workers, under which seed. */
 typedef struct dsgd_step_at {
     uint64_t seed;
     int n_workers;
     int worker; /* [0, n_workers) */
     long step; /* >= 0, the worker's own count */
+    dsgd_batch_size batch; /* zeros where no entry reads it */
 } dsgd_step_at;
 
 /** A kind of imbalance. The registry is dsgd_imbalance_kinds; its heads are the first members of these. */
@@ -31,6 +39,7 @@ typedef struct dsgd_imbalance_kind {
     /** Required: the new seconds, given those so far. @p purpose is this entry's own, for its draws. */
     double (*seconds)(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
                       double so_far_s);
+    bool reads_samples; /* `seconds` reads at.batch */
 } dsgd_imbalance_kind;
 
 extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
@@ -42,6 +51,9 @@ typedef struct dsgd_imbalance dsgd_imbalance;
 dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error);
 void dsgd_imbalance_close(dsgd_imbalance *imbalance);
+
+/** Whether an entry reads dsgd_step_at.batch. */
+bool dsgd_imbalance_reads_samples(const dsgd_imbalance *imbalance);
 
 /** Seconds of one step: @p base_s, shaped by the entries in order; never below 0. */
 double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at);
