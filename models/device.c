@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/program.h"
@@ -19,20 +20,58 @@ extern const dsgd_device dsgd_device_cpu_float_v3, dsgd_device_cpu_double_v3;
 extern const dsgd_device dsgd_device_cpu_float_v4, dsgd_device_cpu_double_v4;
 #endif
 
-const dsgd_device *dsgd_device_cpu(bool in_double)
+/** The CPU compiled for one level, from the lowest up. */
+typedef struct cpu_level {
+    const char *name;
+    const dsgd_device *single, *wide;
+} cpu_level;
+
+static const cpu_level levels[] = {
+    {"base", &dsgd_device_cpu_float_base, &dsgd_device_cpu_double_base},
+#ifdef DSGD_CPU_LEVELS
+    {"v3", &dsgd_device_cpu_float_v3, &dsgd_device_cpu_double_v3},
+    {"v4", &dsgd_device_cpu_float_v4, &dsgd_device_cpu_double_v4},
+#endif
+};
+
+/** The highest level that this machine has. */
+static size_t best_level(void)
 {
 #ifdef DSGD_CPU_LEVELS
     __builtin_cpu_init();
-    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi2");
-    if (v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        return in_double ? &dsgd_device_cpu_double_v4 : &dsgd_device_cpu_float_v4;
-    if (v3)
-        return in_double ? &dsgd_device_cpu_double_v3 : &dsgd_device_cpu_float_v3;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !__builtin_cpu_supports("bmi2"))
+        return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl")
+               ? 2
+               : 1;
+#else
+    return 0;
 #endif
-    return in_double ? &dsgd_device_cpu_double_base : &dsgd_device_cpu_float_base;
+}
+
+/** The best, or a lower one that the environment asks for, to repeat what another machine computed. */
+static const cpu_level *chosen_level(void)
+{
+    const size_t best = best_level();
+    const char *const wanted = getenv("DSGD_CPU_LEVEL");
+    for (size_t i = 0; wanted != NULL && i < best; i++)
+        if (strcmp(levels[i].name, wanted) == 0)
+            return &levels[i];
+    return &levels[best];
+}
+
+const dsgd_device *dsgd_device_cpu(bool in_double)
+{
+    const cpu_level *const level = chosen_level();
+    return in_double ? level->wide : level->single;
+}
+
+const char *dsgd_device_cpu_level(void)
+{
+    return chosen_level()->name;
 }
 
 uint32_t dsgd_update_states(const dsgd_update_config *config)

@@ -125,8 +125,12 @@ typedef struct dsgd_device {
     void (*distance)(void *context, uint32_t thread, dsgd_distance_op *ops, size_t n_ops);
 } dsgd_device;
 
-/** The CPU, compiled for the most of its instruction set that this machine has. */
+/**
+ * The CPU, compiled for the highest level of its instruction set that this machine has: v4 (AVX-512), v3 (AVX2 with FMA) or base. The
+ * environment's DSGD_CPU_LEVEL can ask for a lower one; v3 and v4 give the same bits.
+ */
 const dsgd_device *dsgd_device_cpu(bool in_double);
+const char *dsgd_device_cpu_level(void);
 
 /** Name of the symbol of type `const dsgd_device` that a module exports. */
 #define DSGD_DEVICE_SYMBOL "dsgd_device_module"

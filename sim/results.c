@@ -446,7 +446,7 @@ static json_t *manifest(const dsgd_experiment *experiment, const char *command)
     return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", experiment->name, "file", experiment->path,
                      "command", command, "libraries", "network", dsgd_simgrid_version(), "openblas",
-                     openblas_get_config(), "openblas_core", openblas_get_corename(), "gsl",
+                     openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl",
                      gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
                      gnu_get_libc_version(), "runs", runs);
 }
