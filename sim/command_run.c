@@ -203,19 +203,20 @@ static void run_here(const pool *p, size_t i)
     _exit(status);
 }
 
-static void start(pool *p, task *t)
+/** False where the system has no room for another process. */
+static bool start(pool *p, task *t)
 {
-    t->started = true;
     t->start_wall_s = wall_s();
     fflush(NULL);
-    t->process = fork();
-    if (t->process == 0) {
+    const pid_t process = fork();
+    if (process == 0) {
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         run_here(p, t->i);
     }
-    if (t->process < 0)
-        t->process = 0;
+    t->started = process > 0;
+    t->process = t->started ? process : 0;
+    return t->started;
 }
 
 /** Books a run that ended; a process that died leaves a row that says so. */
@@ -302,7 +303,8 @@ static task *task_of(pool *p, pid_t process)
     return NULL;
 }
 
-static void start_what_fits(pool *p)
+/** What cannot be started now waits for a run to end; it is an error when none is under way. */
+static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
     long under_way = 0;
     for (size_t k = 0; k < p->n_tasks; k++)
@@ -310,9 +312,14 @@ static void start_what_fits(pool *p)
     for (size_t k = 0; k < p->n_tasks && under_way < p->jobs; k++) {
         if (p->tasks[k].started)
             continue;
-        start(p, &p->tasks[k]);
+        if (!start(p, &p->tasks[k]))
+            return under_way > 0
+                       ? DSGD_OK
+                       : dsgd_fail(error, DSGD_EIO, "no process for run %zu could be started: %m",
+                                   p->tasks[k].i + 1);
         under_way++;
     }
+    return DSGD_OK;
 }
 
 static void kill_all(const pool *p)
@@ -329,7 +336,7 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
         if (interrupted)
             kill_all(p);
         else
-            start_what_fits(p);
+            status = start_what_fits(p, error);
         int state = 0;
         const pid_t process = waitpid(-1, &state, WNOHANG);
         task *const t = process > 0 ? task_of(p, process) : NULL;
@@ -486,6 +493,37 @@ static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error 
     return status;
 }
 
+/** Refuses runs that numerics would have to end, where there are none. */
+static dsgd_status check_timing(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        if (experiment->runs[i].config.until.accuracy > 0)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--numerics off: run %zu ends by until: accuracy, which nothing would "
+                             "ever reach; give steps, seconds or samples",
+                             i + 1);
+    return DSGD_OK;
+}
+
+/** Whether CUDA is there is asked once, for all runs; `auto` does without, and says so. */
+static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experiment,
+                                   dsgd_error *error)
+{
+    bool learns = false;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_learning *const learning = experiment->runs[i].config.learning;
+        learns = learns || (learning != NULL && learning->precision == DSGD_PRECISION_FLOAT);
+    }
+    if (a->numerics == DSGD_NUMERICS_CUDA)
+        return probe_cuda(error);
+    dsgd_error why = {""};
+    if (a->numerics == DSGD_NUMERICS_AUTO && learns && probe_cuda(&why) != DSGD_OK) {
+        fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
+        a->numerics = DSGD_NUMERICS_CPU;
+    }
+    return DSGD_OK;
+}
+
 static char *joined(int count, char **words)
 {
     char *text = dsgd_xstrdup("dsgd");
@@ -527,10 +565,11 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "--only %ld: there are %zu runs; `dsgd check %s` lists them", a.only,
                                experiment.n_runs, a.file);
-        if (status == DSGD_OK && a.numerics != DSGD_NUMERICS_OFF)
-            status = check_learning(&experiment, error);
-        if (status == DSGD_OK && a.numerics == DSGD_NUMERICS_CUDA)
-            status = probe_cuda(error);
+        if (status == DSGD_OK)
+            status = a.numerics == DSGD_NUMERICS_OFF ? check_timing(&experiment, error)
+                                                     : check_learning(&experiment, error);
+        if (status == DSGD_OK)
+            status = choose_numerics(&a, &experiment, error);
         signal(SIGINT, on_interrupt);
         signal(SIGTERM, on_interrupt);
         char *const folder =

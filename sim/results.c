@@ -97,7 +97,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                       const dsgd_run_result *r)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    const dsgd_point *const last = r->n_points > 0 ? &r->points[r->n_points - 1] : NULL;
+    /* The last look of a run that failed was not at its end. */
+    const dsgd_point *const last =
+        r->n_points > 0 && r->outcome != DSGD_RUN_FAILED ? &r->points[r->n_points - 1] : NULL;
     print_key(stream, run, i);
     fputc(',', stream);
     dsgd_csv_text(stream, run->platform_name);
@@ -107,7 +109,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
     const double numbers[] = {r->steps,
                               r->virtual_s,
                               r->samples,
-                              last == NULL ? NAN : r->learn_samples,
+                              r->n_points == 0 ? NAN : r->learn_samples,
                               r->virtual_s > 0 ? r->samples / r->virtual_s : NAN,
                               r->step_mean_s,
                               r->shares.compute,
