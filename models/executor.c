@@ -57,7 +57,7 @@ dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t shape)
     return buffer;
 }
 
-void dsgd_buffer_give(dsgd_values *values, size_t shape, dsgd_buffer buffer)
+static void give_buffer(dsgd_values *values, size_t shape, dsgd_buffer buffer)
 {
     buffer_pool *const pool = &values->pools[shape];
     if (pool->n == pool->room) {
@@ -79,45 +79,66 @@ static void make_ready(dsgd_values *values, dsgd_operation *operation)
     else
         queue->last->next_ready = operation;
     queue->last = operation;
-    pthread_cond_signal(&values->work_there);
 }
 
-static void add_reader(dsgd_operation *operation, dsgd_operation *reader)
+static void unuse(dsgd_values *values, dsgd_operation *operation)
 {
-    if (operation->n_readers == operation->room_readers) {
-        operation->room_readers = operation->room_readers == 0 ? 2 : 2 * operation->room_readers;
-        operation->readers =
-            dsgd_xrealloc(operation->readers, operation->room_readers, sizeof(dsgd_operation *));
-    }
-    operation->readers[operation->n_readers++] = reader;
+    if (--operation->uses > 0)
+        return;
+    operation->next_ready = values->dead;
+    values->dead = operation;
+}
+
+/** Gives the buffer of an output back once it is both computed and read by all. */
+static void give_output(dsgd_values *values, dsgd_operation *o, uint32_t k)
+{
+    if (o->readings[k] > 0 || !o->done || o->outputs[k] == NULL)
+        return;
+    give_buffer(values, dsgd_output_shape(values, o, k), o->outputs[k]);
+    o->outputs[k] = NULL;
+}
+
+void dsgd_value_unread(dsgd_values *values, dsgd_value value)
+{
+    dsgd_operation *const o = value.operation;
+    if (--o->readings[value.index] > 0)
+        return;
+    give_output(values, o, value.index);
+    unuse(values, o);
 }
 
 void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation)
 {
-    if (operation->state != OPERATION_PENDING)
+    if (!operation->pending)
         return;
     operation->before->after = operation->after;
     operation->after->before = operation->before;
-    operation->state = OPERATION_SUBMITTED;
+    operation->pending = false;
     values->unfinished++;
-    /* Until it is done, the operation is a user of its inputs, and of itself. */
-    operation->uses++;
+    operation->uses = operation->n_outputs + 1;
+    for (uint32_t k = 0; k < operation->n_outputs; k++)
+        operation->readings[k] = 1;
     for (uint32_t i = 0; i < operation->n_inputs; i++) {
         dsgd_operation *const input = operation->inputs[i].operation;
         if (input == NULL)
             continue;
         dsgd_operation_submit(values, input);
-        input->uses++;
-        if (input->state != OPERATION_DONE) {
-            add_reader(input, operation);
+        input->readings[operation->inputs[i].index]++;
+        if (!input->done) {
+            operation->waits[i] = (operation_reader){operation, input->readers};
+            input->readers = &operation->waits[i];
             operation->missing++;
         }
     }
     if (operation->missing == 0)
         make_ready(values, operation);
+    /* Outputs that nobody holds now were let go before there was a reading of theirs. */
+    for (uint32_t k = 0; k < operation->n_outputs; k++)
+        if (operation->handles[k] == 0 && dsgd_goes_apart(values, operation))
+            dsgd_value_unread(values, (dsgd_value){operation, k});
     if (!dsgd_may_be_fused(values, operation))
         for (uint32_t i = 0; i < operation->n_inputs; i++)
-            dsgd_operation_drop_holder(values, operation->inputs[i].operation);
+            dsgd_value_drop(values, operation->inputs[i]);
 }
 
 /* --- execution ---------------------------------------------------------------------------------------------------------------------- */
@@ -135,8 +156,8 @@ typedef struct batch {
         dsgd_update_op *updates;
         dsgd_combine_op *combinations;
     } ops;
-    dsgd_buffer **lists; /* [n]: operand buffers */
-    uint32_t **samples; /* [n] */
+    uint32_t *samples; /* of all gradients, one after the other */
+    size_t room_samples;
 } batch;
 
 /** The buffer behind a value; NULL for zeros. */
@@ -145,65 +166,72 @@ static dsgd_buffer buffer_of(dsgd_value value)
     return value.operation == NULL ? NULL : value.operation->outputs[value.index];
 }
 
-static dsgd_buffer *input_buffers(const dsgd_operation *operation, size_t first, size_t n)
+static void gather_operands(const dsgd_operation *operation)
 {
-    dsgd_buffer *list = dsgd_xcalloc(n, sizeof(dsgd_buffer));
-    for (size_t i = 0; i < n; i++)
-        list[i] = buffer_of(operation->inputs[first + i]);
-    return list;
+    for (uint32_t i = 0; i < operation->n_inputs; i++)
+        operation->operands[i] = buffer_of(operation->inputs[i]);
 }
 
-static uint32_t *sample_indices(const dsgd_values *values, const dsgd_operation *operation)
+static void sample_indices(const dsgd_values *values, const dsgd_operation *operation,
+                           uint32_t *indices)
 {
-    const dsgd_stream *const stream = &values->config.stream;
-    const uint32_t count = operation->count;
-    uint32_t *indices = dsgd_xcalloc((size_t)operation->n_samples * count, sizeof *indices);
     for (uint32_t i = 0; i < operation->n_samples; i++)
-        for (uint32_t j = 0; j < count; j++)
-            indices[i * count + j] = dsgd_stream_sample(stream, operation->samples[i].worker,
-                                                        operation->samples[i].step, j);
-    return indices;
+        for (uint32_t j = 0; j < operation->count; j++)
+            *indices++ = dsgd_stream_sample(&values->config.stream, operation->samples[i].worker,
+                                            operation->samples[i].step, j);
 }
 
-/** Describes operation i of the batch to the device. Outputs get their buffers here, with the lock held. */
-static void describe(dsgd_values *values, batch *b, size_t i)
+static size_t count_samples(const dsgd_operation *operation)
 {
-    dsgd_operation *const o = b->operations[i];
-    for (uint32_t k = 0; k < o->n_outputs; k++)
-        o->outputs[k] = dsgd_buffer_take(values, dsgd_output_shape(values, o, k));
-    const size_t n = dsgd_shape_size(values, o->shape);
+    return (size_t)operation->n_samples * operation->count;
+}
+
+static void describe_gradients(const dsgd_values *values, batch *b)
+{
     const size_t n_pieces = values->config.problem.n_pieces;
-    if (o->kind == OPERATION_GRADIENT) {
-        b->lists[i] = input_buffers(o, 0, o->n_inputs);
-        b->ops.gradients[i] =
-            (dsgd_gradient_op){.x = b->lists[i],
-                               .g = o->outputs,
-                               .state = o->n_inputs > n_pieces ? b->lists[i][n_pieces] : NULL,
-                               .state_new = o->n_outputs > n_pieces ? o->outputs[n_pieces] : NULL,
-                               .n_samples = o->n_samples * o->count};
-        values->stats.gradients++;
-        values->stats.gradient_samples += b->ops.gradients[i].n_samples;
-    } else if (o->kind == OPERATION_UPDATE) {
-        const bool state = o->n_outputs == 2;
-        b->ops.updates[i] = (dsgd_update_op){.n = n,
-                                             .x = buffer_of(o->inputs[0]),
-                                             .g = buffer_of(o->inputs[1]),
-                                             .v = state ? buffer_of(o->inputs[2]) : NULL,
-                                             .x_new = o->outputs[0],
-                                             .v_new = state ? o->outputs[1] : NULL,
-                                             .lr = o->lr,
-                                             .t = o->t};
-        values->stats.updates++;
-    } else {
-        b->lists[i] = input_buffers(o, 0, o->n_inputs);
-        b->ops.combinations[i] = (dsgd_combine_op){.n = n,
-                                                   .n_inputs = o->n_inputs,
-                                                   .x = b->lists[i],
-                                                   .weights = o->weights,
-                                                   .divisor = o->divisor,
-                                                   .y = o->outputs[0]};
-        values->stats.combinations++;
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++)
+        n += count_samples(b->operations[i]);
+    if (n > b->room_samples) {
+        b->samples = dsgd_xrealloc(b->samples, n, sizeof *b->samples);
+        b->room_samples = n;
     }
+    uint32_t *samples = b->samples;
+    for (size_t i = 0; i < b->n; i++) {
+        const dsgd_operation *const o = b->operations[i];
+        sample_indices(values, o, samples);
+        b->ops.gradients[i] =
+            (dsgd_gradient_op){.x = o->operands,
+                               .g = o->outputs,
+                               .state = o->n_inputs > n_pieces ? o->operands[n_pieces] : NULL,
+                               .state_new = o->n_outputs > n_pieces ? o->outputs[n_pieces] : NULL,
+                               .samples = samples,
+                               .n_samples = (uint32_t)count_samples(o)};
+        samples += count_samples(o);
+    }
+}
+
+static dsgd_update_op describe_update(const dsgd_values *values, const dsgd_operation *o)
+{
+    const bool state = o->n_outputs == 2;
+    return (dsgd_update_op){.n = dsgd_shape_size(values, o->shape),
+                            .x = o->operands[0],
+                            .g = o->operands[1],
+                            .v = state ? o->operands[2] : NULL,
+                            .x_new = o->outputs[0],
+                            .v_new = state ? o->outputs[1] : NULL,
+                            .lr = o->lr,
+                            .t = o->t};
+}
+
+static dsgd_combine_op describe_combination(const dsgd_values *values, const dsgd_operation *o)
+{
+    return (dsgd_combine_op){.n = dsgd_shape_size(values, o->shape),
+                             .n_inputs = o->n_inputs,
+                             .x = o->operands,
+                             .weights = o->weights,
+                             .divisor = o->divisor,
+                             .y = o->outputs[0]};
 }
 
 /** Loss and accuracy of the mean model, and the models' distance from it. See values.c for the inputs. */
@@ -212,36 +240,41 @@ static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_operation 
     const dsgd_device *const device = values->config.device;
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t n_means = n_pieces + (values->config.problem.network->n_state > 0);
-    dsgd_buffer *const mean = input_buffers(o, 0, n_means);
+    const dsgd_buffer *const mean = o->operands;
     dsgd_evaluate_op op = {.x = mean, .state = n_means > n_pieces ? mean[n_pieces] : NULL};
     device->evaluate(values->context, thread, &op, 1);
     double sum = 0;
     for (size_t i = n_means; i < o->n_inputs; i++) {
         const size_t piece = o->shapes[i];
         dsgd_distance_op distance = {
-            .n = dsgd_shape_size(values, piece), .x = buffer_of(o->inputs[i]), .y = mean[piece]};
+            .n = dsgd_shape_size(values, piece), .x = o->operands[i], .y = mean[piece]};
         device->distance(values->context, thread, &distance, 1);
         sum += o->weights[i] * distance.distance;
     }
-    free(mean);
     *o->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
 }
 
+/** Describes the batch to the device, which computes it. */
 static void compute(dsgd_values *values, uint32_t thread, batch *b)
 {
     const dsgd_device *const device = values->config.device;
+    for (size_t i = 0; i < b->n; i++) {
+        gather_operands(b->operations[i]);
+        b->finite[i] = true;
+    }
     switch (b->kind) {
     case OPERATION_GRADIENT:
-        for (size_t i = 0; i < b->n; i++) {
-            b->samples[i] = sample_indices(values, b->operations[i]);
-            b->ops.gradients[i].samples = b->samples[i];
-        }
+        describe_gradients(values, b);
         device->gradient(values->context, thread, b->ops.gradients, b->n, b->finite);
         break;
     case OPERATION_UPDATE:
+        for (size_t i = 0; i < b->n; i++)
+            b->ops.updates[i] = describe_update(values, b->operations[i]);
         device->update(values->context, thread, b->ops.updates, b->n, b->finite);
         break;
     case OPERATION_COMBINE:
+        for (size_t i = 0; i < b->n; i++)
+            b->ops.combinations[i] = describe_combination(values, b->operations[i]);
         device->combine(values->context, thread, b->ops.combinations, b->n, b->finite);
         break;
     case OPERATION_EVALUATE:
@@ -257,21 +290,18 @@ static void compute(dsgd_values *values, uint32_t thread, batch *b)
 /** Books the operation as done: its readers may begin, its inputs have one user less. */
 static void finish(dsgd_values *values, dsgd_operation *operation)
 {
-    operation->state = OPERATION_DONE;
-    for (uint32_t i = 0; i < operation->n_readers; i++)
-        if (--operation->readers[i]->missing == 0)
-            make_ready(values, operation->readers[i]);
-    operation->n_readers = 0;
-    for (uint32_t i = 0; i < operation->n_inputs; i++) {
-        dsgd_operation *const input = operation->inputs[i].operation;
-        if (input == NULL)
-            continue;
-        input->uses--;
-        dsgd_operation_reap(values, input);
-    }
+    operation->done = true;
+    for (operation_reader *r = operation->readers; r != NULL; r = r->next)
+        if (--r->reader->missing == 0)
+            make_ready(values, r->reader);
+    operation->readers = NULL;
+    for (uint32_t i = 0; i < operation->n_inputs; i++)
+        if (operation->inputs[i].operation != NULL)
+            dsgd_value_unread(values, operation->inputs[i]);
     values->unfinished--;
-    operation->uses--;
-    dsgd_operation_reap(values, operation);
+    for (uint32_t k = 0; k < operation->n_outputs; k++)
+        give_output(values, operation, k); /* where nobody reads it */
+    unuse(values, operation);
 }
 
 /** Remembers the first operation, in the order of the calls, that gave a number that is not finite. */
@@ -281,6 +311,19 @@ static void note_divergence(dsgd_values *values, const dsgd_operation *operation
         return;
     values->diverged_id = operation->id;
     values->diverged_where = operation->where;
+}
+
+/** Room for what the operation gives, and a line in the statistics. */
+static void prepare(dsgd_values *values, dsgd_operation *o)
+{
+    dsgd_values_stats *const stats = &values->stats;
+    for (uint32_t k = 0; k < o->n_outputs; k++)
+        o->outputs[k] = dsgd_buffer_take(values, dsgd_output_shape(values, o, k));
+    stats->gradients += o->kind == OPERATION_GRADIENT;
+    stats->gradient_samples += o->kind == OPERATION_GRADIENT ? count_samples(o) : 0;
+    stats->updates += o->kind == OPERATION_UPDATE;
+    stats->combinations += o->kind == OPERATION_COMBINE;
+    stats->evaluations += o->kind == OPERATION_EVALUATE;
 }
 
 /** Takes ready operations of one kind off their queue; those after a divergence are done without being computed. */
@@ -300,9 +343,8 @@ static bool take_batch(dsgd_values *values, batch *b)
                 b->operations[b->n++] = operation;
         }
     }
-    for (size_t i = 0; i < b->n && b->kind != OPERATION_EVALUATE; i++)
-        describe(values, b, i);
-    values->stats.evaluations += b->kind == OPERATION_EVALUATE ? b->n : 0;
+    for (size_t i = 0; i < b->n; i++)
+        prepare(values, b->operations[i]);
     return b->n > 0;
 }
 
@@ -314,30 +356,6 @@ static bool any_ready(const dsgd_values *values)
     return false;
 }
 
-static void work(dsgd_values *values, uint32_t thread, batch *b)
-{
-    pthread_mutex_unlock(&values->lock);
-    for (size_t i = 0; i < b->n; i++)
-        b->finite[i] = true;
-    const double start_s = wall_s();
-    compute(values, thread, b);
-    const double busy_s = wall_s() - start_s;
-    for (size_t i = 0; i < b->n; i++) {
-        free(b->lists[i]);
-        free(b->samples[i]);
-        b->lists[i] = NULL;
-        b->samples[i] = NULL;
-    }
-    pthread_mutex_lock(&values->lock);
-    values->stats.busy_wall_s += busy_s;
-    for (size_t i = 0; i < b->n; i++) {
-        if (!b->finite[i])
-            note_divergence(values, b->operations[i]);
-        finish(values, b->operations[i]);
-    }
-    pthread_cond_broadcast(&values->work_done);
-}
-
 static size_t largest_op(void)
 {
     size_t largest = sizeof(dsgd_gradient_op);
@@ -346,33 +364,74 @@ static size_t largest_op(void)
     return sizeof(dsgd_combine_op) > largest ? sizeof(dsgd_combine_op) : largest;
 }
 
+static void open_batch(const dsgd_values *values, batch *b)
+{
+    const size_t room =
+        values->config.device->batch < MAX_BATCH ? values->config.device->batch : MAX_BATCH;
+    *b = (batch){.operations = dsgd_xcalloc(room, sizeof *b->operations),
+                 .finite = dsgd_xcalloc(room, sizeof *b->finite)};
+    b->ops.gradients = dsgd_xcalloc(room, largest_op());
+}
+
+static void close_batch(batch *b)
+{
+    free(b->operations);
+    free(b->finite);
+    free(b->samples);
+    free(b->ops.gradients);
+}
+
+/** Wakes one more thread where there is more to do than this one has taken; that one looks further. */
+void dsgd_executor_wake(dsgd_values *values)
+{
+    if (!any_ready(values))
+        return;
+    if (values->n_idle > 0)
+        pthread_cond_signal(&values->work_there);
+    else if (values->caller_waits && values->config.device->threaded)
+        pthread_cond_signal(&values->work_done);
+}
+
+/** Computes one batch; false where nothing was ready. With the lock held, but for the computation. */
+static bool work(dsgd_values *values, uint32_t thread, batch *b)
+{
+    const size_t before = values->unfinished;
+    if (!take_batch(values, b))
+        return values->unfinished < before; /* what was skipped may have made others ready */
+    dsgd_executor_wake(values);
+    pthread_mutex_unlock(&values->lock);
+    const double start_s = wall_s();
+    compute(values, thread, b);
+    const double busy_s = wall_s() - start_s;
+    pthread_mutex_lock(&values->lock);
+    values->stats.busy_wall_s += busy_s;
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->finite[i])
+            note_divergence(values, b->operations[i]);
+        finish(values, b->operations[i]);
+    }
+    return true;
+}
+
 static void *thread_main(void *argument)
 {
     dsgd_values *const values = argument;
-    const size_t room =
-        values->config.device->batch < MAX_BATCH ? values->config.device->batch : MAX_BATCH;
-    batch b = {.operations = dsgd_xcalloc(room, sizeof *b.operations),
-               .finite = dsgd_xcalloc(room, sizeof *b.finite),
-               .lists = dsgd_xcalloc(room, sizeof *b.lists),
-               .samples = dsgd_xcalloc(room, sizeof *b.samples)};
-    void *const ops = dsgd_xcalloc(room, largest_op());
-    b.ops.gradients = ops;
+    batch b;
+    open_batch(values, &b);
     pthread_mutex_lock(&values->lock);
     const uint32_t thread = values->n_threads_started++;
     while (!values->closing) {
-        if (take_batch(values, &b)) {
-            work(values, thread, &b);
-        } else if (!any_ready(values)) { /* what was skipped may have made others ready */
-            pthread_cond_broadcast(&values->work_done); /* skipped operations are done too */
-            pthread_cond_wait(&values->work_there, &values->lock);
-        }
+        const bool worked = work(values, thread, &b);
+        if (values->caller_waits && values->unfinished <= values->waits_for)
+            pthread_cond_signal(&values->work_done);
+        if (worked)
+            continue;
+        values->n_idle++;
+        pthread_cond_wait(&values->work_there, &values->lock);
+        values->n_idle--;
     }
     pthread_mutex_unlock(&values->lock);
-    free(b.operations);
-    free(b.finite);
-    free(b.lists);
-    free(b.samples);
-    free(ops);
+    close_batch(&b);
     return NULL;
 }
 
@@ -381,8 +440,18 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
     if (values->unfinished <= unfinished)
         return;
     const double start_s = wall_s();
-    while (values->unfinished > unfinished)
+    const bool helps = values->config.device->threaded;
+    batch b;
+    open_batch(values, &b);
+    while (values->unfinished > unfinished) {
+        if (helps && work(values, values->config.n_threads, &b))
+            continue;
+        values->caller_waits = true;
+        values->waits_for = unfinished;
         pthread_cond_wait(&values->work_done, &values->lock);
+        values->caller_waits = false;
+    }
+    close_batch(&b);
     values->stats.waiting_wall_s += wall_s() - start_s;
 }
 

@@ -4,7 +4,11 @@
  *
  * Two counts rule a node's life. `holders` are handles outside and operations that were not yet submitted; it changes by calls of the
  * store's functions alone, so that what is shared, fused or never computed follows from the calls. `uses` are submitted operations that
- * still have to read the node; it changes as the executor goes on, and decides only when memory is given back.
+ * still have to read the node, and the caller as long as there are holders; it changes as the executor goes on, and decides only when
+ * memory is given back.
+ *
+ * The graph belongs to the thread that calls the store's functions, which builds it without the lock. What the lock protects is marked;
+ * the rest of an operation does not change once it is submitted, but for the caller's own links and counts.
  */
 #ifndef DSGD_MODELS_OPERATIONS_H
 #define DSGD_MODELS_OPERATIONS_H
@@ -22,23 +26,18 @@ typedef enum operation_kind {
     OPERATION_KINDS
 } operation_kind;
 
-typedef enum operation_state {
-    OPERATION_PENDING, /* described */
-    OPERATION_SUBMITTED, /* to be computed as soon as its operands are */
-    OPERATION_DONE /* computed, or skipped after a divergence */
-} operation_state;
+/** A place in the list of those that wait for an operation. */
+typedef struct operation_reader {
+    dsgd_operation *reader;
+    struct operation_reader *next;
+} operation_reader;
 
 struct dsgd_operation {
     operation_kind kind;
-    operation_state state;
     uint64_t id; /* in the order of the calls */
     dsgd_origin where;
     uint32_t shape; /* of the outputs; GRADIENT: of the first, the others follow */
     uint32_t n_inputs, n_outputs;
-    _Atomic uint32_t holders; /* atomic, because dsgd_value_retain() does not take the lock */
-    uint32_t uses;
-    uint32_t missing; /* inputs that are not done */
-
     dsgd_value *inputs; /* [n_inputs] */
     uint64_t *input_ids; /* [n_inputs]: identities, also of inputs that are gone */
     double *
@@ -50,16 +49,31 @@ struct dsgd_operation {
     dsgd_origin *samples; /* GRADIENT [n_samples]: whose mini-batches */
     uint32_t n_samples;
     uint32_t count; /* GRADIENT: of each of those mini-batches, from its beginning */
-    dsgd_buffer *outputs; /* [n_outputs] */
     dsgd_evaluation *evaluation; /* EVALUATE: where the result goes */
 
-    dsgd_operation **readers; /* submitted operations that wait for this one */
-    uint32_t n_readers, room_readers;
+    /* The caller's alone. */
+    uint32_t holders; /* of all outputs together */
+    uint32_t *handles; /* [n_outputs] holders of each */
+    bool pending; /* described, not submitted */
     bool shared; /* in the store's table of equal operations */
+    bool large; /* its memory is not of the usual size */
     uint64_t hash;
     dsgd_operation *next_in_bucket;
-    dsgd_operation *before, *after; /* among the pending */
-    dsgd_operation *next_ready;
+    dsgd_operation *before,
+        *after; /* among the pending; then `after` among those that nobody holds */
+
+    /* With the lock. */
+    bool done; /* computed, or skipped after a divergence */
+    uint32_t uses; /* outputs in use, and itself until it is done */
+    uint32_t
+        *readings; /* [n_outputs] 1 while anybody holds the output, and what still has to read it */
+    uint32_t missing; /* inputs that are not done */
+    operation_reader *readers; /* submitted operations that wait for this one */
+    operation_reader *waits; /* [n_inputs] this operation's places in its inputs' lists */
+    dsgd_operation *next_ready; /* in a queue, or among the dead */
+    dsgd_buffer
+        *outputs; /* [n_outputs]; set before it is computed, and then read without the lock */
+    dsgd_buffer *operands; /* [n_inputs], of the thread that computes it */
 };
 
 typedef struct operation_queue {
@@ -83,21 +97,30 @@ struct dsgd_values {
     pthread_mutex_t lock;
     pthread_cond_t work_there, work_done;
     pthread_t *threads;
-    uint32_t n_threads_started;
-    bool closing;
 
+    /* The caller's alone. */
     dsgd_operation pending; /* head of the ring of pending operations */
     dsgd_operation **buckets;
     size_t n_buckets, n_shared;
     uint64_t next_id;
     uint32_t gradients_since_flush, flush_every;
+    dsgd_value *
+        let_go; /* outputs of submitted operations that nobody holds any more: to be told the executor */
+    size_t n_let_go, room_let_go;
+    dsgd_operation *spare; /* memory of operations, to be used again */
+    ticket **tickets;
+    size_t n_tickets;
 
+    /* With the lock. */
+    uint32_t n_threads_started, n_idle;
+    bool closing;
+    bool caller_waits; /* until so many operations at most are unfinished: */
+    size_t waits_for;
     operation_queue ready[OPERATION_KINDS];
+    dsgd_operation *dead; /* nobody uses them any more: the caller takes their memory back */
     size_t unfinished; /* submitted and not done */
     buffer_pool *pools; /* by shape */
     size_t held_bytes;
-    ticket **tickets;
-    size_t n_tickets;
     uint64_t diverged_id; /* UINT64_MAX: it did not */
     dsgd_origin diverged_where;
     dsgd_values_stats stats;
@@ -129,21 +152,33 @@ static inline bool dsgd_may_be_fused(const dsgd_values *values, const dsgd_opera
     return o->kind == OPERATION_GRADIENT && !values->config.problem.network->coupled;
 }
 
+/**
+ * Whether outputs can be let go one by one: a new model must not hold the memory of the velocity that came with it. The pieces of a
+ * gradient stay together, because the like will be asked for again, piece by piece.
+ */
+static inline bool dsgd_goes_apart(const dsgd_values *values, const dsgd_operation *o)
+{
+    return o->kind == OPERATION_UPDATE ||
+           (o->kind == OPERATION_GRADIENT && !dsgd_may_be_fused(values, o));
+}
+
 /* executor.c; all with the lock held */
 /** Reals of a buffer. */
 size_t dsgd_shape_size(const dsgd_values *values, size_t shape);
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t shape);
-void dsgd_buffer_give(dsgd_values *values, size_t shape, dsgd_buffer buffer);
-/** Hands the operation, and the pending ones it needs, to the threads. */
+/** One reading less. The buffer of what nobody reads is given back; an operation of which nothing is in use is dead. */
+void dsgd_value_unread(dsgd_values *values, dsgd_value value);
+/** Hands the operation, and the pending ones it needs, to the threads; dsgd_executor_wake() then wakes them. */
 void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation);
-/** Waits until @p unfinished operations at most are left. */
+void dsgd_executor_wake(dsgd_values *values);
+/** Computes, and waits for the others, until @p unfinished operations at most are left. */
 void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
+
+/* The like, without the lock */
 void dsgd_executor_start(dsgd_values *values);
 void dsgd_executor_stop(dsgd_values *values);
 
-/* values.c; with the lock held */
-void dsgd_operation_drop_holder(dsgd_values *values, dsgd_operation *operation);
-/** Gives back the memory of what nobody holds, reads or computes any more. */
-void dsgd_operation_reap(dsgd_values *values, dsgd_operation *operation);
+/* values.c; of the caller */
+void dsgd_value_drop(dsgd_values *values, dsgd_value value);
 
 #endif

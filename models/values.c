@@ -99,65 +99,123 @@ static void forget(dsgd_values *values, dsgd_operation *o)
     values->n_shared--;
 }
 
-static void free_operation(dsgd_operation *o)
+enum { USUAL_BYTES = 512, MOST_LET_GO = 64 };
+
+/** What operations of one shape take, in one run of memory: @p memory NULL only measures. */
+static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_operation *o)
 {
-    free(o->inputs);
-    free(o->input_ids);
-    free(o->weights);
-    free(o->shapes);
-    free(o->samples);
-    free(o->outputs);
-    free(o->readers);
-    free(o);
+    const bool weighted = o->kind == OPERATION_COMBINE || o->kind == OPERATION_EVALUATE;
+    size_t at = sizeof *o;
+#define PLACE(array, n)                                                                            \
+    do {                                                                                           \
+        if (memory != NULL && (n) > 0)                                                             \
+            (array) = (void *)(memory + at);                                                       \
+        at += ((n) * sizeof *(array) + 7) / 8 * 8;                                                 \
+    } while (0)
+    PLACE(o->inputs, o->n_inputs);
+    PLACE(o->input_ids, o->n_inputs);
+    PLACE(o->waits, o->n_inputs);
+    PLACE(o->operands, o->n_inputs);
+    PLACE(o->weights, weighted ? o->n_inputs : 0u);
+    PLACE(o->shapes, o->kind == OPERATION_EVALUATE ? o->n_inputs : 0u);
+    PLACE(o->samples, n_samples);
+    PLACE(o->outputs, o->n_outputs);
+    PLACE(o->handles, o->n_outputs);
+    PLACE(o->readings, o->n_outputs);
+#undef PLACE
+    return at;
 }
 
-void dsgd_operation_reap(dsgd_values *values, dsgd_operation *operation)
+static dsgd_operation *new_operation(dsgd_values *values, dsgd_operation shape, size_t n_samples)
 {
-    if (operation->holders > 0 || operation->uses > 0)
+    const size_t bytes = lay_out(NULL, n_samples, &shape);
+    dsgd_operation *o = values->spare;
+    if (bytes > USUAL_BYTES || o == NULL) {
+        o = dsgd_xcalloc(1, bytes > USUAL_BYTES ? bytes : USUAL_BYTES);
+    } else {
+        values->spare = o->after;
+        memset(o + 1, 0, bytes - sizeof *o);
+    }
+    *o = shape;
+    o->large = bytes > USUAL_BYTES;
+    o->n_samples = (uint32_t)n_samples;
+    lay_out((unsigned char *)o, n_samples, o);
+    return o;
+}
+
+static void free_operation(dsgd_values *values, dsgd_operation *o)
+{
+    if (o->large) {
+        free(o);
         return;
-    for (uint32_t k = 0; k < operation->n_outputs; k++)
-        if (operation->outputs[k] != NULL)
-            dsgd_buffer_give(values, dsgd_output_shape(values, operation, k),
-                             operation->outputs[k]);
-    free_operation(operation);
+    }
+    o->after = values->spare;
+    values->spare = o;
 }
 
-/** Nobody holds it any more: it is no longer found, and if it was only described, it will never be computed. */
+/** Nobody holds anything of it any more: if it was only described, it will never be computed. */
 static void let_go(dsgd_values *values, dsgd_operation *o)
 {
-    forget(values, o);
-    const bool holds_inputs = o->state == OPERATION_PENDING || dsgd_may_be_fused(values, o);
-    if (o->state == OPERATION_PENDING) {
-        o->before->after = o->after;
-        o->after->before = o->before;
-    }
+    const bool pending = o->pending;
+    const bool holds_inputs = pending || dsgd_may_be_fused(values, o);
     for (uint32_t i = 0; holds_inputs && i < o->n_inputs; i++)
-        dsgd_operation_drop_holder(values, o->inputs[i].operation);
-    dsgd_operation_reap(values, o);
-}
-
-void dsgd_operation_drop_holder(dsgd_values *values, dsgd_operation *operation)
-{
-    if (operation == NULL)
+        dsgd_value_drop(values, o->inputs[i]);
+    if (!pending)
         return;
-    DSGD_ASSERT(operation->holders > 0, "a value is given back once too often");
-    if (--operation->holders == 0)
-        let_go(values, operation);
+    o->before->after = o->after;
+    o->after->before = o->before;
+    free_operation(values, o);
 }
 
-static dsgd_operation *new_operation(operation_kind kind, dsgd_origin where, size_t shape,
-                                     size_t n_inputs, size_t n_outputs)
+/** The operation is no longer found, and the executor will be told that nobody holds the output. */
+static void let_go_output(dsgd_values *values, dsgd_value value)
 {
-    dsgd_operation *o = dsgd_xcalloc(1, sizeof *o);
-    o->kind = kind;
-    o->where = where;
-    o->shape = (uint32_t)shape;
-    o->n_inputs = (uint32_t)n_inputs;
-    o->n_outputs = (uint32_t)n_outputs;
-    o->inputs = dsgd_xcalloc(n_inputs, sizeof *o->inputs);
-    o->input_ids = dsgd_xcalloc(n_inputs, sizeof *o->input_ids);
-    o->outputs = dsgd_xcalloc(n_outputs, sizeof(dsgd_buffer));
-    return o;
+    forget(values, value.operation);
+    if (value.operation->pending)
+        return;
+    if (values->n_let_go == values->room_let_go) {
+        values->room_let_go = values->room_let_go == 0 ? 64 : 2 * values->room_let_go;
+        values->let_go = dsgd_xrealloc(values->let_go, values->room_let_go, sizeof *values->let_go);
+    }
+    values->let_go[values->n_let_go++] = value;
+}
+
+void dsgd_value_drop(dsgd_values *values, dsgd_value value)
+{
+    dsgd_operation *const o = value.operation;
+    if (o == NULL)
+        return;
+    DSGD_ASSERT(o->handles[value.index] > 0, "a value is given back once too often");
+    o->handles[value.index]--;
+    o->holders--;
+    if (o->handles[value.index] == 0 && dsgd_goes_apart(values, o))
+        let_go_output(values, value);
+    if (o->holders > 0)
+        return;
+    for (uint32_t k = 0; k < o->n_outputs && !dsgd_goes_apart(values, o); k++)
+        let_go_output(values, (dsgd_value){o, k});
+    let_go(values, o);
+}
+
+/** The caller gives back one handle of every output. */
+static void drop_all(dsgd_values *values, dsgd_operation *o)
+{
+    const uint32_t n = o->n_outputs; /* the operation may be gone before the end */
+    for (uint32_t k = 0; k < n; k++)
+        dsgd_value_drop(values, (dsgd_value){o, k});
+}
+
+/** Tells the executor what was let go, and takes back the memory of the dead. With the lock held. */
+static void settle(dsgd_values *values)
+{
+    for (size_t i = 0; i < values->n_let_go; i++)
+        dsgd_value_unread(values, values->let_go[i]);
+    values->n_let_go = 0;
+    for (dsgd_operation *o = values->dead, *next = NULL; o != NULL; o = next) {
+        next = o->next_ready;
+        free_operation(values, o);
+    }
+    values->dead = NULL;
 }
 
 static void set_input(dsgd_operation *o, size_t i, dsgd_value value)
@@ -166,7 +224,19 @@ static void set_input(dsgd_operation *o, size_t i, dsgd_value value)
     o->input_ids[i] = identity(value);
 }
 
-/** The operation itself, or the equal one that is there already. Either way the caller becomes a holder. */
+static void hold(dsgd_value value)
+{
+    value.operation->holders++;
+    value.operation->handles[value.index]++;
+}
+
+static void hold_all(dsgd_operation *o)
+{
+    for (uint32_t k = 0; k < o->n_outputs; k++)
+        hold((dsgd_value){o, k});
+}
+
+/** The operation itself, or the equal one that is there already. Either way the caller becomes a holder of every output. */
 static dsgd_operation *enter(dsgd_values *values, dsgd_operation *o)
 {
     o->hash = hash_of(o);
@@ -174,17 +244,18 @@ static dsgd_operation *enter(dsgd_values *values, dsgd_operation *o)
         for (dsgd_operation *p = values->buckets[o->hash & (values->n_buckets - 1)]; p != NULL;
              p = p->next_in_bucket) {
             if (equal_operations(p, o)) {
-                free_operation(o);
-                p->holders++;
+                free_operation(values, o);
+                hold_all(p);
                 return p;
             }
         }
     }
     o->id = ++values->next_id;
-    o->holders = 1;
+    hold_all(o);
     for (uint32_t i = 0; i < o->n_inputs; i++)
         if (o->inputs[i].operation != NULL)
-            o->inputs[i].operation->holders++;
+            hold(o->inputs[i]);
+    o->pending = true;
     o->before = values->pending.before;
     o->after = &values->pending;
     o->before->after = o->after->before = o;
@@ -194,7 +265,7 @@ static dsgd_operation *enter(dsgd_values *values, dsgd_operation *o)
 
 /* --- flushing ------------------------------------------------------------------------------------------------------------------------- */
 
-/** Submits all that is still held, but gradients that nothing submitted reads: a collective may fuse those. */
+/** Submits all that is still held, but gradients that nothing submitted reads: a collective may fuse those. With the lock held. */
 static void flush(dsgd_values *values)
 {
     values->gradients_since_flush = 0;
@@ -209,6 +280,8 @@ static void flush(dsgd_values *values)
         dsgd_operation_submit(values, o);
         o = next;
     }
+    settle(values);
+    dsgd_executor_wake(values);
     if (values->held_bytes > values->config.memory_bytes)
         dsgd_executor_wait(values, 0);
     /* The calls may be this far ahead of the numbers, not farther: a submitted operation holds its operands. */
@@ -224,8 +297,9 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
 {
     dsgd_values *const v = dsgd_xcalloc(1, sizeof *v);
     v->config = *config;
-    const dsgd_status status =
-        config->device->open(&v->config.problem, config->n_threads, &v->context, error);
+    const dsgd_status status = config->device->open(
+        &v->config.problem, config->n_threads + (config->device->threaded ? 1 : 0), &v->context,
+        error);
     if (status != DSGD_OK) {
         free(v);
         return status;
@@ -246,14 +320,19 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
 /** What is left at the end: held by somebody who never gave it back, or still pending. */
 static void free_rest(dsgd_values *values)
 {
+    settle(values);
     for (size_t i = 0; i < values->n_buckets; i++) {
         for (dsgd_operation *o = values->buckets[i], *next = NULL; o != NULL; o = next) {
             next = o->next_in_bucket;
             for (uint32_t k = 0; k < o->n_outputs; k++)
                 if (o->outputs[k] != NULL)
                     values->config.device->release(values->context, o->outputs[k]);
-            free_operation(o);
+            free_operation(values, o);
         }
+    }
+    for (dsgd_operation *o = values->spare, *next = NULL; o != NULL; o = next) {
+        next = o->after;
+        free(o);
     }
 }
 
@@ -276,6 +355,7 @@ void dsgd_values_close(dsgd_values *values)
         free(values->tickets[i]);
     free(values->tickets);
     free(values->pools);
+    free(values->let_go);
     free(values->buckets);
     pthread_cond_destroy(&values->work_there);
     pthread_cond_destroy(&values->work_done);
@@ -286,7 +366,7 @@ void dsgd_values_close(dsgd_values *values)
 dsgd_value dsgd_value_retain(dsgd_value value)
 {
     if (value.operation != NULL)
-        value.operation->holders++;
+        hold(value);
     return value;
 }
 
@@ -294,8 +374,11 @@ void dsgd_value_release(dsgd_values *values, dsgd_value value)
 {
     if (values == NULL || value.operation == NULL)
         return;
+    dsgd_value_drop(values, value);
+    if (values->n_let_go < MOST_LET_GO)
+        return;
     pthread_mutex_lock(&values->lock);
-    dsgd_operation_drop_holder(values, value.operation);
+    settle(values);
     pthread_mutex_unlock(&values->lock);
 }
 
@@ -309,18 +392,22 @@ bool dsgd_value_equal(dsgd_value a, dsgd_value b)
 /** Numbers from outside. */
 static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
 {
+    dsgd_operation *const o = new_operation(
+        values,
+        (dsgd_operation){.kind = OPERATION_CONSTANT, .shape = (uint32_t)shape, .n_outputs = 1}, 0);
+    o->id = ++values->next_id;
+    o->hash = hash_of(o);
+    hold_all(o);
+    o->uses = 1;
+    o->readings[0] = 1;
+    o->done = true;
     pthread_mutex_lock(&values->lock);
     if (!values->config.device->threaded)
         dsgd_executor_wait(values, 0); /* this thread is about to call the device */
-    dsgd_operation *const o = new_operation(OPERATION_CONSTANT, (dsgd_origin){0, 0}, shape, 0, 1);
-    o->id = ++values->next_id;
-    o->hash = hash_of(o);
-    o->holders = 1;
-    o->state = OPERATION_DONE;
     o->outputs[0] = dsgd_buffer_take(values, shape);
     values->config.device->put(values->context, o->outputs[0], x, dsgd_shape_size(values, shape));
-    share(values, o);
     pthread_mutex_unlock(&values->lock);
+    share(values, o);
     return (dsgd_value){o, 0};
 }
 
@@ -331,35 +418,38 @@ dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double 
     return constant(values, piece, x + values->config.problem.piece_begin[piece]);
 }
 
-dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
-{
-    if (values == NULL || values->config.problem.network->n_state == 0)
-        return DSGD_ZERO_VALUE;
-    return constant(values, dsgd_state_shape(values), state);
-}
-
 /** Whether gradients have a model state, as one more input and output. */
 static bool has_state(const dsgd_values *values)
 {
     return values->config.problem.network->n_state > 0;
 }
 
-/** A gradient over @p count samples of the mini-batches of some (worker, step). The caller becomes a holder. */
+dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
+{
+    if (values == NULL || !has_state(values))
+        return DSGD_ZERO_VALUE;
+    return constant(values, dsgd_state_shape(values), state);
+}
+
+/** A gradient over @p count samples of the mini-batches of some (worker, step). */
 static dsgd_operation *gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
                                 dsgd_value state, const dsgd_origin *samples, size_t n,
                                 uint32_t count)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
-    const size_t n_values = n_pieces + has_state(values);
-    dsgd_operation *const o = new_operation(OPERATION_GRADIENT, where, 0, n_values, n_values);
+    const uint32_t n_values = (uint32_t)n_pieces + has_state(values);
+    dsgd_operation *const o = new_operation(values,
+                                            (dsgd_operation){.kind = OPERATION_GRADIENT,
+                                                             .where = where,
+                                                             .n_inputs = n_values,
+                                                             .n_outputs = n_values,
+                                                             .count = count},
+                                            n);
     for (size_t k = 0; k < n_pieces; k++)
         set_input(o, k, x[k]);
     if (has_state(values))
         set_input(o, n_pieces, state);
-    o->samples = dsgd_xcalloc(n, sizeof *o->samples);
     memcpy(o->samples, samples, n * sizeof *samples);
-    o->n_samples = (uint32_t)n;
-    o->count = count;
     return enter(values, o);
 }
 
@@ -368,20 +458,17 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
 {
     if (values == NULL)
         return;
-    pthread_mutex_lock(&values->lock);
     if (++values->gradients_since_flush >= values->flush_every)
-        flush(values);
-    dsgd_operation *const o =
-        gradient(values, where, x, has_state(values) ? *state : DSGD_ZERO_VALUE, &where, 1, count);
+        dsgd_values_flush(values);
+    const dsgd_value old = has_state(values) ? *state : DSGD_ZERO_VALUE;
+    dsgd_operation *const o = gradient(values, where, x, old, &where, 1, count);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
         g[k] = (dsgd_value){o, (uint32_t)k};
-    o->holders += o->n_outputs - 1; /* each output is given back by itself */
     if (has_state(values)) {
-        dsgd_operation_drop_holder(values, state->operation);
+        dsgd_value_drop(values, old);
         *state = (dsgd_value){o, (uint32_t)n_pieces};
     }
-    pthread_mutex_unlock(&values->lock);
 }
 
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
@@ -391,30 +478,53 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
         return DSGD_ZERO_VALUE;
     const dsgd_update_config *const rule = &values->config.problem.update;
     const bool state = dsgd_update_states(rule) > 0;
-    pthread_mutex_lock(&values->lock);
-    dsgd_operation *o = new_operation(OPERATION_UPDATE, where, piece, state ? 3 : 2, state ? 2 : 1);
+    dsgd_operation *o =
+        new_operation(values,
+                      (dsgd_operation){.kind = OPERATION_UPDATE,
+                                       .where = where,
+                                       .shape = (uint32_t)piece,
+                                       .n_inputs = state ? 3 : 2,
+                                       .n_outputs = state ? 2 : 1,
+                                       .lr = lr,
+                                       .t = rule->kind == DSGD_OPTIMIZER_ADAMW ? t : 0},
+                      0);
     set_input(o, 0, x);
     set_input(o, 1, g);
     if (state)
         set_input(o, 2, *v);
-    o->lr = lr;
-    o->t = rule->kind == DSGD_OPTIMIZER_ADAMW ? t : 0;
     o = enter(values, o);
     if (state) {
-        o->holders++;
-        dsgd_operation_drop_holder(values, v->operation);
+        dsgd_value_drop(values, *v);
         *v = (dsgd_value){o, 1};
     }
-    pthread_mutex_unlock(&values->lock);
     return (dsgd_value){o, 0};
 }
+
+enum { FEW = 8 };
 
 /** Operands without zeros and repetitions. */
 typedef struct operands {
     size_t n;
     dsgd_value *x;
     double *weights;
+    dsgd_value few_x[FEW];
+    double few_weights[FEW];
 } operands;
+
+static void make_operands(operands *out, size_t room)
+{
+    out->n = 0;
+    out->x = room <= FEW ? out->few_x : dsgd_xcalloc(room, sizeof *out->x);
+    out->weights = room <= FEW ? out->few_weights : dsgd_xcalloc(room, sizeof *out->weights);
+}
+
+static void free_operands(operands *out)
+{
+    if (out->x != out->few_x)
+        free(out->x);
+    if (out->weights != out->few_weights)
+        free(out->weights);
+}
 
 /** Operands that were seen, by identity. */
 typedef struct seen {
@@ -431,29 +541,46 @@ static int by_identity(const void *a, const void *b)
     return p->place < q->place ? -1 : p->place > q->place;
 }
 
-/** Drops zeros and merges equal operands at the place of the first. */
-static operands simplify(size_t n, const dsgd_value *x, const double *weights)
+/** merged[i] <- sum of the weights of what equals operand i, where i is the first of them, else 0; and 0 for zeros. */
+static void merge_few(size_t n, const dsgd_value *x, const double *weights, double *merged)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t first = 0;
+        while (identity(x[first]) != identity(x[i]))
+            first++;
+        merged[i] = 0;
+        merged[first] += x[i].operation == NULL ? 0 : weights[i];
+    }
+}
+
+/** The like for many. */
+static void merge_many(size_t n, const dsgd_value *x, const double *weights, double *merged)
 {
     seen *const order = dsgd_xcalloc(n, sizeof *order);
-    double *const merged = dsgd_xcalloc(n, sizeof *merged);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         order[i] = (seen){identity(x[i]), i};
+        merged[i] = 0;
+    }
     qsort(order, n, sizeof *order, by_identity);
     for (size_t i = 0, first = 0; i < n; i++) {
         if (order[i].identity != order[first].identity)
             first = i;
         merged[order[first].place] += order[i].identity == 0 ? 0 : weights[order[i].place];
     }
-    operands out = {0, dsgd_xcalloc(n, sizeof *out.x), dsgd_xcalloc(n, sizeof *out.weights)};
-    for (size_t i = 0; i < n; i++) {
-        if (merged[i] == 0)
-            continue;
-        out.x[out.n] = x[i];
-        out.weights[out.n++] = merged[i];
-    }
     free(order);
-    free(merged);
-    return out;
+}
+
+/** Drops zeros and merges equal operands at the place of the first. */
+static void simplify(size_t n, const dsgd_value *x, const double *weights, operands *out)
+{
+    make_operands(out, n);
+    (n <= FEW ? merge_few : merge_many)(n, x, weights, out->weights);
+    for (size_t i = 0; i < n; i++) {
+        if (out->weights[i] == 0)
+            continue;
+        out->x[out->n] = x[i];
+        out->weights[out->n++] = out->weights[i];
+    }
 }
 
 /** Whether the operands are gradients of single whole mini-batches at one and the same model, with equal weights. */
@@ -474,14 +601,15 @@ static bool fusable(const dsgd_values *values, const operands *in)
 }
 
 /** The operands' mini-batches in their order, as gradients of blocks. The caller holds them. */
-static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const operands *in)
+static void fuse(dsgd_values *values, dsgd_origin where, size_t piece, const operands *in,
+                 operands *out)
 {
     const size_t per_block = values->config.stream.batch >= DSGD_FUSED_SAMPLES
                                  ? 1
                                  : DSGD_FUSED_SAMPLES / values->config.stream.batch;
     const size_t n_blocks = (in->n + per_block - 1) / per_block;
-    operands out = {n_blocks, dsgd_xcalloc(n_blocks, sizeof *out.x),
-                    dsgd_xcalloc(n_blocks, sizeof *out.weights)};
+    make_operands(out, n_blocks);
+    out->n = n_blocks;
     dsgd_origin *const samples = dsgd_xcalloc(per_block, sizeof *samples);
     for (size_t b = 0; b < n_blocks; b++) {
         const size_t first = b * per_block;
@@ -491,11 +619,10 @@ static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const
         dsgd_operation *const block =
             gradient(values, where, in->x[0].operation->inputs, DSGD_ZERO_VALUE, samples, n,
                      values->config.stream.batch);
-        out.x[b] = (dsgd_value){block, (uint32_t)piece};
-        out.weights[b] = in->weights[0] * (double)n;
+        out->x[b] = (dsgd_value){block, (uint32_t)piece};
+        out->weights[b] = in->weights[0] * (double)n;
     }
     free(samples);
-    return out;
 }
 
 static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, const operands *in,
@@ -505,34 +632,19 @@ static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, 
         return DSGD_ZERO_VALUE;
     if (in->n == 1 && in->weights[0] == divisor)
         return dsgd_value_retain(in->x[0]);
-    dsgd_operation *const o = new_operation(OPERATION_COMBINE, where, shape, in->n, 1);
-    o->weights = dsgd_xcalloc(in->n, sizeof *o->weights);
+    dsgd_operation *const o = new_operation(values,
+                                            (dsgd_operation){.kind = OPERATION_COMBINE,
+                                                             .where = where,
+                                                             .shape = (uint32_t)shape,
+                                                             .n_inputs = (uint32_t)in->n,
+                                                             .n_outputs = 1,
+                                                             .divisor = divisor},
+                                            0);
     for (size_t i = 0; i < in->n; i++) {
         set_input(o, i, in->x[i]);
         o->weights[i] = in->weights[i];
     }
-    o->divisor = divisor;
     return (dsgd_value){enter(values, o), 0};
-}
-
-static dsgd_value combine_any(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
-                              const dsgd_value *x, const double *weights, double divisor)
-{
-    operands in = simplify(n, x, weights);
-    dsgd_value sum = DSGD_ZERO_VALUE;
-    if (fusable(values, &in)) {
-        operands blocks = fuse(values, where, piece, &in);
-        sum = combine(values, where, piece, &blocks, divisor);
-        for (size_t b = 0; b < blocks.n; b++)
-            dsgd_operation_drop_holder(values, blocks.x[b].operation);
-        free(blocks.x);
-        free(blocks.weights);
-    } else {
-        sum = combine(values, where, piece, &in, divisor);
-    }
-    free(in.x);
-    free(in.weights);
-    return sum;
 }
 
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
@@ -540,9 +652,20 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    pthread_mutex_lock(&values->lock);
-    const dsgd_value sum = combine_any(values, where, piece, n, x, weights, divisor);
-    pthread_mutex_unlock(&values->lock);
+    operands in;
+    simplify(n, x, weights, &in);
+    dsgd_value sum = DSGD_ZERO_VALUE;
+    if (fusable(values, &in)) {
+        operands blocks;
+        fuse(values, where, piece, &in, &blocks);
+        sum = combine(values, where, piece, &blocks, divisor);
+        for (size_t b = 0; b < blocks.n; b++)
+            drop_all(values, blocks.x[b].operation);
+        free_operands(&blocks);
+    } else {
+        sum = combine(values, where, piece, &in, divisor);
+    }
+    free_operands(&in);
     return sum;
 }
 
@@ -557,15 +680,15 @@ static void add_distinct(dsgd_operation *o, size_t piece, size_t n, const dsgd_v
         ones[i] = 1;
         n_zeros += x[i].operation == NULL;
     }
-    operands distinct = simplify(n, x, ones);
+    operands distinct;
+    simplify(n, x, ones, &distinct);
     for (size_t i = 0; i < distinct.n + (n_zeros > 0); i++) {
         const bool zeros = i == distinct.n;
         set_input(o, o->n_inputs, zeros ? DSGD_ZERO_VALUE : distinct.x[i]);
         o->shapes[o->n_inputs] = (uint32_t)piece;
         o->weights[o->n_inputs++] = (zeros ? (double)n_zeros : distinct.weights[i]) / (double)n;
     }
-    free(distinct.x);
-    free(distinct.weights);
+    free_operands(&distinct);
     free(ones);
 }
 
@@ -576,7 +699,7 @@ static void add_mean(dsgd_values *values, dsgd_operation *o, size_t shape, size_
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
     for (size_t i = 0; i < n; i++)
         ones[i] = 1;
-    set_input(o, o->n_inputs, combine_any(values, o->where, shape, n, x, ones, (double)n));
+    set_input(o, o->n_inputs, dsgd_values_combine(values, o->where, shape, n, x, ones, (double)n));
     o->shapes[o->n_inputs++] = (uint32_t)shape;
     free(ones);
 }
@@ -587,10 +710,9 @@ static dsgd_operation *evaluation(dsgd_values *values, size_t n, const dsgd_valu
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1) + 1;
-    dsgd_operation *const o = new_operation(OPERATION_EVALUATE, (dsgd_origin){0, 0}, 0, most, 0);
+    dsgd_operation *const o = new_operation(
+        values, (dsgd_operation){.kind = OPERATION_EVALUATE, .n_inputs = (uint32_t)most}, 0);
     o->n_inputs = 0;
-    o->weights = dsgd_xcalloc(most, sizeof *o->weights);
-    o->shapes = dsgd_xcalloc(most, sizeof *o->shapes);
     dsgd_value *const piece = dsgd_xcalloc(n, sizeof *piece);
     for (int distinct = 0; distinct < 2; distinct++) {
         for (size_t k = 0; k < n_pieces; k++) {
@@ -613,21 +735,25 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
 {
     if (values == NULL)
         return 0;
-    pthread_mutex_lock(&values->lock);
     ticket *const t = dsgd_xcalloc(1, sizeof *t);
     t->result = (dsgd_evaluation){NAN, NAN, NAN};
     values->tickets =
         dsgd_xrealloc(values->tickets, values->n_tickets + 1, sizeof *values->tickets);
     values->tickets[values->n_tickets] = t;
-    dsgd_operation *o = evaluation(values, n, x, states);
+    dsgd_operation *const o = evaluation(values, n, x, states);
     o->evaluation = &t->result;
-    o = enter(values, o);
+    o->id = ++values->next_id;
     t->id = o->id;
+    for (uint32_t i = 0; i < o->n_inputs; i++)
+        if (o->inputs[i].operation != NULL)
+            hold(o->inputs[i]);
     const size_t n_means = values->config.problem.n_pieces + has_state(values);
-    for (size_t k = 0; k < n_means; k++) /* combine_any() made us a holder */
-        dsgd_operation_drop_holder(values, o->inputs[k].operation);
+    for (size_t k = 0; k < n_means; k++) /* dsgd_values_combine() made us a holder */
+        dsgd_value_drop(values, o->inputs[k]);
+    pthread_mutex_lock(&values->lock);
+    o->pending = true;
+    o->before = o->after = o; /* in no ring, because nobody else can hold it */
     dsgd_operation_submit(values, o);
-    dsgd_operation_drop_holder(values, o);
     flush(values);
     const size_t number = values->n_tickets++;
     pthread_mutex_unlock(&values->lock);
