@@ -73,19 +73,42 @@ static void give_buffer(dsgd_values *values, size_t shape, dsgd_buffer buffer)
 static void make_ready(dsgd_values *values, dsgd_operation *operation)
 {
     operation_queue *const queue = &values->ready[operation->kind];
-    operation->next_ready = NULL;
-    if (queue->first == NULL)
-        queue->first = operation;
-    else
-        queue->last->next_ready = operation;
-    queue->last = operation;
+    if (queue->n == queue->room) {
+        queue->room = queue->room == 0 ? 64 : 2 * queue->room;
+        queue->v = dsgd_xrealloc(queue->v, queue->room, sizeof(dsgd_operation *));
+    }
+    size_t at = queue->n++;
+    for (size_t above = 0; at > 0; at = above) {
+        above = (at - 1) / 2;
+        if (queue->v[above]->rank < operation->rank)
+            break;
+        queue->v[at] = queue->v[above];
+    }
+    queue->v[at] = operation;
+}
+
+static dsgd_operation *take_first(operation_queue *queue)
+{
+    dsgd_operation *const first = queue->v[0];
+    dsgd_operation *const last = queue->v[--queue->n];
+    size_t at = 0;
+    for (size_t below = 1; below < queue->n; below = 2 * at + 1) {
+        if (below + 1 < queue->n && queue->v[below + 1]->rank < queue->v[below]->rank)
+            below++;
+        if (last->rank < queue->v[below]->rank)
+            break;
+        queue->v[at] = queue->v[below];
+        at = below;
+    }
+    queue->v[at] = last;
+    return first;
 }
 
 static void unuse(dsgd_values *values, dsgd_operation *operation)
 {
     if (--operation->uses > 0)
         return;
-    operation->next_ready = values->dead;
+    operation->next_dead = values->dead;
     values->dead = operation;
 }
 
@@ -130,6 +153,7 @@ void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation)
             operation->missing++;
         }
     }
+    operation->rank = values->next_rank++;
     if (operation->missing == 0)
         make_ready(values, operation);
     /* Outputs that nobody holds now were let go before there was a reading of theirs. */
@@ -326,17 +350,29 @@ static void prepare(dsgd_values *values, dsgd_operation *o)
     stats->evaluations += o->kind == OPERATION_EVALUATE;
 }
 
+/** The kind whose first ready operation was submitted first, so that what belongs together is computed, and given back, together. */
+static operation_kind next_kind(const dsgd_values *values)
+{
+    operation_kind next = OPERATION_KINDS;
+    for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+        const operation_queue *const queue = &values->ready[kind];
+        if (queue->n > 0 &&
+            (next == OPERATION_KINDS || queue->v[0]->rank < values->ready[next].v[0]->rank))
+            next = (operation_kind)kind;
+    }
+    return next;
+}
+
 /** Takes ready operations of one kind off their queue; those after a divergence are done without being computed. */
 static bool take_batch(dsgd_values *values, batch *b)
 {
     b->n = 0;
-    for (int kind = OPERATION_KINDS - 1; kind > OPERATION_CONSTANT && b->n == 0; kind--) {
-        operation_queue *const queue = &values->ready[kind];
-        b->kind = (operation_kind)kind;
-        const size_t most = kind == OPERATION_EVALUATE ? 1 : values->config.device->batch;
-        while (queue->first != NULL && b->n < most && b->n < MAX_BATCH) {
-            dsgd_operation *const operation = queue->first;
-            queue->first = operation->next_ready;
+    while (b->n == 0 && next_kind(values) != OPERATION_KINDS) {
+        b->kind = next_kind(values);
+        operation_queue *const queue = &values->ready[b->kind];
+        const size_t most = b->kind == OPERATION_EVALUATE ? 1 : values->config.device->batch;
+        while (queue->n > 0 && b->n < most && b->n < MAX_BATCH) {
+            dsgd_operation *const operation = take_first(queue);
             if (operation->id > values->diverged_id)
                 finish(values, operation);
             else
@@ -350,10 +386,7 @@ static bool take_batch(dsgd_values *values, batch *b)
 
 static bool any_ready(const dsgd_values *values)
 {
-    for (int kind = 0; kind < OPERATION_KINDS; kind++)
-        if (values->ready[kind].first != NULL)
-            return true;
-    return false;
+    return next_kind(values) != OPERATION_KINDS;
 }
 
 static size_t largest_op(void)

@@ -55,6 +55,7 @@ struct dsgd_operation {
     uint32_t holders; /* of all outputs together */
     uint32_t *handles; /* [n_outputs] holders of each */
     bool pending; /* described, not submitted */
+    bool taken; /* a pending operation that is about to be submitted reads it */
     bool shared; /* in the store's table of equal operations */
     bool large; /* its memory is not of the usual size */
     uint64_t hash;
@@ -70,14 +71,17 @@ struct dsgd_operation {
     uint32_t missing; /* inputs that are not done */
     operation_reader *readers; /* submitted operations that wait for this one */
     operation_reader *waits; /* [n_inputs] this operation's places in its inputs' lists */
-    dsgd_operation *next_ready; /* in a queue, or among the dead */
+    uint64_t rank; /* in the order of submission: operands right before the first that reads them */
+    dsgd_operation *next_dead;
     dsgd_buffer
         *outputs; /* [n_outputs]; set before it is computed, and then read without the lock */
     dsgd_buffer *operands; /* [n_inputs], of the thread that computes it */
 };
 
+/** Operations that can be computed, as a heap: the one of the lowest rank first. */
 typedef struct operation_queue {
-    dsgd_operation *first, *last;
+    dsgd_operation **v; /* [n] */
+    size_t n, room;
 } operation_queue;
 
 typedef struct ticket {
@@ -104,6 +108,7 @@ struct dsgd_values {
     size_t n_buckets, n_shared;
     uint64_t next_id;
     uint32_t gradients_since_flush, flush_every;
+    uint64_t id_at_flush; /* next_id at the last flush */
     dsgd_value *
         let_go; /* outputs of submitted operations that nobody holds any more: to be told the executor */
     size_t n_let_go, room_let_go;
@@ -118,6 +123,7 @@ struct dsgd_values {
     size_t waits_for;
     operation_queue ready[OPERATION_KINDS];
     dsgd_operation *dead; /* nobody uses them any more: the caller takes their memory back */
+    uint64_t next_rank;
     size_t unfinished; /* submitted and not done */
     buffer_pool *pools; /* by shape */
     size_t held_bytes;

@@ -212,7 +212,7 @@ static void settle(dsgd_values *values)
         dsgd_value_unread(values, values->let_go[i]);
     values->n_let_go = 0;
     for (dsgd_operation *o = values->dead, *next = NULL; o != NULL; o = next) {
-        next = o->next_ready;
+        next = o->next_dead;
         free_operation(values, o);
     }
     values->dead = NULL;
@@ -265,20 +265,26 @@ static dsgd_operation *enter(dsgd_values *values, dsgd_operation *o)
 
 /* --- flushing ------------------------------------------------------------------------------------------------------------------------- */
 
-/** Submits all that is still held, but gradients that nothing submitted reads: a collective may fuse those. With the lock held. */
-static void flush(dsgd_values *values)
+/**
+ * Submits what was described up to operation @p last and is still held, but gradients that nothing submitted reads: a collective may fuse
+ * those. With the lock held.
+ */
+static void flush(dsgd_values *values, uint64_t last)
 {
     values->gradients_since_flush = 0;
+    values->id_at_flush = values->next_id;
+    /* What nothing else reads goes first, in order, and takes its operands along: what belongs together is computed together. */
     dsgd_operation *const head = &values->pending;
-    for (dsgd_operation *o = head->after; o != head;) {
-        if (dsgd_may_be_fused(values, o)) {
-            o = o->after;
-            continue;
-        }
-        /* Submitting takes operands out of the ring too, but only earlier ones. */
-        dsgd_operation *const next = o->after;
-        dsgd_operation_submit(values, o);
-        o = next;
+    for (dsgd_operation *o = head->before; o != head; o = o->before) {
+        const bool goes = o->id <= last && (o->taken || !dsgd_may_be_fused(values, o));
+        for (uint32_t i = 0; goes && i < o->n_inputs; i++)
+            if (o->inputs[i].operation != NULL)
+                o->inputs[i].operation->taken = true;
+    }
+    for (dsgd_operation *o = head->after, *next = NULL; o != head; o = next) {
+        next = o->after; /* later, so no operand of this one */
+        if (o->id <= last && !o->taken && !dsgd_may_be_fused(values, o))
+            dsgd_operation_submit(values, o);
     }
     settle(values);
     dsgd_executor_wake(values);
@@ -354,6 +360,8 @@ void dsgd_values_close(dsgd_values *values)
     for (size_t i = 0; i < values->n_tickets; i++)
         free(values->tickets[i]);
     free(values->tickets);
+    for (int kind = 0; kind < OPERATION_KINDS; kind++)
+        free(values->ready[kind].v);
     free(values->pools);
     free(values->let_go);
     free(values->buckets);
@@ -458,8 +466,12 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
 {
     if (values == NULL)
         return;
-    if (++values->gradients_since_flush >= values->flush_every)
-        dsgd_values_flush(values);
+    if (++values->gradients_since_flush >= values->flush_every) {
+        /* One round late: by then workers have let go of the gradients that they have used, and of the models those hold. */
+        pthread_mutex_lock(&values->lock);
+        flush(values, values->id_at_flush);
+        pthread_mutex_unlock(&values->lock);
+    }
     const dsgd_value old = has_state(values) ? *state : DSGD_ZERO_VALUE;
     dsgd_operation *const o = gradient(values, where, x, old, &where, 1, count);
     const size_t n_pieces = values->config.problem.n_pieces;
@@ -754,7 +766,7 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
     o->pending = true;
     o->before = o->after = o; /* in no ring, because nobody else can hold it */
     dsgd_operation_submit(values, o);
-    flush(values);
+    flush(values, values->id_at_flush);
     const size_t number = values->n_tickets++;
     pthread_mutex_unlock(&values->lock);
     return number;
@@ -765,7 +777,7 @@ dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
     if (values == NULL)
         return (dsgd_evaluation){NAN, NAN, NAN};
     pthread_mutex_lock(&values->lock);
-    flush(values);
+    flush(values, UINT64_MAX);
     dsgd_executor_wait(values,
                        0); /* also what came before: only then it is known whether that diverged */
     const ticket *const t = values->tickets[number];
@@ -780,7 +792,7 @@ void dsgd_values_flush(dsgd_values *values)
     if (values == NULL)
         return;
     pthread_mutex_lock(&values->lock);
-    flush(values);
+    flush(values, UINT64_MAX);
     pthread_mutex_unlock(&values->lock);
 }
 
@@ -816,7 +828,7 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
     }
     pthread_mutex_lock(&values->lock);
     dsgd_operation_submit(values, value.operation);
-    flush(values);
+    flush(values, UINT64_MAX);
     dsgd_executor_wait(values, 0);
     const dsgd_buffer buffer = value.operation->outputs[value.index];
     if (buffer == NULL)

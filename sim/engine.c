@@ -180,6 +180,8 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self)
     const size_t n = w->engine->n_pieces;
     dsgd_vector *x = dsgd_run_alloc(w->engine, sizeof *x + n * sizeof x->piece[0]);
     x->owner = w;
+    x->next = w->engine->vectors;
+    w->engine->vectors = x;
     x->awaits = -1;
     for (size_t k = 0; k < n; k++)
         x->piece[k] = (dsgd_piece){.stamp = -1, .weight = 1};

@@ -36,6 +36,7 @@ typedef struct dsgd_piece {
 
 struct dsgd_vector {
     dsgd_worker *owner;
+    dsgd_vector *next; /* among all of the run */
     long awaits; /* the owner's computation that finishes this vector's pieces; -1: none */
     dsgd_piece piece[]; /* [n_pieces] */
 };
@@ -174,6 +175,7 @@ struct dsgd_engine {
     dsgd_data *data;
     dsgd_network network;
     dsgd_values *values; /* NULL: numerics off */
+    dsgd_vector *vectors; /* all of the run */
 
     dsgd_bell *end_bell;
     dsgd_bell *never_bell; /* that nobody rings */

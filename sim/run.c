@@ -628,6 +628,17 @@ static void close_engine(dsgd_engine *engine)
     free(engine->piece_bytes);
 }
 
+/** Nobody needs the vectors any more: what is left to compute, for the evaluations, needs the less memory. */
+static void release_vectors(dsgd_engine *engine)
+{
+    for (dsgd_vector *x = engine->vectors; x != NULL; x = x->next)
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            dsgd_piece_set(engine, &x->piece[k], DSGD_ZERO_VALUE, -1);
+    for (int w = 0; w < engine->n_workers; w++)
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            dsgd_value_release(engine->values, engine->workers[w].optimizer_state[k]);
+}
+
 static void simulate(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -645,6 +656,7 @@ static void simulate(dsgd_engine *engine)
     }
     result->timing_wall_s = wall_s() - start_s;
     sum_up(engine);
+    release_vectors(engine);
     sum_up_learning(engine);
     result->timing_wall_s -= result->numerics.waiting_wall_s;
     dsgd_bell_free(engine->end_bell);
