@@ -371,13 +371,14 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
     pthread_mutex_lock(&values->lock);
     if (++values->gradients_since_flush >= values->flush_every)
         flush(values);
-    dsgd_operation *const o = gradient(values, where, x, *state, &where, 1, count);
+    const dsgd_value before = has_state(values) ? *state : DSGD_ZERO_VALUE;
+    dsgd_operation *const o = gradient(values, where, x, before, &where, 1, count);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
         g[k] = (dsgd_value){o, (uint32_t)k};
     o->holders += o->n_outputs - 1; /* each output is given back by itself */
     if (has_state(values)) {
-        dsgd_operation_drop_holder(values, state->operation);
+        dsgd_operation_drop_holder(values, before.operation);
         *state = (dsgd_value){o, (uint32_t)n_pieces};
     }
     pthread_mutex_unlock(&values->lock);

@@ -86,7 +86,7 @@ dsgd_value dsgd_values_state(dsgd_values *values, const double *state);
 
 /**
  * g[n_pieces] <- gradient at x[n_pieces]: the mean over the first @p count samples of (where.worker, where.step). *state is replaced by
- * what these samples make of it (its old handle is released).
+ * what these samples make of it (its old handle is released); NULL will do for a network without state.
  */
 void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
                           const dsgd_value *x, dsgd_value *state, dsgd_value *g);
