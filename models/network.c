@@ -102,13 +102,15 @@ static void fill(dsgd_builder *b, dsgd_layer *layer, size_t n_rows, size_t n_col
 {
     dsgd_network *const network = b->network;
     DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
+    const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
     /* Offsets are within the layer until dsgd_network_end() knows where that begins. */
-    network->fills[network->n_fills++] = (dsgd_fill){layer->n_params,
-                                                     (uint32_t)n_rows,
-                                                     (uint32_t)n_columns,
-                                                     centre,
-                                                     bound,
-                                                     (uint32_t)(layer - network->layers)};
+    network->fills[network->n_fills++] = (dsgd_fill){.offset = layer->n_params,
+                                                     .n_rows = (uint32_t)n_rows,
+                                                     .n_columns = (uint32_t)n_columns,
+                                                     .centre = centre,
+                                                     .bound = bound,
+                                                     .layer = (uint32_t)(layer - network->layers),
+                                                     .part = part};
     layer->n_params += n_rows * n_columns;
 }
 
@@ -321,6 +323,7 @@ void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x)
             for (uint32_t j = 0; j < part->n_columns; j++) {
                 const dsgd_draw at = {.seed = seed,
                                       .purpose = DSGD_DRAW_INIT,
+                                      .worker = part->part,
                                       .step = part->layer,
                                       .index = j * part->n_rows + i};
                 x[part->offset + (size_t)i * part->n_columns + j] =
