@@ -23,16 +23,16 @@ dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const 
     dsgd_builder b = {network, model, data, DSGD_OK, error};
     network->layers[0].in = (dsgd_tensor){data->n_rows, data->n_columns, data->width, 0};
     network->n_reals = data->n_features;
-    if (loss == DSGD_LOSS_CROSS_ENTROPY && data->n_classes == 0)
+    if (loss == DSGD_LOSS_CROSS_ENTROPY && data->train.labels == NULL)
         b.status = dsgd_fail(
             error, DSGD_EUSAGE,
             "learn: %s learns classes, but this data has none; fashion-mnist or idx would do",
             model);
-    if (loss == DSGD_LOSS_SQUARED && (data->n_classes > 0 || data->train.targets == NULL))
-        b.status = dsgd_fail(
-            error, DSGD_EUSAGE,
-            "learn: %s learns a number, but this data has classes; data: hyperplane would do",
-            model);
+    if (loss == DSGD_LOSS_SQUARED && data->train.targets == NULL)
+        b.status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "learn: %s learns a number, but this data has %s; data: hyperplane would do",
+                      model, data->train.labels == NULL ? "environments" : "classes");
     return b;
 }
 
@@ -295,9 +295,16 @@ static void mark_sums(dsgd_network *network)
 dsgd_status dsgd_network_end(dsgd_builder *b)
 {
     dsgd_network *const network = b->network;
+    const uint32_t n_rows = here(b)->n_rows;
     dsgd_network_dense(b, network->loss == DSGD_LOSS_SQUARED ? 1 : b->data->n_classes, false);
     if (b->status != DSGD_OK)
         return b->status;
+    if (network->loss == DSGD_LOSS_CROSS_ENTROPY && n_rows != b->data->n_labels)
+        return dsgd_fail(
+            b->error, DSGD_EUSAGE,
+            "learn: %s does not give the %u answers for each sample that this data has "
+            "labels for; model: %s would do",
+            b->model, b->data->n_labels, b->data->kind == DSGD_DATA_TOKENS ? "transformer" : "mlp");
     if (network->loss == DSGD_LOSS_POLICY) {
         network->environments = network->n_state;
         network->n_state += (size_t)network->n_environments * DSGD_ENVIRONMENT_REALS;
