@@ -31,7 +31,7 @@ const scene stand_scenes[] = {
      .n_samples = 5, .list = "channels", .n_list = 3, .numbers = {3, 1, 2}, .with = {{"hidden", 3}}},
     {.name = "cnn of 2x3", .model = "cnn", .kind = DSGD_DATA_IMAGES, .n_rows = 6, .n_columns = 1, .width = 3, .n_classes = 2,
      .n_samples = 1, .list = "channels", .n_list = 1, .numbers = {4}, .with = {{"hidden", 2}}},
-    {.name = "cnn of 9x7 in 3 colours", .model = "cnn", .kind = DSGD_DATA_IMAGES, .n_rows = 63, .n_columns = 3, .width = 7,
+    {.name = "cnn of 5x4 in 3 colours", .model = "cnn", .kind = DSGD_DATA_IMAGES, .n_rows = 20, .n_columns = 3, .width = 4,
      .n_classes = 3, .n_samples = 4, .list = "channels", .n_list = 1, .numbers = {17}, .with = {{"hidden", 2}}},
     {.name = "resnet-9x7", .model = "resnet_small", .kind = DSGD_DATA_IMAGES, .n_rows = 63, .n_columns = 1, .width = 7,
      .n_classes = 3, .n_samples = 7, .with = {{"blocks", 2}, {"width", 2}}, .stored = true},

@@ -960,6 +960,7 @@ Suite *models_suite(void)
 {
     Suite *s = suite_create("models");
     TCase *t = tcase_create("gradients");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, matrix_products_go_to_openblas);
     tcase_add_test(t, every_model_has_a_scene);
     tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, stand_n_scenes);

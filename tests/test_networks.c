@@ -502,10 +502,11 @@ static void *small_params(const dsgd_about *source)
     for (const dsgd_option *o = source->options; o != NULL && o->name != NULL; o++)
         if (strcmp(o->name, "points") == 0)
             support_set(source, params, "points", 32);
-    static const char *const idx[] = {"t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"};
+    static const char *const idx[] = {
+        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz",
+        "/usr/share/datasets/fashion-mnist/t10k-labels-idx1-ubyte.gz"};
     for (size_t i = 0; i < 4 && strcmp(source->name, "idx") == 0; i++)
-        ((const char **)params)[i] =
-            dsgd_xprintf("/usr/share/datasets/fashion-mnist/%s", idx[i % 2]);
+        ((const char **)params)[i] = idx[i % 2];
     return params;
 }
 
