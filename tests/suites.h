@@ -11,6 +11,7 @@
     X(base)                                                                                        \
     X(traces)                                                                                      \
     X(models)                                                                                      \
+    X(multiply)                                                                                    \
     X(networks)                                                                                    \
     X(values)                                                                                      \
     X(collectives)                                                                                 \
