@@ -11,6 +11,7 @@
     X(base)                                                                                        \
     X(traces)                                                                                      \
     X(models)                                                                                      \
+    X(sources)                                                                                     \
     X(multiply)                                                                                    \
     X(networks)                                                                                    \
     X(values)                                                                                      \
