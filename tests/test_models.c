@@ -795,6 +795,8 @@ START_TEST(idx_files_are_read_plain_or_zipped)
     dsgd_error error = {""};
     dsgd_data *const data = load(f, DSGD_OK, &error);
     ck_assert_uint_eq(data->n_features, 3);
+    ck_assert_uint_eq(data->n_rows, 3);
+    ck_assert_uint_eq(data->width, 3);
     ck_assert_uint_eq(data->n_classes, 2);
     ck_assert_uint_eq(data->train.n, 2);
     ck_assert_mem_eq(data->train.x_bytes, good_images + 16, 6);
@@ -853,6 +855,24 @@ START_TEST(a_damaged_file_is_named_with_what_is_wrong) /* _i is the damage */
     ck_assert_ptr_null(load(f, DSGD_EIO, &error));
     char *const wanted = dsgd_xprintf("%s: %s", f->files[d->file], d->said);
     ck_assert_msg(strncmp(error.text, wanted, strlen(wanted)) == 0, "%s", error.text);
+    free(wanted);
+    folder_free(f);
+}
+END_TEST
+
+START_TEST(images_of_one_size_but_another_shape_are_refused)
+{
+    folder *const f = folder_new();
+    uint8_t turned[sizeof good_images];
+    memcpy(turned, good_images, sizeof turned);
+    turned[11] = 3;
+    turned[15] = 1;
+    write_file(f->files[TEST_IMAGES], turned, sizeof turned, true);
+    dsgd_error error = {""};
+    ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+    char *const wanted = dsgd_xprintf(
+        "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]);
+    ck_assert_str_eq(error.text, wanted);
     free(wanted);
     folder_free(f);
 }
@@ -993,6 +1013,7 @@ Suite *models_suite(void)
     tcase_add_test(t, hyperplane_data_has_unit_variance_and_follows_its_seed);
     tcase_add_test(t, idx_files_are_read_plain_or_zipped);
     tcase_add_loop_test(t, a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES);
+    tcase_add_test(t, images_of_one_size_but_another_shape_are_refused);
     tcase_add_test(t, a_missing_file_is_named);
     tcase_add_test(t, a_zipped_file_with_one_wrong_or_missing_byte_is_refused);
     tcase_add_test(t, fashion_mnist_is_what_its_authors_say);
