@@ -14,6 +14,7 @@
     X(sources)                                                                                     \
     X(multiply)                                                                                    \
     X(networks)                                                                                    \
+    X(states)                                                                                      \
     X(values)                                                                                      \
     X(collectives)                                                                                 \
     X(laws)                                                                                        \
