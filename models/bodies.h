@@ -250,7 +250,7 @@ BODY max_pool_body(at_replica r, at_layer l, at_pass p, size_t i)
         for (uint32_t kx = 0; kx < l->kernel; kx++)
             for (uint32_t j = 0; j < c; j++) {
                 const real z = x[((size_t)ky * l->in.width + kx) * c + j];
-                y[j] = y[j] >= z ? y[j] : z; /* what is not a number goes through */
+                y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* what is not a number goes through */
             }
 }
 

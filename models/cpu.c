@@ -398,7 +398,8 @@ static bool one_update(const context *c, const scratch *s, const dsgd_update_op 
             x_new[i] = dsgd_updated(&rule, x[i], g[i], &velocity, NULL);
         }
     }
-    return all_finite(x_new, n);
+    /* ADAMW divides by the second moment: one that is too large would not show in x. */
+    return all_finite(x_new, n) && (!rule.adaptive || all_finite(v_new, 2 * n));
 }
 
 static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,

@@ -118,6 +118,11 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     if (data->n_features != 0 && data->n_features != images.pixels)
         return dsgd_fail(error, DSGD_EIO, "%s: images of %u pixels, but those to train on have %u",
                          images_path, images.pixels, data->n_features);
+    if (data->width != 0 && data->width != images.width)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: images of %u by %u pixels, but those to train on have %u by %u",
+                         images_path, images.pixels / images.width, images.width,
+                         images.pixels / data->width, data->width);
     data->n_features = data->n_rows = images.pixels;
     data->width = images.width;
     status = read_idx(labels_path, MAGIC_LABELS, &labels, error);

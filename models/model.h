@@ -66,7 +66,7 @@ typedef struct dsgd_fill {
     size_t offset;
     uint32_t n_rows, n_columns;
     double centre, bound;
-    uint32_t layer; /* of the draw */
+    uint32_t layer, part; /* of the draw: which layer, and which of its parts */
 } dsgd_fill;
 
 /**

@@ -23,16 +23,16 @@ dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const 
     dsgd_builder b = {network, model, data, DSGD_OK, error};
     network->layers[0].in = (dsgd_tensor){data->n_rows, data->n_columns, data->width, 0};
     network->n_reals = data->n_features;
-    if (loss == DSGD_LOSS_CROSS_ENTROPY && data->n_classes == 0)
+    if (loss == DSGD_LOSS_CROSS_ENTROPY && data->train.labels == NULL)
         b.status = dsgd_fail(
             error, DSGD_EUSAGE,
             "learn: %s learns classes, but this data has none; fashion-mnist or idx would do",
             model);
-    if (loss == DSGD_LOSS_SQUARED && (data->n_classes > 0 || data->train.targets == NULL))
-        b.status = dsgd_fail(
-            error, DSGD_EUSAGE,
-            "learn: %s learns a number, but this data has classes; data: hyperplane would do",
-            model);
+    if (loss == DSGD_LOSS_SQUARED && data->train.targets == NULL)
+        b.status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "learn: %s learns a number, but this data has %s; data: hyperplane would do",
+                      model, data->train.labels == NULL ? "environments" : "classes");
     return b;
 }
 
@@ -102,13 +102,15 @@ static void fill(dsgd_builder *b, dsgd_layer *layer, size_t n_rows, size_t n_col
 {
     dsgd_network *const network = b->network;
     DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
+    const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
     /* Offsets are within the layer until dsgd_network_end() knows where that begins. */
-    network->fills[network->n_fills++] = (dsgd_fill){layer->n_params,
-                                                     (uint32_t)n_rows,
-                                                     (uint32_t)n_columns,
-                                                     centre,
-                                                     bound,
-                                                     (uint32_t)(layer - network->layers)};
+    network->fills[network->n_fills++] = (dsgd_fill){.offset = layer->n_params,
+                                                     .n_rows = (uint32_t)n_rows,
+                                                     .n_columns = (uint32_t)n_columns,
+                                                     .centre = centre,
+                                                     .bound = bound,
+                                                     .layer = (uint32_t)(layer - network->layers),
+                                                     .part = part};
     layer->n_params += n_rows * n_columns;
 }
 
@@ -293,9 +295,16 @@ static void mark_sums(dsgd_network *network)
 dsgd_status dsgd_network_end(dsgd_builder *b)
 {
     dsgd_network *const network = b->network;
+    const uint32_t n_rows = here(b)->n_rows;
     dsgd_network_dense(b, network->loss == DSGD_LOSS_SQUARED ? 1 : b->data->n_classes, false);
     if (b->status != DSGD_OK)
         return b->status;
+    if (network->loss == DSGD_LOSS_CROSS_ENTROPY && n_rows != b->data->n_labels)
+        return dsgd_fail(
+            b->error, DSGD_EUSAGE,
+            "learn: %s does not give the %u answers for each sample that this data has "
+            "labels for; model: %s would do",
+            b->model, b->data->n_labels, b->data->kind == DSGD_DATA_TOKENS ? "transformer" : "mlp");
     if (network->loss == DSGD_LOSS_POLICY) {
         network->environments = network->n_state;
         network->n_state += (size_t)network->n_environments * DSGD_ENVIRONMENT_REALS;
@@ -321,6 +330,7 @@ void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x)
             for (uint32_t j = 0; j < part->n_columns; j++) {
                 const dsgd_draw at = {.seed = seed,
                                       .purpose = DSGD_DRAW_INIT,
+                                      .worker = part->part,
                                       .step = part->layer,
                                       .index = j * part->n_rows + i};
                 x[part->offset + (size_t)i * part->n_columns + j] =

@@ -11,6 +11,10 @@
     X(base)                                                                                        \
     X(traces)                                                                                      \
     X(models)                                                                                      \
+    X(sources)                                                                                     \
+    X(multiply)                                                                                    \
+    X(networks)                                                                                    \
+    X(states)                                                                                      \
     X(values)                                                                                      \
     X(collectives)                                                                                 \
     X(laws)                                                                                        \

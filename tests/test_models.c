@@ -14,235 +14,121 @@
 #include <zlib.h>
 
 #include "base/draw.h"
-#include "models/chain.h"
-#include "models/device.h"
+#include "tests/naive.h"
+#include "tests/stand.h"
+#include "tests/support.h"
 
 Suite *models_suite(void);
 Suite *models_long_suite(void);
 
-enum { SAMPLES = 37, MOST_PIECES = 161, MOST_HIDDEN = 2 };
-
-/* --- small problems ------------------------------------------------------------------------------------------------------------------ */
-
-typedef struct scene {
-    const char *name;
-    uint32_t features, classes; /* classes 0: regression */
-    size_t n_hidden;
-    double hidden[MOST_HIDDEN];
-} scene;
-
-static const scene scenes[] = {
-    {"hyperplane", 9, 0, 0, {0}},           {"logreg", 11, 5, 0, {0}},
-    {"mlp of one unit", 7, 3, 1, {1}},      {"mlp", 13, 4, 1, {8}},
-    {"mlp of two layers", 6, 3, 2, {7, 5}},
-};
-enum { SCENES = sizeof scenes / sizeof scenes[0] };
-
-/** A problem with everything that it points to. Training and test samples are the same, so that evaluation gives the loss that
- *  a gradient over all samples is the derivative of. */
-typedef struct stand {
-    dsgd_data data;
-    dsgd_network network;
-    size_t piece_begin[MOST_PIECES + 1];
-    dsgd_problem problem;
-    const dsgd_device *device;
-    void *context;
-    double *x; /* [n_params] */
-    uint32_t all[SAMPLES];
-} stand;
-
-static double uniform(uint32_t what, uint32_t row, uint32_t column)
-{
-    return dsgd_draw_uniform((dsgd_draw){3, DSGD_DRAW_DATA, what, row, column});
-}
-
-static dsgd_samples samples_of(const scene *sc)
-{
-    dsgd_samples s = {.n = SAMPLES};
-    if (sc->classes == 0) {
-        s.x_real = dsgd_xcalloc((size_t)SAMPLES * sc->features, sizeof(float));
-        s.targets = dsgd_xcalloc(SAMPLES, sizeof(float));
-    } else {
-        s.x_bytes = dsgd_xcalloc((size_t)SAMPLES * sc->features, 1);
-        s.labels = dsgd_xcalloc(SAMPLES, 1);
-    }
-    for (uint32_t i = 0; i < SAMPLES; i++) {
-        for (uint32_t f = 0; f < sc->features; f++) {
-            if (sc->classes == 0)
-                s.x_real[i * sc->features + f] = (float)(2 * uniform(0, i, f) - 1);
-            else
-                s.x_bytes[i * sc->features + f] = (uint8_t)(256 * uniform(0, i, f));
-        }
-        if (sc->classes == 0)
-            s.targets[i] = (float)(3 * uniform(1, i, 0));
-        else
-            s.labels[i] = (uint8_t)(sc->classes * uniform(1, i, 0));
-    }
-    return s;
-}
-
-static stand *stand_new(const scene *sc, const dsgd_device *device, size_t n_pieces)
-{
-    stand *const s = dsgd_xcalloc(1, sizeof *s);
-    const dsgd_samples samples = samples_of(sc);
-    s->data = (dsgd_data){sc->features, sc->classes, 0.5f, 0.3f, samples, samples};
-    double hidden[MOST_HIDDEN];
-    memcpy(hidden, sc->hidden, sizeof hidden);
-    const dsgd_loss loss = sc->classes == 0 ? DSGD_LOSS_SQUARED : DSGD_LOSS_CROSS_ENTROPY;
-    ck_assert_int_eq(dsgd_network_chain(&s->network, sc->name, &s->data,
-                                        &(dsgd_numbers){sc->n_hidden, hidden}, loss, NULL),
-                     DSGD_OK);
-    s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin, 0.9, 1e-2};
-    /* With as many pieces as parameters or more, some are empty. */
-    for (size_t k = 0; k <= n_pieces; k++)
-        s->piece_begin[k] = s->network.n_params * k / n_pieces;
-    s->device = device;
-    ck_assert_int_eq(device->open(&s->problem, 1, &s->context, NULL), DSGD_OK);
-    s->x = dsgd_xcalloc(s->network.n_params, sizeof *s->x);
-    dsgd_network_initial(&s->network, 5, s->x);
-    for (size_t i = 0; i < s->network.n_params; i++)
-        s->x[i] += 0.1 * uniform(2, 0, (uint32_t)i); /* so that biases are not zero */
-    for (uint32_t i = 0; i < SAMPLES; i++)
-        s->all[i] = i;
-    return s;
-}
-
-static void stand_free(stand *s)
-{
-    s->device->close(s->context);
-    free(s->data.train.x_bytes);
-    free(s->data.train.x_real);
-    free(s->data.train.labels);
-    free(s->data.train.targets);
-    free(s->x);
-    free(s);
-}
-
-/** A vector on the device. */
-typedef struct vector {
-    dsgd_buffer pieces[MOST_PIECES];
-} vector;
-
-static vector vector_new(const stand *s, const double *x)
-{
-    vector v;
-    for (size_t k = 0; k < s->problem.n_pieces; k++) {
-        const size_t n = s->piece_begin[k + 1] - s->piece_begin[k];
-        v.pieces[k] = s->device->alloc(s->context, n == 0 ? 1 : n);
-        if (x != NULL)
-            s->device->put(s->context, v.pieces[k], x + s->piece_begin[k], n);
-    }
-    return v;
-}
-
-/** Copies the vector to @p x and gives it back. */
-static void vector_end(const stand *s, const vector *v, double *x)
-{
-    for (size_t k = 0; k < s->problem.n_pieces; k++) {
-        if (x != NULL)
-            s->device->get(s->context, x + s->piece_begin[k], v->pieces[k],
-                           s->piece_begin[k + 1] - s->piece_begin[k]);
-        s->device->release(s->context, v->pieces[k]);
-    }
-}
-
-static bool gradient(const stand *s, const double *x, const uint32_t *samples, uint32_t n,
-                     double *g)
-{
-    const vector at = vector_new(s, x);
-    const vector to = vector_new(s, NULL);
-    bool finite = false;
-    s->device->gradient(s->context, 0, &(dsgd_gradient_op){at.pieces, to.pieces, samples, n}, 1,
-                        &finite);
-    vector_end(s, &at, NULL);
-    vector_end(s, &to, g);
-    return finite;
-}
-
-static dsgd_evaluate_op evaluation(const stand *s, const double *x)
-{
-    const vector at = vector_new(s, x);
-    dsgd_evaluate_op op = {.x = at.pieces};
-    s->device->evaluate(s->context, 0, &op, 1);
-    vector_end(s, &at, NULL);
-    return op;
-}
-
-static double distance(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    double norm = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += (a[i] - b[i]) * (a[i] - b[i]);
-        norm += b[i] * b[i];
-    }
-    return sqrt(sum / norm);
-}
-
 /* --- gradients ----------------------------------------------------------------------------------------------------------------------- */
+
+/** The loss that one gradient is the derivative of, with everything that does not move with the parameters. */
+typedef struct fixed_loss {
+    const stand *s;
+    naive_batch batch;
+    const uint32_t *samples;
+} fixed_loss;
+
+static long double loss_at(void *argument, const long double *x)
+{
+    const fixed_loss *const f = argument;
+    return naive_loss(&f->s->network, &f->s->data, x, &f->batch, f->samples, NULL);
+}
+
+/** The derivative of the training loss over some samples, from the loss alone. */
+static void derivative(const stand *s, const uint32_t *samples, uint32_t n, double *g)
+{
+    fixed_loss f = {s, naive_batch_of(&s->data, samples, n), samples};
+    naive_derivative(s->network.n_params, s->x, 1e-6L, loss_at, &f, g);
+    free((void *)(uintptr_t)f.batch.x);
+    free((void *)(uintptr_t)f.batch.lengths);
+}
+
+START_TEST(every_model_has_a_scene)
+{
+    for (int i = 0; dsgd_model_kinds[i] != NULL; i++) {
+        bool found = false;
+        for (int sc = 0; sc < stand_n_scenes; sc++)
+            found = found || strcmp(stand_scenes[sc].model, dsgd_model_kinds[i]->name) == 0;
+        ck_assert_msg(found, "tests/stand.c has no scene of %s", dsgd_model_kinds[i]->name);
+    }
+}
+END_TEST
 
 START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
+    stand *const s = stand_new(&stand_scenes[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
-    double *const g = dsgd_xcalloc(n, sizeof *g);
-    double *const wanted = dsgd_xcalloc(n, sizeof *wanted);
-    ck_assert(gradient(s, s->x, s->all, SAMPLES, g));
-    const double h =
-        1e-5; /* the error of a central difference is of order h^2, and 1e-16 / h by rounding */
-    for (size_t i = 0; i < n; i++) {
-        const double x = s->x[i];
-        s->x[i] = x + h;
-        const double above = evaluation(s, s->x).loss;
-        s->x[i] = x - h;
-        wanted[i] = (above - evaluation(s, s->x).loss) / (2 * h);
-        s->x[i] = x;
+    double *const g = dsgd_xcalloc(2 * n, sizeof *g);
+    double *const wanted = g + n;
+    /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch left. */
+    const uint32_t few[] = {s->scene->n_samples - 1, 0, s->scene->n_samples / 2, 0};
+    const struct {
+        const uint32_t *samples;
+        uint32_t n;
+    } batches[] = {{s->all, s->scene->n_samples}, {s->all + s->scene->n_samples / 3, 1}, {few, 4}};
+    for (size_t b = 0; b < 3 && s->network.loss != DSGD_LOSS_POLICY; b++) {
+        ck_assert(stand_gradient(s, s->x, s->state, batches[b].samples, batches[b].n, g, NULL));
+        derivative(s, batches[b].samples, batches[b].n, wanted);
+        /* The error of a central difference is of order h^2 = 1e-12; third derivatives are some thousand here. */
+        ck_assert_msg(stand_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->scene->name,
+                      batches[b].n, stand_distance(g, wanted, n));
     }
-    ck_assert_double_le(distance(g, wanted, n), 1e-7);
     free(g);
-    free(wanted);
     stand_free(s);
 }
 END_TEST
 
-START_TEST(the_loss_of_a_linear_model_is_that_by_hand)
+START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[1], dsgd_device_cpu(true), 1);
-    const dsgd_layer *const layer = &s->network.layers[0];
-    double wanted = 0;
-    for (uint32_t i = 0; i < SAMPLES; i++) {
-        double sum = 0;
-        double of_label = 0;
-        for (uint32_t k = 0; k < layer->n_out; k++) {
-            double z = s->x[layer->biases + k];
-            for (uint32_t f = 0; f < layer->n_in; f++)
-                z += s->x[layer->weights + k * layer->n_in + f] *
-                     (s->data.test.x_bytes[i * layer->n_in + f] / 255.0 - (double)s->data.mean) /
-                     (double)s->data.deviation;
-            sum += exp(z);
-            of_label = k == s->data.test.labels[i] ? z : of_label;
-        }
-        wanted += (log(sum) - of_label) / SAMPLES;
+    stand *const s = stand_new(&stand_scenes[_i], dsgd_device_cpu(true), 1);
+    if (s->network.loss != DSGD_LOSS_POLICY) {
+        for (size_t i = 0; i < s->network.n_state; i++)
+            s->state[i] = 0.2 + stand_number(9, i);
+        long double *const x = dsgd_xcalloc(s->network.n_params, sizeof *x);
+        for (size_t i = 0; i < s->network.n_params; i++)
+            x[i] = s->x[i];
+        naive_batch batch = naive_batch_of(&s->data, s->all, s->scene->n_samples);
+        batch.state = s->state;
+        double accuracy = 0;
+        const double wanted =
+            (double)naive_loss(&s->network, &s->data, x, &batch, s->all, &accuracy);
+        const dsgd_evaluate_op got = stand_evaluation(s, s->x, s->state);
+        ck_assert_msg(fabs(got.loss - wanted) < 1e-13 * wanted, "%s: %.17g, but %.17g",
+                      s->scene->name, got.loss, wanted);
+        if (s->scene->n_classes == 0)
+            ck_assert(isnan(got.accuracy));
+        else
+            ck_assert_double_eq_tol(got.accuracy, accuracy, 1e-15);
+        free((void *)(uintptr_t)batch.x);
+        free((void *)(uintptr_t)batch.lengths);
+        free(x);
     }
-    ck_assert_double_eq_tol(evaluation(s, s->x).loss, wanted, 1e-13);
     stand_free(s);
 }
 END_TEST
 
 START_TEST(float_agrees_with_double) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
-    stand *const f = stand_new(&scenes[_i], dsgd_device_cpu(false), 1);
+    stand *const s = stand_new(&stand_scenes[_i], dsgd_device_cpu(true), 1);
+    stand *const f = stand_new(&stand_scenes[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
-    double *const g = dsgd_xcalloc(n, sizeof *g);
-    double *const in_float = dsgd_xcalloc(n, sizeof *in_float);
-    gradient(s, s->x, s->all, SAMPLES, g);
-    gradient(f, s->x, s->all, SAMPLES, in_float);
-    ck_assert_double_le(distance(in_float, g, n), 1e-5); /* float has 6e-8, sums are of 37 terms */
-    ck_assert_double_gt(distance(in_float, g, n), 0); /* it is float indeed */
-    ck_assert_double_eq_tol(evaluation(f, s->x).loss, evaluation(s, s->x).loss, 1e-5);
+    const size_t n_state = s->network.n_state;
+    const uint32_t n_samples = s->scene->n_samples;
+    double *const g = dsgd_xcalloc(2 * (n + n_state), sizeof *g);
+    double *const in_float = g + n;
+    double *const state = in_float + n;
+    stand_gradient(s, s->x, s->state, s->all, n_samples, g, state);
+    stand_gradient(f, s->x, s->state, s->all, n_samples, in_float, state + n_state);
+    /* Float has 6e-8; sums are of some hundred terms. */
+    ck_assert_msg(stand_distance(in_float, g, n) < 1e-5, "%s: %g", s->scene->name,
+                  stand_distance(in_float, g, n));
+    ck_assert(n < 9 || stand_distance(in_float, g, n) > 0); /* it is float indeed */
+    ck_assert_double_le(stand_distance(state + n_state, state, n_state), 1e-5);
+    ck_assert_double_eq_tol(stand_evaluation(f, s->x, s->state).loss,
+                            stand_evaluation(s, s->x, s->state).loss, 1e-5);
     free(g);
-    free(in_float);
     stand_free(s);
     stand_free(f);
 }
@@ -250,36 +136,40 @@ END_TEST
 
 START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
+    stand *const s = stand_new(&stand_scenes[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
-    const uint32_t samples[] = {4, 36, 4, 0}; /* one of them twice */
+    const uint32_t last = s->scene->n_samples - 1;
+    const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one of them twice */
     double *const g = dsgd_xcalloc(3 * n, sizeof *g);
     double *const one = g + n;
     double *const mean = one + n;
-    gradient(s, s->x, samples, 4, g);
+    stand_gradient(s, s->x, s->state, samples, 4, g, NULL);
     for (size_t j = 0; j < 4; j++) {
-        gradient(s, s->x, samples + j, 1, one);
+        stand_gradient(s, s->x, s->state, samples + j, 1, one, NULL);
         for (size_t i = 0; i < n; i++)
             mean[i] += one[i] / 4;
     }
-    ck_assert_double_le(distance(g, mean, n), 1e-14);
+    if (s->network.coupled && last > 0) /* a model says so where it is not */
+        ck_assert_double_gt(stand_distance(g, mean, n), 1e-3);
+    else
+        ck_assert_double_le(stand_distance(g, mean, n), 1e-14);
     free(g);
     stand_free(s);
 }
 END_TEST
 
-/** Gradient, update and evaluation with the vector cut into pieces. */
+/** Gradient, update and evaluation with the vector cut into pieces; also what the gradient makes of the model state. */
 static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_pieces, double *out)
 {
     stand *const s = stand_new(sc, device, n_pieces);
     const size_t n = s->network.n_params;
+    double *const state = out + 3 * n + 1;
+    stand_gradient(s, s->x, s->state, s->all, sc->n_samples > 6 ? 6 : sc->n_samples, out, state);
     const vector x = vector_new(s, s->x);
-    const vector g = vector_new(s, NULL);
+    const vector g = vector_new(s, out);
     const vector v = vector_new(s, s->x);
     const vector x_new = vector_new(s, NULL);
     const vector v_new = vector_new(s, NULL);
-    bool finite = false;
-    device->gradient(s->context, 0, &(dsgd_gradient_op){x.pieces, g.pieces, s->all, 6}, 1, &finite);
     for (size_t k = 0; k < n_pieces; k++) {
         const dsgd_update_op op = {.n = s->piece_begin[k + 1] - s->piece_begin[k],
                                    .x = x.pieces[k],
@@ -288,32 +178,32 @@ static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_
                                    .x_new = x_new.pieces[k],
                                    .v_new = v_new.pieces[k],
                                    .lr = 0.1};
+        bool finite = false;
         device->update(s->context, 0, &op, 1, &finite);
         ck_assert(finite);
     }
-    dsgd_evaluate_op evaluated = {.x = x_new.pieces};
-    device->evaluate(s->context, 0, &evaluated, 1);
-    out[3 * n] = evaluated.loss;
     vector_end(s, &x, NULL);
     vector_end(s, &v, NULL);
-    vector_end(s, &g, out);
+    vector_end(s, &g, NULL);
     vector_end(s, &x_new, out + n);
     vector_end(s, &v_new, out + 2 * n);
+    out[3 * n] = stand_evaluation(s, out + n, s->state).loss;
     stand_free(s);
 }
 
 START_TEST(pieces_change_no_bit) /* _i is the scene */
 {
-    static const size_t pieces[] = {4, MOST_PIECES};
+    static const size_t pieces[] = {4, STAND_MOST_PIECES};
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), dsgd_device_cpu(true)};
-    stand *const s = stand_new(&scenes[_i], dsgd_device_cpu(true), 1);
-    const size_t size = 3 * s->network.n_params + 1;
+    const scene *const sc = &stand_scenes[_i];
+    stand *const s = stand_new(sc, dsgd_device_cpu(true), 1);
+    const size_t size = 3 * s->network.n_params + 1 + s->network.n_state;
     double *const whole = dsgd_xcalloc(size, sizeof *whole);
     double *const cut = dsgd_xcalloc(size, sizeof *cut);
     for (size_t d = 0; d < 2; d++) {
-        step_in_pieces(&scenes[_i], devices[d], 1, whole);
+        step_in_pieces(sc, devices[d], 1, whole);
         for (size_t p = 0; p < 2; p++) {
-            step_in_pieces(&scenes[_i], devices[d], pieces[p], cut);
+            step_in_pieces(sc, devices[d], pieces[p], cut);
             ck_assert_mem_eq(cut, whole, size * sizeof *cut);
         }
     }
@@ -323,25 +213,40 @@ START_TEST(pieces_change_no_bit) /* _i is the scene */
 }
 END_TEST
 
-START_TEST(an_operation_does_not_see_its_neighbours)
+START_TEST(an_operation_does_not_see_its_neighbours) /* _i is the scene */
 {
-    stand *const s = stand_new(&scenes[3], dsgd_device_cpu(false), 1);
+    stand *const s = stand_new(&stand_scenes[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
-    double *const alone = dsgd_xcalloc(2 * n, sizeof *alone);
+    const size_t n_state = s->network.n_state;
+    const uint32_t all = s->scene->n_samples;
+    const uint32_t some = (all + 1) / 2;
+    double *const alone = dsgd_xcalloc(2 * n + 2 * n_state, sizeof *alone);
     double *const together = alone + n;
-    gradient(s, s->x, s->all, 4, alone);
+    double *const state = together + n;
+    stand_gradient(s, s->x, s->state, s->all, some, alone, state);
     const vector x = vector_new(s, s->x);
     const vector other = vector_new(s, NULL);
     const vector g = vector_new(s, NULL);
-    const dsgd_gradient_op ops[] = {{x.pieces, other.pieces, s->all, SAMPLES},
-                                    {x.pieces, g.pieces, s->all, 4},
-                                    {x.pieces, other.pieces, s->all + 9, 1}};
+    dsgd_buffer states[3];
+    for (size_t i = 0; i < 3; i++) {
+        states[i] = s->device->alloc(s->context, n_state + 1);
+        s->device->put(s->context, states[i], s->state, n_state);
+    }
+    const dsgd_gradient_op ops[] = {
+        {x.pieces, other.pieces, states[0], states[1], s->all, all},
+        {x.pieces, g.pieces, states[0], states[2], s->all, some},
+        {x.pieces, other.pieces, states[0], states[1], s->all + all - 1, 1}};
     bool finite[3];
     s->device->gradient(s->context, 0, ops, 3, finite);
     vector_end(s, &x, NULL);
     vector_end(s, &other, NULL);
     vector_end(s, &g, together);
+    s->device->get(s->context, state + n_state, states[2], n_state);
+    for (size_t i = 0; i < 3; i++)
+        s->device->release(s->context, states[i]);
     ck_assert_mem_eq(together, alone, n * sizeof *alone);
+    if (n_state > 0)
+        ck_assert_mem_eq(state + n_state, state, n_state * sizeof *state);
     free(alone);
     stand_free(s);
 }
@@ -349,12 +254,12 @@ END_TEST
 
 START_TEST(a_piece_that_is_not_there_is_zeros)
 {
-    stand *const s = stand_new(&scenes[3], dsgd_device_cpu(true), 4);
+    stand *const s = stand_new(stand_scene("mlp"), dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(2 * n, sizeof *g);
     double *const wanted = g + n;
     memset(s->x + s->piece_begin[1], 0, (s->piece_begin[2] - s->piece_begin[1]) * sizeof *s->x);
-    gradient(s, s->x, s->all, 5, wanted);
+    stand_gradient(s, s->x, NULL, s->all, 5, wanted, NULL);
     vector x = vector_new(s, s->x);
     s->device->release(s->context, x.pieces[1]);
     x.pieces[1] = NULL;
@@ -362,8 +267,8 @@ START_TEST(a_piece_that_is_not_there_is_zeros)
     const dsgd_buffer unwanted = to.pieces[2];
     to.pieces[2] = NULL;
     bool finite = false;
-    s->device->gradient(s->context, 0, &(dsgd_gradient_op){x.pieces, to.pieces, s->all, 5}, 1,
-                        &finite);
+    const dsgd_gradient_op op = {x.pieces, to.pieces, NULL, NULL, s->all, 5};
+    s->device->gradient(s->context, 0, &op, 1, &finite);
     s->device->release(s->context, unwanted);
     vector_end(s, &x, NULL);
     vector_end(s, &to, g);
@@ -379,7 +284,7 @@ END_TEST
 
 START_TEST(the_update_is_its_formula)
 {
-    stand *const s = stand_new(&scenes[0], dsgd_device_cpu(true), 1);
+    stand *const s = stand_new(stand_scene("hyperplane"), dsgd_device_cpu(true), 1);
     double x[] = {1, -2, 0.5};
     double g[] = {0.25, 3, -1};
     double v[] = {-1, 0.125, 2};
@@ -388,7 +293,7 @@ START_TEST(the_update_is_its_formula)
     for (int first = 0; first < 2; first++) {
         double x_new[3];
         double v_new[3];
-        const dsgd_update_op op = {3, x, g, first ? NULL : v, x_new, v_new, 0.05};
+        const dsgd_update_op op = {3, x, g, first ? NULL : v, x_new, v_new, 0.05, 1};
         s->device->update(s->context, 0, &op, 1, &finite);
         ck_assert(finite);
         s->device->get(s->context, got, x_new, 3);
@@ -399,7 +304,7 @@ START_TEST(the_update_is_its_formula)
         }
     }
     double plain[3];
-    const dsgd_update_op op = {3, x, g, NULL, plain, NULL, 0.05};
+    const dsgd_update_op op = {3, x, g, NULL, plain, NULL, 0.05, 1};
     s->device->update(s->context, 0, &op, 1, &finite);
     for (size_t i = 0; i < 3; i++)
         ck_assert_double_eq_tol(plain[i], x[i] - 0.05 * (g[i] + 1e-2 * x[i]), 1e-15);
@@ -409,14 +314,14 @@ END_TEST
 
 START_TEST(a_combination_is_summed_in_order_and_in_double)
 {
-    stand *const s = stand_new(&scenes[0], dsgd_device_cpu(false), 1);
+    stand *const s = stand_new(stand_scene("hyperplane"), dsgd_device_cpu(false), 1);
     enum { N = 1500, INPUTS = 3 };
     static float x[INPUTS][N];
     static float y[N];
     for (uint32_t j = 0; j < N; j++) {
         /* In float the small one would vanish beside the large ones, which cancel. */
         x[0][j] = 1e9f + 64.0f * (float)(j % 7);
-        x[1][j] = (float)uniform(4, 1, j);
+        x[1][j] = (float)stand_number(4, j);
         x[2][j] = -x[0][j];
     }
     const dsgd_buffer inputs[] = {x[0], NULL, x[1], x[2]};
@@ -435,7 +340,8 @@ END_TEST
 
 START_TEST(any_number_that_is_not_finite_is_noticed)
 {
-    stand *const s = stand_new(&scenes[3], dsgd_device_cpu(false), 1); /* has room for 40 zeros */
+    stand *const s =
+        stand_new(stand_scene("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     float x[40] = {0};
     float y[40];
@@ -450,7 +356,7 @@ START_TEST(any_number_that_is_not_finite_is_noticed)
             x[i] = wrong[i % 3];
             s->device->combine(s->context, 0, &op, 1, &finite);
             ck_assert(!finite);
-            const dsgd_update_op update = {n, x, NULL, NULL, y, NULL, 0.1};
+            const dsgd_update_op update = {n, x, NULL, NULL, y, NULL, 0.1, 1};
             s->device->update(s->context, 0, &update, 1, &finite);
             ck_assert(!finite);
             x[i] = 0;
@@ -458,7 +364,7 @@ START_TEST(any_number_that_is_not_finite_is_noticed)
     }
     double *const g = dsgd_xcalloc(s->network.n_params, sizeof *g);
     s->x[s->network.n_params - 1] = NAN;
-    ck_assert(!gradient(s, s->x, s->all, 1, g));
+    ck_assert(!stand_gradient(s, s->x, NULL, s->all, 1, g, NULL));
     free(g);
     stand_free(s);
 }
@@ -466,7 +372,7 @@ END_TEST
 
 START_TEST(the_distance_is_squared_and_takes_zeros)
 {
-    stand *const s = stand_new(&scenes[0], dsgd_device_cpu(false), 1);
+    stand *const s = stand_new(stand_scene("hyperplane"), dsgd_device_cpu(false), 1);
     float x[] = {3, 1};
     float y[] = {0, 5};
     dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
@@ -476,28 +382,28 @@ START_TEST(the_distance_is_squared_and_takes_zeros)
 }
 END_TEST
 
-START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing)
+START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing) /* _i is the scene */
 {
-    for (size_t sc = 0; sc < SCENES; sc++) {
-        stand *const s = stand_new(&scenes[sc], dsgd_device_cpu(true), 1);
-        double wanted = 0;
-        double zeros = 0;
-        for (uint32_t i = 0; i < SAMPLES; i++) {
-            const double target = scenes[sc].classes == 0 ? (double)s->data.test.targets[i] : 0;
-            wanted += target * target / 2 / SAMPLES;
-            zeros += scenes[sc].classes > 0 && s->data.test.labels[i] == 0 ? 1.0 / SAMPLES : 0;
-        }
-        memset(s->x, 0, s->network.n_params * sizeof *s->x);
-        const dsgd_evaluate_op got = evaluation(s, s->x);
-        if (scenes[sc].classes == 0) {
-            ck_assert_double_eq_tol(got.loss, wanted, 1e-13);
-            ck_assert(isnan(got.accuracy));
-        } else {
-            ck_assert_double_eq_tol(got.loss, log(scenes[sc].classes), 1e-13);
-            ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* of equals the first is taken */
-        }
-        stand_free(s);
+    stand *const s = stand_new(&stand_scenes[_i], dsgd_device_cpu(true), 1);
+    const scene *const sc = s->scene;
+    const size_t n_labels = (size_t)sc->n_samples * s->data.n_labels;
+    memset(s->x, 0, s->network.n_params * sizeof *s->x);
+    double wanted = 0;
+    double zeros = 0;
+    for (size_t i = 0; i < n_labels; i++) {
+        const double target = sc->n_classes == 0 ? (double)s->data.test.targets[i] : 0;
+        wanted += target * target / 2 / (double)n_labels;
+        zeros += sc->n_classes > 0 && s->data.test.labels[i] == 0 ? 1 / (double)n_labels : 0;
     }
+    const dsgd_evaluate_op got = stand_evaluation(s, s->x, s->state);
+    if (sc->n_classes == 0) {
+        ck_assert_double_eq_tol(got.loss, wanted, 1e-13);
+        ck_assert(isnan(got.accuracy));
+    } else if (s->network.loss == DSGD_LOSS_CROSS_ENTROPY) {
+        ck_assert_double_eq_tol(got.loss, log(sc->n_classes), 1e-13);
+        ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* of equals the first is taken */
+    }
+    stand_free(s);
 }
 END_TEST
 
@@ -505,7 +411,19 @@ END_TEST
 
 static dsgd_data shape(uint32_t features, uint32_t classes)
 {
-    return (dsgd_data){.n_features = features, .n_classes = classes};
+    static uint8_t labels[1];
+    static float targets[1];
+    dsgd_data data = {.n_rows = 1,
+                      .n_columns = features,
+                      .width = 1,
+                      .n_features = features,
+                      .n_labels = 1,
+                      .n_classes = classes,
+                      .deviation = 1};
+    data.train.targets = classes == 0 ? targets : NULL;
+    data.train.labels = classes == 0 ? NULL : labels;
+    data.test = data.train;
+    return data;
 }
 
 static dsgd_status build(const char *name, void *params, dsgd_data data, dsgd_network *network,
@@ -530,10 +448,10 @@ START_TEST(networks_have_the_published_sizes_in_backward_order)
     ck_assert_uint_eq(n.n_params, 25450);
     ck_assert_int_eq(build("mlp", &one, shape(784, 10), &n, NULL), DSGD_OK);
     ck_assert_uint_eq(n.n_params, 101770);
-    ck_assert_uint_eq(n.layers[1].weights, 0);
-    ck_assert_uint_eq(n.layers[1].biases, 1280);
-    ck_assert_uint_eq(n.layers[0].weights, 1290);
-    ck_assert_uint_eq(n.layers[0].biases, 101642);
+    ck_assert_uint_eq(n.layers[1].params, 0);
+    ck_assert_uint_eq(n.layers[1].n_params, 1290);
+    ck_assert_uint_eq(n.layers[0].params, 1290);
+    ck_assert_uint_eq(n.layers[0].n_params, 100480);
     ck_assert(n.layers[0].rectified && !n.layers[1].rectified);
 }
 END_TEST
@@ -542,19 +460,23 @@ START_TEST(a_model_refuses_what_it_cannot_learn)
 {
     dsgd_network n;
     dsgd_error error;
-    double widths[9] = {4, 4, 4, 4, 4, 4, 4, 4, 2.5};
-    dsgd_numbers many = {8, widths};
-    dsgd_numbers broken = {1, widths + 8};
+    double widths[DSGD_MAX_LAYERS] = {2.5};
+    for (size_t i = 1; i < DSGD_MAX_LAYERS; i++)
+        widths[i] = 1;
+    dsgd_numbers most = {DSGD_MAX_LAYERS - 2, widths + 1};
+    dsgd_numbers many = {DSGD_MAX_LAYERS - 1, widths + 1};
+    dsgd_numbers broken = {1, widths};
     ck_assert_int_eq(build("logreg", NULL, shape(8, 0), &n, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: logreg learns classes, but this data has none; "
                                  "fashion-mnist or idx would do");
     ck_assert_int_eq(build("hyperplane", NULL, shape(8, 3), &n, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: hyperplane learns a number, but this data has classes; "
                                  "data: hyperplane would do");
+    ck_assert_int_eq(build("mlp", &most, shape(8, 3), &n, &error), DSGD_OK);
     ck_assert_int_eq(build("mlp", &many, shape(8, 3), &n, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: mlp: hidden: 8 layers, but at most 7 are possible");
+    ck_assert_str_eq(error.text, "learn: mlp: more than 63 layers");
     ck_assert_int_eq(build("mlp", &broken, shape(8, 3), &n, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: mlp: hidden: 2.5 is no whole number of units");
+    ck_assert_str_eq(error.text, "learn: mlp: 2.5 is no whole number of units");
 }
 END_TEST
 
@@ -566,25 +488,27 @@ START_TEST(initial_weights_are_he_uniform)
     double *const x = dsgd_xcalloc(n.n_params, sizeof *x);
     dsgd_network_initial(&n, 1, x);
     for (uint32_t l = 0; l < 2; l++) {
-        const size_t count = (size_t)n.layers[l].n_in * n.layers[l].n_out;
+        const dsgd_layer *const layer = &n.layers[l];
+        const uint32_t n_in = layer->in.n_columns;
+        const size_t count = (size_t)n_in * layer->out.n_columns;
         double sum = 0;
         double squares = 0;
         for (size_t i = 0; i < count; i++) {
-            const double w = x[n.layers[l].weights + i];
-            ck_assert_double_le(fabs(w), sqrt(6.0 / n.layers[l].n_in));
+            const double w = x[layer->params + i];
+            ck_assert_double_le(fabs(w), sqrt(6.0 / n_in));
             sum += w;
             squares += w * w;
         }
         /* Variance 2 / n_in; four standard errors. The fourth moment of a uniform is 9/5 of the variance's square. */
-        const double variance = 2.0 / n.layers[l].n_in;
+        const double variance = 2.0 / n_in;
         ck_assert_double_le(fabs(sum / (double)count), 4 * sqrt(variance / (double)count));
         ck_assert_double_le(fabs(squares / (double)count - variance),
                             4 * variance * sqrt(0.8 / (double)count));
-        for (size_t i = 0; i < n.layers[l].n_out; i++)
-            ck_assert(x[n.layers[l].biases + i] == 0);
+        for (size_t i = count; i < layer->n_params; i++)
+            ck_assert(x[layer->params + i] == 0);
     }
-    const double ratio = sqrt((double)n.layers[0].n_in / n.layers[1].n_in);
-    ck_assert_double_gt(fabs(x[n.layers[0].weights] * ratio - x[n.layers[1].weights]), 1e-6);
+    const double ratio = sqrt((double)n.layers[0].in.n_columns / n.layers[1].in.n_columns);
+    ck_assert_double_gt(fabs(x[n.layers[0].params] * ratio - x[n.layers[1].params]), 1e-6);
     double *const other = dsgd_xcalloc(n.n_params, sizeof *other);
     dsgd_network_initial(&n, 2, other);
     ck_assert_mem_ne(other, x, n.n_params * sizeof *x);
@@ -592,6 +516,73 @@ START_TEST(initial_weights_are_he_uniform)
     ck_assert_mem_eq(other, x, n.n_params * sizeof *x);
     free(other);
     free(x);
+}
+END_TEST
+
+/** Bounds of what a layer begins with, part by part: how many numbers, and centre and bound of each. */
+typedef struct beginning {
+    size_t n;
+    double centre, bound;
+} beginning;
+
+static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
+{
+    const size_t c = l->out.n_columns;
+    const size_t window = (size_t)l->kernel * l->kernel * l->in.n_columns;
+    switch (l->kind) {
+    case DSGD_DENSE:
+        parts[0] = (beginning){l->in.n_columns * c, 0, sqrt(6.0 / l->in.n_columns)};
+        parts[1] = (beginning){c, 0, 0};
+        return 2;
+    case DSGD_CONVOLUTION:
+        parts[0] = (beginning){window * c, 0, sqrt(6.0 / (double)window)};
+        parts[1] = (beginning){c, 0, 0};
+        return l->biased ? 2 : 1;
+    case DSGD_BATCH_NORM:
+    case DSGD_LAYER_NORM:
+        parts[0] = (beginning){c, 1, 0};
+        parts[1] = (beginning){c, 0, 0};
+        return 2;
+    case DSGD_EMBEDDING:
+        parts[0] = (beginning){l->n_tokens * c, 0, 0.1};
+        parts[1] = (beginning){l->out.n_rows * c, 0, 0.1};
+        return 2;
+    case DSGD_LSTM:
+        parts[0] = (beginning){4 * c * c, 0, 1 / sqrt((double)c)};
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the scene */
+{
+    stand *const s = stand_new(&stand_scenes[_i], dsgd_device_cpu(true), 1);
+    const size_t n = s->network.n_params;
+    double *const x = dsgd_xcalloc(n, sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = NAN;
+    dsgd_network_initial(&s->network, 1, x);
+    size_t end = n;
+    for (uint32_t l = 0; l < s->network.n_layers; l++) {
+        const dsgd_layer *const layer = &s->network.layers[l];
+        beginning parts[2];
+        const size_t n_parts = beginnings_of(layer, parts);
+        size_t at = layer->params;
+        for (size_t p = 0; p < n_parts; at += parts[p++].n)
+            for (size_t i = at; i < at + parts[p].n; i++) {
+                ck_assert_double_le(fabs(x[i] - parts[p].centre), parts[p].bound);
+                for (size_t j = 0; parts[p].bound > 0 && j < i; j++)
+                    ck_assert_msg(x[i] != x[j], "%s: layer %u draws a number twice", s->scene->name,
+                                  l);
+            }
+        ck_assert_uint_eq(at, layer->params + layer->n_params);
+        ck_assert_uint_eq(at, end); /* backward order, nothing between */
+        end = layer->params;
+    }
+    ck_assert_uint_eq(end, 0);
+    free(x);
+    stand_free(s);
 }
 END_TEST
 
@@ -688,7 +679,7 @@ static dsgd_evaluate_op train(const dsgd_network *network, const dsgd_data *data
     const dsgd_device *const device = dsgd_device_cpu(false);
     const size_t n = network->n_params;
     const size_t begin[] = {0, n};
-    const dsgd_problem problem = {network, data, 1, begin, 0.9, 0};
+    const dsgd_problem problem = {network, data, 1, begin, .update = {.momentum = 0.9}};
     const dsgd_stream stream = {1, data->train.n, 1, BATCH};
     void *context = NULL;
     device->open(&problem, 1, &context, NULL);
@@ -708,10 +699,11 @@ static dsgd_evaluate_op train(const dsgd_network *network, const dsgd_data *data
         for (uint32_t j = 0; j < BATCH; j++)
             samples[j] = dsgd_stream_sample(&stream, 0, t, j);
         const size_t from = t % 2;
-        device->gradient(context, 0, &(dsgd_gradient_op){&x[from], &g, samples, BATCH}, 1, &finite);
+        const dsgd_gradient_op gradient = {&x[from], &g, NULL, NULL, samples, BATCH};
+        device->gradient(context, 0, &gradient, 1, &finite);
         const double now = lr * (1 + cos(acos(-1) * (double)t / (double)steps)) / 2;
-        const dsgd_update_op op = {n,           x[from],     g,  t == 0 ? NULL : v[from],
-                                   x[1 - from], v[1 - from], now};
+        const dsgd_update_op op = {n,           x[from],     g,   t == 0 ? NULL : v[from],
+                                   x[1 - from], v[1 - from], now, t + 1};
         device->update(context, 0, &op, 1, &finite);
         ck_assert(finite);
     }
@@ -803,6 +795,8 @@ START_TEST(idx_files_are_read_plain_or_zipped)
     dsgd_error error = {""};
     dsgd_data *const data = load(f, DSGD_OK, &error);
     ck_assert_uint_eq(data->n_features, 3);
+    ck_assert_uint_eq(data->n_rows, 3);
+    ck_assert_uint_eq(data->width, 3);
     ck_assert_uint_eq(data->n_classes, 2);
     ck_assert_uint_eq(data->train.n, 2);
     ck_assert_mem_eq(data->train.x_bytes, good_images + 16, 6);
@@ -861,6 +855,24 @@ START_TEST(a_damaged_file_is_named_with_what_is_wrong) /* _i is the damage */
     ck_assert_ptr_null(load(f, DSGD_EIO, &error));
     char *const wanted = dsgd_xprintf("%s: %s", f->files[d->file], d->said);
     ck_assert_msg(strncmp(error.text, wanted, strlen(wanted)) == 0, "%s", error.text);
+    free(wanted);
+    folder_free(f);
+}
+END_TEST
+
+START_TEST(images_of_one_size_but_another_shape_are_refused)
+{
+    folder *const f = folder_new();
+    uint8_t turned[sizeof good_images];
+    memcpy(turned, good_images, sizeof turned);
+    turned[11] = 3;
+    turned[15] = 1;
+    write_file(f->files[TEST_IMAGES], turned, sizeof turned, true);
+    dsgd_error error = {""};
+    ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+    char *const wanted = dsgd_xprintf(
+        "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]);
+    ck_assert_str_eq(error.text, wanted);
     free(wanted);
     folder_free(f);
 }
@@ -968,13 +980,16 @@ Suite *models_suite(void)
 {
     Suite *s = suite_create("models");
     TCase *t = tcase_create("gradients");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, matrix_products_go_to_openblas);
-    tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, SCENES);
-    tcase_add_test(t, the_loss_of_a_linear_model_is_that_by_hand);
-    tcase_add_loop_test(t, float_agrees_with_double, 0, SCENES);
-    tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, SCENES);
-    tcase_add_loop_test(t, pieces_change_no_bit, 0, SCENES);
-    tcase_add_test(t, an_operation_does_not_see_its_neighbours);
+    tcase_add_test(t, every_model_has_a_scene);
+    tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, stand_n_scenes);
+    tcase_add_loop_test(t, an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
+                        stand_n_scenes);
+    tcase_add_loop_test(t, float_agrees_with_double, 0, stand_n_scenes);
+    tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, stand_n_scenes);
+    tcase_add_loop_test(t, pieces_change_no_bit, 0, stand_n_scenes);
+    tcase_add_loop_test(t, an_operation_does_not_see_its_neighbours, 0, stand_n_scenes);
     tcase_add_test(t, a_piece_that_is_not_there_is_zeros);
     suite_add_tcase(s, t);
     t = tcase_create("elements");
@@ -982,12 +997,13 @@ Suite *models_suite(void)
     tcase_add_test(t, a_combination_is_summed_in_order_and_in_double);
     tcase_add_test(t, any_number_that_is_not_finite_is_noticed);
     tcase_add_test(t, the_distance_is_squared_and_takes_zeros);
-    tcase_add_test(t, a_model_that_knows_nothing_has_the_loss_of_guessing);
+    tcase_add_loop_test(t, a_model_that_knows_nothing_has_the_loss_of_guessing, 0, stand_n_scenes);
     suite_add_tcase(s, t);
     t = tcase_create("models");
     tcase_add_test(t, networks_have_the_published_sizes_in_backward_order);
     tcase_add_test(t, a_model_refuses_what_it_cannot_learn);
     tcase_add_test(t, initial_weights_are_he_uniform);
+    tcase_add_loop_test(t, every_parameter_begins_within_its_bound_and_alone, 0, stand_n_scenes);
     tcase_add_test(t, an_epoch_is_a_permutation);
     tcase_add_test(t, workers_see_what_one_large_batch_sees);
     tcase_add_test(t, linear_regression_goes_down_to_the_noise);
@@ -997,6 +1013,7 @@ Suite *models_suite(void)
     tcase_add_test(t, hyperplane_data_has_unit_variance_and_follows_its_seed);
     tcase_add_test(t, idx_files_are_read_plain_or_zipped);
     tcase_add_loop_test(t, a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES);
+    tcase_add_test(t, images_of_one_size_but_another_shape_are_refused);
     tcase_add_test(t, a_missing_file_is_named);
     tcase_add_test(t, a_zipped_file_with_one_wrong_or_missing_byte_is_refused);
     tcase_add_test(t, fashion_mnist_is_what_its_authors_say);

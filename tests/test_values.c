@@ -373,16 +373,17 @@ START_TEST(the_store_begins_by_itself_after_enough_gradients)
 {
     shop *const s = shop_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
-    dsgd_value y[300];
-    for (uint64_t t = 0; t < 300; t++) {
+    dsgd_value y[600];
+    for (uint64_t t = 0; t < 600; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
         dsgd_value v = DSGD_ZERO_VALUE;
         y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
         release(s, v);
         release(s, g);
     }
-    ck_assert_uint_eq(stats(s).updates, 255); /* all before the 256th gradient */
-    for (uint64_t t = 0; t < 300; t++)
+    /* At the 256th gradient, and at the 512th what was there at the 256th. */
+    ck_assert_uint_eq(stats(s).updates, 255);
+    for (uint64_t t = 0; t < 600; t++)
         release(s, y[t]);
     release(s, x);
     shop_free(s);
