@@ -82,22 +82,62 @@ static inline DSGD_DEVICE_FUNCTION size_t sample_of(at_replica r, size_t i)
     return r->samples != NULL ? r->samples[i] : r->first + i;
 }
 
+/** @p samples, part of @p data, where the host can read it. */
+static inline view view_of(const dsgd_data *data, const dsgd_samples *samples)
+{
+    const bool tokens = data->kind == DSGD_DATA_TOKENS;
+    view v;
+    v.kind = data->kind;
+    v.n_features = data->n_features;
+    v.n_labels = data->n_labels;
+    v.n_classes = data->n_classes;
+    v.scale = tokens ? (real)1 : (real)(1 / (255 * (double)data->deviation));
+    v.shift = tokens ? (real)0 : (real)(-(double)data->mean / (double)data->deviation);
+    v.x_bytes = samples->x_bytes;
+    v.x_real = samples->x_real;
+    v.labels = samples->labels;
+    v.targets = samples->targets;
+    v.lengths = samples->lengths;
+    v.seed = data->seed;
+    return v;
+}
+
+static inline pass pass_of(const dsgd_network *network, const view *data)
+{
+    pass p;
+    p.data = *data;
+    p.step = 0;
+    p.n_environments = network->n_environments;
+    p.discount = (real)network->discount;
+    p.entropy_weight = (real)network->entropy_weight;
+    p.policy_kept = network->policy_kept;
+    p.policy_state = network->environments;
+    return p;
+}
+
 /* --- input --------------------------------------------------------------------------------------------------------------------------- */
+
+/** Number @p at of all that the samples of the data set have. */
+static inline DSGD_DEVICE_FUNCTION real number_of(at_pass p, size_t at)
+{
+    return p->data.x_bytes != NULL ? (real)p->data.x_bytes[at] * p->data.scale + p->data.shift
+                                   : (real)p->data.x_real[at];
+}
 
 BODY load_body(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const size_t n = p->data.n_features;
     const size_t sample = sample_of(r, i);
     real *const y = values_of(r, &l->in) + i * n;
-    if (p->data.x_bytes != NULL) {
-        const uint8_t *const x = p->data.x_bytes + sample * n;
-        for (size_t f = 0; f < n; f++)
-            y[f] = (real)x[f] * p->data.scale + p->data.shift;
-    } else {
-        const float *const x = p->data.x_real + sample * n;
-        for (size_t f = 0; f < n; f++)
-            y[f] = (real)x[f];
-    }
+    for (size_t f = 0; f < n; f++)
+        y[f] = number_of(p, sample * n + f);
+}
+
+/** The like, for devices with many threads; i: sample and number. */
+BODY load_number_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const size_t n = p->data.n_features;
+    values_of(r, &l->in)[i] = number_of(p, sample_of(r, i / n) * n + i % n);
 }
 
 /* --- element by element ------------------------------------------------------------------------------------------------------------- */

@@ -55,12 +55,6 @@ typedef struct run {
     dsgd_ahead then; /* when that is fetched */
 } run;
 
-/** Samples of the range that the replica has. */
-static uint32_t samples_in(const replica *r, range s)
-{
-    return r->n <= s.first ? 0 : r->n - s.first < s.n ? r->n - s.first : s.n;
-}
-
 /* Replica and pass are copied, so that the compiler can keep them in registers. */
 #define CALL(c, body, layer, begin, end)                                                           \
     do {                                                                                           \
@@ -78,60 +72,31 @@ static uint32_t samples_in(const replica *r, range s)
         CALL(c, body, layer, 0, n);                                                                \
     } while (0)
 
-/** Where an operand begins for the samples from @p first on. */
-static real *base_of(const replica *r, const operand *o, uint32_t first)
-{
-    real *const spaces[] = {(real *)r->x, r->g, r->values, r->slopes, r->kept};
-    const bool per_sample = o->in != PARAMETERS && o->in != GRADIENT;
-    return spaces[o->in] + o->offset * (per_sample ? r->n : 1) + o->plus + first * o->sample;
-}
-
 /** One product of matrices; what is said of ones and of the maximum is done before and after. */
-static void multiply_once(const product *p, dsgd_ahead *ahead, size_t m, size_t k, const real *a,
-                          size_t a_row, size_t a_column, const real *b, size_t b_row, real *c,
-                          size_t c_row)
+static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x)
 {
     if (p->ones == ONES_COLUMN)
-        for (size_t i = 0; i < m; i++)
-            memcpy(c + i * c_row, b + k * b_row, p->n * sizeof(real));
-    MULTIPLY(m, p->n, k, a, a_row, a_column, b, b_row, p->b.column, c, c_row,
-             p->adds || p->ones == ONES_COLUMN, ahead);
+        for (size_t i = 0; i < x->m; i++)
+            memcpy(x->c + i * x->c_row, x->b + x->k * x->b_row, p->n * sizeof(real));
+    MULTIPLY(x->m, p->n, x->k, x->a, x->a_row, x->a_column, x->b, x->b_row, x->b_column, x->c,
+             x->c_row, p->adds || p->ones == ONES_COLUMN, ahead);
     if (p->ones == ONES_ROW) {
         const real one = 1;
-        MULTIPLY(1, p->n, k, &one, 0, 0, b, b_row, p->b.column, c + m * c_row, c_row, p->adds,
-                 NULL);
+        MULTIPLY(1, p->n, x->k, &one, 0, 0, x->b, x->b_row, x->b_column, x->c + x->m * x->c_row,
+                 x->c_row, p->adds, NULL);
     }
-    for (size_t i = 0; p->rectified && i < m; i++)
+    for (size_t i = 0; p->rectified && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)
-            c[i * c_row + j] = dsgd_rectified(c[i * c_row + j]);
+            x->c[i * x->c_row + j] = dsgd_rectified(x->c[i * x->c_row + j]);
 }
 
 static void multiply(run *one, range s, const product *p)
 {
-    const replica *const r = &one->replica;
     dsgd_ahead *const ahead = one->ahead.bytes >= LEAST_AHEAD ? &one->ahead : &one->then;
-    const size_t n = samples_in(r, s);
-    const real *const a = base_of(r, &p->a, s.first);
-    const real *const b = base_of(r, &p->b, s.first);
-    real *const c = base_of(r, &p->c, s.first);
-    switch (p->samples) {
-    case SAMPLES_ROWS: /* one row per sample may be of many that it has */
-        multiply_once(p, ahead, p->m * n, p->k, a, p->m == 1 ? p->a.sample : p->a.row, p->a.column,
-                      b, p->b.row, c, p->m == 1 ? p->c.sample : p->c.row);
-        break;
-    case SAMPLES_DEPTH:
-        multiply_once(p, ahead, p->m, p->k * n, a, p->a.row, p->k == 1 ? p->a.sample : p->a.column,
-                      b, p->k == 1 ? p->b.sample : p->b.row, c, p->c.row);
-        break;
-    case SAMPLES_APART:
-        for (size_t i = 0; i < n * p->n_heads; i++) {
-            const size_t sample = i / p->n_heads;
-            const size_t head = i % p->n_heads;
-            multiply_once(p, ahead, p->m, p->k, a + sample * p->a.sample + head * p->a.head,
-                          p->a.row, p->a.column, b + sample * p->b.sample + head * p->b.head,
-                          p->b.row, c + sample * p->c.sample + head * p->c.head, p->c.row);
-        }
-        break;
+    const size_t n = matrices_in(p, &one->replica, s);
+    for (size_t i = 0; i < n; i++) {
+        const matrices x = matrices_of(p, &one->replica, s, i);
+        multiply_once(p, ahead, &x);
     }
 }
 
@@ -142,7 +107,7 @@ static void multiply(run *one, range s, const product *p)
 /** Scratch memory of one thread. */
 typedef struct scratch {
     real *x, *g; /* [n_params], where a vector is in pieces */
-    real *zeros; /* [n_params] */
+    real *zeros; /* for any vector that is missing, and for a block of a combination */
     real *workspace; /* of a replica */
     double *scores; /* [EVALUATED_SAMPLES][2] */
     uint32_t n_samples; /* that there is room for */
@@ -155,23 +120,6 @@ typedef struct context {
     uint32_t n_threads;
     scratch *threads;
 } context;
-
-static view view_of(const dsgd_data *data, const dsgd_samples *samples)
-{
-    const bool tokens = data->kind == DSGD_DATA_TOKENS;
-    return (view){.kind = data->kind,
-                  .n_features = data->n_features,
-                  .n_labels = data->n_labels,
-                  .n_classes = data->n_classes,
-                  .scale = tokens ? 1 : (real)(1 / (255 * (double)data->deviation)),
-                  .shift = tokens ? 0 : (real)(-(double)data->mean / (double)data->deviation),
-                  .x_bytes = samples->x_bytes,
-                  .x_real = samples->x_real,
-                  .labels = samples->labels,
-                  .targets = samples->targets,
-                  .lengths = samples->lengths,
-                  .seed = data->seed};
-}
 
 /** Bytes, rounded up to whole lines of the cache. */
 static size_t whole_lines(size_t bytes)
@@ -215,7 +163,7 @@ static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, voi
     c->n_threads = n_threads;
     c->threads = dsgd_xcalloc(n_threads, sizeof *c->threads);
     const size_t n_params = problem->network->n_params;
-    const size_t n_zeros = n_params * (1 + dsgd_update_states(&problem->update));
+    const size_t n_zeros = n_params * (1 + dsgd_update_states(&problem->update)) + BLOCK;
     for (uint32_t i = 0; i < n_threads; i++)
         c->threads[i] =
             (scratch){.x = dsgd_xcalloc(n_params, sizeof(real)),
@@ -272,12 +220,7 @@ static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
                              .kept = kept,
                              .totals = kept + network->n_kept * n,
                              .scores = s->scores},
-                 .pass = {.data = *data,
-                          .n_environments = network->n_environments,
-                          .discount = (real)network->discount,
-                          .entropy_weight = (real)network->entropy_weight,
-                          .policy_kept = network->policy_kept,
-                          .policy_state = network->environments}};
+                 .pass = pass_of(network, data)};
 }
 
 /** The pieces of a vector in one run of memory. */
@@ -410,10 +353,10 @@ static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops,
         finite[i] = one_update(c, &c->threads[thread], &ops[i]);
 }
 
-/** Input @p i of a combination from number @p first on; zeros where there is none. */
+/** Input @p i of a combination from number @p first on, for a block; zeros where there is none. */
 static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
 {
-    return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros + first;
+    return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros;
 }
 
 /** sum[n] += weights x of @p count inputs, one after the other, from number @p first on; the next inputs are fetched meanwhile. */

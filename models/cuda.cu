@@ -1,15 +1,17 @@
 /**
  * @file cuda.cu
- * CUDA as a device, in float: a module that the program loads when it is asked for (module.c).
+ * CUDA as a device, in float: a module that the program loads when it is asked for (device.c).
  *
- * A call hands over many small operations. Each kernel runs over all of them, with blocks of its own for each, and every sum has an
- * order that the operation alone decides: no atomics, and no library that chooses its method by the size of the batch. So a result does not depend on what else was in the call. The compiler fuses no multiplication with an addition
- * (--fmad=false); fmaf() says where it is meant. Hence updates and combinations give the CPU's bits.
+ * A call hands over many gradients. They are computed side by side: each kernel runs over all of them (replicas), and layers.h says which
+ * kernels. Every sum has an order that the operation alone decides: no atomics, and no library that chooses its method by the size of the
+ * batch. So a result does not depend on what else was in the call. The compiler fuses no multiplication with an addition (--fmad=false);
+ * fmaf() says where it is meant. Hence updates and combinations give the CPU's bits.
  *
  * All work of a context is in one stream. alloc, release, put and get share no state with a running operation, so that
  * they may be called beside one.
  */
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -19,26 +21,34 @@
 #include <cuda_runtime.h>
 
 extern "C" {
+#include "models/cuda.h"
 #include "models/device.h"
 }
 
 typedef float real;
 #define real_exp expf
-#define DSGD_DEVICE_FUNCTION __device__
-#include "models/formula.h"
+#define real_log logf
+#define real_sqrt sqrtf
+#define real_tanh tanhf
+#define DSGD_DEVICE_FUNCTION __host__ __device__
+#include "models/bodies.h"
+#include "models/product.h"
 
 namespace
 {
 
 enum : uint32_t {
-    TILE = 32, /* a block computes TILE x TILE numbers of a matrix */
-    TILE_THREADS = 8, /* rows of threads in such a block, TILE threads each */
-    THREADS = 256, /* of all other blocks */
-    MOST_BLOCKS = 64, /* per operation, of kernels that go element by element */
+    THREADS = 256, /* of a block; fewer where there is less to do */
+    WARP = 32,
+    CELL = 4, /* a thread computes CELL x CELL numbers of a product */
+    MOST_BLOCKS = 64, /* per replica or operation, of kernels that go element by element... */
+    ALL_BLOCKS = 8192, /* ...or this many in all, where that is more */
+    MOST_APART = 1024, /* blocks, for products that each sample has */
+    AHEAD = 4, /* operands that a combination reads before it adds them */
     BATCH = 2048,
-    EVALUATED_SAMPLES = 4096 /* at once */
+    EVALUATED_SAMPLES = 256 /* per replica */
 };
-const size_t workspace_floats = (size_t)1 << 25; /* per launch; a single operation may need more */
+const size_t most_workspace = (size_t)1 << 30; /* in reals; and at most an eighth of the memory */
 const size_t alignment = 16; /* of what is staged */
 
 /** After open, a call that fails is a bug or a broken device. */
@@ -52,293 +62,335 @@ void check(cudaError_t error, const char *file, int line)
     abort();
 }
 
-/** Samples on the device; the members are those of dsgd_samples and dsgd_data. */
-struct samples {
-    uint8_t *x_bytes;
-    float *x_real;
-    uint8_t *labels;
-    float *targets;
-    uint32_t n_features;
-    float mean, deviation;
-};
+std::atomic<uint64_t> n_launches;
 
-/** A network at work on some samples: for a gradient, or for a part of an evaluation. */
-struct item {
-    const float *x; /* [n_params] */
-    float *g; /* [n_params] */
-    bool *finite; /* becomes false where g has a number that is not */
-    const uint32_t *chosen; /* [n] samples; where NULL they are first, first + 1, ... */
-    uint32_t first, n;
-    float *
-        a; /* outputs of all layers, [n][n_out] each; backward() puts the derivatives by them in their place */
-};
+template <typename... Parameters, typename... Arguments>
+void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Parameters...),
+            Arguments... arguments)
+{
+    kernel<<<grid, threads, 0, stream>>>(arguments...);
+    DSGD_CUDA(cudaGetLastError());
+    n_launches++;
+}
 
-/** A layer, and where an item has its input and output. */
-struct place {
-    dsgd_layer layer;
-    bool bottom; /* reads the samples */
-    bool rectified_below;
-    uint32_t below, here; /* reals per sample that come before, in item.a */
-};
+uint32_t blocks_for(size_t n, size_t per_block)
+{
+    return (uint32_t)((n + per_block - 1) / per_block);
+}
 
-struct copy {
-    float *to;
-    const float *from; /* NULL: zeros */
-    size_t n;
-};
+/** Blocks of @p threads for each of @p n_rows replicas or operations that has @p n elements at most. */
+uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
+{
+    const size_t most = std::max((size_t)MOST_BLOCKS, ALL_BLOCKS / n_rows);
+    return (uint32_t)std::max((size_t)1, std::min(most, (n + threads - 1) / threads));
+}
 
-/** Memory that stands on both sides, so that a call needs one copy in each direction. */
-struct staging {
-    char *host, *device;
-    size_t used, room;
-};
+} // namespace
 
-struct context {
-    dsgd_problem problem;
+/* --- how layers compute ------------------------------------------------------------------------------------------------------------- */
+
+/** Replicas under way: layers.h computes at all of them at once. */
+typedef struct run {
     cudaStream_t stream;
-    samples train, test;
-    staging staged;
-    float *workspace;
-    size_t workspace_room;
-    double *scores; /* [2][test.n]: losses, hits */
-    place places[DSGD_MAX_LAYERS];
-    uint32_t width; /* reals per sample in item.a */
-};
+    const replica *replicas; /* [n_replicas], on the device */
+    uint32_t n_replicas, most; /* samples of the largest */
+    struct pass pass;
+} run;
 
-/* --- kernels: the network ----------------------------------------------------------------------------------------------------------- */
-
-/**
- * Loads tile[i][j] <- element(first_row + i, first_column + j), zeros outside. Where TURNED, neighbours in memory are neighbours by
- * row, else by column.
- */
-template <bool TURNED, typename Element>
-__device__ void load_tile(float (*tile)[TILE + 1], uint32_t first_row, uint32_t n_rows,
-                          uint32_t first_column, uint32_t n_columns, Element element)
+namespace
 {
-    for (uint32_t y = threadIdx.y; y < TILE; y += TILE_THREADS) {
-        const uint32_t i = TURNED ? threadIdx.x : y;
-        const uint32_t j = TURNED ? y : threadIdx.x;
-        const bool inside = first_row + i < n_rows && first_column + j < n_columns;
-        tile[i][j] = inside ? element(first_row + i, first_column + j) : 0.0f;
-    }
+
+typedef void body_of(at_replica, at_layer, at_pass, size_t);
+
+/** The body for n indices of each sample of the range, or for n in all. */
+template <body_of *CALLED, bool PER_SAMPLE>
+__global__ void map_kernel(const replica *replicas, dsgd_layer layer, pass common, range s,
+                           size_t n)
+{
+    const replica r = replicas[blockIdx.y];
+    const size_t first = PER_SAMPLE ? s.first * n : 0;
+    const size_t end = PER_SAMPLE ? first + samples_in(&r, s) * n : n;
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = first + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += stride)
+        CALLED(&r, &layer, &common, i);
 }
 
-/** The shape of a product of matrices: [n_rows][depth] times [depth][n_columns]. */
-struct shape {
-    uint32_t n_rows, n_columns, depth;
-};
+template <body_of *CALLED, bool PER_SAMPLE>
+void launch_map(const run *c, range s, at_layer layer, size_t n)
+{
+    const size_t n_samples = c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
+    const size_t most = PER_SAMPLE ? n_samples * n : n;
+    const uint32_t threads = (uint32_t)std::min(
+        (size_t)THREADS, (size_t)blocks_for(std::max(most, (size_t)1), WARP) * WARP);
+    const dim3 grid(element_blocks(most, threads, c->n_replicas), c->n_replicas);
+    launch(c->stream, grid, threads, map_kernel<CALLED, PER_SAMPLE>, c->replicas, *layer, c->pass,
+           s, n);
+}
+
+template <body_of *CALLED> void map(const run *c, range s, at_layer layer, size_t n)
+{
+    launch_map<CALLED, true>(c, s, layer, n);
+}
+
+/** A thread per number, where the CPU takes a sample at a time. */
+template <> void map<load_body>(const run *c, range s, at_layer layer, size_t n)
+{
+    launch_map<load_number_body, true>(c, s, layer, n * c->pass.data.n_features);
+}
+
+#define MAP(c, s, body, layer, n) map<body>(c, s, layer, n)
+#define TOTAL(c, s, body, layer, n) launch_map<body, false>(c, s, layer, n)
+
+/* --- products ------------------------------------------------------------------------------------------------------------------------ */
 
 /**
- * The block's tile of the product of a(i, k) and b(k, j), handed to store(i, j, sum). A sum adds up slices of TILE products, each
- * summed in order, which also keeps the rounding small.
+ * How a block computes ROWS x COLUMNS numbers of a product: each thread CELL x CELL of them. Where these are fewer threads than a block has,
+ * PARTS of them share the sum over k. It runs in slices of DEPTH that lie in shared memory.
  */
-template <bool A_TURNED, bool B_TURNED, typename A, typename B, typename Store>
-__device__ void multiply(shape s, A a, B b, Store store)
+template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
+    static constexpr uint32_t WIDE = COLUMNS / CELL;
+    static constexpr uint32_t CELLS = ROWS / CELL * WIDE;
+    static constexpr uint32_t PARTS = THREADS / CELLS;
+    static constexpr uint32_t DEPTH = 4 * PARTS < 16 ? 16 : 4 * PARTS;
+    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* of shared memory; the rest spreads banks */
+    static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
+    static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* the sums of all parts */
+    static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice shares the memory of the sums");
+};
+
+/** Rows of A or columns of B: number k of line i is at[i * line + k * step]. Line n_lines may be one of ones. */
+struct lines {
+    const real *at;
+    size_t line, step;
+    uint32_t n_lines, depth;
+    bool ones;
+};
+
+__device__ real number_at(const lines &from, uint32_t i, uint32_t k)
 {
-    __shared__ float a_tile[TILE][TILE + 1];
-    __shared__ float b_tile[TILE][TILE + 1];
-    const uint32_t row = blockIdx.y * TILE;
-    const uint32_t column = blockIdx.x * TILE;
-    if (row >= s.n_rows || column >= s.n_columns)
-        return;
-    float sums[TILE / TILE_THREADS] = {};
-    for (uint32_t k = 0; k < s.depth; k += TILE) {
-        load_tile<A_TURNED>(a_tile, row, s.n_rows, k, s.depth, a);
-        load_tile<B_TURNED>(b_tile, k, s.depth, column, s.n_columns, b);
-        __syncthreads();
-        const uint32_t slice = min((uint32_t)TILE, s.depth - k);
-        for (uint32_t r = 0; r < TILE / TILE_THREADS; r++) {
-            const uint32_t i = threadIdx.y + r * TILE_THREADS;
-            if (row + i >= s.n_rows)
-                break;
-            float sum = 0;
-            for (uint32_t l = 0; l < slice; l++)
-                sum = fmaf(a_tile[i][l], b_tile[l][threadIdx.x], sum);
-            sums[r] += sum;
+    if (k >= from.depth || i > from.n_lines)
+        return 0;
+    if (i == from.n_lines)
+        return from.ones ? 1.0f : 0.0f;
+    return from.at[i * from.line + k * from.step];
+}
+
+/** DEPTH numbers of LINES lines on their way to shared memory, where they lie as [DEPTH][WIDTH]. */
+template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
+    static constexpr uint32_t COUNT = LINES * DEPTH / THREADS;
+    real carried[COUNT];
+
+    /** The place of this thread's number @p c; threads beside each other read what is side by side in memory. */
+    static __device__ void place(const lines &from, uint32_t c, uint32_t *i, uint32_t *k)
+    {
+        const uint32_t e = threadIdx.x + c * THREADS;
+        const bool along = from.step == 1;
+        *i = along ? e / DEPTH : e % LINES;
+        *k = along ? e % DEPTH : e / LINES;
+    }
+
+    __device__ void read(const lines &from, uint32_t first_line, uint32_t first_k)
+    {
+#pragma unroll
+        for (uint32_t c = 0; c < COUNT; c++) {
+            uint32_t i, k;
+            place(from, c, &i, &k);
+            carried[c] = number_at(from, first_line + i, first_k + k);
         }
+    }
+
+    __device__ void write(const lines &from, real *shared) const
+    {
+#pragma unroll
+        for (uint32_t c = 0; c < COUNT; c++) {
+            uint32_t i, k;
+            place(from, c, &i, &k);
+            shared[k * WIDTH + i] = carried[c];
+        }
+    }
+};
+
+/** Adds what a slice contributes to the thread's cell. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+__device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t y, uint32_t x,
+                          real (*sums)[CELL])
+{
+    typedef tiling<ROWS, COLUMNS> T;
+#pragma unroll
+    for (uint32_t k = 0; k < T::DEPTH; k += T::PARTS) {
+        const float4 rows = *(const float4 *)(a + (k + part) * T::A_WIDTH + y * CELL);
+        const float4 columns = *(const float4 *)(b + (k + part) * T::B_WIDTH + x * CELL);
+        const real row[CELL] = {rows.x, rows.y, rows.z, rows.w};
+        const real column[CELL] = {columns.x, columns.y, columns.z, columns.w};
+#pragma unroll
+        for (uint32_t i = 0; i < CELL; i++)
+#pragma unroll
+            for (uint32_t j = 0; j < CELL; j++)
+                sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
+    }
+}
+
+/** Leaves the tile's sums in shared memory, part by part. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+__device__ void sum_tile(const lines &a, const lines &b, uint32_t row, uint32_t column,
+                         real *shared)
+{
+    typedef tiling<ROWS, COLUMNS> T;
+    const uint32_t part = threadIdx.x / T::CELLS;
+    const uint32_t y = threadIdx.x % T::CELLS / T::WIDE;
+    const uint32_t x = threadIdx.x % T::WIDE;
+    real *const a_slice = shared;
+    real *const b_slice = shared + T::DEPTH * T::A_WIDTH;
+    strip<ROWS, T::DEPTH, T::A_WIDTH> a_strip;
+    strip<COLUMNS, T::DEPTH, T::B_WIDTH> b_strip;
+    real sums[CELL][CELL] = {};
+    a_strip.read(a, row, 0);
+    b_strip.read(b, column, 0);
+    for (uint32_t k = 0; k < a.depth; k += T::DEPTH) {
+        a_strip.write(a, a_slice);
+        b_strip.write(b, b_slice);
+        __syncthreads();
+        a_strip.read(a, row, k + T::DEPTH); /* the next ones, while these are summed */
+        b_strip.read(b, column, k + T::DEPTH);
+        add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
         __syncthreads();
     }
-    for (uint32_t r = 0; r < TILE / TILE_THREADS; r++) {
-        const uint32_t i = row + threadIdx.y + r * TILE_THREADS;
-        const uint32_t j = column + threadIdx.x;
-        if (i < s.n_rows && j < s.n_columns)
-            store(i, j, sums[r]);
+#pragma unroll
+    for (uint32_t i = 0; i < CELL; i++)
+        *(float4 *)(shared + (part * ROWS + y * CELL + i) * COLUMNS + x * CELL) =
+            make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
+}
+
+/** Sums up the parts, in order, and writes what lies inside of C. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+__device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows, uint32_t row,
+                           uint32_t column, const real *shared)
+{
+    for (uint32_t e = threadIdx.x; e < ROWS * COLUMNS; e += THREADS) {
+        const uint32_t i = row + e / COLUMNS;
+        const uint32_t j = column + e % COLUMNS;
+        if (i >= n_rows || j >= p.n)
+            continue;
+        real sum = 0;
+        for (uint32_t part = 0; part < tiling<ROWS, COLUMNS>::PARTS; part++)
+            sum += shared[part * ROWS * COLUMNS + e];
+        real *const to = at.c + i * at.c_row + j;
+        if (p.ones == ONES_COLUMN)
+            sum += at.b[at.k * at.b_row + j * at.b_column];
+        if (p.adds)
+            sum += *to;
+        *to = p.rectified ? dsgd_rectified(sum) : sum;
     }
 }
 
-__device__ uint32_t sample_of(const item &it, uint32_t i)
+/** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the product alone. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+__global__ void __launch_bounds__(THREADS)
+    multiply_kernel(const replica *replicas, product p, range s)
 {
-    return it.chosen == NULL ? it.first + i : it.chosen[i];
+    __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
+    const replica r = replicas[blockIdx.y];
+    const uint32_t n_wide = (p.n + COLUMNS - 1) / COLUMNS;
+    const uint32_t row = blockIdx.x / n_wide * ROWS;
+    const uint32_t column = blockIdx.x % n_wide * COLUMNS;
+    const size_t n = matrices_in(&p, &r, s);
+    for (size_t i = blockIdx.z; i < n; i += gridDim.z) {
+        const matrices at = matrices_of(&p, &r, s, i);
+        const uint32_t n_rows = (uint32_t)at.m + (p.ones == ONES_ROW ? 1 : 0);
+        if (row >= n_rows)
+            break;
+        const lines a = {at.a, at.a_row, at.a_column, (uint32_t)at.m, (uint32_t)at.k, true};
+        const lines b = {at.b, at.b_column, at.b_row, p.n, (uint32_t)at.k, false};
+        sum_tile<ROWS, COLUMNS>(a, b, row, column, shared);
+        __syncthreads();
+        store_tile<ROWS, COLUMNS>(p, at, n_rows, row, column, shared);
+        __syncthreads();
+    }
 }
 
-/** Number @p f of what sample @p i puts into the layer. */
-__device__ float layer_input(const item &it, const place &at, const samples &data, uint32_t i,
-                             uint32_t f)
+template <uint32_t ROWS, uint32_t COLUMNS>
+void launch_multiply(const run *c, range s, const product *p)
 {
-    if (!at.bottom)
-        return it.a[(size_t)at.below * it.n + (size_t)i * at.layer.n_in + f];
-    const size_t index = (size_t)sample_of(it, i) * data.n_features + f;
-    return data.x_bytes == NULL ? data.x_real[index]
-                                : dsgd_normalised(data.x_bytes[index], data.mean, data.deviation);
-}
-
-/** z <- W a + c, then max(z, 0) where rectified. */
-__global__ void forward_kernel(const item *items, place at, samples data)
-{
-    const item it = items[blockIdx.z];
-    const dsgd_layer layer = at.layer;
-    const float *const weights = it.x + layer.weights;
-    const float *const biases = it.x + layer.biases;
-    float *const z = it.a + (size_t)at.here * it.n;
-    multiply<false, true>(
-        shape{it.n, layer.n_out, layer.n_in},
-        [&](uint32_t i, uint32_t k) { return layer_input(it, at, data, i, k); },
-        [&](uint32_t k, uint32_t j) { return weights[(size_t)j * layer.n_in + k]; },
-        [&](uint32_t i, uint32_t j, float sum) {
-            const float linear = sum + biases[j];
-            z[(size_t)i * layer.n_out + j] = layer.rectified ? dsgd_rectified(linear) : linear;
-        });
-}
-
-/** Turns the outputs of one sample into the derivative of its loss, times @p scale; returns the loss. */
-__device__ double loss_of(dsgd_loss loss, const samples &data, uint32_t sample, uint32_t width,
-                          float *z, float scale)
-{
-    return loss == DSGD_LOSS_SQUARED ? dsgd_squared(z, data.targets[sample], scale)
-                                     : dsgd_cross_entropy(z, width, data.labels[sample], scale);
-}
-
-/** The derivative of the mean loss by the outputs of the last layer, in their place. */
-__global__ void differentiate_kernel(const item *items, place at, samples data, dsgd_loss loss)
-{
-    const item it = items[blockIdx.x];
-    const uint32_t width = at.layer.n_out;
-    const uint32_t i = blockIdx.y * THREADS + threadIdx.x;
-    if (i < it.n)
-        loss_of(loss, data, sample_of(it, i), width,
-                it.a + (size_t)at.here * it.n + (size_t)i * width, 1.0f / (float)it.n);
-}
-
-__device__ void store_gradient(const item &it, size_t parameter, float derivative)
-{
-    it.g[parameter] = derivative;
-    if (!isfinite(derivative))
-        *it.finite = false; /* by several threads perhaps, but all write the same */
-}
-
-/** dW <- dz^T a. */
-__global__ void weights_kernel(const item *items, place at, samples data)
-{
-    const item it = items[blockIdx.z];
-    const dsgd_layer layer = at.layer;
-    const float *const dz = it.a + (size_t)at.here * it.n;
-    multiply<true, false>(
-        shape{layer.n_out, layer.n_in, it.n},
-        [&](uint32_t i, uint32_t k) { return dz[(size_t)k * layer.n_out + i]; },
-        [&](uint32_t k, uint32_t j) { return layer_input(it, at, data, k, j); },
-        [&](uint32_t i, uint32_t j, float sum) {
-            store_gradient(it, layer.weights + (size_t)i * layer.n_in + j, sum);
-        });
-}
-
-/** dc <- sum of dz over the samples. */
-__global__ void biases_kernel(const item *items, place at)
-{
-    const item it = items[blockIdx.x];
-    const dsgd_layer layer = at.layer;
-    const float *const dz = it.a + (size_t)at.here * it.n;
-    const uint32_t j = blockIdx.y * THREADS + threadIdx.x;
-    if (j >= layer.n_out)
+    const size_t n = c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
+    const size_t n_rows =
+        p->m * (p->samples == SAMPLES_ROWS ? n : 1) + (p->ones == ONES_ROW ? 1 : 0);
+    const size_t n_apart = p->samples == SAMPLES_APART ? n * p->n_heads : 1;
+    const size_t n_tiles = (size_t)blocks_for(n_rows, ROWS) * blocks_for(p->n, COLUMNS);
+    if (n_tiles == 0 || n_apart == 0)
         return;
-    float sum = 0;
-    for (uint32_t i = 0; i < it.n; i++)
-        sum += dz[(size_t)i * layer.n_out + j];
-    store_gradient(it, layer.biases + j, sum);
+    const dim3 grid((uint32_t)n_tiles, c->n_replicas,
+                    (uint32_t)std::min(n_apart, (size_t)MOST_APART));
+    launch(c->stream, grid, THREADS, multiply_kernel<ROWS, COLUMNS>, c->replicas, *p, s);
 }
 
-/** da <- dz W through the rectifier, in the place of a. */
-__global__ void backward_kernel(const item *items, place at)
+template <uint32_t ROWS> void multiply_by_columns(const run *c, range s, const product *p)
 {
-    const item it = items[blockIdx.z];
-    const dsgd_layer layer = at.layer;
-    const float *const weights = it.x + layer.weights;
-    const float *const dz = it.a + (size_t)at.here * it.n;
-    float *const a = it.a + (size_t)at.below * it.n;
-    multiply<false, false>(
-        shape{it.n, layer.n_in, layer.n_out},
-        [&](uint32_t i, uint32_t k) { return dz[(size_t)i * layer.n_out + k]; },
-        [&](uint32_t k, uint32_t j) { return weights[(size_t)k * layer.n_in + j]; },
-        [&](uint32_t i, uint32_t j, float sum) {
-            float *const into = a + (size_t)i * layer.n_in + j;
-            *into = at.rectified_below ? dsgd_rectified_back(*into, sum) : sum;
-        });
+    if (p->n <= 16)
+        launch_multiply<ROWS, 16>(c, s, p);
+    else if (p->n <= 32)
+        launch_multiply<ROWS, 32>(c, s, p);
+    else
+        launch_multiply<ROWS, 64>(c, s, p);
 }
 
-/** Losses and hits of an evaluation, by sample. */
-__global__ void score_kernel(const item *items, place at, samples data, dsgd_loss loss,
-                             double *losses, double *hits)
+} // namespace
+
+/** The tiling hangs on the shape per sample: a replica's sums must not change with how many samples it or another has. */
+static void multiply(const run *c, range s, const product *p)
 {
-    const item it = items[blockIdx.x];
-    const uint32_t width = at.layer.n_out;
-    const uint32_t i = blockIdx.y * THREADS + threadIdx.x;
-    if (i >= it.n)
-        return;
-    const uint32_t sample = sample_of(it, i);
-    float *const z = it.a + (size_t)at.here * it.n + (size_t)i * width;
-    uint32_t largest = 0;
-    for (uint32_t j = 1; j < width; j++)
-        largest = z[j] > z[largest] ? j : largest;
-    hits[sample] = loss == DSGD_LOSS_CROSS_ENTROPY && largest == data.labels[sample] ? 1.0 : 0.0;
-    losses[sample] = loss_of(loss, data, sample, width, z, 1.0f);
+    const bool samples = p->samples == SAMPLES_ROWS;
+    const uint32_t n_rows = samples ? (p->m == 1 ? 16 : 64) : p->m + (p->ones == ONES_ROW ? 1 : 0);
+    if (n_rows <= 16)
+        multiply_by_columns<16>(c, s, p);
+    else if (n_rows <= 32)
+        multiply_by_columns<32>(c, s, p);
+    else
+        multiply_by_columns<64>(c, s, p);
 }
+
+#include "models/layers.h"
+
+namespace
+{
 
 /* --- kernels: element by element, and sums ------------------------------------------------------------------------------------------ */
 
+struct copy {
+    real *to;
+    const real *from; /* NULL: zeros */
+    size_t n;
+};
+
 __global__ void copy_kernel(const copy *copies)
 {
-    const copy c = copies[blockIdx.x];
-    const size_t stride = (size_t)gridDim.y * THREADS;
-    for (size_t i = (size_t)blockIdx.y * THREADS + threadIdx.x; i < c.n; i += stride)
+    const copy c = copies[blockIdx.y];
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < c.n; i += stride)
         c.to[i] = c.from == NULL ? 0.0f : c.from[i];
 }
 
-__device__ float number(const void *buffer, size_t i)
-{
-    return buffer == NULL ? 0.0f : static_cast<const float *>(buffer)[i];
-}
-
-__global__ void update_kernel(const dsgd_update_op *ops, float momentum, float weight_decay,
+/** finite[replica] <- false where its gradient or its state has a number that is not. Several threads may write, but all the same. */
+__global__ void finite_kernel(const replica *replicas, size_t n_params, size_t n_state,
                               bool *finite)
 {
-    const dsgd_update_op op = ops[blockIdx.x];
-    const size_t stride = (size_t)gridDim.y * THREADS;
-    for (size_t i = (size_t)blockIdx.y * THREADS + threadIdx.x; i < op.n; i += stride) {
-        float velocity = number(op.v, i);
-        const float x = dsgd_updated(number(op.x, i), number(op.g, i), &velocity, (float)op.lr,
-                                     op.v_new == NULL ? 0.0f : momentum, weight_decay);
-        static_cast<float *>(op.x_new)[i] = x;
-        if (op.v_new != NULL)
-            static_cast<float *>(op.v_new)[i] = velocity;
-        if (!isfinite(x))
-            finite[blockIdx.x] = false;
-    }
+    const replica r = replicas[blockIdx.y];
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    bool all = true;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n_params + n_state; i += stride)
+        all = isfinite(i < n_params ? r.g[i] : r.state_new[i - n_params]) && all;
+    if (!all)
+        finite[blockIdx.y] = false;
 }
 
-__global__ void combine_kernel(const dsgd_combine_op *ops, bool *finite)
+__device__ real number(const void *buffer, size_t i)
 {
-    const dsgd_combine_op op = ops[blockIdx.x];
-    const size_t stride = (size_t)gridDim.y * THREADS;
-    for (size_t i = (size_t)blockIdx.y * THREADS + threadIdx.x; i < op.n; i += stride) {
-        double sum = 0;
-        for (uint32_t k = 0; k < op.n_inputs; k++)
-            if (op.x[k] != NULL)
-                sum += op.weights[k] * (double)number(op.x[k], i);
-        const float y = (float)(sum / op.divisor);
-        static_cast<float *>(op.y)[i] = y;
-        if (!isfinite(y))
-            finite[blockIdx.x] = false;
-    }
+    return buffer == NULL ? 0.0f : static_cast<const real *>(buffer)[i];
 }
+
+struct update {
+    dsgd_update_op op;
+    dsgd_update_rule rule;
+};
 
 /** The sum of n terms by one block: strided over the threads, then as a tree. */
 template <typename Term> __device__ double block_sum(size_t n, Term term)
@@ -357,6 +409,81 @@ template <typename Term> __device__ double block_sum(size_t n, Term term)
     return sums[0];
 }
 
+/** Puts the clipping of each operation in its rule. */
+__global__ void clip_kernel(update *updates, double bound, size_t n_params)
+{
+    update *const u = &updates[blockIdx.x];
+    const double squares = block_sum(u->op.n, [&](size_t i) {
+        const double g = (double)number(u->op.g, i);
+        return g * g;
+    });
+    if (threadIdx.x == 0)
+        u->rule.clip = (real)dsgd_clip_factor(bound, u->op.n, n_params, squares);
+}
+
+__global__ void update_kernel(const update *updates, bool *finite)
+{
+    const update u = updates[blockIdx.y];
+    real *const v_new = static_cast<real *>(u.op.v_new);
+    const size_t n = u.op.n;
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += stride) {
+        real first = number(u.op.v, i);
+        real second = u.rule.adaptive ? number(u.op.v, n + i) : 0.0f;
+        const real x = dsgd_updated(&u.rule, number(u.op.x, i), number(u.op.g, i), &first, &second);
+        static_cast<real *>(u.op.x_new)[i] = x;
+        if (v_new != NULL)
+            v_new[i] = first;
+        if (u.rule.adaptive)
+            v_new[n + i] = second;
+        if (!isfinite(x))
+            finite[blockIdx.y] = false;
+    }
+}
+
+/** Numbers [i, i + CELL) of a buffer that has n. */
+__device__ float4 numbers(const void *buffer, size_t i, size_t n)
+{
+    const real *const x = static_cast<const real *>(buffer);
+    if (x == NULL || i >= n)
+        return make_float4(0, 0, 0, 0);
+    if (i + CELL <= n)
+        return *(const float4 *)(x + i);
+    return make_float4(x[i], i + 1 < n ? x[i + 1] : 0.0f, i + 2 < n ? x[i + 2] : 0.0f, 0);
+}
+
+/** A thread has CELL numbers side by side. */
+__global__ void combine_kernel(const dsgd_combine_op *ops, bool *finite)
+{
+    const dsgd_combine_op op = ops[blockIdx.y];
+    real *const y = static_cast<real *>(op.y);
+    const size_t stride = (size_t)gridDim.x * THREADS * CELL;
+    for (size_t i = ((size_t)blockIdx.x * THREADS + threadIdx.x) * CELL; i < op.n; i += stride) {
+        double sum[CELL] = {};
+        for (uint32_t first = 0; first < op.n_inputs; first += AHEAD) {
+            float4 x[AHEAD];
+#pragma unroll
+            for (uint32_t k = 0; k < AHEAD; k++)
+                x[k] = numbers(first + k < op.n_inputs ? op.x[first + k] : NULL, i, op.n);
+#pragma unroll
+            for (uint32_t k = 0; k < AHEAD; k++) {
+                if (first + k >= op.n_inputs || op.x[first + k] == NULL)
+                    continue;
+                const double weight = op.weights[first + k];
+                sum[0] += weight * (double)x[k].x;
+                sum[1] += weight * (double)x[k].y;
+                sum[2] += weight * (double)x[k].z;
+                sum[3] += weight * (double)x[k].w;
+            }
+        }
+        for (uint32_t j = 0; j < CELL && i + j < op.n; j++) {
+            y[i + j] = (real)(sum[j] / op.divisor);
+            if (!isfinite(y[i + j]))
+                finite[blockIdx.y] = false;
+        }
+    }
+}
+
 __global__ void distance_kernel(dsgd_distance_op *ops)
 {
     dsgd_distance_op *const op = &ops[blockIdx.x];
@@ -368,16 +495,23 @@ __global__ void distance_kernel(dsgd_distance_op *ops)
         op->distance = sum;
 }
 
-/** totals[row] <- sum of numbers[row][n]. */
-__global__ void total_kernel(const double *numbers, uint32_t n, double *totals)
-{
-    const double *const row = numbers + (size_t)blockIdx.x * n;
-    const double sum = block_sum(n, [&](size_t i) { return row[i]; });
-    if (threadIdx.x == 0)
-        totals[blockIdx.x] = sum;
-}
-
 /* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+
+/** Memory that stands on both sides, so that a call needs one copy in each direction. */
+struct staging {
+    char *host, *device;
+    size_t used, room;
+};
+
+struct context {
+    dsgd_problem problem;
+    cudaStream_t stream;
+    view train, test; /* on the device */
+    staging staged;
+    real *workspace;
+    size_t workspace_room, workspace_limit; /* in reals */
+    double *scores; /* [test.n][2] */
+};
 
 /** Begins a call that stages @p bytes at most, in @p n_parts parts. */
 void stage_begin(context *c, size_t bytes, size_t n_parts)
@@ -421,12 +555,12 @@ template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t 
     std::copy_n(reinterpret_cast<const T *>(c->staged.host + offset), n, to);
 }
 
-float *workspace(context *c, size_t n)
+real *workspace(context *c, size_t n)
 {
     if (n > c->workspace_room) {
         DSGD_CUDA(cudaFree(c->workspace));
         c->workspace_room = n + n / 4;
-        DSGD_CUDA(cudaMalloc((void **)&c->workspace, c->workspace_room * sizeof(float)));
+        DSGD_CUDA(cudaMalloc((void **)&c->workspace, c->workspace_room * sizeof(real)));
     }
     return c->workspace;
 }
@@ -435,7 +569,7 @@ dsgd_buffer cuda_alloc(void *opened, size_t n)
 {
     const context *const c = static_cast<context *>(opened);
     void *buffer = NULL;
-    const cudaError_t error = cudaMallocAsync(&buffer, n * sizeof(float), c->stream);
+    const cudaError_t error = cudaMallocAsync(&buffer, n * sizeof(real), c->stream);
     if (error == cudaErrorMemoryAllocation) {
         cudaGetLastError(); /* else the next check would find it */
         return NULL;
@@ -456,18 +590,18 @@ void cuda_put(void *opened, dsgd_buffer to, const double *from, size_t n)
     const context *const c = static_cast<context *>(opened);
     if (n == 0)
         return;
-    const std::vector<float> numbers(from, from + n);
+    const std::vector<real> numbers(from, from + n);
     DSGD_CUDA(
-        cudaMemcpyAsync(to, numbers.data(), n * sizeof(float), cudaMemcpyHostToDevice, c->stream));
+        cudaMemcpyAsync(to, numbers.data(), n * sizeof(real), cudaMemcpyHostToDevice, c->stream));
     DSGD_CUDA(cudaStreamSynchronize(c->stream));
 }
 
 void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
 {
     const context *const c = static_cast<context *>(opened);
-    std::vector<float> numbers(n, 0.0f);
+    std::vector<real> numbers(n, 0.0f);
     if (from != NULL && n > 0)
-        DSGD_CUDA(cudaMemcpyAsync(numbers.data(), from, n * sizeof(float), cudaMemcpyDeviceToHost,
+        DSGD_CUDA(cudaMemcpyAsync(numbers.data(), from, n * sizeof(real), cudaMemcpyDeviceToHost,
                                   c->stream));
     DSGD_CUDA(cudaStreamSynchronize(c->stream));
     for (size_t i = 0; i < n; i++)
@@ -476,51 +610,45 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
 
 /* --- open and close ----------------------------------------------------------------------------------------------------------------- */
 
-template <typename T> cudaError_t upload(T **to, const T *from, size_t n)
+template <typename T> cudaError_t upload(const T **to, const T *from, size_t n)
 {
     if (from == NULL)
         return cudaSuccess;
     const cudaError_t error = cudaMalloc((void **)to, n * sizeof(T));
-    return error == cudaSuccess ? cudaMemcpy(*to, from, n * sizeof(T), cudaMemcpyHostToDevice)
-                                : error;
+    return error == cudaSuccess
+               ? cudaMemcpy((void *)*to, from, n * sizeof(T), cudaMemcpyHostToDevice)
+               : error;
 }
 
-cudaError_t upload_samples(samples *to, const dsgd_data *data, const dsgd_samples *from)
+/** Replaces what the host can read by what the device can. */
+cudaError_t upload_samples(view *to, const dsgd_data *data, const dsgd_samples *from)
 {
-    to->n_features = data->n_features;
-    to->mean = data->mean;
-    to->deviation = data->deviation;
-    const size_t n_numbers = (size_t)from->n * data->n_features;
-    cudaError_t error = upload(&to->x_bytes, from->x_bytes, n_numbers);
+    *to = view_of(data, from);
+    to->x_bytes = NULL; /* whatever fails, close() frees what is there */
+    to->x_real = NULL;
+    to->labels = NULL;
+    to->targets = NULL;
+    to->lengths = NULL;
+    const size_t n = from->n;
+    cudaError_t error = upload(&to->x_bytes, from->x_bytes, n * data->n_features);
     if (error == cudaSuccess)
-        error = upload(&to->x_real, from->x_real, n_numbers);
+        error = upload(&to->x_real, from->x_real, n * data->n_features);
     if (error == cudaSuccess)
-        error = upload(&to->labels, from->labels, from->n);
+        error = upload(&to->labels, from->labels, n * data->n_labels);
     if (error == cudaSuccess)
-        error = upload(&to->targets, from->targets, from->n);
+        error = upload(&to->targets, from->targets, n);
+    if (error == cudaSuccess)
+        error = upload(&to->lengths, from->lengths, n);
     return error;
 }
 
-void free_samples(const samples *s)
+void free_samples(const view *v)
 {
-    cudaFree(s->x_bytes);
-    cudaFree(s->x_real);
-    cudaFree(s->labels);
-    cudaFree(s->targets);
-}
-
-void lay_out(context *c)
-{
-    const dsgd_network *const network = c->problem.network;
-    for (uint32_t l = 0; l < network->n_layers; l++) {
-        const bool bottom = l == 0;
-        c->places[l].layer = network->layers[l];
-        c->places[l].bottom = bottom;
-        c->places[l].rectified_below = !bottom && network->layers[l - 1].rectified;
-        c->places[l].below = bottom ? 0 : c->places[l - 1].here;
-        c->places[l].here = c->width;
-        c->width += network->layers[l].n_out;
-    }
+    cudaFree((void *)v->x_bytes);
+    cudaFree((void *)v->x_real);
+    cudaFree((void *)v->labels);
+    cudaFree((void *)v->targets);
+    cudaFree((void *)v->lengths);
 }
 
 /** All that can fail because of the machine. */
@@ -531,7 +659,7 @@ cudaError_t prepare(context *c)
     int n_devices = 0;
     cudaError_t error = cudaGetDeviceCount(&n_devices);
     if (error == cudaSuccess) /* is there code for this device in the module? */
-        error = cudaFuncGetAttributes(&attributes, (const void *)forward_kernel);
+        error = cudaFuncGetAttributes(&attributes, (const void *)copy_kernel);
     if (error == cudaSuccess)
         error = cudaStreamCreate(&c->stream);
     void *probe = NULL;
@@ -545,6 +673,11 @@ cudaError_t prepare(context *c)
         error = upload_samples(&c->test, data, &data->test);
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&c->scores, 2 * (size_t)data->test.n * sizeof(double));
+    size_t free_bytes = 0;
+    size_t all_bytes = 0;
+    if (error == cudaSuccess)
+        error = cudaMemGetInfo(&free_bytes, &all_bytes);
+    c->workspace_limit = std::min(most_workspace, free_bytes / 8 / sizeof(real));
     return error;
 }
 
@@ -568,7 +701,6 @@ dsgd_status cuda_open(const dsgd_problem *problem, uint32_t n_threads, void **op
     (void)n_threads; /* one call at a time */
     context *const c = new context();
     c->problem = *problem;
-    lay_out(c);
     const cudaError_t found = prepare(c);
     if (found != cudaSuccess) {
         if (error != NULL)
@@ -582,86 +714,12 @@ dsgd_status cuda_open(const dsgd_problem *problem, uint32_t n_threads, void **op
     return DSGD_OK;
 }
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
-
-uint32_t blocks_for(size_t n, uint32_t per_block)
-{
-    return (uint32_t)((n + per_block - 1) / per_block);
-}
-
-/** For all other kernels: operations, and blocks of each. */
-dim3 element_grid(size_t n_ops, size_t most)
-{
-    const uint32_t blocks = blocks_for(most, THREADS);
-    return dim3((uint32_t)n_ops, blocks == 0 ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
-}
-
-/** For kernels that multiply(): tiles by column, by row, and operations. */
-dim3 tile_grid(size_t n_columns, size_t n_rows, size_t n_ops)
-{
-    return dim3(blocks_for(n_columns, TILE), blocks_for(n_rows, TILE), (uint32_t)n_ops);
-}
-
-const dim3 tile_block(TILE, TILE_THREADS);
-
-/** Runs the network over @p n_items items on the device; the largest has @p most samples. */
-void forward(const context *c, const item *items, size_t n_items, uint32_t most,
-             const samples *data)
-{
-    for (uint32_t l = 0; l < c->problem.network->n_layers; l++) {
-        const place at = c->places[l];
-        const dim3 grid = tile_grid(at.layer.n_out, most, n_items);
-        forward_kernel<<<grid, tile_block, 0, c->stream>>>(items, at, *data);
-    }
-}
-
-/** From the outputs that forward() left to the gradients. */
-void backward(const context *c, const item *items, size_t n_items, uint32_t most)
-{
-    const dsgd_network *const network = c->problem.network;
-    const uint32_t n = (uint32_t)n_items;
-    const dim3 sample_grid(n, blocks_for(most, THREADS));
-    differentiate_kernel<<<sample_grid, THREADS, 0, c->stream>>>(
-        items, c->places[network->n_layers - 1], c->train, network->loss);
-    for (uint32_t l = network->n_layers; l-- > 0;) {
-        const place at = c->places[l];
-        const dim3 weights_grid = tile_grid(at.layer.n_in, at.layer.n_out, n_items);
-        const dim3 biases_grid(n, blocks_for(at.layer.n_out, THREADS));
-        const dim3 grid = tile_grid(at.layer.n_in, most, n_items);
-        weights_kernel<<<weights_grid, tile_block, 0, c->stream>>>(items, at, c->train);
-        biases_kernel<<<biases_grid, THREADS, 0, c->stream>>>(items, at);
-        if (l > 0) /* last, because it overwrites what weights_kernel reads */
-            backward_kernel<<<grid, tile_block, 0, c->stream>>>(items, at);
-    }
-}
-
-void run_copies(const context *c, const copy *copies, size_t n)
-{
-    const size_t usual = c->problem.network->n_params / c->problem.n_pieces; /* larger ones loop */
-    if (n > 0)
-        copy_kernel<<<element_grid(n, usual), THREADS, 0, c->stream>>>(copies);
-}
+/* --- vectors ------------------------------------------------------------------------------------------------------------------------- */
 
 /** Whether a vector can be used where it is. */
 bool whole(const context *c, const dsgd_buffer *pieces)
 {
     return c->problem.n_pieces == 1 && pieces[0] != NULL;
-}
-
-/** Appends the copies that gather the pieces of a vector in @p memory, or scatter it to them. */
-void append_copies(const context *c, std::vector<copy> *copies, const dsgd_buffer *pieces,
-                   float *memory, bool gather)
-{
-    const size_t *const begin = c->problem.piece_begin;
-    for (size_t k = 0; k < c->problem.n_pieces; k++) {
-        float *const piece = static_cast<float *>(pieces[k]);
-        float *const here = memory + begin[k];
-        const size_t n = begin[k + 1] - begin[k];
-        if (gather && n > 0)
-            copies->push_back(copy{here, piece, n});
-        else if (n > 0 && piece != NULL)
-            copies->push_back(copy{piece, here, n});
-    }
 }
 
 /** Reals of workspace for a vector. */
@@ -670,55 +728,142 @@ size_t vector_space(const context *c, const dsgd_buffer *pieces)
     return whole(c, pieces) ? 0 : c->problem.network->n_params;
 }
 
-/** Reals of workspace: x, g, and the outputs of all layers. */
+/** Where the vector is, or will be gathered. */
+real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory)
+{
+    return whole(c, pieces) ? static_cast<real *>(pieces[0]) : memory;
+}
+
+/** Appends the copies that gather the pieces of a vector in @p memory, or scatter it to them; none where it is whole. */
+void append_copies(const context *c, std::vector<copy> *copies, const dsgd_buffer *pieces,
+                   real *memory, bool gather)
+{
+    const size_t *const begin = c->problem.piece_begin;
+    for (size_t k = 0; k < c->problem.n_pieces && !whole(c, pieces); k++) {
+        real *const piece = static_cast<real *>(pieces[k]);
+        real *const here = memory + begin[k];
+        const size_t n = begin[k + 1] - begin[k];
+        if (gather && n > 0)
+            copies->push_back(copy{here, piece, n});
+        else if (n > 0 && piece != NULL)
+            copies->push_back(copy{piece, here, n});
+    }
+}
+
+/** @p there: the copies on the device. */
+void run_copies(const context *c, const std::vector<copy> &copies, const copy *there)
+{
+    const size_t at_once = 32768; /* of a grid's second dimension */
+    for (size_t first = 0; first < copies.size(); first += at_once) {
+        const size_t n = std::min(at_once, copies.size() - first);
+        size_t most = 0;
+        for (size_t i = first; i < first + n; i++)
+            most = std::max(most, copies[i].n);
+        launch(c->stream, dim3(element_blocks(most, THREADS, n), (uint32_t)n), THREADS, copy_kernel,
+               there + first);
+    }
+}
+
+run run_of(const context *c, const view *data, const replica *there, size_t n, uint32_t most)
+{
+    run out;
+    out.stream = c->stream;
+    out.replicas = there;
+    out.n_replicas = (uint32_t)n;
+    out.most = most;
+    out.pass = pass_of(c->problem.network, data);
+    return out;
+}
+
+/** A replica of @p n samples whose memory begins at @p memory; an evaluation has no slopes. */
+replica replica_of(const dsgd_network *network, uint32_t n, bool slopes, real *memory)
+{
+    replica r = {};
+    r.n = n;
+    r.values = memory;
+    r.slopes = slopes ? r.values + network->n_reals * n : NULL;
+    r.kept = r.values + (slopes ? 2 : 1) * network->n_reals * n;
+    r.totals = r.kept + network->n_kept * n;
+    return r;
+}
+
+/** Its reals of workspace. */
+size_t replica_space(const dsgd_network *network, uint32_t n, bool slopes)
+{
+    return n * ((slopes ? 2 : 1) * network->n_reals + network->n_kept) + network->n_totals;
+}
+
+/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+
+/** Reals of workspace: x, g, and the replica. */
 size_t space_of(const context *c, const dsgd_gradient_op *op)
 {
-    return vector_space(c, op->x) + vector_space(c, op->g) + (size_t)op->n_samples * c->width;
+    return vector_space(c, op->x) + vector_space(c, op->g) +
+           replica_space(c->problem.network, op->n_samples, true);
+}
+
+/** What a call stages. */
+struct gradients {
+    std::vector<replica> replicas;
+    std::vector<uint32_t> samples;
+    std::vector<copy> before, after;
+    uint32_t most;
+};
+
+/** Everything but where the samples are. */
+gradients describe(const context *c, const dsgd_gradient_op *ops, size_t n_ops, real *memory)
+{
+    gradients out = {};
+    for (size_t i = 0; i < n_ops; i++) {
+        const dsgd_gradient_op *const op = &ops[i];
+        real *const x = memory;
+        real *const g = x + vector_space(c, op->x);
+        append_copies(c, &out.before, op->x, x, true);
+        append_copies(c, &out.after, op->g, g, false);
+        replica r = replica_of(c->problem.network, op->n_samples, true, g + vector_space(c, op->g));
+        r.x = vector_at(c, op->x, x);
+        r.g = vector_at(c, op->g, g);
+        r.state = static_cast<const real *>(op->state);
+        r.state_new = static_cast<real *>(op->state_new);
+        out.replicas.push_back(r);
+        out.samples.insert(out.samples.end(), op->samples, op->samples + op->n_samples);
+        out.most = std::max(out.most, op->n_samples);
+        memory += space_of(c, op);
+    }
+    return out;
 }
 
 /** As many operations as fit the workspace. */
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
-    size_t n_samples = 0;
+    const dsgd_network *const network = c->problem.network;
     size_t space = 0;
-    for (size_t i = 0; i < n_ops; i++) {
-        n_samples += ops[i].n_samples;
+    for (size_t i = 0; i < n_ops; i++)
         space += space_of(c, &ops[i]);
-    }
-    const size_t n_copies = n_ops * c->problem.n_pieces;
+    gradients all = describe(c, ops, n_ops, workspace(c, space));
     stage_begin(c,
-                n_ops * (sizeof(item) + sizeof(bool)) + n_samples * sizeof(uint32_t) +
-                    2 * n_copies * sizeof(copy),
-                n_ops + 4);
-    float *free_space = workspace(c, space);
-    std::fill(finite, finite + n_ops, true);
-    bool *const finite_there = stage(c, finite, n_ops);
-    std::vector<item> items;
-    std::vector<copy> before, after;
-    uint32_t most = 0;
-    for (size_t i = 0; i < n_ops; i++) {
-        const dsgd_gradient_op *const op = &ops[i];
-        float *const x = free_space;
-        float *const g = x + vector_space(c, op->x);
-        if (!whole(c, op->x))
-            append_copies(c, &before, op->x, x, true);
-        if (!whole(c, op->g))
-            append_copies(c, &after, op->g, g, false);
-        items.push_back(item{whole(c, op->x) ? static_cast<float *>(op->x[0]) : x,
-                             whole(c, op->g) ? static_cast<float *>(op->g[0]) : g, finite_there + i,
-                             stage(c, op->samples, op->n_samples), 0, op->n_samples,
-                             g + vector_space(c, op->g)});
-        most = std::max(most, op->n_samples);
-        free_space += space_of(c, op);
+                n_ops * (sizeof(replica) + sizeof(bool)) + all.samples.size() * sizeof(uint32_t) +
+                    (all.before.size() + all.after.size()) * sizeof(copy),
+                5);
+    const uint32_t *samples = stage(c, all.samples.data(), all.samples.size());
+    for (replica &r : all.replicas) {
+        r.samples = samples;
+        samples += r.n;
     }
-    const item *const items_there = stage(c, items.data(), n_ops);
-    const copy *const before_there = stage(c, before.data(), before.size());
-    const copy *const after_there = stage(c, after.data(), after.size());
+    std::fill(finite, finite + n_ops, true);
+    const replica *const replicas = stage(c, all.replicas.data(), n_ops);
+    const copy *const before = stage(c, all.before.data(), all.before.size());
+    const copy *const after = stage(c, all.after.data(), all.after.size());
+    bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
-    run_copies(c, before_there, before.size());
-    forward(c, items_there, n_ops, most, &c->train);
-    backward(c, items_there, n_ops, most);
-    run_copies(c, after_there, after.size());
+    run_copies(c, all.before, before);
+    run one = run_of(c, &c->train, replicas, n_ops, all.most);
+    network_gradient(&one, network, all.most);
+    const size_t n_state = ops[0].state_new == NULL ? 0 : network->n_state;
+    const dim3 grid(element_blocks(network->n_params + n_state, THREADS, n_ops), (uint32_t)n_ops);
+    launch(c->stream, grid, THREADS, finite_kernel, replicas, network->n_params, n_state,
+           finite_there);
+    run_copies(c, all.after, after);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
@@ -731,7 +876,7 @@ void cuda_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, s
         size_t space = 0;
         for (n = 0; n < BATCH && first + n < n_ops; n++) {
             space += space_of(c, &ops[first + n]);
-            if (n > 0 && space > workspace_floats)
+            if (n > 0 && space > c->workspace_limit)
                 break;
         }
         some_gradients(c, ops + first, n, finite + first);
@@ -740,21 +885,66 @@ void cuda_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, s
 
 /* --- the other operations ----------------------------------------------------------------------------------------------------------- */
 
+void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
+{
+    const dsgd_update_config *const config = &c->problem.update;
+    std::vector<update> updates;
+    size_t most = 0;
+    for (size_t i = 0; i < n_ops; i++) {
+        updates.push_back(update{ops[i], dsgd_update_rule_of(config, ops[i].lr, ops[i].t, 1)});
+        most = std::max(most, ops[i].n);
+    }
+    stage_begin(c, n_ops * (sizeof(update) + sizeof(bool)), 2);
+    std::fill(finite, finite + n_ops, true);
+    update *const there = stage(c, updates.data(), n_ops);
+    bool *const finite_there = stage(c, finite, n_ops);
+    stage_send(c);
+    if (config->clip != 0)
+        launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_kernel, there, config->clip,
+               c->problem.network->n_params);
+    launch(c->stream, dim3(element_blocks(most, THREADS, n_ops), (uint32_t)n_ops), THREADS,
+           update_kernel, there, finite_there);
+    stage_fetch(c, finite, finite_there, n_ops);
+}
+
 void cuda_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
                  bool *finite)
 {
     (void)thread;
-    context *const c = static_cast<context *>(opened);
+    for (size_t first = 0; first < n_ops; first += BATCH)
+        some_updates(static_cast<context *>(opened), ops + first,
+                     std::min((size_t)BATCH, n_ops - first), finite + first);
+}
+
+void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, bool *finite)
+{
     size_t most = 0;
-    for (size_t i = 0; i < n_ops; i++)
-        most = std::max(most, ops[i].n);
-    stage_begin(c, n_ops * (sizeof *ops + sizeof(bool)), 2);
+    std::vector<dsgd_combine_op> staged(ops, ops + n_ops);
+    std::vector<dsgd_buffer> x;
+    std::vector<double> weights;
+    for (const dsgd_combine_op &op : staged) {
+        most = std::max(most, op.n);
+        x.insert(x.end(), op.x, op.x + op.n_inputs);
+        weights.insert(weights.end(), op.weights, op.weights + op.n_inputs);
+    }
+    stage_begin(
+        c, n_ops * (sizeof *ops + sizeof(bool)) + x.size() * (sizeof(dsgd_buffer) + sizeof(double)),
+        4);
+    const dsgd_buffer *x_there = stage(c, x.data(), x.size());
+    const double *weights_there = stage(c, weights.data(), weights.size());
+    for (dsgd_combine_op &op : staged) {
+        op.x = x_there;
+        op.weights = weights_there;
+        x_there += op.n_inputs;
+        weights_there += op.n_inputs;
+    }
     std::fill(finite, finite + n_ops, true);
-    const dsgd_update_op *const ops_there = stage(c, ops, n_ops);
+    const dsgd_combine_op *const ops_there = stage(c, staged.data(), n_ops);
     bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
-    update_kernel<<<element_grid(n_ops, most), THREADS, 0, c->stream>>>(
-        ops_there, (float)c->problem.momentum, (float)c->problem.weight_decay, finite_there);
+    const uint32_t blocks = element_blocks(blocks_for(most, CELL), THREADS, n_ops);
+    launch(c->stream, dim3(blocks, (uint32_t)n_ops), THREADS, combine_kernel, ops_there,
+           finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
@@ -762,63 +952,65 @@ void cuda_combine(void *opened, uint32_t thread, const dsgd_combine_op *ops, siz
                   bool *finite)
 {
     (void)thread;
-    context *const c = static_cast<context *>(opened);
-    size_t most = 0;
-    size_t n_inputs = 0;
-    for (size_t i = 0; i < n_ops; i++) {
-        most = std::max(most, ops[i].n);
-        n_inputs += ops[i].n_inputs;
+    for (size_t first = 0; first < n_ops; first += BATCH)
+        some_combinations(static_cast<context *>(opened), ops + first,
+                          std::min((size_t)BATCH, n_ops - first), finite + first);
+}
+
+/** The test set in blocks of EVALUATED_SAMPLES, each a replica; as many at once as fit the workspace. */
+std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *at_once)
+{
+    const dsgd_network *const network = c->problem.network;
+    const uint32_t n_test = c->problem.data->test.n;
+    const uint32_t n_blocks = blocks_for(n_test, EVALUATED_SAMPLES);
+    const size_t before = vector_space(c, op->x);
+    const size_t space = replica_space(network, EVALUATED_SAMPLES, false);
+    *at_once = std::max((size_t)1, std::min((size_t)std::min(n_blocks, (uint32_t)BATCH),
+                                            c->workspace_limit / space));
+    real *const memory = workspace(c, before + *at_once * space);
+    std::vector<replica> out;
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        const uint32_t first = i * EVALUATED_SAMPLES;
+        replica r = replica_of(network, std::min((uint32_t)EVALUATED_SAMPLES, n_test - first),
+                               false, memory + before + i % *at_once * space);
+        r.x = vector_at(c, op->x, memory);
+        r.state = static_cast<const real *>(op->state);
+        r.first = first;
+        r.scores = c->scores + 2 * (size_t)first;
+        out.push_back(r);
     }
-    stage_begin(
-        c, n_ops * (sizeof *ops + sizeof(bool)) + n_inputs * (sizeof(dsgd_buffer) + sizeof(double)),
-        2 * n_ops + 2);
-    std::vector<dsgd_combine_op> staged(ops, ops + n_ops);
-    for (dsgd_combine_op &op : staged) {
-        op.x = stage(c, op.x, op.n_inputs);
-        op.weights = stage(c, op.weights, op.n_inputs);
-    }
-    std::fill(finite, finite + n_ops, true);
-    const dsgd_combine_op *const ops_there = stage(c, staged.data(), n_ops);
-    bool *const finite_there = stage(c, finite, n_ops);
-    stage_send(c);
-    combine_kernel<<<element_grid(n_ops, most), THREADS, 0, c->stream>>>(ops_there, finite_there);
-    stage_fetch(c, finite, finite_there, n_ops);
+    return out;
 }
 
 void one_evaluation(context *c, dsgd_evaluate_op *op)
 {
-    const dsgd_network *const network = c->problem.network;
     const uint32_t n_test = c->problem.data->test.n;
-    const uint32_t n_items = blocks_for(n_test, EVALUATED_SAMPLES);
-    stage_begin(c, n_items * sizeof(item) + c->problem.n_pieces * sizeof(copy) + 2 * sizeof(double),
-                3);
-    float *const x = workspace(c, network->n_params + (size_t)EVALUATED_SAMPLES * c->width);
+    size_t at_once = 0;
+    const std::vector<replica> replicas = evaluated(c, op, &at_once);
     std::vector<copy> before;
-    if (!whole(c, op->x))
-        append_copies(c, &before, op->x, x, true);
-    std::vector<item> items;
-    for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES)
-        items.push_back(
-            item{whole(c, op->x) ? static_cast<float *>(op->x[0]) : x, NULL, NULL, NULL, first,
-                 n_test - first < EVALUATED_SAMPLES ? n_test - first : (uint32_t)EVALUATED_SAMPLES,
-                 x + network->n_params});
-    double totals[2] = {0, 0};
-    double *const totals_there = stage(c, totals, 2);
-    const item *const items_there = stage(c, items.data(), n_items);
+    append_copies(c, &before, op->x, c->workspace, true);
+    stage_begin(c, replicas.size() * sizeof(replica) + before.size() * sizeof(copy), 2);
+    const replica *const there = stage(c, replicas.data(), replicas.size());
     const copy *const before_there = stage(c, before.data(), before.size());
     stage_send(c);
-    run_copies(c, before_there, before.size());
-    const dim3 score_grid(1, blocks_for(EVALUATED_SAMPLES, THREADS));
-    for (uint32_t i = 0; i < n_items; i++) {
-        forward(c, items_there + i, 1, EVALUATED_SAMPLES, &c->test);
-        score_kernel<<<score_grid, THREADS, 0, c->stream>>>(
-            items_there + i, c->places[network->n_layers - 1], c->test, network->loss, c->scores,
-            c->scores + n_test);
+    run_copies(c, before, before_there);
+    for (size_t first = 0; first < replicas.size(); first += at_once) {
+        const size_t n = std::min(at_once, replicas.size() - first);
+        run one = run_of(c, &c->test, there + first, n, replicas[first].n);
+        network_scores(&one, c->problem.network, replicas[first].n);
     }
-    total_kernel<<<2, THREADS, 0, c->stream>>>(c->scores, n_test, totals_there);
-    stage_fetch(c, totals, totals_there, 2);
-    op->loss = totals[0] / n_test;
-    op->accuracy = network->loss == DSGD_LOSS_CROSS_ENTROPY ? totals[1] / n_test : NAN;
+    std::vector<double> scores(2 * (size_t)n_test);
+    DSGD_CUDA(cudaMemcpyAsync(scores.data(), c->scores, scores.size() * sizeof(double),
+                              cudaMemcpyDeviceToHost, c->stream));
+    DSGD_CUDA(cudaStreamSynchronize(c->stream));
+    double loss = 0;
+    double right = 0;
+    for (size_t i = 0; i < n_test; i++) {
+        loss += scores[2 * i];
+        right += scores[2 * i + 1];
+    }
+    op->loss = loss / n_test;
+    op->accuracy = c->problem.network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
 }
 
 void cuda_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, size_t n_ops)
@@ -832,21 +1024,44 @@ void cuda_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t 
 {
     (void)thread;
     context *const c = static_cast<context *>(opened);
+    if (n_ops == 0)
+        return;
     stage_begin(c, n_ops * sizeof *ops, 1);
     dsgd_distance_op *const ops_there = stage(c, ops, n_ops);
     stage_send(c);
-    distance_kernel<<<(uint32_t)n_ops, THREADS, 0, c->stream>>>(ops_there);
+    launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_kernel, ops_there);
     stage_fetch(c, ops, ops_there, n_ops);
+}
+
+/* --- what it exports ---------------------------------------------------------------------------------------------------------------- */
+
+uint64_t cuda_launches(void)
+{
+    return n_launches;
+}
+
+void cuda_limit_workspace(void *opened, size_t n_reals)
+{
+    static_cast<context *>(opened)->workspace_limit = n_reals;
+}
+
+void cuda_copy(void *opened, dsgd_buffer to, dsgd_buffer from, size_t n)
+{
+    const context *const c = static_cast<context *>(opened);
+    DSGD_CUDA(cudaMemcpyAsync(to, from, n * sizeof(real), cudaMemcpyDeviceToDevice, c->stream));
+    DSGD_CUDA(cudaStreamSynchronize(c->stream));
 }
 
 } // namespace
 
-/* The name is DSGD_DEVICE_SYMBOL. */
+/* The names are DSGD_DEVICE_SYMBOL and DSGD_CUDA_PROBE_SYMBOL. */
 extern "C" const dsgd_device dsgd_device_module = {
     DSGD_DEVICE_ABI, "cuda",        "CUDA in float32, own kernels",
-    sizeof(float),   BATCH,         false, /* threaded */
+    sizeof(real),    BATCH,         false, /* threaded */
     cuda_open,       cuda_close,    cuda_alloc,
     cuda_release,    cuda_put,      cuda_get,
     cuda_gradient,   cuda_update,   cuda_combine,
     cuda_evaluate,   cuda_distance,
 };
+extern "C" const dsgd_cuda_probe dsgd_cuda_probe_module = {cuda_launches, cuda_limit_workspace,
+                                                           cuda_copy};

@@ -94,7 +94,7 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
         memcpy(a, s->a, n_a * sizeof *a);
         memcpy(b, s->b, n_b * sizeof *b);
         l->in_double(p->m, p->n, p->k, a, p->a_row, p->a_column, b, p->b_row, p->b_column,
-                     s->result + GUARD, p->c_row, p->adds);
+                     s->result + GUARD, p->c_row, p->adds, NULL);
         free(a);
         free(b);
         return;
@@ -108,8 +108,10 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
         b[i] = (float)s->b[i];
     for (size_t i = 0; i < n_c; i++)
         c[i] = (float)s->c[i];
+    dsgd_ahead ahead = {(const char *)s->b, n_b * sizeof *s->b}; /* changes nothing but speed */
     l->in_float(p->m, p->n, p->k, a, p->a_row, p->a_column, b, p->b_row, p->b_column, c + GUARD,
-                p->c_row, p->adds);
+                p->c_row, p->adds, &ahead);
+    ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));
     for (size_t i = 0; i < n_c; i++)
         s->result[i] = (double)c[i];
     free(a);
@@ -272,7 +274,7 @@ START_TEST(what_is_not_a_number_spreads_along_its_row_and_column_only)
         float c[M * N];
         a[3 * K + 1] = NAN;
         b[2 * N + 33] = INFINITY; /* times 0 */
-        found[l].in_float(M, N, K, a, K, 1, b, N, 1, c, N, false);
+        found[l].in_float(M, N, K, a, K, 1, b, N, 1, c, N, false, NULL);
         for (size_t i = 0; i < M; i++)
             for (size_t j = 0; j < N; j++)
                 ck_assert(isnan(c[i * N + j]) == (i == 3 || j == 33));
