@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/csv.h"
 #include "sim/cluster.h"
-#include "sim/csv.h"
 
 static const char *const run_columns[] = {"run",
                                           "algorithm",

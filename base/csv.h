@@ -2,8 +2,8 @@
  * @file csv.h
  * CSV files (RFC 4180: fields with commas, quotes or line ends are quoted), and files that take their place only when they are whole.
  */
-#ifndef DSGD_SIM_CSV_H
-#define DSGD_SIM_CSV_H
+#ifndef DSGD_BASE_CSV_H
+#define DSGD_BASE_CSV_H
 
 #include <stdio.h>
 

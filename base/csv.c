@@ -2,7 +2,7 @@
  * @file csv.c
  * Reading and writing of CSV files.
  */
-#include "sim/csv.h"
+#include "base/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
