@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include <zlib.h>
 
 #include "base/csv.h"
+#include "base/json.h"
 #include "sim/cluster.h"
 
 static const char *const run_columns[] = {"run",
@@ -325,117 +325,30 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
 
 /* --- the manifest ------------------------------------------------------------------------------------------------------------------- */
 
-static json_t *table_json(const dsgd_option *options, const void *params);
-
-static json_t *text_json(const char *text)
-{
-    return text == NULL ? json_null() : json_string(text);
-}
-
-static json_t *pick_json(const dsgd_pick *pick)
-{
-    if (pick->about == NULL)
-        return json_null();
-    json_t *const object = table_json(pick->about->options, pick->params);
-    json_object_set_new(object, "name", json_string(pick->about->name));
-    return object;
-}
-
-static json_t *option_json(const dsgd_option *o, const void *field)
-{
-    json_t *const list = json_array();
-    switch (o->kind) {
-    case DSGD_NUMBERS:
-        for (size_t i = 0; i < ((const dsgd_numbers *)field)->n; i++)
-            json_array_append_new(list, json_real(((const dsgd_numbers *)field)->v[i]));
-        return list;
-    case DSGD_PAIRS:
-        for (size_t i = 0; i < ((const dsgd_pairs *)field)->n; i++)
-            json_array_append_new(
-                list, json_pack("[I, I]", (json_int_t)((const dsgd_pairs *)field)->v[i][0],
-                                (json_int_t)((const dsgd_pairs *)field)->v[i][1]));
-        return list;
-    case DSGD_TABLE:
-        for (size_t i = 0; i < ((const dsgd_table *)field)->n; i++)
-            json_array_append_new(list, json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
-                                                  ((const dsgd_table *)field)->y[i]));
-        return list;
-    case DSGD_RECORDS:
-        for (size_t i = 0; i < ((const dsgd_records *)field)->n; i++)
-            json_array_append_new(
-                list, table_json(o->fields, (const char *)((const dsgd_records *)field)->v +
-                                                i * o->record_size));
-        return list;
-    case DSGD_PICKS:
-        for (size_t i = 0; i < ((const dsgd_picks *)field)->n; i++)
-            json_array_append_new(list, pick_json(&((const dsgd_picks *)field)->v[i]));
-        return list;
-    default:
-        break;
-    }
-    json_decref(list);
-    const double number = o->kind == DSGD_LONG     ? (double)*(const long *)field
-                          : o->kind == DSGD_DOUBLE ? *(const double *)field
-                                                   : 0;
-    if (number < 0 && o->words != NULL)
-        return json_string(o->words[(size_t)-number - 1]);
-    switch (o->kind) {
-    case DSGD_BOOL:
-        return json_boolean(*(const bool *)field);
-    case DSGD_LONG:
-        return json_integer(*(const long *)field);
-    case DSGD_DOUBLE:
-        return json_real(*(const double *)field);
-    case DSGD_CHOICE:
-        return json_string(o->words[*(const int *)field]);
-    case DSGD_STRING:
-        return text_json(*(const char *const *)field);
-    case DSGD_RECORD:
-        return table_json(o->fields, field);
-    default:
-        return pick_json(field);
-    }
-}
-
-static json_t *table_json(const dsgd_option *options, const void *params)
-{
-    json_t *const object = json_object();
-    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
-        json_object_set_new(object, o->name, option_json(o, (const char *)params + o->offset));
-    return object;
-}
-
-static json_t *picks_json(const dsgd_picks *picks)
-{
-    json_t *const list = json_array();
-    for (size_t i = 0; i < picks->n; i++)
-        json_array_append_new(list, pick_json(&picks->v[i]));
-    return list;
-}
-
 static json_t *stops_json(const dsgd_records *stops)
 {
     json_t *const list = json_array();
     for (size_t i = 0; i < stops->n; i++)
-        json_array_append_new(list, table_json(dsgd_stop_options, (const dsgd_stop *)stops->v + i));
+        json_array_append_new(
+            list, dsgd_json_options(dsgd_stop_options, (const dsgd_stop *)stops->v + i));
     return list;
 }
 
 static json_t *run_json(const dsgd_planned_run *run)
 {
     const dsgd_run_config *const c = &run->config;
-    json_t *const platform = table_json(dsgd_platform_options, &run->platform);
-    json_t *const workload = table_json(dsgd_workload_options, &run->workload);
+    json_t *const platform = dsgd_json_options(dsgd_platform_options, &run->platform);
+    json_t *const workload = dsgd_json_options(dsgd_workload_options, &run->workload);
     json_t *const learn =
-        c->learning == NULL ? json_null() : table_json(dsgd_learning_options, c->learning);
-    return json_pack("{s:o, s:s, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}",
-                     "algorithm", pick_json(&run->algorithm), "label", run->label, "workers",
-                     c->workers, "seed", (json_int_t)c->seed, "platform", platform, "workload",
-                     workload, "inherent", (int)c->inherent, "imbalance", picks_json(&c->imbalance),
-                     "until", table_json(dsgd_until_options, &c->until), "learn", learn,
-                     "collective", c->collective, "placement", c->placement, "exchange",
-                     table_json(dsgd_exchange_options, &c->exchange), "stops",
-                     stops_json(&c->stops));
+        c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
+    return json_pack(
+        "{s:o, s:s, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "algorithm",
+        dsgd_json_pick(&run->algorithm), "label", run->label, "workers", c->workers, "seed",
+        (json_int_t)c->seed, "platform", platform, "workload", workload, "inherent",
+        (int)c->inherent, "imbalance", dsgd_json_picks(&c->imbalance), "until",
+        dsgd_json_options(dsgd_until_options, &c->until), "learn", learn, "collective",
+        c->collective, "placement", c->placement, "exchange",
+        dsgd_json_options(dsgd_exchange_options, &c->exchange), "stops", stops_json(&c->stops));
 }
 
 static json_t *manifest(const dsgd_experiment *experiment, const char *command)
