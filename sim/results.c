@@ -49,8 +49,6 @@ static const char *const run_columns[] = {"run",
                                           "wall_s",
                                           NULL};
 
-static const char curve_columns[] =
-    "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
 static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
@@ -87,10 +85,15 @@ static void print_cell(FILE *stream, double x)
     dsgd_csv_number(stream, x);
 }
 
+static dsgd_run_key key_of(const dsgd_planned_run *run, size_t i)
+{
+    return (dsgd_run_key){i + 1, run->label, run->config.workers, run->config.seed};
+}
+
 static void print_key(FILE *stream, const dsgd_planned_run *run, size_t i)
 {
-    fprintf(stream, "%zu,%s,%d,%llu", i + 1, run->label, run->config.workers,
-            (unsigned long long)run->config.seed);
+    const dsgd_run_key key = key_of(run, i);
+    dsgd_run_key_print(stream, &key);
 }
 
 static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
@@ -136,18 +139,8 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
 static void print_curves(FILE *stream, const dsgd_planned_run *run, size_t i,
                          const dsgd_run_result *r)
 {
-    for (size_t k = 0; k < r->n_points; k++) {
-        const dsgd_point *const p = &r->points[k];
-        if (isnan(p->at.loss))
-            break; /* numerics had stopped */
-        print_key(stream, run, i);
-        print_cell(stream, p->virtual_s);
-        print_cell(stream, p->steps);
-        print_cell(stream, p->at.loss);
-        print_cell(stream, p->at.accuracy);
-        print_cell(stream, p->at.consensus);
-        fputc('\n', stream);
-    }
+    const dsgd_run_key key = key_of(run, i);
+    dsgd_curve_print(stream, &key, r->n_points, r->points);
 }
 
 static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
@@ -299,7 +292,8 @@ static void print_run_header(FILE *stream, const dsgd_experiment *experiment)
 dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment,
                               dsgd_error *error)
 {
-    static const char *const headers[] = {NULL, curve_columns, worker_columns, staleness_columns};
+    static const char *const headers[] = {NULL, dsgd_curve_columns, worker_columns,
+                                          staleness_columns};
     for (size_t k = 0; k < N_TABLES; k++) {
         dsgd_whole_file file;
         const dsgd_status status =

@@ -11,6 +11,7 @@
 
 #include "base/option.h"
 #include "base/status.h"
+#include "models/curve.h"
 #include "models/values.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
@@ -132,13 +133,6 @@ typedef enum dsgd_outcome {
     DSGD_RUN_TIMEOUT,
     DSGD_RUN_FAILED
 } dsgd_outcome;
-
-/** A point of a learning curve. */
-typedef struct dsgd_point {
-    double virtual_s;
-    double steps;
-    dsgd_evaluation at;
-} dsgd_point;
 
 /** Shares of a worker's time; they sum to 1. Communication that hides behind computation counts as computation. */
 typedef struct dsgd_time_shares {
