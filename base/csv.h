@@ -43,4 +43,7 @@ typedef struct dsgd_whole_file {
 dsgd_status dsgd_whole_open(dsgd_whole_file *file, char *path, dsgd_error *error);
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error);
 
+/** A folder and all above it, like mkdir -p; says why it cannot be written. */
+dsgd_status dsgd_make_folder(const char *path, dsgd_error *error);
+
 #endif

@@ -5,14 +5,12 @@
 #include "sim/results.h"
 
 #include <cblas.h>
-#include <errno.h>
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -55,22 +53,6 @@ static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,sh
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
 /* --- files -------------------------------------------------------------------------------------------------------------------------- */
-
-dsgd_status dsgd_make_folder(const char *path, dsgd_error *error)
-{
-    char *const copy = dsgd_xstrdup(path);
-    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(copy, 0777);
-        *slash = '/';
-    }
-    free(copy);
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
-    if (access(path, W_OK | X_OK) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
-    return DSGD_OK;
-}
 
 static char *part_path(const char *folder, size_t i, const char *what)
 {
@@ -345,10 +327,12 @@ static json_t *run_json(const dsgd_planned_run *run)
         dsgd_json_options(dsgd_exchange_options, &c->exchange), "stops", stops_json(&c->stops));
 }
 
-static json_t *manifest(const dsgd_experiment *experiment, const char *command)
+/** Of runs first, first + 1, ..., end - 1. */
+static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t end,
+                        const char *command)
 {
     json_t *const runs = json_array();
-    for (size_t i = 0; i < experiment->n_runs; i++)
+    for (size_t i = first; i < end; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", experiment->name, "file", experiment->path,
@@ -358,10 +342,20 @@ static json_t *manifest(const dsgd_experiment *experiment, const char *command)
                      gnu_get_libc_version(), "runs", runs);
 }
 
+char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
+{
+    json_t *const about =
+        json_pack("{s:I, s:s, s:o}", "run", (json_int_t)(i + 1), "label", experiment->runs[i].label,
+                  "manifest", manifest(experiment, i, i + 1, command));
+    char *const text = json_dumps(about, JSON_COMPACT);
+    json_decref(about);
+    return text;
+}
+
 dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
                               const char *command, bool force, dsgd_error *error)
 {
-    json_t *const new = manifest(experiment, command);
+    json_t *const new = manifest(experiment, 0, experiment->n_runs, command);
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const old = json_load_file(path, 0, NULL);
     /* Read back what would be written, so that numbers are compared as they stand in a file. */
