@@ -4,7 +4,8 @@
  *
  * Two counts rule a node's life. `holders` are handles outside and operations that were not yet submitted; it changes by calls of the
  * store's functions alone, so that what is shared, fused or never computed follows from the calls. `uses` are submitted operations that
- * still have to read the node; it changes as the executor goes on, and decides only when memory is given back.
+ * still have to read the node; it changes as the executor goes on, and decides only when memory is given back. `handles` are those of the
+holders that are outside: a record says where the last one was given back, because that too decides what is shared.
  */
 #ifndef DSGD_MODELS_OPERATIONS_H
 #define DSGD_MODELS_OPERATIONS_H
@@ -36,6 +37,8 @@ struct dsgd_operation {
     uint32_t piece;
     uint32_t n_inputs, n_outputs;
     _Atomic uint32_t holders; /* atomic, because dsgd_value_retain() does not take the lock */
+    uint32_t handles; /* outside; of the holders */
+    uint64_t name; /* in a record, of its first output; valid while there are handles */
     uint32_t uses;
     uint32_t missing; /* inputs that are not done */
 
@@ -78,6 +81,7 @@ typedef struct buffer_pool {
 
 struct dsgd_values {
     dsgd_values_config config;
+    dsgd_recorder *recorder; /* NULL: nobody listens */
     void *context; /* of the device */
     pthread_mutex_t lock;
     pthread_cond_t work_there, work_done;
@@ -112,6 +116,32 @@ void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation);
 void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
 void dsgd_executor_start(dsgd_values *values);
 void dsgd_executor_stop(dsgd_values *values);
+
+/* record.c: what a recorder hears, after the call and before its handles are out; NULL hears nothing. */
+
+/** Operands of a combination, as they were handed over. */
+typedef struct dsgd_combination {
+    size_t n;
+    const dsgd_value *x;
+    const double *weights;
+    double divisor;
+} dsgd_combination;
+
+void dsgd_record_constant(dsgd_recorder *recorder, size_t piece, const double *x,
+                          dsgd_operation *made);
+void dsgd_record_gradient(dsgd_recorder *recorder, dsgd_origin where, uint32_t count,
+                          const dsgd_value *x, dsgd_operation *made);
+void dsgd_record_update(dsgd_recorder *recorder, dsgd_origin where, size_t piece,
+                        const dsgd_value *operands, double lr, dsgd_operation *made);
+void dsgd_record_combine(dsgd_recorder *recorder, dsgd_origin where, size_t piece,
+                         const dsgd_combination *combination, dsgd_operation *made);
+void dsgd_record_evaluate(dsgd_recorder *recorder, size_t n, const dsgd_value *x);
+void dsgd_record_result(dsgd_recorder *recorder, size_t number, const dsgd_evaluation *result);
+void dsgd_record_flush(dsgd_recorder *recorder);
+void dsgd_record_read(dsgd_recorder *recorder, size_t piece, dsgd_value value, const double *x,
+                      size_t n);
+/** Nobody outside has the operation any more. */
+void dsgd_record_release(dsgd_recorder *recorder, const dsgd_operation *operation);
 
 /* values.c; with the lock held */
 void dsgd_operation_drop_holder(dsgd_values *values, dsgd_operation *operation);

@@ -243,6 +243,41 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
     return DSGD_OK;
 }
 
+static dsgd_status choose_device(dsgd_numerics where, bool in_double, const dsgd_device **device,
+                                 dsgd_error *error)
+{
+    *device = where == DSGD_NUMERICS_OFF ? &dsgd_device_none
+              : in_double                ? &dsgd_device_cpu_double
+                                         : &dsgd_device_cpu_float;
+    if (where == DSGD_NUMERICS_CUDA) {
+        if (in_double)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "learn: precision: the CUDA device computes in float; use --numerics "
+                             "cpu for double");
+        return dsgd_device_cuda(device, error);
+    }
+    const dsgd_device *cuda = NULL;
+    if (where == DSGD_NUMERICS_AUTO && !in_double && dsgd_device_cuda(&cuda, NULL) == DSGD_OK)
+        *device = cuda;
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
+                                   dsgd_values **values, dsgd_error *error)
+{
+    const uint32_t n_threads = config->n_threads;
+    dsgd_status status = choose_device(where, in_double, &config->device, error);
+    if (status != DSGD_OK)
+        return status;
+    config->n_threads = config->device->threaded ? n_threads : 1;
+    status = dsgd_values_open(config, values, error);
+    if (status == DSGD_OK || where != DSGD_NUMERICS_AUTO || config->device->threaded)
+        return status;
+    config->device = &dsgd_device_cpu_float;
+    config->n_threads = n_threads;
+    return dsgd_values_open(config, values, error);
+}
+
 /** What is left at the end: held by somebody who never gave it back, or still pending. */
 static void free_rest(dsgd_values *values)
 {
@@ -283,17 +318,42 @@ void dsgd_values_close(dsgd_values *values)
     free(values);
 }
 
+void dsgd_values_record(dsgd_values *values, dsgd_recorder *recorder)
+{
+    if (values != NULL)
+        values->recorder = recorder;
+}
+
+/** A holder inside becomes a handle outside. */
+static dsgd_value hand_out(dsgd_operation *o, size_t index)
+{
+    o->handles++;
+    return (dsgd_value){o, (uint32_t)index};
+}
+
+/** The contrary of hand_out(). */
+static void take_back(dsgd_values *values, dsgd_value value)
+{
+    if (value.operation == NULL)
+        return;
+    DSGD_ASSERT(value.operation->handles > 0, "a value is given back once too often");
+    if (--value.operation->handles == 0)
+        dsgd_record_release(values->recorder, value.operation);
+}
+
 dsgd_value dsgd_value_retain(dsgd_value value)
 {
-    if (value.operation != NULL)
-        value.operation->holders++;
-    return value;
+    if (value.operation == NULL)
+        return value;
+    value.operation->holders++;
+    return hand_out(value.operation, value.index);
 }
 
 void dsgd_value_release(dsgd_values *values, dsgd_value value)
 {
     if (values == NULL || value.operation == NULL)
         return;
+    take_back(values, value);
     pthread_mutex_lock(&values->lock);
     dsgd_operation_drop_holder(values, value.operation);
     pthread_mutex_unlock(&values->lock);
@@ -324,7 +384,8 @@ dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double 
                                dsgd_piece_size(values, piece));
     share(values, o);
     pthread_mutex_unlock(&values->lock);
-    return (dsgd_value){o, 0};
+    dsgd_record_constant(values->recorder, piece, x, o);
+    return hand_out(o, 0);
 }
 
 /** A gradient over @p count samples of the mini-batches of some (worker, step). The caller becomes a holder. */
@@ -351,9 +412,10 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
     if (++values->gradients_since_flush >= values->flush_every)
         flush(values);
     dsgd_operation *const o = gradient(values, where, x, &where, 1, count);
+    dsgd_record_gradient(values->recorder, where, count, x, o);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
-        g[k] = (dsgd_value){o, (uint32_t)k};
+        g[k] = hand_out(o, k);
     o->holders += (uint32_t)n_pieces - 1; /* each piece is given back by itself */
     pthread_mutex_unlock(&values->lock);
 }
@@ -373,13 +435,17 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
         set_input(o, 2, *v);
     o->lr = lr;
     o = enter(values, o);
+    dsgd_record_update(values->recorder, where, piece,
+                       (dsgd_value[]){x, g, momentum ? *v : DSGD_ZERO_VALUE}, lr, o);
+    const dsgd_value moved = hand_out(o, 0);
     if (momentum) {
         o->holders++;
+        take_back(values, *v);
         dsgd_operation_drop_holder(values, v->operation);
-        *v = (dsgd_value){o, 1};
+        *v = hand_out(o, 1);
     }
     pthread_mutex_unlock(&values->lock);
-    return (dsgd_value){o, 0};
+    return moved;
 }
 
 /** Operands without zeros and repetitions. */
@@ -475,8 +541,10 @@ static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t piece, 
 {
     if (in->n == 0)
         return DSGD_ZERO_VALUE;
-    if (in->n == 1 && in->weights[0] == divisor)
-        return dsgd_value_retain(in->x[0]);
+    if (in->n == 1 && in->weights[0] == divisor) {
+        in->x[0].operation->holders++;
+        return in->x[0];
+    }
     dsgd_operation *const o = new_operation(OPERATION_COMBINE, where, piece, in->n, 1);
     o->weights = dsgd_xcalloc(in->n, sizeof *o->weights);
     for (size_t i = 0; i < in->n; i++) {
@@ -515,7 +583,9 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
     pthread_mutex_lock(&values->lock);
     const dsgd_value sum = combine_any(values, where, piece, n, x, weights, divisor);
     pthread_mutex_unlock(&values->lock);
-    return sum;
+    const dsgd_combination told = {n, x, weights, divisor};
+    dsgd_record_combine(values->recorder, where, piece, &told, sum.operation);
+    return sum.operation == NULL ? sum : hand_out(sum.operation, sum.index);
 }
 
 /* --- evaluation ------------------------------------------------------------------------------------------------------------------------- */
@@ -598,6 +668,7 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x)
     flush(values);
     const size_t number = values->n_tickets++;
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_evaluate(values->recorder, n, x);
     return number;
 }
 
@@ -613,6 +684,7 @@ dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
     const dsgd_evaluation result =
         t->id > values->diverged_id ? (dsgd_evaluation){NAN, NAN, NAN} : t->result;
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_result(values->recorder, number, &result);
     return result;
 }
 
@@ -623,6 +695,7 @@ void dsgd_values_flush(dsgd_values *values)
     pthread_mutex_lock(&values->lock);
     flush(values);
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_flush(values->recorder);
 }
 
 dsgd_divergence dsgd_values_divergence(dsgd_values *values)
@@ -666,4 +739,5 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
     else
         values->config.device->get(values->context, x, buffer, n);
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_read(values->recorder, piece, value, x, n);
 }

@@ -173,6 +173,7 @@ struct dsgd_engine {
     dsgd_data *data;
     dsgd_network network;
     dsgd_values *values; /* NULL: numerics off */
+    dsgd_recorder *recorder; /* NULL: nobody listens */
 
     dsgd_bell *end_bell;
     dsgd_bell *never_bell; /* that nobody rings */

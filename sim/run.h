@@ -40,13 +40,6 @@ typedef struct dsgd_optimizer {
     dsgd_records decay; /* of dsgd_lr_drop */
 } dsgd_optimizer;
 
-typedef enum dsgd_numerics {
-    DSGD_NUMERICS_AUTO,
-    DSGD_NUMERICS_CPU,
-    DSGD_NUMERICS_CUDA,
-    DSGD_NUMERICS_OFF
-} dsgd_numerics;
-
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
 typedef struct dsgd_evaluate_config {
@@ -115,6 +108,8 @@ typedef struct dsgd_run_config {
     size_t
         memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
     const char *scratch; /* folder for the platform's XML */
+    const char *record; /* file that the operations on values are written to; NULL: none */
+    const char *record_about; /* what it says about the run: a JSON object (models/record.h) */
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
     /* For tests. */
