@@ -1,10 +1,25 @@
 /**
  * @file record_format.h
- * How a record lies in its file, for its two sides: record.c writes, replay.c reads. README.md has the tables.
+ * How a record lies in its file, for its two sides: record.c writes, replay.c reads. README.md tells the blocks; operations are:
  *
- * Values are named by numbers in the order in which they came to be, from 1; 0 is zeros. An operation that gives a value somebody has
- * already is left out, but for gradients, which count for the store's flushes. Both sides remember the same of what went by (record_memory),
- * so that what is expected costs a byte, and always the same byte, which zlib then makes nearly nothing of.
+ *   constant   1   origin, piece, 0 for the initial model or 1 and its numbers
+ *   gradient   2   origin, batch - samples, the model's pieces; + 32: gives no new names
+ *   update     3   origin, piece, lr, x, g, and v where there is momentum
+ *   combine    4   origin, piece, how many, divisor, weights, operands
+ *   evaluate   5   how many models, their pieces
+ *   point      6   virtual seconds and steps: the evaluation before is a point of the curve
+ *   result     7   which evaluation, and what a decision saw: loss, accuracy, consensus
+ *   read       8   origin, piece, value, CRC-32 of the numbers that a decision saw
+ *   flush      9
+ *   release   10   one name of what nobody outside has any more
+ *
+ * Whole numbers are varints, differences zigzag, the least significant byte first; seconds and results are eight bytes each. An origin is
+ * the difference to the worker of the operation before, and to that worker's last step; with + 16 it is not there, being as before.
+ * Values are named by numbers in the order in which they came to be, from 1 (a gradient one per piece, an update x and v); what gives a value
+ * that somebody has already is left out, but for gradients, which count for the store's flushes. A name is 0 for zeros, 1 to 8 for one of the
+ * latest made by that worker in that piece, else 9 + the difference to the name before. A learning rate, weight or divisor is its slot in a
+ * table of those seen, + 1, or 0 and eight bytes. Both sides remember the same (record_memory), so what is expected costs a byte, and always
+ * the same byte, which zlib then makes nearly nothing of.
  */
 #ifndef DSGD_MODELS_RECORD_FORMAT_H
 #define DSGD_MODELS_RECORD_FORMAT_H
