@@ -132,10 +132,21 @@ typedef struct dsgd_device {
 const dsgd_device *dsgd_device_cpu(bool in_double);
 const char *dsgd_device_cpu_level(void);
 
+/** Computes nothing: what is read from it, or evaluated on it, is no number. */
+extern const dsgd_device dsgd_device_none;
+
 /** Name of the symbol of type `const dsgd_device` that a module exports. */
 #define DSGD_DEVICE_SYMBOL "dsgd_device_module"
 
 /** Loads the CUDA module. DSGD_EDEVICE and a sentence where there is no module in this build or no device on this machine. */
 dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error);
+
+/** What a user asks for; AUTO is CUDA where it is there and the precision is its own, else the CPU. */
+typedef enum dsgd_numerics {
+    DSGD_NUMERICS_AUTO,
+    DSGD_NUMERICS_CPU,
+    DSGD_NUMERICS_CUDA,
+    DSGD_NUMERICS_OFF
+} dsgd_numerics;
 
 #endif

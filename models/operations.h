@@ -54,6 +54,8 @@ struct dsgd_operation {
     /* The caller's alone. */
     uint32_t holders; /* of all outputs together */
     uint32_t *handles; /* [n_outputs] holders of each */
+    uint32_t *outside; /* [n_outputs] of those, handles that were given out */
+    uint64_t *names; /* [n_outputs] in a record; valid while there are handles outside */
     bool pending; /* described, not submitted */
     bool taken; /* a pending operation that is about to be submitted reads it */
     bool shared; /* in the store's table of equal operations */
@@ -97,6 +99,7 @@ typedef struct buffer_pool {
 
 struct dsgd_values {
     dsgd_values_config config;
+    dsgd_recorder *recorder; /* NULL: nobody listens */
     void *context; /* of the device */
     pthread_mutex_t lock;
     pthread_cond_t work_there, work_done;
@@ -183,6 +186,33 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
 /* The like, without the lock */
 void dsgd_executor_start(dsgd_values *values);
 void dsgd_executor_stop(dsgd_values *values);
+
+/* record.c: what a recorder hears, after the call and before its handles are out; NULL hears nothing. */
+
+/** Operands of a combination, as they were handed over. */
+typedef struct dsgd_combination {
+    size_t n;
+    const dsgd_value *x;
+    const double *weights;
+    double divisor;
+} dsgd_combination;
+
+void dsgd_record_constant(dsgd_recorder *recorder, size_t shape, const double *x,
+                          dsgd_operation *made);
+void dsgd_record_gradient(dsgd_recorder *recorder, dsgd_origin where, uint32_t count,
+                          const dsgd_value *x, dsgd_value state, dsgd_operation *made);
+void dsgd_record_update(dsgd_recorder *recorder, dsgd_origin where, const dsgd_value *operands,
+                        double lr, dsgd_operation *made);
+void dsgd_record_combine(dsgd_recorder *recorder, dsgd_origin where, size_t piece,
+                         const dsgd_combination *combination, dsgd_value made);
+void dsgd_record_evaluate(dsgd_recorder *recorder, size_t n, const dsgd_value *x,
+                          const dsgd_value *states);
+void dsgd_record_result(dsgd_recorder *recorder, size_t number, const dsgd_evaluation *result);
+void dsgd_record_flush(dsgd_recorder *recorder);
+void dsgd_record_read(dsgd_recorder *recorder, size_t piece, dsgd_value value, const double *x,
+                      size_t n);
+/** Nobody outside has the value any more. */
+void dsgd_record_release(dsgd_recorder *recorder, dsgd_value value);
 
 /* values.c; of the caller */
 void dsgd_value_drop(dsgd_values *values, dsgd_value value);

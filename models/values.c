@@ -121,6 +121,8 @@ static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_operation *o
     PLACE(o->samples, n_samples);
     PLACE(o->outputs, o->n_outputs);
     PLACE(o->handles, o->n_outputs);
+    PLACE(o->outside, o->n_outputs);
+    PLACE(o->names, o->n_outputs);
     PLACE(o->readings, o->n_outputs);
 #undef PLACE
     return at;
@@ -323,6 +325,39 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
     return DSGD_OK;
 }
 
+static dsgd_status choose_device(dsgd_numerics where, bool in_double, const dsgd_device **device,
+                                 dsgd_error *error)
+{
+    *device = where == DSGD_NUMERICS_OFF ? &dsgd_device_none : dsgd_device_cpu(in_double);
+    if (where == DSGD_NUMERICS_CUDA) {
+        if (in_double)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "learn: precision: the CUDA device computes in float; use --numerics "
+                             "cpu for double");
+        return dsgd_device_cuda(device, error);
+    }
+    const dsgd_device *cuda = NULL;
+    if (where == DSGD_NUMERICS_AUTO && !in_double && dsgd_device_cuda(&cuda, NULL) == DSGD_OK)
+        *device = cuda;
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
+                                   dsgd_values **values, dsgd_error *error)
+{
+    const uint32_t n_threads = config->n_threads;
+    dsgd_status status = choose_device(where, in_double, &config->device, error);
+    if (status != DSGD_OK)
+        return status;
+    config->n_threads = config->device->threaded ? n_threads : 1;
+    status = dsgd_values_open(config, values, error);
+    if (status == DSGD_OK || where != DSGD_NUMERICS_AUTO || config->device->threaded)
+        return status;
+    config->device = dsgd_device_cpu(false);
+    config->n_threads = n_threads;
+    return dsgd_values_open(config, values, error);
+}
+
 /** What is left at the end: held by somebody who never gave it back, or still pending. */
 static void free_rest(dsgd_values *values)
 {
@@ -371,18 +406,44 @@ void dsgd_values_close(dsgd_values *values)
     free(values);
 }
 
+void dsgd_values_record(dsgd_values *values, dsgd_recorder *recorder)
+{
+    if (values != NULL)
+        values->recorder = recorder;
+}
+
+/** A value that is held becomes a handle outside. */
+static dsgd_value hand_out(dsgd_value value)
+{
+    if (value.operation != NULL)
+        value.operation->outside[value.index]++;
+    return value;
+}
+
+/** The contrary: a handle outside is only held. */
+static dsgd_value take_back(dsgd_values *values, dsgd_value value)
+{
+    dsgd_operation *const o = value.operation;
+    if (o == NULL)
+        return value;
+    DSGD_ASSERT(o->outside[value.index] > 0, "a value is given back once too often");
+    if (--o->outside[value.index] == 0)
+        dsgd_record_release(values->recorder, value);
+    return value;
+}
+
 dsgd_value dsgd_value_retain(dsgd_value value)
 {
     if (value.operation != NULL)
         hold(value);
-    return value;
+    return hand_out(value);
 }
 
 void dsgd_value_release(dsgd_values *values, dsgd_value value)
 {
     if (values == NULL || value.operation == NULL)
         return;
-    dsgd_value_drop(values, value);
+    dsgd_value_drop(values, take_back(values, value));
     if (values->n_let_go < MOST_LET_GO)
         return;
     pthread_mutex_lock(&values->lock);
@@ -416,7 +477,8 @@ static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
     values->config.device->put(values->context, o->outputs[0], x, dsgd_shape_size(values, shape));
     pthread_mutex_unlock(&values->lock);
     share(values, o);
-    return (dsgd_value){o, 0};
+    dsgd_record_constant(values->recorder, shape, x, o);
+    return hand_out((dsgd_value){o, 0});
 }
 
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x)
@@ -474,12 +536,13 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
     }
     const dsgd_value old = has_state(values) ? *state : DSGD_ZERO_VALUE;
     dsgd_operation *const o = gradient(values, where, x, old, &where, 1, count);
+    dsgd_record_gradient(values->recorder, where, count, x, old, o);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
-        g[k] = (dsgd_value){o, (uint32_t)k};
+        g[k] = hand_out((dsgd_value){o, (uint32_t)k});
     if (has_state(values)) {
-        dsgd_value_drop(values, old);
-        *state = (dsgd_value){o, (uint32_t)n_pieces};
+        *state = hand_out((dsgd_value){o, (uint32_t)n_pieces});
+        dsgd_value_drop(values, take_back(values, old));
     }
 }
 
@@ -505,11 +568,14 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
     if (state)
         set_input(o, 2, *v);
     o = enter(values, o);
+    const dsgd_value old = state ? *v : DSGD_ZERO_VALUE;
+    dsgd_record_update(values->recorder, where, (dsgd_value[]){x, g, old}, lr, o);
+    const dsgd_value moved = hand_out((dsgd_value){o, 0});
     if (state) {
-        dsgd_value_drop(values, *v);
-        *v = (dsgd_value){o, 1};
+        *v = hand_out((dsgd_value){o, 1});
+        dsgd_value_drop(values, take_back(values, old));
     }
-    return (dsgd_value){o, 0};
+    return moved;
 }
 
 enum { FEW = 8 };
@@ -642,8 +708,10 @@ static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, 
 {
     if (in->n == 0)
         return DSGD_ZERO_VALUE;
-    if (in->n == 1 && in->weights[0] == divisor)
-        return dsgd_value_retain(in->x[0]);
+    if (in->n == 1 && in->weights[0] == divisor) {
+        hold(in->x[0]);
+        return in->x[0];
+    }
     dsgd_operation *const o = new_operation(values,
                                             (dsgd_operation){.kind = OPERATION_COMBINE,
                                                              .where = where,
@@ -659,11 +727,10 @@ static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, 
     return (dsgd_value){enter(values, o), 0};
 }
 
-dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
-                               const dsgd_value *x, const double *weights, double divisor)
+/** The caller becomes a holder. */
+static dsgd_value combine_any(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
+                              const dsgd_value *x, const double *weights, double divisor)
 {
-    if (values == NULL)
-        return DSGD_ZERO_VALUE;
     operands in;
     simplify(n, x, weights, &in);
     dsgd_value sum = DSGD_ZERO_VALUE;
@@ -679,6 +746,17 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
     }
     free_operands(&in);
     return sum;
+}
+
+dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
+                               const dsgd_value *x, const double *weights, double divisor)
+{
+    if (values == NULL)
+        return DSGD_ZERO_VALUE;
+    const dsgd_value sum = combine_any(values, where, piece, n, x, weights, divisor);
+    const dsgd_combination told = {n, x, weights, divisor};
+    dsgd_record_combine(values->recorder, where, piece, &told, sum);
+    return hand_out(sum);
 }
 
 /* --- evaluation ------------------------------------------------------------------------------------------------------------------------- */
@@ -711,7 +789,7 @@ static void add_mean(dsgd_values *values, dsgd_operation *o, size_t shape, size_
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
     for (size_t i = 0; i < n; i++)
         ones[i] = 1;
-    set_input(o, o->n_inputs, dsgd_values_combine(values, o->where, shape, n, x, ones, (double)n));
+    set_input(o, o->n_inputs, combine_any(values, o->where, shape, n, x, ones, (double)n));
     o->shapes[o->n_inputs++] = (uint32_t)shape;
     free(ones);
 }
@@ -760,7 +838,7 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
         if (o->inputs[i].operation != NULL)
             hold(o->inputs[i]);
     const size_t n_means = values->config.problem.n_pieces + has_state(values);
-    for (size_t k = 0; k < n_means; k++) /* dsgd_values_combine() made us a holder */
+    for (size_t k = 0; k < n_means; k++) /* combine_any() made us a holder */
         dsgd_value_drop(values, o->inputs[k]);
     pthread_mutex_lock(&values->lock);
     o->pending = true;
@@ -769,6 +847,7 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
     flush(values, values->id_at_flush);
     const size_t number = values->n_tickets++;
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_evaluate(values->recorder, n, x, states);
     return number;
 }
 
@@ -784,6 +863,7 @@ dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
     const dsgd_evaluation result =
         t->id > values->diverged_id ? (dsgd_evaluation){NAN, NAN, NAN} : t->result;
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_result(values->recorder, number, &result);
     return result;
 }
 
@@ -794,6 +874,7 @@ void dsgd_values_flush(dsgd_values *values)
     pthread_mutex_lock(&values->lock);
     flush(values, UINT64_MAX);
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_flush(values->recorder);
 }
 
 dsgd_divergence dsgd_values_divergence(dsgd_values *values)
@@ -837,4 +918,5 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
     else
         values->config.device->get(values->context, x, buffer, n);
     pthread_mutex_unlock(&values->lock);
+    dsgd_record_read(values->recorder, piece, value, x, n);
 }

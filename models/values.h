@@ -26,6 +26,7 @@ enum { DSGD_FUSED_SAMPLES = 256 };
 
 typedef struct dsgd_values dsgd_values;
 typedef struct dsgd_operation dsgd_operation;
+typedef struct dsgd_recorder dsgd_recorder; /* record.h */
 
 /** One piece of a vector: output `index` of an operation. Compared by both members. */
 typedef struct dsgd_value {
@@ -72,7 +73,14 @@ typedef struct dsgd_values_stats {
 
 dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **values,
                              dsgd_error *error);
+
+/** The like, on the device that @p where stands for: sets config->device, and n_threads to 1 where that device is not threaded. */
+dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
+                                   dsgd_values **values, dsgd_error *error);
 void dsgd_values_close(dsgd_values *values);
+
+/** From now on @p recorder hears of every call; NULL: nobody. Before anything was computed, or at the end. */
+void dsgd_values_record(dsgd_values *values, dsgd_recorder *recorder);
 
 dsgd_value dsgd_value_retain(dsgd_value value); /* returns its argument */
 void dsgd_value_release(dsgd_values *values, dsgd_value value);

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/csv.h"
 #include "base/option.h"
 #include "sim/command.h"
-#include "sim/csv.h"
 
 /** What is summed up. Columns that not every version of runs.csv has are optional. */
 static const struct {

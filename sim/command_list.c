@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "sim/command.h"
 #include "sim/config.h"
 #include "sim/experiment.h"

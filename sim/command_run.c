@@ -10,20 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "models/network.h"
 #include "sim/command.h"
 #include "sim/experiment.h"
 #include "sim/plugin.h"
 #include "sim/results.h"
 
-enum { MOST_SETS = 256, KEY_SET = 256, KEY_NUMERICS, KEY_RESUME, KEY_ONLY, KEY_THREADS, KEY_FORCE };
+enum {
+    MOST_SETS = 256,
+    KEY_SET = 256,
+    KEY_NUMERICS,
+    KEY_RESUME,
+    KEY_ONLY,
+    KEY_THREADS,
+    KEY_FORCE,
+    KEY_RECORD
+};
 
 typedef struct arguments {
-    const char *file, *folder;
+    const char *file, *folder, *record;
     const char *sets[MOST_SETS];
     size_t n_sets;
     dsgd_plugin_paths plugins;
@@ -79,6 +90,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_FORCE:
         a->force = true;
         return 0;
+    case KEY_RECORD:
+        a->record = text;
+        return 0;
     case KEY_ONLY:
         a->only = positive(state, "--only", text);
         return 0;
@@ -106,6 +120,11 @@ static const struct argp_option run_options[] = {
     {"threads", KEY_THREADS, "N", 0, "Computing threads per run (cores / jobs); decides no result",
      0},
     {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
+    {"record", KEY_RECORD, "FILE", 0,
+     "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or where FILE "
+     "is "
+     "a folder, to FILE/RUN.record. With --numerics off nothing is computed",
+     0},
     {"only", KEY_ONLY, "RUN", 0, "Does this run alone", 0},
     {"force", KEY_FORCE, NULL, 0, "Replaces the results of another experiment", 0},
     {0},
@@ -130,7 +149,7 @@ typedef struct task {
 typedef struct pool {
     const arguments *arguments;
     const dsgd_experiment *experiment;
-    const char *folder;
+    const char *folder, *command;
     char scratch[64];
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
@@ -176,6 +195,23 @@ static int by_cost(const void *a, const void *b)
     return s->i < t->i ? -1 : 1;
 }
 
+/** Whether records go into a folder, each named by its run. */
+static bool records_in_folder(const arguments *a, const dsgd_experiment *experiment)
+{
+    struct stat facts;
+    return (experiment->n_runs > 1 && a->only == 0) || a->record[strlen(a->record) - 1] == '/' ||
+           (stat(a->record, &facts) == 0 && S_ISDIR(facts.st_mode));
+}
+
+/** Where the record of run @p i goes, in fresh memory; NULL without records. */
+static char *record_path(const arguments *a, const dsgd_experiment *experiment, size_t i)
+{
+    if (a->record == NULL)
+        return NULL;
+    return records_in_folder(a, experiment) ? dsgd_xprintf("%s/%zu.record", a->record, i + 1)
+                                            : dsgd_xstrdup(a->record);
+}
+
 /** In the process of the run: simulates, writes the rows, and ends. */
 static void run_here(const pool *p, size_t i)
 {
@@ -187,6 +223,9 @@ static void run_here(const pool *p, size_t i)
         (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2 / (size_t)p->jobs;
     config.scratch = p->scratch;
     config.progress = &p->progress[i];
+    config.record = record_path(p->arguments, p->experiment, i);
+    if (config.record != NULL)
+        config.record_about = dsgd_results_about(p->experiment, i, p->command);
     dsgd_run_result result;
     dsgd_error error = {""};
     const dsgd_status status = dsgd_simulate(&config, &result, &error);
@@ -427,6 +466,16 @@ static dsgd_status probe_cuda(dsgd_error *error)
     return status;
 }
 
+/** Whether a run has its results, and its record where one is asked for. */
+static bool is_done(const pool *p, size_t i)
+{
+    char *const record = record_path(p->arguments, p->experiment, i);
+    const bool done =
+        dsgd_results_has(p->folder, i) && (record == NULL || access(record, F_OK) == 0);
+    free(record);
+    return done;
+}
+
 /** What there is to do, longest first. */
 static void list_tasks(pool *p)
 {
@@ -434,7 +483,7 @@ static void list_tasks(pool *p)
     for (size_t i = 0; i < p->experiment->n_runs; i++) {
         if (p->arguments->only > 0 && (size_t)p->arguments->only != i + 1)
             continue;
-        if (p->arguments->resume && dsgd_results_has(p->folder, i))
+        if (p->arguments->resume && is_done(p, i))
             continue;
         dsgd_results_forget(p->folder, i);
         p->tasks[p->n_tasks++] =
@@ -449,6 +498,7 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_experiment *exp
     pool p = {.arguments = a,
               .experiment = experiment,
               .folder = folder,
+              .command = command,
               .jobs = a->jobs > 0 ? a->jobs : cores(),
               .start_wall_s = wall_s()};
     dsgd_status status = dsgd_results_open(folder, experiment, command, a->force, error);
@@ -524,6 +574,32 @@ static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experime
     return DSGD_OK;
 }
 
+/** Whether there is something to record, and a place for it: the folder, or the file where there is one run. */
+static dsgd_status check_record(const arguments *a, const dsgd_experiment *experiment,
+                                dsgd_error *error)
+{
+    if (*a->record == '\0')
+        return dsgd_fail(error, DSGD_EUSAGE, "--record: the name of a file is expected");
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        if (experiment->runs[i].config.learning == NULL)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--record %s: nothing is learned in %s, so there is nothing to "
+                             "record; `learn` says what",
+                             a->record, experiment->path);
+    if (records_in_folder(a, experiment))
+        return dsgd_make_folder(a->record, error);
+    char *const beside = dsgd_xprintf("%s.part", a->record);
+    FILE *const stream = fopen(beside, "ab");
+    dsgd_status status = DSGD_OK;
+    if (stream == NULL)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %m", beside);
+    else
+        fclose(stream);
+    unlink(beside);
+    free(beside);
+    return status;
+}
+
 static char *joined(int count, char **words)
 {
     char *text = dsgd_xstrdup("dsgd");
@@ -565,9 +641,12 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "--only %ld: there are %zu runs; `dsgd check %s` lists them", a.only,
                                experiment.n_runs, a.file);
-        if (status == DSGD_OK)
-            status = a.numerics == DSGD_NUMERICS_OFF ? check_timing(&experiment, error)
-                                                     : check_learning(&experiment, error);
+        if (status == DSGD_OK && a.record != NULL)
+            status = check_record(&a, &experiment, error);
+        if (status == DSGD_OK && a.numerics == DSGD_NUMERICS_OFF)
+            status = check_timing(&experiment, error);
+        if (status == DSGD_OK && (a.numerics != DSGD_NUMERICS_OFF || a.record != NULL))
+            status = check_learning(&experiment, error);
         if (status == DSGD_OK)
             status = choose_numerics(&a, &experiment, error);
         signal(SIGINT, on_interrupt);
@@ -621,7 +700,7 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_run = {
     .name = "run",
     .usage = "EXPERIMENT.yaml [-o DIR] [-j N] [--set A.B=C] [--numerics auto|cpu|cuda|off] "
-             "[--resume] [--only RUN] [--plugin FILE]",
+             "[--resume] [--only RUN] [--record FILE] [--plugin FILE]",
     .summary = "runs an experiment and writes its results",
     .run = run,
 };

@@ -176,6 +176,7 @@ struct dsgd_engine {
     dsgd_network network;
     dsgd_values *values; /* NULL: numerics off */
     dsgd_vector *vectors; /* all of the run */
+    dsgd_recorder *recorder; /* NULL: nobody listens */
 
     dsgd_bell *end_bell;
     dsgd_bell *never_bell; /* that nobody rings */

@@ -8,18 +8,21 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "models/command_replay.h"
 #include "sim/command.h"
 
 const char *argp_program_version = "dsgd " DSGD_VERSION;
 
+static const dsgd_command command_replay = {
+    .name = "replay",
+    .usage = DSGD_REPLAY_USAGE,
+    .summary = DSGD_REPLAY_SUMMARY,
+    .run = dsgd_command_replay_run,
+};
+
 static const dsgd_command *const commands[] = {
-    &dsgd_command_run,
-    &dsgd_command_check,
-    &dsgd_command_plot,
-    &dsgd_command_compare,
-    &dsgd_command_list,
-    &dsgd_command_describe,
-    NULL,
+    &dsgd_command_run,     &dsgd_command_check, &command_replay,        &dsgd_command_plot,
+    &dsgd_command_compare, &dsgd_command_list,  &dsgd_command_describe, NULL,
 };
 
 static void print_help(FILE *stream)

@@ -5,20 +5,18 @@
 #include "sim/results.h"
 
 #include <cblas.h>
-#include <errno.h>
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/csv.h"
+#include "base/json.h"
 #include "sim/cluster.h"
-#include "sim/csv.h"
 
 static const char *const run_columns[] = {"run",
                                           "algorithm",
@@ -49,30 +47,12 @@ static const char *const run_columns[] = {"run",
                                           "wall_s",
                                           NULL};
 
-static const char curve_columns[] =
-    "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
 static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
 /* --- files -------------------------------------------------------------------------------------------------------------------------- */
-
-dsgd_status dsgd_make_folder(const char *path, dsgd_error *error)
-{
-    char *const copy = dsgd_xstrdup(path);
-    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(copy, 0777);
-        *slash = '/';
-    }
-    free(copy);
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
-    if (access(path, W_OK | X_OK) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
-    return DSGD_OK;
-}
 
 static char *part_path(const char *folder, size_t i, const char *what)
 {
@@ -87,10 +67,15 @@ static void print_cell(FILE *stream, double x)
     dsgd_csv_number(stream, x);
 }
 
+static dsgd_run_key key_of(const dsgd_planned_run *run, size_t i)
+{
+    return (dsgd_run_key){i + 1, run->label, run->config.workers, run->config.seed};
+}
+
 static void print_key(FILE *stream, const dsgd_planned_run *run, size_t i)
 {
-    fprintf(stream, "%zu,%s,%d,%llu", i + 1, run->label, run->config.workers,
-            (unsigned long long)run->config.seed);
+    const dsgd_run_key key = key_of(run, i);
+    dsgd_run_key_print(stream, &key);
 }
 
 static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
@@ -138,18 +123,8 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
 static void print_curves(FILE *stream, const dsgd_planned_run *run, size_t i,
                          const dsgd_run_result *r)
 {
-    for (size_t k = 0; k < r->n_points; k++) {
-        const dsgd_point *const p = &r->points[k];
-        if (isnan(p->at.loss))
-            break; /* numerics had stopped */
-        print_key(stream, run, i);
-        print_cell(stream, p->virtual_s);
-        print_cell(stream, p->steps);
-        print_cell(stream, p->at.loss);
-        print_cell(stream, p->at.accuracy);
-        print_cell(stream, p->at.consensus);
-        fputc('\n', stream);
-    }
+    const dsgd_run_key key = key_of(run, i);
+    dsgd_curve_print(stream, &key, r->n_points, r->points);
 }
 
 static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
@@ -301,7 +276,8 @@ static void print_run_header(FILE *stream, const dsgd_experiment *experiment)
 dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment,
                               dsgd_error *error)
 {
-    static const char *const headers[] = {NULL, curve_columns, worker_columns, staleness_columns};
+    static const char *const headers[] = {NULL, dsgd_curve_columns, worker_columns,
+                                          staleness_columns};
     for (size_t k = 0; k < N_TABLES; k++) {
         dsgd_whole_file file;
         const dsgd_status status =
@@ -327,123 +303,38 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
 
 /* --- the manifest ------------------------------------------------------------------------------------------------------------------- */
 
-static json_t *table_json(const dsgd_option *options, const void *params);
-
-static json_t *text_json(const char *text)
-{
-    return text == NULL ? json_null() : json_string(text);
-}
-
-static json_t *pick_json(const dsgd_pick *pick)
-{
-    if (pick->about == NULL)
-        return json_null();
-    json_t *const object = table_json(pick->about->options, pick->params);
-    json_object_set_new(object, "name", json_string(pick->about->name));
-    return object;
-}
-
-static json_t *option_json(const dsgd_option *o, const void *field)
-{
-    json_t *const list = json_array();
-    switch (o->kind) {
-    case DSGD_NUMBERS:
-        for (size_t i = 0; i < ((const dsgd_numbers *)field)->n; i++)
-            json_array_append_new(list, json_real(((const dsgd_numbers *)field)->v[i]));
-        return list;
-    case DSGD_PAIRS:
-        for (size_t i = 0; i < ((const dsgd_pairs *)field)->n; i++)
-            json_array_append_new(
-                list, json_pack("[I, I]", (json_int_t)((const dsgd_pairs *)field)->v[i][0],
-                                (json_int_t)((const dsgd_pairs *)field)->v[i][1]));
-        return list;
-    case DSGD_TABLE:
-        for (size_t i = 0; i < ((const dsgd_table *)field)->n; i++)
-            json_array_append_new(list, json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
-                                                  ((const dsgd_table *)field)->y[i]));
-        return list;
-    case DSGD_RECORDS:
-        for (size_t i = 0; i < ((const dsgd_records *)field)->n; i++)
-            json_array_append_new(
-                list, table_json(o->fields, (const char *)((const dsgd_records *)field)->v +
-                                                i * o->record_size));
-        return list;
-    case DSGD_PICKS:
-        for (size_t i = 0; i < ((const dsgd_picks *)field)->n; i++)
-            json_array_append_new(list, pick_json(&((const dsgd_picks *)field)->v[i]));
-        return list;
-    default:
-        break;
-    }
-    json_decref(list);
-    const double number = o->kind == DSGD_LONG     ? (double)*(const long *)field
-                          : o->kind == DSGD_DOUBLE ? *(const double *)field
-                                                   : 0;
-    if (number < 0 && o->words != NULL)
-        return json_string(o->words[(size_t)-number - 1]);
-    switch (o->kind) {
-    case DSGD_BOOL:
-        return json_boolean(*(const bool *)field);
-    case DSGD_LONG:
-        return json_integer(*(const long *)field);
-    case DSGD_DOUBLE:
-        return json_real(*(const double *)field);
-    case DSGD_CHOICE:
-        return json_string(o->words[*(const int *)field]);
-    case DSGD_STRING:
-        return text_json(*(const char *const *)field);
-    case DSGD_RECORD:
-        return table_json(o->fields, field);
-    default:
-        return pick_json(field);
-    }
-}
-
-static json_t *table_json(const dsgd_option *options, const void *params)
-{
-    json_t *const object = json_object();
-    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
-        json_object_set_new(object, o->name, option_json(o, (const char *)params + o->offset));
-    return object;
-}
-
-static json_t *picks_json(const dsgd_picks *picks)
-{
-    json_t *const list = json_array();
-    for (size_t i = 0; i < picks->n; i++)
-        json_array_append_new(list, pick_json(&picks->v[i]));
-    return list;
-}
-
 static json_t *stops_json(const dsgd_records *stops)
 {
     json_t *const list = json_array();
     for (size_t i = 0; i < stops->n; i++)
-        json_array_append_new(list, table_json(dsgd_stop_options, (const dsgd_stop *)stops->v + i));
+        json_array_append_new(
+            list, dsgd_json_options(dsgd_stop_options, (const dsgd_stop *)stops->v + i));
     return list;
 }
 
 static json_t *run_json(const dsgd_planned_run *run)
 {
     const dsgd_run_config *const c = &run->config;
-    json_t *const platform = table_json(dsgd_platform_options, &run->platform);
-    json_t *const workload = table_json(dsgd_workload_options, &run->workload);
+    json_t *const platform = dsgd_json_options(dsgd_platform_options, &run->platform);
+    json_t *const workload = dsgd_json_options(dsgd_workload_options, &run->workload);
     json_t *const learn =
-        c->learning == NULL ? json_null() : table_json(dsgd_learning_options, c->learning);
-    return json_pack("{s:o, s:s, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}",
-                     "algorithm", pick_json(&run->algorithm), "label", run->label, "workers",
-                     c->workers, "seed", (json_int_t)c->seed, "platform", platform, "workload",
-                     workload, "inherent", (int)c->inherent, "imbalance", picks_json(&c->imbalance),
-                     "until", table_json(dsgd_until_options, &c->until), "learn", learn,
-                     "collective", c->collective, "placement", c->placement, "exchange",
-                     table_json(dsgd_exchange_options, &c->exchange), "stops",
-                     stops_json(&c->stops));
+        c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
+    return json_pack(
+        "{s:o, s:s, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "algorithm",
+        dsgd_json_pick(&run->algorithm), "label", run->label, "workers", c->workers, "seed",
+        (json_int_t)c->seed, "platform", platform, "workload", workload, "inherent",
+        (int)c->inherent, "imbalance", dsgd_json_picks(&c->imbalance), "until",
+        dsgd_json_options(dsgd_until_options, &c->until), "learn", learn, "collective",
+        c->collective, "placement", c->placement, "exchange",
+        dsgd_json_options(dsgd_exchange_options, &c->exchange), "stops", stops_json(&c->stops));
 }
 
-static json_t *manifest(const dsgd_experiment *experiment, const char *command)
+/** Of runs first, first + 1, ..., end - 1. */
+static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t end,
+                        const char *command)
 {
     json_t *const runs = json_array();
-    for (size_t i = 0; i < experiment->n_runs; i++)
+    for (size_t i = first; i < end; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", experiment->name, "file", experiment->path,
@@ -453,10 +344,20 @@ static json_t *manifest(const dsgd_experiment *experiment, const char *command)
                      gnu_get_libc_version(), "runs", runs);
 }
 
+char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
+{
+    json_t *const about =
+        json_pack("{s:I, s:s, s:o}", "run", (json_int_t)(i + 1), "label", experiment->runs[i].label,
+                  "manifest", manifest(experiment, i, i + 1, command));
+    char *const text = json_dumps(about, JSON_COMPACT);
+    json_decref(about);
+    return text;
+}
+
 dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
                               const char *command, bool force, dsgd_error *error)
 {
-    json_t *const new = manifest(experiment, command);
+    json_t *const new = manifest(experiment, 0, experiment->n_runs, command);
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const old = json_load_file(path, 0, NULL);
     /* Read back what would be written, so that numbers are compared as they stand in a file. */

@@ -14,6 +14,9 @@
 dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
                               const char *command, bool force, dsgd_error *error);
 
+/** What a record says about run @p i, with its part of the manifest (models/record.h). The caller frees it. */
+char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
+
 /** Whether run @p i has results, other than of a failure. */
 bool dsgd_results_has(const char *folder, size_t i);
 
@@ -33,8 +36,5 @@ char *dsgd_results_field(const char *folder, size_t i, const char *column);
 
 /** The plausibility line of run @p i in fresh memory, or NULL. */
 char *dsgd_results_note(const char *folder, size_t i);
-
-/** A folder and all above it, like mkdir -p. */
-dsgd_status dsgd_make_folder(const char *path, dsgd_error *error);
 
 #endif

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "models/record.h"
 #include "sim/engine.h"
 
 static double wall_s(void)
@@ -48,6 +49,17 @@ static dsgd_status open_imbalance(const dsgd_run_config *config, dsgd_imbalance 
                          "that says which");
     }
     return status;
+}
+
+static dsgd_status check_record(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->record == NULL ||
+        (config->learning != NULL && config->learning->model.about != NULL))
+        return DSGD_OK;
+    return dsgd_fail(
+        error, DSGD_EUSAGE,
+        "%s: there is nothing to record, because nothing is learned in this run; `learn` says what",
+        config->record);
 }
 
 static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
@@ -131,6 +143,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
                          config->workers, 1 << DSGD_MAX_BITS);
     dsgd_status status = check_until(config, error);
     if (status == DSGD_OK)
+        status = check_record(config, error);
+    if (status == DSGD_OK)
         status = dsgd_workload_check(config->workload, error);
     if (status == DSGD_OK)
         status = dsgd_platform_check(config->platform, error);
@@ -162,26 +176,6 @@ static void cut_parameters(dsgd_engine *engine)
     }
 }
 
-static dsgd_status choose_device(const dsgd_run_config *config, const dsgd_device **device,
-                                 dsgd_error *error)
-{
-    *device = dsgd_device_cpu(config->learning->precision == DSGD_PRECISION_DOUBLE);
-    if (config->numerics == DSGD_NUMERICS_CPU)
-        return DSGD_OK;
-    if (config->numerics == DSGD_NUMERICS_CUDA) {
-        if (config->learning->precision == DSGD_PRECISION_DOUBLE)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "learn: precision: the CUDA device computes in float; use --numerics "
-                             "cpu for double");
-        return dsgd_device_cuda(device, error);
-    }
-    const dsgd_device *cuda = NULL;
-    if (config->learning->precision == DSGD_PRECISION_FLOAT &&
-        dsgd_device_cuda(&cuda, NULL) == DSGD_OK)
-        *device = cuda;
-    return DSGD_OK;
-}
-
 static dsgd_update_config update_config(const dsgd_optimizer *optimizer)
 {
     const bool adamw = optimizer->kind == DSGD_OPTIMIZER_ADAMW;
@@ -204,22 +198,37 @@ dsgd_stream dsgd_stream_of(const dsgd_engine *engine)
                          .batch = (uint32_t)config->learning->batch};
 }
 
-static dsgd_status open_values(dsgd_engine *engine, const dsgd_device *device, dsgd_error *error)
+static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
     const dsgd_learning *const learning = config->learning;
-    const dsgd_values_config values = {
-        .device = device,
+    dsgd_values_config values = {
         .problem = {.network = &engine->network,
                     .data = engine->data,
                     .n_pieces = engine->n_pieces,
                     .piece_begin = engine->piece_begin,
                     .update = update_config(&learning->optimizer)},
         .stream = dsgd_stream_of(engine),
-        .n_threads = device->threaded ? config->threads : 1,
+        .n_threads = config->threads,
         .memory_bytes = config->memory_bytes,
     };
-    return dsgd_values_open(&values, &engine->values, error);
+    const bool in_double = learning->precision == DSGD_PRECISION_DOUBLE;
+    const dsgd_status status = dsgd_values_open_where(&values, (dsgd_numerics)config->numerics,
+                                                      in_double, &engine->values, error);
+    if (status != DSGD_OK)
+        return status;
+    engine->result->device = values.device->name;
+    if (config->record == NULL)
+        return DSGD_OK;
+    const dsgd_record_config record = {.path = config->record,
+                                       .values = &values,
+                                       .model = learning->model,
+                                       .data = learning->data,
+                                       .in_double = in_double,
+                                       .about = config->record_about};
+    const dsgd_status opened = dsgd_recorder_open(&record, &engine->recorder, error);
+    dsgd_values_record(engine->values, engine->recorder);
+    return opened;
 }
 
 static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, dsgd_data **data,
@@ -243,26 +252,15 @@ dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, ds
 static dsgd_status open_learning(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
-    if (!learns(config) && !dsgd_imbalance_reads_samples(engine->imbalance))
+    const bool computes = learns(config) || config->record != NULL;
+    if (!computes && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
-    dsgd_status status =
+    const dsgd_status status =
         load_learning(config->learning, config->seed, &engine->data, &engine->network, error);
-    const dsgd_device *device = NULL;
-    if (!learns(config)) /* only the samples' lengths are wanted */
-        return status;
-    if (status == DSGD_OK)
-        status = choose_device(config, &device, error);
-    if (status != DSGD_OK)
+    if (status != DSGD_OK || !computes) /* only the samples' lengths are wanted */
         return status;
     cut_parameters(engine);
-    status = open_values(engine, device, error);
-    if (status != DSGD_OK && config->numerics == DSGD_NUMERICS_AUTO && device->threaded == false) {
-        device = dsgd_device_cpu(false);
-        status = open_values(engine, device, error);
-    }
-    if (status == DSGD_OK)
-        engine->result->device = device->name;
-    return status;
+    return open_values(engine, error);
 }
 
 /* --- evaluation ----------------------------------------------------------------------------------------------------------------------- */
@@ -285,6 +283,7 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     engine->tickets[i] = dsgd_values_evaluate(engine->values, p, models, states);
     result->points[i] =
         (dsgd_point){.virtual_s = dsgd_now_s(), .steps = (double)engine->steps_total / (double)p};
+    dsgd_recorder_point(engine->recorder, result->points[i].virtual_s, result->points[i].steps);
     free(models);
     free(states);
     if (engine->config->until.accuracy <= 0)
@@ -503,7 +502,7 @@ static void sum_up(dsgd_engine *engine)
     const double p = engine->n_workers;
     result->steps = (double)engine->steps_total / p;
     result->samples = engine->whole_steps * config->workload->samples;
-    if (engine->values != NULL)
+    if (learns(config))
         result->learn_samples = engine->whole_steps * (double)config->learning->batch;
     result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
     result->staleness_mean =
@@ -536,10 +535,13 @@ static void sum_up_local(dsgd_engine *engine)
 static void sum_up_learning(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
+    dsgd_values_record(engine->values, NULL);
+    if (!learns(engine->config)) {
+        result->n_points = 0;
+        return;
+    }
     for (size_t i = 0; i < result->n_points; i++)
         result->points[i].at = dsgd_values_result(engine->values, engine->tickets[i]);
-    if (engine->values == NULL)
-        return;
     sum_up_local(engine);
     const dsgd_divergence divergence = dsgd_values_divergence(engine->values);
     if (divergence.happened) {
@@ -686,6 +688,9 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
         status = open_platform(config, error);
     if (status == DSGD_OK)
         simulate(&engine);
+    dsgd_error why = {""};
+    if (dsgd_recorder_close(engine.recorder, status == DSGD_OK, &why) != DSGD_OK)
+        status = dsgd_fail(error, DSGD_EIO, "%s", why.text);
     close_engine(&engine);
     result->total_wall_s = wall_s() - start_s;
     return status;

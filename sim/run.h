@@ -11,6 +11,7 @@
 
 #include "base/option.h"
 #include "base/status.h"
+#include "models/curve.h"
 #include "models/values.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
@@ -41,13 +42,6 @@ typedef struct dsgd_optimizer {
     long warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
     dsgd_records decay; /* of dsgd_lr_drop */
 } dsgd_optimizer;
-
-typedef enum dsgd_numerics {
-    DSGD_NUMERICS_AUTO,
-    DSGD_NUMERICS_CPU,
-    DSGD_NUMERICS_CUDA,
-    DSGD_NUMERICS_OFF
-} dsgd_numerics;
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
@@ -117,6 +111,8 @@ typedef struct dsgd_run_config {
     size_t
         memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
     const char *scratch; /* folder for the platform's XML */
+    const char *record; /* file that the operations on values are written to; NULL: none */
+    const char *record_about; /* what it says about the run: a JSON object (models/record.h) */
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
     /* For tests. */
@@ -135,13 +131,6 @@ typedef enum dsgd_outcome {
     DSGD_RUN_TIMEOUT,
     DSGD_RUN_FAILED
 } dsgd_outcome;
-
-/** A point of a learning curve. */
-typedef struct dsgd_point {
-    double virtual_s;
-    double steps;
-    dsgd_evaluation at;
-} dsgd_point;
 
 /** Shares of a worker's time; they sum to 1. Communication that hides behind computation counts as computation. */
 typedef struct dsgd_time_shares {

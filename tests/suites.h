@@ -26,6 +26,7 @@
     X(microbenchmark)                                                                              \
     X(command)                                                                                     \
     X(plugin)                                                                                      \
+    X(record)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)
 

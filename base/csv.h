@@ -2,8 +2,8 @@
  * @file csv.h
  * CSV files (RFC 4180: fields with commas, quotes or line ends are quoted), and files that take their place only when they are whole.
  */
-#ifndef DSGD_SIM_CSV_H
-#define DSGD_SIM_CSV_H
+#ifndef DSGD_BASE_CSV_H
+#define DSGD_BASE_CSV_H
 
 #include <stdio.h>
 
@@ -42,5 +42,8 @@ typedef struct dsgd_whole_file {
 /** Takes over @p path, which is freed by dsgd_whole_close(), or here on failure. */
 dsgd_status dsgd_whole_open(dsgd_whole_file *file, char *path, dsgd_error *error);
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error);
+
+/** A folder and all above it, like mkdir -p; says why it cannot be written. */
+dsgd_status dsgd_make_folder(const char *path, dsgd_error *error);
 
 #endif

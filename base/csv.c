@@ -2,11 +2,14 @@
  * @file csv.c
  * Reading and writing of CSV files.
  */
-#include "sim/csv.h"
+#include "base/csv.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* --- reading ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -178,4 +181,20 @@ dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
     free(file->path);
     free(file->beside);
     return status;
+}
+
+dsgd_status dsgd_make_folder(const char *path, dsgd_error *error)
+{
+    char *const copy = dsgd_xstrdup(path);
+    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(copy, 0777);
+        *slash = '/';
+    }
+    free(copy);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
+    if (access(path, W_OK | X_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
+    return DSGD_OK;
 }

@@ -1,0 +1,250 @@
+/**
+ * @file json.c
+ * From option tables to JSON and back.
+ */
+#include "base/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- writing ------------------------------------------------------------------------------------------------------------------------ */
+
+static json_t *text_json(const char *text)
+{
+    return text == NULL ? json_null() : json_string(text);
+}
+
+json_t *dsgd_json_pick(const dsgd_pick *pick)
+{
+    if (pick->about == NULL)
+        return json_null();
+    json_t *const object = dsgd_json_options(pick->about->options, pick->params);
+    json_object_set_new(object, "name", json_string(pick->about->name));
+    return object;
+}
+
+static json_t *option_json(const dsgd_option *o, const void *field)
+{
+    json_t *const list = json_array();
+    switch (o->kind) {
+    case DSGD_NUMBERS:
+        for (size_t i = 0; i < ((const dsgd_numbers *)field)->n; i++)
+            json_array_append_new(list, json_real(((const dsgd_numbers *)field)->v[i]));
+        return list;
+    case DSGD_PAIRS:
+        for (size_t i = 0; i < ((const dsgd_pairs *)field)->n; i++)
+            json_array_append_new(
+                list, json_pack("[I, I]", (json_int_t)((const dsgd_pairs *)field)->v[i][0],
+                                (json_int_t)((const dsgd_pairs *)field)->v[i][1]));
+        return list;
+    case DSGD_TABLE:
+        for (size_t i = 0; i < ((const dsgd_table *)field)->n; i++)
+            json_array_append_new(list, json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
+                                                  ((const dsgd_table *)field)->y[i]));
+        return list;
+    case DSGD_RECORDS:
+        for (size_t i = 0; i < ((const dsgd_records *)field)->n; i++)
+            json_array_append_new(
+                list, dsgd_json_options(o->fields, (const char *)((const dsgd_records *)field)->v +
+                                                       i * o->record_size));
+        return list;
+    case DSGD_PICKS:
+        for (size_t i = 0; i < ((const dsgd_picks *)field)->n; i++)
+            json_array_append_new(list, dsgd_json_pick(&((const dsgd_picks *)field)->v[i]));
+        return list;
+    default:
+        break;
+    }
+    json_decref(list);
+    const double number = o->kind == DSGD_LONG     ? (double)*(const long *)field
+                          : o->kind == DSGD_DOUBLE ? *(const double *)field
+                                                   : 0;
+    if (number < 0 && o->words != NULL)
+        return json_string(o->words[(size_t)-number - 1]);
+    switch (o->kind) {
+    case DSGD_BOOL:
+        return json_boolean(*(const bool *)field);
+    case DSGD_LONG:
+        return json_integer(*(const long *)field);
+    case DSGD_DOUBLE:
+        return json_real(*(const double *)field);
+    case DSGD_CHOICE:
+        return json_string(o->words[*(const int *)field]);
+    case DSGD_STRING:
+        return text_json(*(const char *const *)field);
+    case DSGD_RECORD:
+        return dsgd_json_options(o->fields, field);
+    default:
+        return dsgd_json_pick(field);
+    }
+}
+
+json_t *dsgd_json_options(const dsgd_option *options, const void *params)
+{
+    json_t *const object = json_object();
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
+        json_object_set_new(object, o->name, option_json(o, (const char *)params + o->offset));
+    return object;
+}
+
+json_t *dsgd_json_picks(const dsgd_picks *picks)
+{
+    json_t *const list = json_array();
+    for (size_t i = 0; i < picks->n; i++)
+        json_array_append_new(list, dsgd_json_pick(&picks->v[i]));
+    return list;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+
+void *dsgd_memory_alloc(dsgd_memory *memory, size_t bytes)
+{
+    memory->blocks = dsgd_xrealloc(memory->blocks, memory->n + 1, sizeof *memory->blocks);
+    return memory->blocks[memory->n++] = dsgd_xcalloc(1, bytes);
+}
+
+void dsgd_memory_free(dsgd_memory *memory)
+{
+    for (size_t i = 0; i < memory->n; i++)
+        free(memory->blocks[i]);
+    free(memory->blocks);
+    *memory = (dsgd_memory){0, NULL};
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------------------------ */
+
+/** Place of a word, from 0; -1 where it is none. */
+static int find_word(const char *const *words, const json_t *value)
+{
+    for (int i = 0; words != NULL && json_is_string(value) && words[i] != NULL; i++)
+        if (strcmp(words[i], json_string_value(value)) == 0)
+            return i;
+    return -1;
+}
+
+static dsgd_status wrong(const char *name, const json_t *value, const char *wanted,
+                         dsgd_error *error)
+{
+    char *const text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const dsgd_status status = dsgd_fail(error, DSGD_EIO, "%s is %.60s, but has to be %s", name,
+                                         text == NULL ? "nothing" : text, wanted);
+    free(text);
+    return status;
+}
+
+static dsgd_status read_number(const json_t *value, const dsgd_option *o, double *number,
+                               dsgd_error *error)
+{
+    const int word = find_word(o->words, value);
+    *number = word >= 0 ? -(word + 1) : json_number_value(value);
+    if (word >= 0)
+        return DSGD_OK;
+    if (!json_is_number(value))
+        return wrong(o->name, value, "a number", error);
+    if (!(*number >= o->min && *number <= o->max))
+        return dsgd_fail(error, DSGD_EIO, "%s is %.10g, but has to be between %.10g and %.10g",
+                         o->name, *number, o->min, o->max);
+    if (o->kind == DSGD_LONG && *number != floor(*number))
+        return wrong(o->name, value, "a whole number", error);
+    return DSGD_OK;
+}
+
+static dsgd_status read_numbers(const json_t *value, const dsgd_option *o, dsgd_numbers *numbers,
+                                dsgd_memory *memory, dsgd_error *error)
+{
+    if (!json_is_array(value))
+        return wrong(o->name, value, "a list of numbers", error);
+    numbers->n = json_array_size(value);
+    numbers->v = dsgd_memory_alloc(memory, numbers->n * sizeof *numbers->v);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < numbers->n; i++)
+        status = read_number(json_array_get(value, i), o, &numbers->v[i], error);
+    return status;
+}
+
+static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_pick *pick,
+                             dsgd_memory *memory, dsgd_error *error)
+{
+    const char *const name = json_string_value(json_object_get(value, "name"));
+    if (name == NULL)
+        return wrong(o->name, value, "something with a name", error);
+    pick->about = dsgd_about_find(o->registry, name);
+    if (pick->about == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: this program knows no `%.60s`", o->name, name);
+    pick->params = dsgd_memory_alloc(memory, pick->about->params_size);
+    json_t *const options = json_copy((json_t *)value); /* shallow: texts stay where they are */
+    json_object_del(options, "name");
+    dsgd_error why = {""};
+    dsgd_status status = dsgd_json_read(options, pick->about->options, pick->params, memory, &why);
+    json_decref(options);
+    if (status != DSGD_OK)
+        status = dsgd_fail(error, status, "%s: %s: %s", o->name, name, why.text);
+    return status;
+}
+
+static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *field,
+                               dsgd_memory *memory, dsgd_error *error)
+{
+    double number = 0;
+    dsgd_status status = DSGD_OK;
+    switch (o->kind) {
+    case DSGD_BOOL:
+        *(bool *)field = json_is_true(value);
+        return json_is_boolean(value) ? DSGD_OK : wrong(o->name, value, "true or false", error);
+    case DSGD_LONG:
+        status = read_number(value, o, &number, error);
+        *(long *)field = status == DSGD_OK ? (long)number : 0;
+        return status;
+    case DSGD_DOUBLE:
+        return read_number(value, o, field, error);
+    case DSGD_CHOICE:
+        *(int *)field = find_word(o->words, value);
+        return *(int *)field >= 0 ? DSGD_OK : wrong(o->name, value, "one of the choices", error);
+    case DSGD_STRING:
+        *(const char **)field = json_string_value(value);
+        return json_is_string(value) || json_is_null(value) ? DSGD_OK
+                                                            : wrong(o->name, value, "text", error);
+    case DSGD_NUMBERS:
+        return read_numbers(value, o, field, memory, error);
+    case DSGD_RECORD:
+        return dsgd_json_read(value, o->fields, field, memory, error);
+    case DSGD_PICK:
+        return read_pick(value, o, field, memory, error);
+    default:
+        DSGD_ASSERT(false, "option %s is not read from JSON", o->name);
+    }
+    return status;
+}
+
+dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
+                           dsgd_memory *memory, dsgd_error *error)
+{
+    if (!json_is_object(object))
+        return dsgd_fail(error, DSGD_EIO, "options are missing");
+    dsgd_options_default(options, params);
+    size_t n_read = 0;
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
+        const json_t *const value = json_object_get(object, o->name);
+        if (value == NULL && o->required)
+            return dsgd_fail(error, DSGD_EIO, "%s is missing", o->name);
+        if (value == NULL)
+            continue;
+        n_read++;
+        const dsgd_status status = read_option(value, o, (char *)params + o->offset, memory, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    const char *name = NULL;
+    json_t *value = NULL;
+    if (n_read < json_object_size(object))
+        json_object_foreach((json_t *)object, name, value)
+        {
+            const dsgd_option *o = options;
+            while (o != NULL && o->name != NULL && strcmp(o->name, name) != 0)
+                o++;
+            if (o == NULL || o->name == NULL)
+                return dsgd_fail(error, DSGD_EIO, "option `%.60s` is unknown", name);
+        }
+    return DSGD_OK;
+}
