@@ -732,6 +732,28 @@ START_TEST(the_final_loss_is_that_of_the_run)
 }
 END_TEST
 
+/** Models with state and without, every optimizer. */
+static const char *const learnings[] = {
+    "learn: {model: resnet_small, data: fashion-mnist, batch: 2, optimizer: {kind: nesterov, lr: "
+    "0.02, momentum: 0.9, clip: 1}, evaluate: {every: 5, local: true}}\n",
+    "learn: {model: lstm, data: {name: sequences, points: 64}, optimizer: {kind: adamw, lr: 0.01}, "
+    "evaluate: {every: 5}}\n",
+    "learn: {model: policy, data: navigation, batch: 10, optimizer: {kind: adamw, lr: 0.01}, "
+    "evaluate: {every: 5}}\n",
+};
+
+START_TEST(model_states_and_optimizers_are_replayed_to_the_byte)
+{
+    write_experiment("e.yaml", learnings[_i]);
+    expect_command(DSGD_BINARY " run e.yaml -o on --set exchange.pieces=3 --numerics cpu", 0,
+                   "results: on");
+    expect_command(
+        DSGD_BINARY " run e.yaml -o off --set exchange.pieces=3 --numerics off --record r", 0, "");
+    expect_command(DSGD_REPLAY_BINARY " -o here --threads 2 " RECORDS, 0, "mine");
+    expect_command("cmp on/curves.csv here/curves.csv", 0, "");
+}
+END_TEST
+
 START_TEST(resume_makes_the_records_that_are_missing)
 {
     write_experiment("e.yaml", some_learning);
@@ -752,8 +774,8 @@ static const struct {
     {DSGD_BINARY " run timing.yaml --record r", 2, "nothing is learned in timing.yaml"},
     {DSGD_BINARY " run e.yaml --only 1 --record no/where/r", 3, "no/where/r.part"},
     {DSGD_BINARY " run e.yaml --record e.yaml", 3, "e.yaml: the folder cannot be"},
-    {DSGD_BINARY " run e.yaml --numerics off --set until.accuracy=0.5 --record r", 5,
-     "accuracy needs numerics"},
+    {DSGD_BINARY " run e.yaml --numerics off --set until.accuracy=0.5 --record r", 2,
+     "ends by until: accuracy"},
     {DSGD_BINARY " replay e.yaml", 3, "dsgd: e.yaml: the file is no record"},
     {DSGD_REPLAY_BINARY " e.yaml", 3, "dsgd-replay: e.yaml: the file is no record"},
     {DSGD_REPLAY_BINARY " nowhere", 3, "nowhere"},
@@ -842,6 +864,8 @@ Suite *record_suite(void)
     tcase_set_timeout(programs, 120);
     tcase_add_checked_fixture(programs, make_folder, remove_folder);
     tcase_add_test(programs, both_programs_write_the_curves_of_the_run);
+    tcase_add_loop_test(programs, model_states_and_optimizers_are_replayed_to_the_byte, 0,
+                        sizeof learnings / sizeof learnings[0]);
     tcase_add_test(programs, the_final_loss_is_that_of_the_run);
     tcase_add_test(programs, resume_makes_the_records_that_are_missing);
     tcase_add_loop_test(programs, bad_usage_is_one_sentence, 0,
