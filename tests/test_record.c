@@ -734,8 +734,9 @@ END_TEST
 
 /** Models with state and without, every optimizer. */
 static const char *const learnings[] = {
-    "learn: {model: resnet_small, data: fashion-mnist, batch: 2, optimizer: {kind: nesterov, lr: "
-    "0.02, momentum: 0.9, clip: 1}, evaluate: {every: 5, local: true}}\n",
+    "learn: {model: {name: resnet_small, width: 2, blocks: 1}, data: fashion-mnist, batch: 2, "
+    "optimizer: {kind: nesterov, lr: "
+    "0.02, momentum: 0.9, clip: 1}, evaluate: {every: 0}}\n",
     "learn: {model: lstm, data: {name: sequences, points: 64}, optimizer: {kind: adamw, lr: 0.01}, "
     "evaluate: {every: 5}}\n",
     "learn: {model: policy, data: navigation, batch: 10, optimizer: {kind: adamw, lr: 0.01}, "
