@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=(gcc g++ cmake ninja-build pkg-config libsimgrid-dev libgsl-dev librandom123-dev libfyaml-dev libjansson-dev
-          zlib1g-dev libopenblas-dev check gnuplot-nox fonts-dejavu-core dataset-fashion-mnist)
+          zlib1g-dev libopenblas-dev libjemalloc-dev check gnuplot-nox fonts-dejavu-core dataset-fashion-mnist)
 
 install_missing() {
     local missing=()

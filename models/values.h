@@ -46,7 +46,7 @@ typedef struct dsgd_values_config {
     const dsgd_device *device;
     dsgd_problem problem;
     dsgd_stream stream;
-    uint32_t n_threads; /* computing threads; 1 for a device that is not threaded */
+    uint32_t n_threads; /* beside the caller, who computes while it waits */
     size_t
         memory_bytes; /* the caller waits while more than this is held and something can still be computed */
 } dsgd_values_config;

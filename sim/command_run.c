@@ -117,7 +117,9 @@ static const struct argp_option run_options[] = {
     {"jobs", 'j', "N", 0, "Runs at the same time (the number of cores)", 0},
     {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
     {"numerics", KEY_NUMERICS, "WHERE", 0, "Gradients on auto, cpu, cuda, or off", 0},
-    {"threads", KEY_THREADS, "N", 0, "Computing threads per run (cores / jobs); decides no result",
+    {"threads", KEY_THREADS, "N", 0,
+     "Computing threads per run, beside the one that simulates (cores / jobs - 1); decides no "
+     "result",
      0},
     {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
     {"record", KEY_RECORD, "FILE", 0,
@@ -217,7 +219,8 @@ static void run_here(const pool *p, size_t i)
 {
     dsgd_run_config config = p->experiment->runs[i].config;
     config.numerics = p->arguments->numerics;
-    const long threads = p->arguments->threads > 0 ? p->arguments->threads : cores() / p->jobs;
+    /* The simulating thread computes too, when it has to wait. */
+    const long threads = p->arguments->threads > 0 ? p->arguments->threads : cores() / p->jobs - 1;
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
     config.memory_bytes =
         (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2 / (size_t)p->jobs;

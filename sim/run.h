@@ -107,7 +107,7 @@ typedef struct dsgd_run_config {
     const dsgd_learning *learning; /* NULL: timing only */
 
     int numerics; /* dsgd_numerics */
-    uint32_t threads; /* computing threads of the numerics */
+    uint32_t threads; /* computing threads of the numerics, beside the caller's */
     size_t
         memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
     const char *scratch; /* folder for the platform's XML */
