@@ -45,7 +45,7 @@ enum : uint32_t {
     CELL = 4, /* a thread computes CELL x CELL numbers of a product */
     MOST_BLOCKS = 64, /* per replica or operation, of kernels that go element by element... */
     ALL_BLOCKS = 8192, /* ...or this many in all, where that is more */
-    MOST_APART = 1024, /* blocks, for products that each sample has */
+    MOST_APART = 128, /* blocks, for products that each sample has */
     AHEAD = 4, /* operands that a combination reads before it adds them */
     BATCH = 2048,
     EVALUATED_SAMPLES = 256 /* per replica */
