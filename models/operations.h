@@ -3,9 +3,9 @@
  * The inside of a value store: operations as nodes of a graph. values.c builds the graph, executor.c computes it.
  *
  * Two counts rule a node's life. `holders` are handles outside and operations that were not yet submitted; it changes by calls of the
- * store's functions alone, so that what is shared, fused or never computed follows from the calls. `uses` are submitted operations that
- * still have to read the node, and the caller as long as there are holders; it changes as the executor goes on, and decides only when
- * memory is given back.
+ * store's functions alone, so that what is shared, fused or never computed follows from the calls. `uses` are outputs that somebody holds
+ * or still has to read, and the node itself until it is done; it changes as the executor goes on, and decides only when memory is given back.
+ * An output's buffer is given back by itself, as soon as its own readings are over.
  *
  * The graph belongs to the thread that calls the store's functions, which builds it without the lock. What the lock protects is marked;
  * the rest of an operation does not change once it is submitted, but for the caller's own links and counts.
