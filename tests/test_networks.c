@@ -279,6 +279,32 @@ START_TEST(a_maximum_with_what_is_not_a_number_is_none) /* _i is its place in th
 }
 END_TEST
 
+START_TEST(of_equal_numbers_the_first_is_the_maximum)
+{
+    /* Without weights the first convolution writes one number everywhere: its bias moves every window's maximum once. */
+    stand *const s = stand_new(stand_scene("cnn of 2x3"), dsgd_device_cpu(true), 1);
+    const dsgd_layer *const first = &s->network.layers[0];
+    const size_t n_weights = first->n_params - first->out.n_columns;
+    const size_t n = s->network.n_params;
+    double *const g = dsgd_xcalloc(n, sizeof *g);
+    for (size_t i = 0; i < n; i++)
+        s->x[i] = i < first->params ? fabs(s->x[i]) + 0.1 : i < first->params + n_weights ? 0 : 0.3;
+    ck_assert(stand_gradient(s, s->x, s->state, s->all, 1, g, NULL));
+    for (size_t i = first->params + n_weights; i < n; i++) {
+        const double h = 1e-5;
+        s->x[i] += h;
+        const double above = stand_evaluation(s, s->x, s->state).loss;
+        s->x[i] -= 2 * h;
+        const double below = stand_evaluation(s, s->x, s->state).loss;
+        s->x[i] += h;
+        ck_assert_double_gt(fabs(g[i]), 1e-4);
+        ck_assert_double_eq_tol(g[i], (above - below) / (2 * h), 1e-8);
+    }
+    free(g);
+    stand_free(s);
+}
+END_TEST
+
 /* --- tensors that several layers read ------------------------------------------------------------------------------------------------- */
 
 /** Adds the mean over the rows of what was just written to @p sum; the new sum. */
@@ -845,6 +871,7 @@ Suite *networks_suite(void)
     tcase_add_loop_test(t, every_number_that_an_update_writes_is_looked_at, 0, OPTIMIZERS);
     tcase_add_loop_test(t, what_is_not_a_number_comes_out_at_the_end, 0, stand_n_scenes);
     tcase_add_loop_test(t, a_maximum_with_what_is_not_a_number_is_none, 0, 4);
+    tcase_add_test(t, of_equal_numbers_the_first_is_the_maximum);
     tcase_add_loop_test(t, derivatives_of_a_tensor_that_several_read_are_summed, 0, 2);
     suite_add_tcase(s, t);
     t = tcase_create("policies");
