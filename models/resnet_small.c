@@ -2,7 +2,7 @@
  * @file resnet_small.c
  * A small residual network: a convolution of stride 2, then residual blocks of two 3 x 3 convolutions with batch normalisation, of which
  * each but the first doubles the channels and halves the image, the mean over the image, softmax. He et al., CVPR 2016, section 4.2, with
- * projections (option B) where shapes change. Statistics are local to the worker and are not averaged, running ones neither.
+ * projections (option B) where shapes change. Statistics are local to the worker: running ones are averaged for evaluations alone.
  */
 #include "models/network.h"
 
