@@ -40,6 +40,8 @@ namespace
 enum : uint32_t {
     THREADS = 256, /* of a block; fewer where there is less to do */
     WARP = 32,
+    RESIDENT =
+        4, /* blocks of a product at once on a multiprocessor: bounds their registers to 64 */
     CELL = 4, /* a thread computes CELL x CELL numbers of a product */
     MOST_BLOCKS = 64, /* per replica or operation, of kernels that go element by element... */
     ALL_BLOCKS = 8192, /* ...or this many in all, where that is more */
@@ -285,7 +287,7 @@ __device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows
 
 /** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the product alone. */
 template <uint32_t ROWS, uint32_t COLUMNS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     multiply_kernel(const replica *replicas, product p, range s)
 {
     __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
@@ -436,7 +438,8 @@ __global__ void update_kernel(const update *updates, bool *finite)
             v_new[i] = first;
         if (u.rule.adaptive)
             v_new[n + i] = second;
-        if (!isfinite(x))
+        /* ADAMW divides by the second moment: one that is too large would not show in x. */
+        if (!isfinite(x) || (u.rule.adaptive && !(isfinite(first) && isfinite(second))))
             finite[blockIdx.y] = false;
     }
 }

@@ -39,7 +39,7 @@ static void run_pair(dsgd_lane *lane, dsgd_job *any_job)
         dsgd_letter_new(w, lane->number, any_job->piece, fetch ? nothing : job->mine);
     dsgd_count_message(w->engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, job->peer, 'q', 0), question, bytes);
-    job->reply = receive(w, dsgd_mailbox_of(job->peer, w->node.rank, 'r', lane->number), true);
+    job->reply = receive(w, dsgd_mailbox_of(-1, w->node.rank, 'r', lane->number), true);
     any_job->done = true;
 }
 
@@ -151,8 +151,8 @@ static dsgd_letter *next_question(dsgd_worker *w, bool with_piece)
 static void reply_to(dsgd_worker *w, const dsgd_letter *question, dsgd_letter *reply)
 {
     const double bytes = w->engine->piece_bytes[reply->piece];
-    dsgd_mailbox *const mailbox =
-        dsgd_mailbox_of(w->node.rank, question->from, 'r', question->lane);
+    /* A lane waits for one reply at a time, so that one mailbox serves for all who answer. */
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, question->from, 'r', question->lane);
     dsgd_count_message(w->engine, bytes);
     if (w->engine->n_lanes > 1)
         dsgd_post(mailbox, reply, bytes);

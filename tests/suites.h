@@ -15,6 +15,7 @@
     X(multiply)                                                                                    \
     X(networks)                                                                                    \
     X(states)                                                                                      \
+    X(trainings)                                                                                   \
     X(values)                                                                                      \
     X(collectives)                                                                                 \
     X(laws)                                                                                        \

@@ -19,7 +19,6 @@
 #include "tests/support.h"
 
 Suite *models_suite(void);
-Suite *models_long_suite(void);
 
 /* --- gradients ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -671,65 +670,6 @@ START_TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
 }
 END_TEST
 
-/** SGD from the seed's initial weights, batch 64, momentum 0.9, cosine from @p lr to 0. The mean of what is left of the test set. */
-static dsgd_evaluate_op train(const dsgd_network *network, const dsgd_data *data, double lr,
-                              uint32_t epochs)
-{
-    enum { BATCH = 64 };
-    const dsgd_device *const device = dsgd_device_cpu(false);
-    const size_t n = network->n_params;
-    const size_t begin[] = {0, n};
-    const dsgd_problem problem = {network, data, 1, begin, .update = {.momentum = 0.9}};
-    const dsgd_stream stream = {1, data->train.n, 1, BATCH};
-    void *context = NULL;
-    device->open(&problem, 1, &context, NULL);
-    double *const initial = dsgd_xcalloc(n, sizeof *initial);
-    dsgd_network_initial(network, 1, initial);
-    dsgd_buffer x[2], v[2];
-    for (int i = 0; i < 2; i++) {
-        x[i] = device->alloc(context, n);
-        v[i] = device->alloc(context, n);
-    }
-    const dsgd_buffer g = device->alloc(context, n);
-    device->put(context, x[0], initial, n);
-    const uint64_t steps = (uint64_t)epochs * data->train.n / BATCH;
-    bool finite = false;
-    for (uint64_t t = 0; t < steps; t++) {
-        uint32_t samples[BATCH];
-        for (uint32_t j = 0; j < BATCH; j++)
-            samples[j] = dsgd_stream_sample(&stream, 0, t, j);
-        const size_t from = t % 2;
-        const dsgd_gradient_op gradient = {&x[from], &g, NULL, NULL, samples, BATCH};
-        device->gradient(context, 0, &gradient, 1, &finite);
-        const double now = lr * (1 + cos(acos(-1) * (double)t / (double)steps)) / 2;
-        const dsgd_update_op op = {n,           x[from],     g,   t == 0 ? NULL : v[from],
-                                   x[1 - from], v[1 - from], now, t + 1};
-        device->update(context, 0, &op, 1, &finite);
-        ck_assert(finite);
-    }
-    dsgd_evaluate_op evaluated = {.x = &x[steps % 2]};
-    device->evaluate(context, 0, &evaluated, 1);
-    for (int i = 0; i < 2; i++) {
-        device->release(context, x[i]);
-        device->release(context, v[i]);
-    }
-    device->release(context, g);
-    device->close(context);
-    free(initial);
-    return evaluated;
-}
-
-START_TEST(linear_regression_goes_down_to_the_noise)
-{
-    dsgd_data *const data = hyperplane(3, 0.5);
-    dsgd_network network;
-    build("hyperplane", NULL, *data, &network, NULL);
-    /* Half the variance of the noise is 0.125; 501 points know it to 1 / sqrt(250), here three times that. */
-    ck_assert_double_eq_tol(train(&network, data, 0.01, 20).loss, 0.125, 0.125 * 3 / sqrt(250));
-    dsgd_data_free(data);
-}
-END_TEST
-
 /* --- files ----------------------------------------------------------------------------------------------------------------------------- */
 
 enum { IMAGES, LABELS, TEST_IMAGES, TEST_LABELS, FILES };
@@ -945,27 +885,6 @@ START_TEST(fashion_mnist_is_what_its_authors_say)
 }
 END_TEST
 
-/* --- trainings ------------------------------------------------------------------------------------------------------------------------ */
-
-static const struct {
-    const char *model;
-    double width, lr;
-    double accuracy; /* after 10 epochs, by an independent implementation */
-} trainings[] = {{"logreg", 0, 0.005, 0.843}, {"mlp", 32, 0.05, 0.873}, {"mlp", 128, 0.05, 0.886}};
-
-START_TEST(ten_epochs_reach_the_known_accuracy) /* _i is the training */
-{
-    dsgd_data *const data = fashion();
-    dsgd_network network;
-    double width[] = {trainings[_i].width};
-    dsgd_numbers hidden = {1, width};
-    ck_assert_int_eq(build(trainings[_i].model, &hidden, *data, &network, NULL), DSGD_OK);
-    const dsgd_evaluate_op got = train(&network, data, trainings[_i].lr, 10);
-    ck_assert_double_eq_tol(got.accuracy, trainings[_i].accuracy, 0.005);
-    dsgd_data_free(data);
-}
-END_TEST
-
 START_TEST(matrix_products_go_to_openblas)
 {
     /* GSL brings a slow BLAS of the same names. */
@@ -1006,7 +925,6 @@ Suite *models_suite(void)
     tcase_add_loop_test(t, every_parameter_begins_within_its_bound_and_alone, 0, stand_n_scenes);
     tcase_add_test(t, an_epoch_is_a_permutation);
     tcase_add_test(t, workers_see_what_one_large_batch_sees);
-    tcase_add_test(t, linear_regression_goes_down_to_the_noise);
     suite_add_tcase(s, t);
     t = tcase_create("data");
     tcase_set_timeout(t, 60);
@@ -1017,16 +935,6 @@ Suite *models_suite(void)
     tcase_add_test(t, a_missing_file_is_named);
     tcase_add_test(t, a_zipped_file_with_one_wrong_or_missing_byte_is_refused);
     tcase_add_test(t, fashion_mnist_is_what_its_authors_say);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-Suite *models_long_suite(void)
-{
-    Suite *s = suite_create("models_long");
-    TCase *t = tcase_create("trainings");
-    tcase_set_timeout(t, 600);
-    tcase_add_loop_test(t, ten_epochs_reach_the_known_accuracy, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }

@@ -279,6 +279,117 @@ START_TEST(a_maximum_with_what_is_not_a_number_is_none) /* _i is its place in th
 }
 END_TEST
 
+/* --- tensors that several layers read ------------------------------------------------------------------------------------------------- */
+
+/** Adds the mean over the rows of what was just written to @p sum; the new sum. */
+static uint32_t add_mean(dsgd_builder *b, uint32_t sum)
+{
+    dsgd_network_mean_rows(b);
+    return dsgd_network_add(b, sum, false);
+}
+
+/** Every layer of images reads one tensor; what they make of it is summed. */
+static void shared_image(dsgd_builder *b)
+{
+    const uint32_t image = dsgd_network_convolution(b, 3, 3, 1, true, true);
+    uint32_t sum = dsgd_network_mean_rows(b);
+    dsgd_network_goto(b, image);
+    dsgd_network_max_pool(b, 2);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, image);
+    dsgd_network_batch_norm(b, true);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, image);
+    dsgd_network_convolution(b, 3, 1, 2, true, false);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, image);
+    dsgd_network_dense(b, 3, true);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, image);
+    const uint32_t twice = dsgd_network_add(b, image, true);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, twice);
+    dsgd_network_convolution(b, 3, 3, 3, false, true);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, image);
+    dsgd_network_last_row(b);
+    sum = dsgd_network_add(b, sum, true);
+    dsgd_network_add(b, sum, false); /* a sum with itself */
+}
+
+/** The like for rows. */
+static void shared_rows(dsgd_builder *b)
+{
+    const uint32_t rows = dsgd_network_dense(b, 6, false);
+    dsgd_network_attention(b, 2);
+    uint32_t sum = dsgd_network_mean_rows(b);
+    dsgd_network_goto(b, rows);
+    dsgd_network_attention(b, 1); /* reads what the first has read */
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, rows);
+    dsgd_network_lstm(b, 2);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, rows);
+    dsgd_network_layer_norm(b);
+    dsgd_network_dense(b, 2, true);
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, rows);
+    const uint32_t outputs = dsgd_network_lstm(b, 2); /* of which not only the last row is read */
+    sum = add_mean(b, sum);
+    dsgd_network_goto(b, outputs);
+    dsgd_network_last_row(b);
+    dsgd_network_add(b, sum, true);
+}
+
+static const struct {
+    const char *scene;
+    void (*build)(dsgd_builder *b);
+} shared[] = {{"cnn-7x5", shared_image}, {"mlp of sequences", shared_rows}};
+
+typedef struct shared_loss {
+    const stand *s;
+    naive_batch batch;
+} shared_loss;
+
+static long double shared_loss_at(void *argument, const long double *x)
+{
+    const shared_loss *const l = argument;
+    return naive_loss(&l->s->network, &l->s->data, x, &l->batch, l->s->all, NULL);
+}
+
+START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the network */
+{
+    stand *const s = stand_new(stand_scene(shared[_i].scene), dsgd_device_cpu(true), 1);
+    s->device->close(s->context);
+    dsgd_builder b =
+        dsgd_network_begin(&s->network, "shared", &s->data, DSGD_LOSS_CROSS_ENTROPY, NULL);
+    shared[_i].build(&b);
+    ck_assert_int_eq(dsgd_network_end(&b), DSGD_OK);
+    const size_t n = s->network.n_params;
+    s->piece_begin[1] = n;
+    ck_assert_int_eq(s->device->open(&s->problem, 1, &s->context, NULL), DSGD_OK);
+    free(s->x);
+    free(s->state);
+    s->x = dsgd_xcalloc(n, sizeof *s->x);
+    s->state = dsgd_xcalloc(s->network.n_state + 1, sizeof *s->state);
+    for (size_t i = 0; i < n; i++)
+        s->x[i] = stand_number(3, i) - 0.5;
+    dsgd_network_initial_state(&s->network, 5, 3, s->state);
+    double *const g = dsgd_xcalloc(2 * n, sizeof *g);
+    for (uint32_t count = s->scene->n_samples; count > 0; count /= 4) {
+        shared_loss l = {s, naive_batch_of(&s->data, s->all, count)};
+        naive_derivative(n, s->x, 1e-6L, shared_loss_at, &l, g + n);
+        ck_assert(stand_gradient(s, s->x, s->state, s->all, count, g, NULL));
+        ck_assert_msg(stand_distance(g, g + n, n) < 1e-8, "%u samples: %g", count,
+                      stand_distance(g, g + n, n));
+        free((void *)(uintptr_t)l.batch.x);
+        free((void *)(uintptr_t)l.batch.lengths);
+    }
+    free(g);
+    stand_free(s);
+}
+END_TEST
+
 /* --- policies ------------------------------------------------------------------------------------------------------------------------- */
 
 /** An agent on its way, as the head of models/environment.h tells it, in this file's own words. */
@@ -734,6 +845,7 @@ Suite *networks_suite(void)
     tcase_add_loop_test(t, every_number_that_an_update_writes_is_looked_at, 0, OPTIMIZERS);
     tcase_add_loop_test(t, what_is_not_a_number_comes_out_at_the_end, 0, stand_n_scenes);
     tcase_add_loop_test(t, a_maximum_with_what_is_not_a_number_is_none, 0, 4);
+    tcase_add_loop_test(t, derivatives_of_a_tensor_that_several_read_are_summed, 0, 2);
     suite_add_tcase(s, t);
     t = tcase_create("policies");
     tcase_set_timeout(t, 60);

@@ -410,6 +410,61 @@ START_TEST(what_follows_a_divergence_has_no_state) /* _i is the network */
 }
 END_TEST
 
+/* --- whole runs ----------------------------------------------------------------------------------------------------------------------- */
+
+/** Small data for each model, and an algorithm that trains it. */
+static const struct {
+    const char *model, *data, *option;
+    double value;
+    const char *algorithm;
+} lessons[] = {
+    {"cnn", "fashion-mnist", NULL, 0, "ad_psgd"},
+    {"resnet_small", "fashion-mnist", NULL, 0, "allreduce"},
+    {"lstm", "sequences", "points", 64, "ad_psgd"},
+    {"mlp", "sequences", "points", 64, "allreduce"},
+    {"transformer", "text", "context", 256, "allreduce"},
+    {"policy", "navigation", "episodes", 20, "allreduce"},
+    {"policy", "navigation", "episodes", 20, "ad_psgd"},
+};
+enum { LESSONS = sizeof lessons / sizeof lessons[0] };
+
+static dsgd_pick pick_of(const dsgd_about *const *registry, const char *name)
+{
+    const dsgd_about *const about = dsgd_about_find(registry, name);
+    ck_assert_ptr_nonnull(about);
+    void *const params = dsgd_xcalloc(1, about->params_size + 1);
+    dsgd_options_default(about->options, params);
+    return (dsgd_pick){about, params};
+}
+
+static support_outcome *run_lesson(int i, int threads)
+{
+    support_case *const c = support_new(lessons[i].algorithm, 4);
+    c->learning.model = pick_of(dsgd_model_kinds, lessons[i].model);
+    c->learning.data = pick_of(dsgd_data_sources, lessons[i].data);
+    if (lessons[i].option != NULL)
+        support_set(c->learning.data.about, c->learning.data.params, lessons[i].option,
+                    lessons[i].value);
+    c->learning.optimizer.lr = 0.01;
+    c->config.until.steps = 5;
+    c->config.threads = threads;
+    return support_ok(c);
+}
+
+START_TEST(every_model_learns_in_a_simulation_to_the_same_bits) /* _i is the lesson */
+{
+    const support_outcome *const one = run_lesson(_i, 1);
+    const support_outcome *const more = run_lesson(_i, 3);
+    ck_assert_uint_eq(one->n_params, more->n_params);
+    ck_assert_mem_eq(one->x, more->x, 4 * one->n_params * sizeof *one->x);
+    ck_assert_uint_gt(one->result.n_points, 0);
+    for (size_t i = 0; i < one->result.n_points; i++) {
+        ck_assert(isfinite(one->points[i].at.loss));
+        ck_assert(one->points[i].at.loss == more->points[i].at.loss);
+    }
+}
+END_TEST
+
 Suite *states_suite(void)
 {
     Suite *s = suite_create("states");
@@ -426,6 +481,8 @@ Suite *states_suite(void)
     tcase_add_loop_test(t, many_steps_need_the_memory_of_one, 0, 2 * STATEFUL);
     tcase_add_test(t, an_evaluation_is_of_the_mean_model_with_the_mean_state);
     tcase_add_loop_test(t, what_follows_a_divergence_has_no_state, 0, STATEFUL);
+    if (SUPPORT_SLOW == 0)
+        tcase_add_loop_test(t, every_model_learns_in_a_simulation_to_the_same_bits, 0, LESSONS);
     suite_add_tcase(s, t);
     return s;
 }
