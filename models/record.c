@@ -18,7 +18,11 @@ struct dsgd_recorder {
     int trouble; /* errno of the first failure to write; 0: none */
     record_memory memory;
     size_t batch;
-    size_t n_pieces, n_state;
+    size_t n_pieces;
+    dsgd_network network;
+    uint64_t seed;
+    uint32_t n_states; /* model states so far: each is that of the next worker, or written down */
+    double *initial_state; /* room for one */
     bool adaptive; /* updates say which step of their state they are */
     size_t *piece_begin; /* [n_pieces + 1] */
     double *initial; /* the initial model, which needs no writing down */
@@ -119,7 +123,7 @@ static void begin_at(dsgd_recorder *r, unsigned kind, dsgd_origin where, size_t 
     }
     m->where = where;
     m->piece = piece;
-    if (kind != RECORD_GRADIENT && kind != (RECORD_GRADIENT | RECORD_KNOWN))
+    if (kind != RECORD_GRADIENT)
         put(r, piece);
 }
 
@@ -152,9 +156,11 @@ void dsgd_record_constant(dsgd_recorder *r, size_t shape, const double *x, dsgd_
         return;
     begin_at(r, RECORD_CONSTANT, r->memory.where, shape);
     const bool state = shape == r->n_pieces;
-    const size_t n = state ? r->n_state : r->piece_begin[shape + 1] - r->piece_begin[shape];
-    const bool usual =
-        !state && (n == 0 || memcmp(x, r->initial + r->piece_begin[shape], n * sizeof *x) == 0);
+    const size_t n = state ? r->network.n_state : r->piece_begin[shape + 1] - r->piece_begin[shape];
+    if (state)
+        dsgd_network_initial_state(&r->network, r->seed, r->n_states++, r->initial_state);
+    const double *const initial = state ? r->initial_state : r->initial + r->piece_begin[shape];
+    const bool usual = n == 0 || memcmp(x, initial, n * sizeof *x) == 0;
     put(r, usual ? 0 : 1);
     for (size_t i = 0; !usual && i < n; i++)
         put_fixed(r, bits_of(x[i]), 8);
@@ -166,11 +172,11 @@ void dsgd_record_gradient(dsgd_recorder *r, dsgd_origin where, uint32_t count, c
 {
     if (r == NULL)
         return;
-    begin_at(r, is_new(r, made) ? RECORD_GRADIENT : RECORD_GRADIENT | RECORD_KNOWN, where, 0);
+    begin_at(r, RECORD_GRADIENT, where, 0);
     put(r, r->batch - count);
     for (size_t k = 0; k < r->n_pieces; k++)
         put_operand(r, where.worker, k, x[k]);
-    if (r->n_state > 0)
+    if (r->network.n_state > 0)
         put_operand(r, where.worker, r->n_pieces, state);
     name_all(r, made);
 }
@@ -213,7 +219,7 @@ void dsgd_record_evaluate(dsgd_recorder *r, size_t n, const dsgd_value *x, const
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < r->n_pieces; k++)
             put_operand(r, i, k, x[i * r->n_pieces + k]);
-        if (r->n_state > 0)
+        if (r->network.n_state > 0)
             put_operand(r, i, r->n_pieces, states[i]);
     }
 }
@@ -285,7 +291,7 @@ static json_t *describe(const dsgd_record_config *config, const dsgd_recorder *r
         .update = problem->update,
         .update_kind = problem->update.kind,
         .data_checksum = record_data_checksum(problem->data),
-        .initial_checksum = record_numbers_checksum(r->initial, problem->network->n_params)};
+        .initial_checksum = record_initial_checksum(&r->network, r->seed, r->initial)};
     json_t *const json = dsgd_json_options(record_problem_options, &described);
     free(pieces);
     return json;
@@ -317,6 +323,7 @@ static void free_recorder(dsgd_recorder *r)
     free(r->beside);
     free(r->piece_begin);
     free(r->initial);
+    free(r->initial_state);
     free(r->bytes);
     free(r);
 }
@@ -330,7 +337,9 @@ dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder *
     r->beside = dsgd_xprintf("%s.part", config->path);
     r->batch = config->values->stream.batch;
     r->n_pieces = problem->n_pieces;
-    r->n_state = problem->network->n_state;
+    r->network = *problem->network;
+    r->seed = config->values->stream.seed;
+    r->initial_state = dsgd_xcalloc(r->network.n_state, sizeof *r->initial_state);
     r->adaptive = problem->update.kind == DSGD_OPTIMIZER_ADAMW;
     record_memory_open(&r->memory, config->values->stream.n_workers, problem->n_pieces + 1);
     r->piece_begin = dsgd_xcalloc(problem->n_pieces + 1, sizeof *r->piece_begin);

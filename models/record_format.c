@@ -274,6 +274,16 @@ uint32_t record_numbers_checksum(const double *x, size_t n)
     return checksum(0, x, n * sizeof *x);
 }
 
+uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed, const double *x)
+{
+    double *const state = dsgd_xcalloc(network->n_state, sizeof *state);
+    dsgd_network_initial_state(network, seed, 0, state);
+    const uint32_t sum = checksum(record_numbers_checksum(x, network->n_params), state,
+                                  network->n_state * sizeof *state);
+    free(state);
+    return sum;
+}
+
 /* --- what both sides remember ------------------------------------------------------------------------------------------------------- */
 
 void record_memory_open(record_memory *memory, size_t n_workers, size_t n_pieces)

@@ -2,8 +2,9 @@
  * @file record_format.h
  * How a record lies in its file, for its two sides: record.c writes, replay.c reads. README.md tells the blocks; operations are:
  *
- *   constant   1   origin, piece (the one after the last is a model state), 0 for the initial model or 1 and its numbers
- *   gradient   2   origin, batch - samples, the model's pieces, the model state where there is one; + 32: gives no new names
+ *   constant   1   origin, piece (the one after the last is a model state), 1 and its numbers, or 0
+ *                  for the initial ones (states come in the order of the workers)
+ *   gradient   2   origin, batch - samples, the model's pieces, the model state where there is one
  *   update     3   origin, piece, lr, which step of an adaptive rule, x, g, and v where the optimizer has state
  *   combine    4   origin, piece, how many, divisor, weights, operands
  *   evaluate   5   how many models, the pieces of each and its model state where there is one
@@ -83,6 +84,9 @@ extern const dsgd_option record_problem_options[];
 uint32_t record_data_checksum(const dsgd_data *data);
 uint32_t record_numbers_checksum(const double *x, size_t n);
 
+/** Of the initial model @p x, and of the state that the first worker begins with. */
+uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed, const double *x);
+
 /* --- operations --------------------------------------------------------------------------------------------------------------------- */
 
 /** First byte of each, with flags. */
@@ -98,8 +102,7 @@ typedef enum record_operation {
     RECORD_FLUSH,
     RECORD_RELEASE,
     RECORD_KIND = 15, /* mask */
-    RECORD_SAME_ORIGIN = 16, /* who and when as before */
-    RECORD_KNOWN = 32 /* GRADIENT: gives no new names */
+    RECORD_SAME_ORIGIN = 16 /* who and when as before */
 } record_operation;
 
 enum { RECORD_RECENT = 8, RECORD_NUMBERS = 256, RECORD_MOST_PLACES = 1 << 16 };

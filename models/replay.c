@@ -33,6 +33,7 @@ typedef struct replay {
     size_t n_pieces;
     size_t *piece_begin;
     double *initial;
+    uint32_t n_states; /* model states so far */
     dsgd_values *values;
 
     record_memory memory;
@@ -213,22 +214,17 @@ static void replay_constant(replay *r)
         object(r, "there is no model state");
         return;
     }
-    const size_t n = dsgd_shape_size(r->values, piece);
-    if (get_below(r, 2, "a vector is of no known form") == 0) {
-        if (state)
-            object(r, "a model state has no usual numbers");
-        else
-            adopt(r, dsgd_values_constant(r->values, piece, r->initial));
-        return;
-    }
-    if (left(r) / 8 < n) {
-        object(r, "it ends within a vector");
-        return;
-    }
     const size_t first = state ? 0 : r->piece_begin[piece];
+    const size_t n = dsgd_shape_size(r->values, piece);
     double *const x = dsgd_xcalloc(first + n, sizeof *x);
-    for (size_t i = 0; i < n; i++)
+    const bool usual = get_below(r, 2, "a vector is of no known form") == 0;
+    if (usual && state)
+        dsgd_network_initial_state(&r->network, (uint64_t)r->problem.seed, r->n_states, x);
+    else if (usual)
+        memcpy(x + first, r->initial + first, n * sizeof *x);
+    for (size_t i = 0; !usual && i < n; i++)
         x[first + i] = get_double(r);
+    r->n_states += state;
     adopt(r, state ? dsgd_values_state(r->values, x) : dsgd_values_constant(r->values, piece, x));
     free(x);
 }
@@ -493,7 +489,7 @@ static dsgd_status build(replay *r, dsgd_error *error)
                          why.text);
     r->initial = dsgd_xcalloc(r->network.n_params, sizeof *r->initial);
     dsgd_network_initial(&r->network, (uint64_t)p->seed, r->initial);
-    if (record_numbers_checksum(r->initial, r->network.n_params) != p->initial_checksum)
+    if (record_initial_checksum(&r->network, (uint64_t)p->seed, r->initial) != p->initial_checksum)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: the model `%s` does not begin with the numbers of the run; another "
                          "version of dsgd, or of the mathematical library, recorded it",

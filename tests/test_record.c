@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "models/network.h"
 #include "models/record.h"
@@ -156,6 +157,79 @@ START_TEST(a_run_in_float_on_images_is_replayed_to_the_byte)
 }
 END_TEST
 
+#define ADAMW(second)                                                                              \
+    {                                                                                              \
+        .kind = DSGD_OPTIMIZER_ADAMW, .lr = 0.01, .momentum = -1, .beta2 = (second),               \
+        .epsilon = 1e-8, .weight_decay = 0.01                                                      \
+    }
+#define SGD(rule, m)                                                                               \
+    {                                                                                              \
+        .kind = (rule), .lr = 0.01, .momentum = (m), .clip = 0.5                                   \
+    }
+
+/** Every model, with what it learns from and an optimizer: state that stays with the worker, steps that count. */
+static const struct {
+    const char *model, *data;
+    const char *options[3]; /* of the model */
+    double numbers[3];
+    dsgd_optimizer optimizer;
+} learned[] = {
+    {"hyperplane", "hyperplane", {NULL}, {0}, ADAMW(0.99)},
+    {"logreg", "sequences", {NULL}, {0}, SGD(DSGD_OPTIMIZER_NESTEROV, 0.9)},
+    {"mlp", "sequences", {NULL}, {0}, SGD(DSGD_OPTIMIZER_MOMENTUM, 0)},
+    {"lstm", "sequences", {"units"}, {4}, ADAMW(0.9)},
+    {"transformer", "text", {"blocks", "width"}, {1, 8}, ADAMW(0.9)},
+    {"policy", "navigation", {"environments"}, {2}, SGD(DSGD_OPTIMIZER_MOMENTUM, 0.9)},
+    {"cnn", "fashion-mnist", {NULL}, {0}, SGD(DSGD_OPTIMIZER_MOMENTUM, 0.9)},
+    {"resnet_small",
+     "fashion-mnist",
+     {"blocks", "width"},
+     {1, 2},
+     SGD(DSGD_OPTIMIZER_MOMENTUM, 0.9)},
+};
+
+static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
+{
+    const dsgd_about *const about = dsgd_about_find(registry, name);
+    ck_assert_msg(about != NULL, "nothing is called %s", name);
+    void *const params = dsgd_xcalloc(1, about->params_size);
+    dsgd_options_default(about->options, params);
+    return (dsgd_pick){about, params};
+}
+
+START_TEST(every_model_is_replayed_to_the_byte)
+{
+    const bool images = strcmp(learned[_i].data, "fashion-mnist") == 0;
+    if (SUPPORT_SLOW && images)
+        return;
+    support_case *const c = recorded("ad_psgd", images ? 2 : 4, "r");
+    c->learning.model = picked(dsgd_model_kinds, learned[_i].model);
+    c->learning.data = picked(dsgd_data_sources, learned[_i].data);
+    for (size_t k = 0; k < 3 && learned[_i].options[k] != NULL; k++)
+        support_set(c->learning.model.about, c->learning.model.params, learned[_i].options[k],
+                    learned[_i].numbers[k]);
+    if (strcmp(learned[_i].data, "sequences") == 0)
+        support_set(c->learning.data.about, c->learning.data.params, "points", 256);
+    c->learning.optimizer = learned[_i].optimizer;
+    c->learning.precision = DSGD_PRECISION_FLOAT;
+    c->learning.evaluate = (dsgd_evaluate_config){.every = images ? 0 : 3};
+    c->config.until.steps = images ? 2 : 7;
+    expect_replay(c);
+}
+END_TEST
+
+START_TEST(every_model_is_among_those_replayed)
+{
+    for (size_t i = 0; dsgd_model_kinds[i] != NULL; i++) {
+        size_t k = 0;
+        while (k < sizeof learned / sizeof learned[0] &&
+               strcmp(learned[k].model, dsgd_model_kinds[i]->name) != 0)
+            k++;
+        ck_assert_msg(k < sizeof learned / sizeof learned[0], "%s", dsgd_model_kinds[i]->name);
+    }
+}
+END_TEST
+
 START_TEST(a_divergence_is_replayed_where_it_happened)
 {
     support_case *const c = recorded("d_psgd", 8, "r");
@@ -267,6 +341,216 @@ START_TEST(an_operation_takes_two_bytes_at_most)
                   "%s: %ld bytes for %llu operations", algorithm_name(_i), (long)facts.st_size,
                   (unsigned long long)again.operations);
     dsgd_replay_result_free(&again);
+}
+END_TEST
+
+/* --- a store by itself -------------------------------------------------------------------------------------------------------------- */
+
+/** A store on the hyperplane of a case, that is recorded. */
+typedef struct studio {
+    support_problem *problem;
+    size_t begin[2];
+    dsgd_values_config config;
+    dsgd_values *values;
+    dsgd_recorder *recorder;
+    dsgd_value x;
+} studio;
+
+static studio *studio_open(const char *name)
+{
+    studio *const s = dsgd_xcalloc(1, sizeof *s);
+    const support_case *const c = support_new("allreduce", 1);
+    s->problem = support_problem_new(c);
+    s->begin[1] = s->problem->network.n_params;
+    s->config = (dsgd_values_config){.problem = {.network = &s->problem->network,
+                                                 .data = s->problem->data,
+                                                 .n_pieces = 1,
+                                                 .piece_begin = s->begin,
+                                                 .update = {.momentum = 0.9}},
+                                     .stream = s->problem->stream,
+                                     .n_threads = 1,
+                                     .memory_bytes = 1 << 30};
+    ck_assert_int_eq(dsgd_values_open_where(&s->config, DSGD_NUMERICS_CPU, true, &s->values, NULL),
+                     DSGD_OK);
+    const dsgd_record_config config = {in_folder(name),  &s->config, c->learning.model,
+                                       c->learning.data, true,       "{}"};
+    ck_assert_int_eq(dsgd_recorder_open(&config, &s->recorder, NULL), DSGD_OK);
+    dsgd_values_record(s->values, s->recorder);
+    double *const x = dsgd_xcalloc(s->begin[1], sizeof *x);
+    dsgd_network_initial(&s->problem->network, 1, x);
+    s->x = dsgd_values_constant(s->values, 0, x);
+    free(x);
+    return s;
+}
+
+static dsgd_value studio_gradient(const studio *s, uint64_t step)
+{
+    dsgd_value g = DSGD_ZERO_VALUE;
+    dsgd_values_gradient(s->values, (dsgd_origin){0, step}, 4, &s->x, NULL, &g);
+    return g;
+}
+
+/** The evaluation of x, as a point of the curve. */
+static dsgd_evaluation studio_evaluate(const studio *s, dsgd_value x)
+{
+    const size_t ticket = dsgd_values_evaluate(s->values, 1, &x, NULL);
+    dsgd_recorder_point(s->recorder, 1, 2);
+    dsgd_values_record(s->values, NULL);
+    return dsgd_values_result(s->values, ticket);
+}
+
+static dsgd_values_stats studio_close(studio *s)
+{
+    const dsgd_values_stats stats = dsgd_values_stats_get(s->values);
+    ck_assert_int_eq(dsgd_recorder_close(s->recorder, true, NULL), DSGD_OK);
+    dsgd_values_close(s->values);
+    dsgd_data_free(s->problem->data);
+    free(s->problem);
+    free(s);
+    return stats;
+}
+
+START_TEST(what_somebody_has_already_is_named_once)
+{
+    studio *const s = studio_open("r");
+    const dsgd_value g = studio_gradient(s, 0);
+    const dsgd_value same = studio_gradient(s, 0); /* counts for flushes */
+    ck_assert(dsgd_value_equal(g, same));
+    dsgd_value v = DSGD_ZERO_VALUE;
+    dsgd_value u = DSGD_ZERO_VALUE;
+    const dsgd_origin where = {0, 0};
+    const dsgd_value x = dsgd_values_update(s->values, where, 0, s->x, g, &v, 0.1, 1);
+    const dsgd_value y = dsgd_values_update(s->values, where, 0, s->x, same, &u, 0.1, 1);
+    ck_assert(dsgd_value_equal(x, y));
+    dsgd_value_release(s->values, x);
+    dsgd_value_release(s->values, g);
+    /* Of a velocity that is still there the model is made anew. */
+    dsgd_value_release(s->values, y);
+    dsgd_value w = DSGD_ZERO_VALUE;
+    const dsgd_value z = dsgd_values_update(s->values, where, 0, s->x, same, &w, 0.1, 1);
+    dsgd_value_release(s->values, u);
+    const dsgd_value again = dsgd_values_update(s->values, where, 0, z, same, &v, 0.1, 2);
+    const double loss = studio_evaluate(s, again).loss;
+    studio_close(s);
+    dsgd_replay_result result = replay(in_folder("r"), 1);
+    ck_assert_uint_eq(result.n_points, 1);
+    ck_assert_double_eq(result.points[0].at.loss, loss);
+    /* constant, gradients, updates, releases of x, z's elder, v and what `again` replaced, evaluation, point */
+    ck_assert_uint_le(result.operations, 1 + 2 + 3 + 4 + 2);
+    dsgd_replay_result_free(&result);
+}
+END_TEST
+
+START_TEST(a_flush_is_replayed)
+{
+    studio *const s = studio_open("r");
+    const dsgd_value g = studio_gradient(s, 0);
+    const double half = 0.5;
+    const dsgd_value sum = dsgd_values_combine(s->values, (dsgd_origin){0, 0}, 0, 1, &g, &half, 1);
+    dsgd_values_flush(s->values); /* or the sum would never be computed */
+    dsgd_value_release(s->values, sum);
+    studio_evaluate(s, s->x);
+    const dsgd_values_stats stats = studio_close(s);
+    ck_assert_uint_eq(stats.combinations, 1);
+    dsgd_replay_result result = replay(in_folder("r"), 1);
+    ck_assert_uint_eq(result.numerics.combinations, 1);
+    dsgd_replay_result_free(&result);
+}
+END_TEST
+
+START_TEST(decisions_are_counted_and_compared)
+{
+    studio *const s = studio_open("r");
+    double *const x = dsgd_xcalloc(s->begin[1], sizeof *x);
+    const dsgd_value g = studio_gradient(s, 0);
+    dsgd_values_read(s->values, 0, g, x);
+    dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, &g, NULL));
+    free(x);
+    studio_evaluate(s, g);
+    studio_close(s);
+    for (int precision = 0; precision < 2; precision++) {
+        dsgd_replay_result result;
+        ck_assert_int_eq(replay_with(in_folder("r"), 1, precision, &result, NULL), DSGD_OK);
+        ck_assert_uint_eq(result.decisions, 2);
+        ck_assert_uint_eq(result.different, precision == 1 ? 0 : 2);
+        dsgd_replay_result_free(&result);
+    }
+}
+END_TEST
+
+static void count_calls(void *argument, double share)
+{
+    double *const last = argument;
+    ck_assert_double_gt(share, *last);
+    ck_assert_double_le(share, 1);
+    *last = share;
+}
+
+START_TEST(a_long_record_has_several_blocks)
+{
+    enum { STEPS = 60000 };
+    studio *const s = studio_open("r");
+    dsgd_value x = dsgd_value_retain(s->x);
+    const double weights[2] = {1, 1e-3};
+    for (uint64_t t = 0; t < STEPS; t++) {
+        const dsgd_value operands[2] = {x, s->x};
+        const dsgd_value sum =
+            dsgd_values_combine(s->values, (dsgd_origin){0, t}, 0, 2, operands, weights, 1);
+        dsgd_value_release(s->values, x);
+        x = sum;
+        if (t % 256 == 0)
+            dsgd_values_flush(s->values);
+    }
+    const double loss = studio_evaluate(s, x).loss;
+    studio_close(s);
+    record_file file;
+    ck_assert_int_eq(record_open(&file, in_folder("r"), NULL), DSGD_OK);
+    size_t n = 0;
+    do {
+        ck_assert_int_eq(record_next(&file, NULL), DSGD_OK);
+        n++;
+        ck_assert_uint_lt(file.n, RECORD_BLOCK_BYTES + 100);
+    } while (strcmp(file.kind, RECORD_DONE) != 0);
+    ck_assert_uint_gt(n, 4);
+    record_close(&file);
+    double last = 0;
+    const dsgd_replay_config config = {.path = in_folder("r"),
+                                       .numerics = DSGD_NUMERICS_CPU,
+                                       .precision = -1,
+                                       .threads = 1,
+                                       .memory_bytes = 1 << 30,
+                                       .progress = count_calls,
+                                       .argument = &last};
+    dsgd_replay_result result;
+    ck_assert_int_eq(dsgd_replay(&config, &result, NULL), DSGD_OK);
+    ck_assert_double_gt(last, 0.9);
+    ck_assert_double_eq(result.points[0].at.loss, loss);
+    dsgd_replay_result_free(&result);
+}
+END_TEST
+
+START_TEST(the_checksum_of_data_sees_all_of_it)
+{
+    float x[2] = {1, 2};
+    float targets[2] = {3, 4};
+    uint8_t bytes[2] = {5, 6};
+    uint8_t labels[2] = {7, 8};
+    uint16_t lengths[2] = {9, 10};
+    dsgd_samples samples = {2, bytes, x, labels, targets, lengths};
+    dsgd_data data = {.n_features = 1, .n_labels = 1, .train = samples, .test = samples};
+    const uint32_t whole = record_data_checksum(&data);
+    uint8_t *const last[] = {(uint8_t *)&x[1], (uint8_t *)&targets[1], &bytes[1], &labels[1],
+                             (uint8_t *)&lengths[1]};
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
+        *last[i] ^= 1;
+        ck_assert_uint_ne(record_data_checksum(&data), whole);
+        *last[i] ^= 1;
+    }
+    data.test.n = 1;
+    ck_assert_uint_ne(record_data_checksum(&data), whole);
+    data.test.n = 2;
+    data.seed = 1;
+    ck_assert_uint_ne(record_data_checksum(&data), whole);
 }
 END_TEST
 
@@ -505,6 +789,93 @@ START_TEST(a_record_without_all_its_work_is_refused)
 }
 END_TEST
 
+/** Operations of a forged block, and why they are refused. The record has four workers, two pieces and momentum. */
+static const struct {
+    size_t n;
+    uint8_t bytes[24];
+    const char *sentence;
+} forged[] = {
+    {1, {0}, "an operation is unknown"},
+    {1, {15}, "an operation is unknown"},
+    {17, {6}, "a point of the curve has no evaluation"},
+    {2, {5, 0}, "nothing is evaluated"},
+    {2, {5, 100}, "there are more models than bytes"},
+    {12,
+     {5, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0},
+     "there are more models than bytes"},
+    {24, {7}, "a result has no evaluation"},
+    {3, {10, 0, 0}, "what is given back is not there"},
+    {3, {10, 0, 1}, "what is given back is not there"},
+    {3, {10, 0, 9}, "what is given back is not there"},
+    {3, {10, 0, 11}, "what is given back is not there"},
+    {3, {2, 8, 0}, "there is no such worker"},
+    {4, {2, 1, 0, 0}, "there is no such worker"},
+    {2, {2 | 16, 4}, "a mini-batch has more samples, or none"},
+    {4, {2 | 16, 0, 11, 11}, "an operand is not there"},
+    {1, {2}, "it ends within an operation"},
+    {12, {2, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "a number has too many bytes"},
+    {3, {1 | 16, 0, 2}, "a vector is of no known form"},
+    {3, {1 | 16, 0, 1}, "it ends within an operation"},
+    {3, {1 | 16, 3, 0}, "there is no such piece"},
+    {3, {1 | 16, 2, 0}, "there is no model state"},
+    {6, {3 | 16, 2, 1, 0, 0, 0}, "a model state is updated"},
+    {3, {4 | 16, 0, 100}, "there are more operands than bytes"},
+    {4, {4 | 16, 0, 1, 0}, "it ends within an operation"},
+    {12, {4 | 16, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, "more operands than bytes"},
+    {5, {4 | 16, 0, 1, 129, 2}, "a number is none that was seen"},
+    {7, {4 | 16, 0, 1, 1, 1, 0, 0}, "an operation gives nothing"},
+    /* The initial model's piece 0, and that as piece 1. */
+    {9, {1 | 16, 0, 0, 4 | 16, 1, 1, 1, 1, 11}, "an operand is of another piece"},
+    /* An update of it without a gradient, and its velocity as a model. */
+    {15,
+     {1 | 16, 0, 0, 3 | 16, 0, 1, 1, 0, 0, 4 | 16, 0, 1, 1, 1, 13},
+     "an operand is of another piece"},
+};
+
+START_TEST(a_forged_operation_is_refused)
+{
+    parts p = take_apart(small_record());
+    p.sizes[1] = forged[_i].n;
+    memcpy(p.bytes[1], forged[_i].bytes, forged[_i].n);
+    expect_refusal(put_together(&p), forged[_i].sentence);
+    free_parts(&p);
+}
+END_TEST
+
+START_TEST(a_block_that_unpacks_to_less_is_refused)
+{
+    size_t n = 0;
+    uint8_t *const bytes = read_all(small_record(), &n);
+    uint8_t *const frame = bytes + RECORD_MAGIC_BYTES + 4;
+    const size_t n_packed = frame[4] + 256u * frame[5];
+    frame[8]++; /* unpacked bytes */
+    const uint32_t sum = (uint32_t)crc32(crc32(0, frame, 12), frame + 16, (uInt)n_packed);
+    for (int i = 0; i < 4; i++)
+        frame[12 + i] = (uint8_t)(sum >> 8 * i);
+    expect_refusal(write_all(bytes, n),
+                   "block 1 of the record, which begins at byte 16, is damaged");
+    free(bytes);
+}
+END_TEST
+
+START_TEST(pieces_that_do_not_cover_the_model_are_refused)
+{
+    static const double pieces[][3] = {{0, 9, 7}, {0, 4, 8}, {0, 4, 6}, {1, 4, 7}};
+    parts p = take_apart(small_record());
+    json_t *const head = json_loads((const char *)p.bytes[0], 0, NULL);
+    json_t *const wrong = json_array();
+    for (size_t k = 0; k < 3; k++)
+        json_array_append_new(wrong, json_real(pieces[_i][k]));
+    json_object_set_new(json_object_get(head, "problem"), "pieces", wrong);
+    free(p.bytes[0]);
+    p.bytes[0] = (uint8_t *)json_dumps(head, JSON_COMPACT);
+    p.sizes[0] = strlen((const char *)p.bytes[0]);
+    json_decref(head);
+    expect_refusal(put_together(&p), "are not those of a model of 7 parameters");
+    free_parts(&p);
+}
+END_TEST
+
 /** Either it is computed, or it is refused. */
 static void try_out(const parts *p, size_t *n_good)
 {
@@ -603,6 +974,17 @@ START_TEST(a_full_disk_is_a_sentence)
     ck_assert_int_eq(run->status, DSGD_EIO);
     ck_assert_msg(strstr(run->error.text, "No space left") != NULL, "%s", run->error.text);
     ck_assert_int_ne(access(c->config.record, F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_run_that_cannot_begin_leaves_no_record)
+{
+    support_case *const c = recorded("allreduce", 2, "r");
+    c->config.scratch = in_folder("no/where");
+    const support_outcome *const run = support_simulate(c);
+    ck_assert_int_eq(run->status, DSGD_EIO);
+    ck_assert_int_ne(access(in_folder("r"), F_OK), 0);
+    ck_assert_int_ne(access(in_folder("r.part"), F_OK), 0);
 }
 END_TEST
 
@@ -721,6 +1103,17 @@ START_TEST(both_programs_write_the_curves_of_the_run)
 }
 END_TEST
 
+START_TEST(a_run_that_looks_at_no_value_decides_nothing_by_values)
+{
+    write_experiment("e.yaml", some_learning);
+    expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r", 0, "");
+    expect_command(DSGD_REPLAY_BINARY " r -o x | grep -c followed", 1, "0");
+    /* With nothing to do, nothing is left behind. */
+    expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r --resume && ls r.part", 2,
+                   "No such file");
+}
+END_TEST
+
 START_TEST(the_final_loss_is_that_of_the_run)
 {
     write_experiment("e.yaml", some_learning);
@@ -729,29 +1122,6 @@ START_TEST(the_final_loss_is_that_of_the_run)
     expect_command("test $(tail -n1 on/runs.csv | cut -d, -f21) = $(tail -n1 again/curves.csv | "
                    "cut -d, -f7)",
                    0, "");
-}
-END_TEST
-
-/** Models with state and without, every optimizer. */
-static const char *const learnings[] = {
-    "learn: {model: {name: resnet_small, width: 2, blocks: 1}, data: fashion-mnist, batch: 2, "
-    "optimizer: {kind: nesterov, lr: "
-    "0.02, momentum: 0.9, clip: 1}, evaluate: {every: 0}}\n",
-    "learn: {model: lstm, data: {name: sequences, points: 64}, optimizer: {kind: adamw, lr: 0.01}, "
-    "evaluate: {every: 5}}\n",
-    "learn: {model: policy, data: navigation, batch: 10, optimizer: {kind: adamw, lr: 0.01}, "
-    "evaluate: {every: 5}}\n",
-};
-
-START_TEST(model_states_and_optimizers_are_replayed_to_the_byte)
-{
-    write_experiment("e.yaml", learnings[_i]);
-    expect_command(DSGD_BINARY " run e.yaml -o on --set exchange.pieces=3 --numerics cpu", 0,
-                   "results: on");
-    expect_command(
-        DSGD_BINARY " run e.yaml -o off --set exchange.pieces=3 --numerics off --record r", 0, "");
-    expect_command(DSGD_REPLAY_BINARY " -o here --threads 2 " RECORDS, 0, "mine");
-    expect_command("cmp on/curves.csv here/curves.csv", 0, "");
 }
 END_TEST
 
@@ -828,6 +1198,9 @@ Suite *record_suite(void)
     tcase_add_loop_test(replays, every_algorithm_is_replayed_to_the_byte_where_models_begin_apart,
                         0, support_n_algorithms());
     tcase_add_test(replays, a_run_in_float_on_images_is_replayed_to_the_byte);
+    tcase_add_loop_test(replays, every_model_is_replayed_to_the_byte, 0,
+                        sizeof learned / sizeof learned[0]);
+    tcase_add_test(replays, every_model_is_among_those_replayed);
     tcase_add_test(replays, a_divergence_is_replayed_where_it_happened);
     tcase_add_test(replays, a_run_until_an_accuracy_is_replayed_as_it_ended);
     tcase_add_test(replays, what_was_decided_stays_decided_where_the_values_are_others);
@@ -835,6 +1208,16 @@ Suite *record_suite(void)
     tcase_add_test(replays, a_replay_gives_back_what_the_run_gave_back);
     tcase_add_loop_test(replays, an_operation_takes_two_bytes_at_most, 0, support_n_algorithms());
     suite_add_tcase(suite, replays);
+
+    TCase *const stores = tcase_create("stores");
+    tcase_set_timeout(stores, 120);
+    tcase_add_checked_fixture(stores, make_folder, remove_folder);
+    tcase_add_test(stores, what_somebody_has_already_is_named_once);
+    tcase_add_test(stores, a_flush_is_replayed);
+    tcase_add_test(stores, decisions_are_counted_and_compared);
+    tcase_add_test(stores, a_long_record_has_several_blocks);
+    tcase_add_test(stores, the_checksum_of_data_sees_all_of_it);
+    suite_add_tcase(suite, stores);
 
     TCase *const damage = tcase_create("damage");
     tcase_set_timeout(damage, 300);
@@ -848,6 +1231,9 @@ Suite *record_suite(void)
                         sizeof heads / sizeof heads[0]);
     tcase_add_test(damage, another_beginning_of_the_model_is_refused);
     tcase_add_test(damage, a_record_without_all_its_work_is_refused);
+    tcase_add_loop_test(damage, a_forged_operation_is_refused, 0, sizeof forged / sizeof forged[0]);
+    tcase_add_test(damage, a_block_that_unpacks_to_less_is_refused);
+    tcase_add_loop_test(damage, pieces_that_do_not_cover_the_model_are_refused, 0, 4);
     tcase_add_loop_test(damage, nonsense_with_good_checksums_does_no_harm, 0, 6);
     tcase_add_test(damage, a_missing_or_doubled_byte_does_no_harm);
     suite_add_tcase(suite, damage);
@@ -856,6 +1242,7 @@ Suite *record_suite(void)
     tcase_add_checked_fixture(writing, make_folder, remove_folder);
     tcase_add_test(writing, nothing_is_in_its_place_before_the_run_ends);
     tcase_add_test(writing, a_full_disk_is_a_sentence);
+    tcase_add_test(writing, a_run_that_cannot_begin_leaves_no_record);
     tcase_add_test(writing, a_folder_that_is_not_there_is_a_sentence);
     tcase_add_test(writing, without_learning_there_is_nothing_to_record);
     tcase_add_test(writing, options_of_models_and_data_survive_json);
@@ -865,8 +1252,7 @@ Suite *record_suite(void)
     tcase_set_timeout(programs, 120);
     tcase_add_checked_fixture(programs, make_folder, remove_folder);
     tcase_add_test(programs, both_programs_write_the_curves_of_the_run);
-    tcase_add_loop_test(programs, model_states_and_optimizers_are_replayed_to_the_byte, 0,
-                        sizeof learnings / sizeof learnings[0]);
+    tcase_add_test(programs, a_run_that_looks_at_no_value_decides_nothing_by_values);
     tcase_add_test(programs, the_final_loss_is_that_of_the_run);
     tcase_add_test(programs, resume_makes_the_records_that_are_missing);
     tcase_add_loop_test(programs, bad_usage_is_one_sentence, 0,
