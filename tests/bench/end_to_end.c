@@ -1,7 +1,7 @@
 /**
  * @file end_to_end.c
- * What a run costs from its beginning to its end: end_to_end [steps] [runs], on the experiment beside this file. Checks first that one
- * and two computing threads learn the same, then prints medians over runs:
+ * What a run costs from its beginning to its end: end_to_end [steps] [runs] [threads], on the experiment beside this file. Checks first
+ * that one and two computing threads learn the same, then prints medians over runs:
  *
  *  - merges and updates per second of wall time, AD-PSGD and D-PSGD with 1,024 workers; the wall time of the whole run against the
  *    longer of its two parts, timing alone (numerics off) and numerics alone (busy seconds / threads);
@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,10 +25,11 @@ enum { MOST_RUNS = 99 };
 /** Steps of all runs, and how often each is repeated. */
 static long n_steps = 100;
 static int n_runs = 5;
+static uint32_t n_threads = 1; /* beside the one that simulates */
 
 /** What one run took and found. */
 typedef struct measure {
-    double wall_s, busy_s, waiting_s;
+    double wall_s, cpu_s, busy_s;
     double operations; /* updates and combinations that were executed */
     uint64_t gradients, updates, combinations;
     dsgd_evaluation last;
@@ -61,13 +64,17 @@ static void run_here(dsgd_run_config config, measure *m)
     DSGD_ASSERT(r.outcome == DSGD_RUN_OK, "%s", r.why.text);
     *m = (measure){.wall_s = r.total_wall_s,
                    .busy_s = r.numerics.busy_wall_s,
-                   .waiting_s = r.numerics.waiting_wall_s,
                    .operations = (double)(r.numerics.updates + r.numerics.combinations),
                    .gradients = r.numerics.gradients,
                    .updates = r.numerics.updates,
                    .combinations = r.numerics.combinations};
     if (r.n_points > 0)
         m->last = r.points[r.n_points - 1].at;
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
 /** One run in a process of its own, because SimGrid has one engine per process. */
@@ -86,9 +93,11 @@ static measure run(dsgd_run_config config, int numerics, uint32_t threads)
         _exit(0);
     }
     int state = 0;
-    waitpid(child, &state, 0);
+    struct rusage used;
+    wait4(child, &state, 0, &used);
     DSGD_ASSERT(WIFEXITED(state) && WEXITSTATUS(state) == 0, "the run died (%d)", state);
-    const measure m = *shared;
+    measure m = *shared;
+    m.cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
     munmap(shared, sizeof *shared);
     return m;
 }
@@ -120,33 +129,34 @@ static void check(const dsgd_run_config *config, const char *name)
                 "%s: the threads decided what was computed", name);
 }
 
-static void report_gossip(const dsgd_run_config *config, const char *name, uint32_t threads)
+static void report_gossip(const dsgd_run_config *config, const char *name)
 {
     double per_s[MOST_RUNS];
     double ratio[MOST_RUNS];
     double wall_s[MOST_RUNS];
+    double cpu_s[MOST_RUNS];
     double off_s[MOST_RUNS];
     double busy_s[MOST_RUNS];
     measure m = {0};
     for (int i = 0; i < n_runs; i++) {
-        off_s[i] = run(*config, DSGD_NUMERICS_OFF, threads).wall_s;
-        m = run(*config, DSGD_NUMERICS_CPU, threads);
+        off_s[i] = run(*config, DSGD_NUMERICS_OFF, n_threads).wall_s;
+        m = run(*config, DSGD_NUMERICS_CPU, n_threads);
         wall_s[i] = m.wall_s;
+        cpu_s[i] = m.cpu_s;
         busy_s[i] = m.busy_s;
         per_s[i] = m.operations / m.wall_s;
-        ratio[i] = m.wall_s / fmax(off_s[i], m.busy_s / threads);
+        ratio[i] = m.wall_s / fmax(off_s[i], m.busy_s / n_threads);
     }
     qsort(per_s, (size_t)n_runs, sizeof *per_s, by_size);
-    printf("%s, %u threads: median %.0f merges and updates per second (%.0f to %.0f), of %llu "
-           "updates, %llu merges and %llu gradients; wall %.2f s, timing alone %.2f s, numerics "
-           "busy %.2f s; %.2f x the longer of the two\n",
-           name, threads, per_s[n_runs / 2], per_s[0], per_s[n_runs - 1],
-           (unsigned long long)m.updates, (unsigned long long)m.combinations,
-           (unsigned long long)m.gradients, median(wall_s), median(off_s), median(busy_s),
-           median(ratio));
+    printf("%s: median %.0f merges and updates per second (%.0f to %.0f), of %llu updates, %llu "
+           "merges and %llu gradients; wall %.2f s (%.2f s of CPU), timing alone %.2f s, numerics "
+           "busy %.2f s in %u threads; %.2f x the longer of the two\n",
+           name, per_s[n_runs / 2], per_s[0], per_s[n_runs - 1], (unsigned long long)m.updates,
+           (unsigned long long)m.combinations, (unsigned long long)m.gradients, median(wall_s),
+           median(cpu_s), median(off_s), median(busy_s), n_threads, median(ratio));
 }
 
-static void report_synchronous(uint32_t threads)
+static void report_synchronous(void)
 {
     const char *const one_worker[] = {"workers=1", "learn.batch=8192"};
     const dsgd_run_config many = named(experiment(NULL, 0), "allreduce");
@@ -157,33 +167,34 @@ static void report_synchronous(uint32_t threads)
     double busy[MOST_RUNS];
     double wall[MOST_RUNS];
     for (int i = 0; i < n_runs; i++) {
-        off_s[i] = run(many, DSGD_NUMERICS_OFF, threads).wall_s;
-        const measure p = run(many, DSGD_NUMERICS_CPU, threads);
-        const measure q = run(one, DSGD_NUMERICS_CPU, threads);
+        off_s[i] = run(many, DSGD_NUMERICS_OFF, n_threads).wall_s;
+        const measure p = run(many, DSGD_NUMERICS_CPU, n_threads);
+        const measure q = run(one, DSGD_NUMERICS_CPU, n_threads);
         many_s[i] = p.wall_s;
         one_s[i] = q.wall_s;
         busy[i] = p.busy_s / q.busy_s;
         wall[i] = p.wall_s / fmax(off_s[i], q.wall_s);
     }
-    printf("allreduce, %u threads: 1,024 workers of batch 8 %.2f s, timing alone %.2f s, one worker "
-           "of batch 8,192 %.2f s; numerics %.2f x those of one worker, wall %.2f x the longer of "
-           "timing alone and one worker\n",
-           threads, median(many_s), median(off_s), median(one_s), median(busy), median(wall));
+    printf("allreduce: 1,024 workers of batch 8 %.2f s, timing alone %.2f s, one worker of batch "
+           "8,192 %.2f s; numerics %.2f x those of one worker, wall %.2f x the longer of timing "
+           "alone and one worker\n",
+           median(many_s), median(off_s), median(one_s), median(busy), median(wall));
 }
 
 int main(int count, char **arguments)
 {
     n_steps = count > 1 ? atol(arguments[1]) : n_steps;
     n_runs = count > 2 ? atoi(arguments[2]) : n_runs;
-    DSGD_ASSERT(n_runs >= 1 && n_runs <= MOST_RUNS && n_steps >= 1, "end_to_end [steps] [runs]");
+    n_threads = count > 3 ? (uint32_t)atoi(arguments[3]) : n_threads;
+    DSGD_ASSERT(n_runs >= 1 && n_runs <= MOST_RUNS && n_steps >= 1 && n_threads >= 1,
+                "end_to_end [steps] [runs] [threads]");
     const dsgd_experiment *const e = experiment(NULL, 0);
     const char *const gossip[] = {"ad_psgd", "d_psgd"};
     for (size_t i = 0; i < 2; i++) {
         const dsgd_run_config config = named(e, gossip[i]);
         check(&config, gossip[i]);
-        for (uint32_t threads = 1; threads <= 2; threads++)
-            report_gossip(&config, gossip[i], threads);
+        report_gossip(&config, gossip[i]);
     }
-    report_synchronous(2);
+    report_synchronous();
     return 0;
 }

@@ -1,8 +1,8 @@
 /**
  * @file values.c
  * What the numerics of one worker's step cost: gradient, update and combination of many models of one network. Checks an answer that can
- * be known, then times: values [workers] [threads] [layout], layout one of `pairs` (each worker averages with a neighbour), `groups` (of
- * sqrt(workers)) and `all` (gradients of one model, which are fused).
+ * be known, then times: values [workers] [threads] [layout] [hidden] [batch], layout one of `pairs` (each worker averages with a
+ * neighbour), `groups` (of sqrt(workers)) and `all` (gradients of one model, which are fused). numpy_gossip.py compares it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 
 #include "models/values.h"
 
-enum { RUNS = 7, STEPS = 4, BATCH = 4 };
+enum { RUNS = 7, STEPS = 4 };
 
 typedef struct bench {
     dsgd_values *values;
-    uint32_t n_workers, group;
+    uint32_t n_workers, group, batch;
     dsgd_value *x, *v, *mean; /* [n_workers] */
     uint64_t step;
 } bench;
@@ -48,7 +48,7 @@ static void decentralized_step(bench *b)
     for (uint32_t w = 0; w < b->n_workers; w++) {
         const dsgd_origin where = {w, b->step};
         dsgd_value g = DSGD_ZERO_VALUE;
-        dsgd_values_gradient(b->values, where, BATCH, &b->x[w], NULL, &g);
+        dsgd_values_gradient(b->values, where, b->batch, &b->x[w], NULL, &g);
         const dsgd_value x = dsgd_values_update(b->values, where, 0, b->x[w], g, &b->v[w], 0.01, 1);
         dsgd_value_release(b->values, g);
         dsgd_value_release(b->values, b->x[w]);
@@ -73,7 +73,7 @@ static void synchronous_step(bench *b)
     dsgd_value *const g = dsgd_xcalloc(b->n_workers, sizeof *g);
     double *const ones = dsgd_xcalloc(b->n_workers, sizeof *ones);
     for (uint32_t w = 0; w < b->n_workers; w++) {
-        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, BATCH, &b->x[w], NULL, &g[w]);
+        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, b->batch, &b->x[w], NULL, &g[w]);
         ones[w] = 1;
     }
     const dsgd_origin where = {0, b->step};
@@ -164,10 +164,12 @@ int main(int count, char **arguments)
     DSGD_ASSERT(n_workers <= 4096 && (group == 0 || n_workers % group == 0), "odd groups");
     const dsgd_data *const data = load();
     const dsgd_model_kind *kind = (const void *)dsgd_about_find(dsgd_model_kinds, "mlp");
-    double usual[64] = {0};
-    DSGD_ASSERT(kind->about.params_size <= sizeof usual, "room for the parameters");
+    double hidden = count > 4 ? atof(arguments[4]) : 32;
+    const uint32_t batch = count > 5 ? (uint32_t)atoi(arguments[5]) : 4;
+    const dsgd_numbers sizes = {1, &hidden};
+    DSGD_ASSERT(kind->about.params_size == sizeof sizes, "the sizes are mlp's only parameter");
     dsgd_network network;
-    DSGD_ASSERT(kind->build(usual, data, &network, NULL) == DSGD_OK, "mlp on fashion-mnist");
+    DSGD_ASSERT(kind->build(&sizes, data, &network, NULL) == DSGD_OK, "mlp on fashion-mnist");
     const size_t begin[] = {0, network.n_params};
     const dsgd_values_config config = {.device = dsgd_device_cpu(false),
                                        .problem = {.network = &network,
@@ -175,11 +177,12 @@ int main(int count, char **arguments)
                                                    .n_pieces = 1,
                                                    .piece_begin = begin,
                                                    .update = {.momentum = 0.9}},
-                                       .stream = {1, data->train.n, n_workers, BATCH},
+                                       .stream = {1, data->train.n, n_workers, batch},
                                        .n_threads = n_threads,
                                        .memory_bytes = (size_t)4 << 30};
     bench b = {.n_workers = n_workers,
                .group = group,
+               .batch = batch,
                .x = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
                .v = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
                .mean = dsgd_xcalloc(n_workers, sizeof(dsgd_value))};
