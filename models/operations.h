@@ -60,6 +60,7 @@ struct dsgd_operation {
     bool taken; /* a pending operation that is about to be submitted reads it */
     bool shared; /* in the store's table of equal operations */
     bool large; /* its memory is not of the usual size */
+    size_t place; /* among all of the store */
     uint64_t hash;
     dsgd_operation *next_in_bucket;
     dsgd_operation *before,
@@ -115,6 +116,8 @@ struct dsgd_values {
     dsgd_value *
         let_go; /* outputs of submitted operations that nobody holds any more: to be told the executor */
     size_t n_let_go, room_let_go;
+    dsgd_operation **all; /* [n_all], also the spare ones */
+    size_t n_all, room_all;
     dsgd_operation *spare; /* memory of operations, to be used again */
     ticket **tickets;
     size_t n_tickets;

@@ -128,16 +128,30 @@ static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_operation *o
     return at;
 }
 
+/** Zeroed memory that is found again when the store is closed. */
+static dsgd_operation *new_memory(dsgd_values *values, size_t bytes)
+{
+    if (values->n_all == values->room_all) {
+        values->room_all = values->room_all == 0 ? 1024 : 2 * values->room_all;
+        values->all = dsgd_xrealloc(values->all, values->room_all, sizeof(dsgd_operation *));
+    }
+    dsgd_operation *const o = dsgd_xcalloc(1, bytes);
+    o->place = values->n_all;
+    values->all[values->n_all++] = o;
+    return o;
+}
+
 static dsgd_operation *new_operation(dsgd_values *values, dsgd_operation shape, size_t n_samples)
 {
     const size_t bytes = lay_out(NULL, n_samples, &shape);
     dsgd_operation *o = values->spare;
     if (bytes > USUAL_BYTES || o == NULL) {
-        o = dsgd_xcalloc(1, bytes > USUAL_BYTES ? bytes : USUAL_BYTES);
+        o = new_memory(values, bytes > USUAL_BYTES ? bytes : USUAL_BYTES);
     } else {
         values->spare = o->after;
         memset(o + 1, 0, bytes - sizeof *o);
     }
+    shape.place = o->place;
     *o = shape;
     o->large = bytes > USUAL_BYTES;
     o->n_samples = (uint32_t)n_samples;
@@ -147,12 +161,16 @@ static dsgd_operation *new_operation(dsgd_values *values, dsgd_operation shape, 
 
 static void free_operation(dsgd_values *values, dsgd_operation *o)
 {
-    if (o->large) {
-        free(o);
+    o->n_outputs = 0;
+    if (!o->large) {
+        o->after = values->spare;
+        values->spare = o;
         return;
     }
-    o->after = values->spare;
-    values->spare = o;
+    dsgd_operation *const last = values->all[--values->n_all];
+    last->place = o->place;
+    values->all[last->place] = last;
+    free(o);
 }
 
 /** Nobody holds anything of it any more: if it was only described, it will never be computed. */
@@ -362,19 +380,14 @@ dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics whe
 static void free_rest(dsgd_values *values)
 {
     settle(values);
-    for (size_t i = 0; i < values->n_buckets; i++) {
-        for (dsgd_operation *o = values->buckets[i], *next = NULL; o != NULL; o = next) {
-            next = o->next_in_bucket;
-            for (uint32_t k = 0; k < o->n_outputs; k++)
-                if (o->outputs[k] != NULL)
-                    values->config.device->release(values->context, o->outputs[k]);
-            free_operation(values, o);
-        }
-    }
-    for (dsgd_operation *o = values->spare, *next = NULL; o != NULL; o = next) {
-        next = o->after;
+    for (size_t i = 0; i < values->n_all; i++) {
+        dsgd_operation *const o = values->all[i];
+        for (uint32_t k = 0; k < o->n_outputs; k++)
+            if (o->outputs[k] != NULL)
+                values->config.device->release(values->context, o->outputs[k]);
         free(o);
     }
+    free(values->all);
 }
 
 void dsgd_values_close(dsgd_values *values)
