@@ -590,17 +590,26 @@ static void sum_up(replay *r)
     result->numerics = dsgd_values_stats_get(r->values);
 }
 
+/** What the run still had at its end. */
+static void release_rest(replay *r)
+{
+    for (size_t p = 0; p < r->n_pages; p++) {
+        for (size_t i = 0; r->pages[p] != NULL && i < PAGE_NAMES; i++)
+            dsgd_value_release(r->values, r->pages[p]->values[i]);
+        free(r->pages[p]);
+    }
+    free(r->pages);
+}
+
 static void close_replay(replay *r)
 {
+    release_rest(r);
     dsgd_values_close(r->values);
     dsgd_data_free(r->data);
     record_memory_close(&r->memory);
     record_close(&r->file);
     json_decref(r->head);
     dsgd_memory_free(&r->parameters);
-    for (size_t p = 0; p < r->n_pages; p++)
-        free(r->pages[p]);
-    free(r->pages);
     free(r->piece_begin);
     free(r->initial);
     free(r->tickets);
