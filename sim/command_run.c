@@ -202,38 +202,55 @@ static void run_here(const pool *p, size_t i)
     _exit(status);
 }
 
-static void start(pool *p, task *t)
+/** False, with errno, where there is no process to be had. */
+static bool start(pool *p, task *t)
 {
-    t->started = true;
-    t->start_wall_s = wall_s();
     fflush(NULL);
-    t->process = fork();
-    if (t->process == 0) {
+    const pid_t process = fork();
+    if (process < 0)
+        return false;
+    if (process == 0) {
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         run_here(p, t->i);
     }
-    if (t->process < 0)
-        t->process = 0;
+    t->started = true;
+    t->start_wall_s = wall_s();
+    t->process = process;
+    return true;
 }
 
-/** Books a run that ended; a process that died leaves a row that says so. */
-static dsgd_status end(pool *p, task *t, int state, dsgd_error *error)
+/** Leaves a row that says why the process of a run could not. */
+static void write_failure(const pool *p, const task *t, const dsgd_error *why)
+{
+    const dsgd_run_result failed = {.outcome = DSGD_RUN_FAILED,
+                                    .why = *why,
+                                    .partial_active_mean = NAN,
+                                    .device = "off",
+                                    .total_wall_s = t->started ? wall_s() - t->start_wall_s : 0};
+    fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, why->text);
+    dsgd_results_write(p->folder, p->experiment, t->i, &failed, NULL);
+}
+
+/** Books a run that ended. */
+static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
     t->process = 0;
     t->ended = true;
     p->n_ended++;
-    if (!WIFEXITED(state) && !interrupted) {
-        dsgd_run_result died = {.outcome = DSGD_RUN_FAILED,
-                                .partial_active_mean = NAN,
-                                .device = "off",
-                                .total_wall_s = wall_s() - t->start_wall_s};
-        dsgd_fail(&died.why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
-        fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, died.why.text);
-        dsgd_results_write(p->folder, p->experiment, t->i, &died, NULL);
-    }
     p->n_failed += !dsgd_results_has(p->folder, t->i);
     return dsgd_results_join(p->folder, p->experiment, error);
+}
+
+/** Books a run whose process ended, perhaps by a signal. */
+static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
+{
+    if (!WIFEXITED(state) && !interrupted) {
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
+        write_failure(p, t, &why);
+    }
+    return end(p, t, error);
 }
 
 /* --- progress ----------------------------------------------------------------------------------------------------------------------- */
@@ -301,17 +318,30 @@ static task *task_of(pool *p, pid_t process)
     return NULL;
 }
 
-static void start_what_fits(pool *p)
+/** Where no process is to be had, one that ends makes room; a run without any to wait for has failed. */
+static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
     long under_way = 0;
     for (size_t k = 0; k < p->n_tasks; k++)
         under_way += p->tasks[k].process != 0;
     for (size_t k = 0; k < p->n_tasks && under_way < p->jobs; k++) {
-        if (p->tasks[k].started)
+        task *const t = &p->tasks[k];
+        if (t->started || t->ended)
             continue;
-        start(p, &p->tasks[k]);
-        under_way++;
+        if (start(p, t)) {
+            under_way++;
+            continue;
+        }
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "no process for the run: %m");
+        if (under_way > 0)
+            return DSGD_OK;
+        write_failure(p, t, &why);
+        const dsgd_status status = end(p, t, error);
+        if (status != DSGD_OK)
+            return status;
     }
+    return DSGD_OK;
 }
 
 static void kill_all(const pool *p)
@@ -328,12 +358,12 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
         if (interrupted)
             kill_all(p);
         else
-            start_what_fits(p);
+            status = start_what_fits(p, error);
         int state = 0;
         const pid_t process = waitpid(-1, &state, WNOHANG);
         task *const t = process > 0 ? task_of(p, process) : NULL;
-        if (t != NULL)
-            status = end(p, t, state, error);
+        if (status == DSGD_OK && t != NULL)
+            status = end_process(p, t, state, error);
         else if (interrupted && process < 0)
             break;
         else
@@ -386,6 +416,8 @@ static dsgd_status probe_cuda(dsgd_error *error)
     if (shared == MAP_FAILED)
         return dsgd_fail(error, DSGD_EDEVICE, "CUDA: no memory to try the device: %m");
     const pid_t process = fork();
+    if (process < 0)
+        dsgd_fail(shared, DSGD_EDEVICE, "CUDA: no process to try the device: %m");
     if (process == 0) {
         float x[1] = {1};
         const dsgd_data data = {.n_features = 1,
@@ -405,7 +437,8 @@ static dsgd_status probe_cuda(dsgd_error *error)
         _exit(status);
     }
     int state = 0;
-    waitpid(process, &state, 0);
+    if (process > 0)
+        waitpid(process, &state, 0);
     const dsgd_status status =
         process > 0 && WIFEXITED(state) ? (dsgd_status)WEXITSTATUS(state) : DSGD_EDEVICE;
     if (status != DSGD_OK)

@@ -40,11 +40,9 @@ static void remove_folder(void)
         free(texts[--n_texts]);
 }
 
-/** Runs the program in the folder; its output is in *output. Gives the exit status. */
-static int dsgd(const char *arguments, char **output)
+/** Runs a command of the shell; its output is in *output. Gives the exit status. */
+static int shell(const char *command, char **output)
 {
-    char *const command = dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
-                                       DSGD_BINARY, arguments);
     FILE *const stream = popen(command, "r");
     ck_assert_ptr_nonnull(stream);
     char *text = NULL;
@@ -52,10 +50,17 @@ static int dsgd(const char *arguments, char **output)
     if (getdelim(&text, &room, '\0', stream) < 0)
         text = dsgd_xstrdup("");
     const int state = pclose(stream);
-    free(command);
     *output = kept(text);
     ck_assert_msg(WIFEXITED(state), "%s", text);
     return WEXITSTATUS(state);
+}
+
+/** Runs the program in the folder; its output is in *output. Gives the exit status. */
+static int dsgd(const char *arguments, char **output)
+{
+    return shell(kept(dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
+                                   DSGD_BINARY, arguments)),
+                 output);
 }
 
 static void write_file(const char *name, const char *content)
@@ -385,6 +390,38 @@ START_TEST(resume_does_only_what_is_missing)
     ck_assert_ptr_nonnull(strstr(output, "5 of 5 runs"));
     ck_assert_int_eq(dsgd("run e.yaml -o r --resume", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
+}
+END_TEST
+
+/** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */
+static int with_failing_forks(const char *plan, const char *arguments, char **output)
+{
+    char *const command = kept(
+        dsgd_xprintf("cd %s && timeout 50 env DSGD_DATA=%s FAILING_FORKS=%s LD_PRELOAD=%s "
+                     "ASAN_OPTIONS=verify_asan_link_order=0 %s %s 2>&1",
+                     folder, DSGD_SOURCE_DIR, plan, DSGD_FAILING_FORK, DSGD_BINARY, arguments));
+    return shell(command, output);
+}
+
+START_TEST(a_run_that_gets_no_process_waits_for_another_to_end)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(with_failing_forks("1001", "run e.yaml -o r -j 2", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "6 of 6 runs") != NULL, "%s", output);
+    ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "failed"));
+}
+END_TEST
+
+START_TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(with_failing_forks("0", "run e.yaml -o r -j 2", &output) == 5, "%s", output);
+    ck_assert_msg(strstr(output, "run 6: no process for the run: Resource") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "6 of 6 runs failed") != NULL, "%s", output);
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,failed,"));
 }
 END_TEST
 
@@ -779,6 +816,8 @@ Suite *command_suite(void)
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
     tcase_add_test(t, resume_does_only_what_is_missing);
+    tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
+    tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
     tcase_add_test(t, sweeps_multiply_the_runs_and_get_a_column);
     tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 7);
     suite_add_tcase(s, t);
