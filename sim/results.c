@@ -327,9 +327,32 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
 
 static json_t *table_json(const dsgd_option *options, const void *params);
 
+/** A text; bytes that are no UTF-8, which JSON cannot hold, as \xHH. */
 static json_t *text_json(const char *text)
 {
-    return text == NULL ? json_null() : json_string(text);
+    if (text == NULL)
+        return json_null();
+    json_t *const as_it_is = json_string(text);
+    if (as_it_is != NULL)
+        return as_it_is;
+    char *const escaped = dsgd_xcalloc(4 * strlen(text) + 1, 1);
+    for (size_t n = 0; *text != '\0';) {
+        size_t length = 4; /* of the character, if it is one */
+        json_t *character = NULL;
+        while (length > 0 && (character = json_stringn(text, strnlen(text, length))) == NULL)
+            length--;
+        json_decref(character);
+        length = strnlen(text, length);
+        if (length > 0)
+            memcpy(escaped + n, text, length);
+        else
+            snprintf(escaped + n, 5, "\\x%02x", (unsigned char)*text);
+        n += length > 0 ? length : 4;
+        text += length > 0 ? length : 1;
+    }
+    json_t *const json = json_string(escaped);
+    free(escaped);
+    return json;
 }
 
 static json_t *pick_json(const dsgd_pick *pick)
@@ -337,7 +360,7 @@ static json_t *pick_json(const dsgd_pick *pick)
     if (pick->about == NULL)
         return json_null();
     json_t *const object = table_json(pick->about->options, pick->params);
-    json_object_set_new(object, "name", json_string(pick->about->name));
+    json_object_set_new(object, "name", text_json(pick->about->name));
     return object;
 }
 
@@ -378,7 +401,7 @@ static json_t *option_json(const dsgd_option *o, const void *field)
                           : o->kind == DSGD_DOUBLE ? *(const double *)field
                                                    : 0;
     if (number < 0 && o->words != NULL)
-        return json_string(o->words[(size_t)-number - 1]);
+        return text_json(o->words[(size_t)-number - 1]);
     switch (o->kind) {
     case DSGD_BOOL:
         return json_boolean(*(const bool *)field);
@@ -387,7 +410,7 @@ static json_t *option_json(const dsgd_option *o, const void *field)
     case DSGD_DOUBLE:
         return json_real(*(const double *)field);
     case DSGD_CHOICE:
-        return json_string(o->words[*(const int *)field]);
+        return text_json(o->words[*(const int *)field]);
     case DSGD_STRING:
         return text_json(*(const char *const *)field);
     case DSGD_RECORD:
@@ -428,13 +451,13 @@ static json_t *run_json(const dsgd_planned_run *run)
     json_t *const workload = table_json(dsgd_workload_options, &run->workload);
     json_t *const learn =
         c->learning == NULL ? json_null() : table_json(dsgd_learning_options, c->learning);
-    return json_pack("{s:o, s:s, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}",
-                     "algorithm", pick_json(&run->algorithm), "label", run->label, "workers",
-                     c->workers, "seed", (json_int_t)c->seed, "platform", platform, "workload",
-                     workload, "inherent", (int)c->inherent, "imbalance", picks_json(&c->imbalance),
-                     "until", table_json(dsgd_until_options, &c->until), "learn", learn,
-                     "collective", c->collective, "placement", c->placement, "exchange",
-                     table_json(dsgd_exchange_options, &c->exchange), "stops",
+    return json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}",
+                     "algorithm", pick_json(&run->algorithm), "label", text_json(run->label),
+                     "workers", c->workers, "seed", (json_int_t)c->seed, "platform", platform,
+                     "workload", workload, "inherent", (int)c->inherent, "imbalance",
+                     picks_json(&c->imbalance), "until", table_json(dsgd_until_options, &c->until),
+                     "learn", learn, "collective", c->collective, "placement", c->placement,
+                     "exchange", table_json(dsgd_exchange_options, &c->exchange), "stops",
                      stops_json(&c->stops));
 }
 
@@ -443,25 +466,27 @@ static json_t *manifest(const dsgd_experiment *experiment, const char *command)
     json_t *const runs = json_array();
     for (size_t i = 0; i < experiment->n_runs; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
-                     DSGD_VERSION, "experiment", experiment->name, "file", experiment->path,
-                     "command", command, "libraries", "network", dsgd_simgrid_version(), "openblas",
-                     openblas_get_config(), "openblas_core", openblas_get_corename(), "gsl",
-                     gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
-                     gnu_get_libc_version(), "runs", runs);
+    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
+                     DSGD_VERSION, "experiment", text_json(experiment->name), "file",
+                     text_json(experiment->path), "command", text_json(command), "libraries",
+                     "network", dsgd_simgrid_version(), "openblas", openblas_get_config(),
+                     "openblas_core", openblas_get_corename(), "gsl", gsl_version, "jansson",
+                     JANSSON_VERSION, "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs",
+                     runs);
 }
 
 dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
                               const char *command, bool force, dsgd_error *error)
 {
     json_t *const new = manifest(experiment, command);
+    DSGD_ASSERT(new != NULL, "the manifest is no JSON");
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const old = json_load_file(path, 0, NULL);
     /* Read back what would be written, so that numbers are compared as they stand in a file. */
     char *const text = json_dumps(new, JSON_INDENT(1));
     json_t *const again = json_loads(text, 0, NULL);
-    const bool other =
-        old != NULL && !json_equal(json_object_get(old, "runs"), json_object_get(again, "runs"));
+    const bool other = access(path, F_OK) == 0 &&
+                       !json_equal(json_object_get(old, "runs"), json_object_get(again, "runs"));
     json_decref(old);
     json_decref(again);
     json_decref(new);

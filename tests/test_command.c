@@ -334,6 +334,23 @@ START_TEST(results_of_another_experiment_are_not_written_over)
 }
 END_TEST
 
+START_TEST(the_manifest_holds_names_that_are_no_utf_8)
+{
+    write_experiment("");
+    char *output = NULL;
+    char *const path = kept(dsgd_xprintf("%s/\xc3\xa9-\xff.yaml", folder));
+    ck_assert_int_eq(rename(kept(dsgd_xprintf("%s/e.yaml", folder)), path), 0);
+    ck_assert_msg(dsgd("run \xc3\xa9-\xff.yaml -o r", &output) == 0, "%s", output);
+    const char *const manifest = read_file("r/manifest.json");
+    ck_assert_msg(strstr(manifest, "\"file\": \"\xc3\xa9-\\\\xff.yaml\"") != NULL, "%s", manifest);
+    ck_assert_int_eq(dsgd("run \xc3\xa9-\xff.yaml -o r --set until.steps=3", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "--force"));
+    write_file("r/manifest.json", "(null)\n"); /* whose results these are is not known */
+    ck_assert_int_eq(dsgd("run \xc3\xa9-\xff.yaml -o r", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "--force"));
+}
+END_TEST
+
 START_TEST(cuda_without_a_device_exits_with_4)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
@@ -813,6 +830,7 @@ Suite *command_suite(void)
     tcase_add_test(t, an_algorithm_is_described_on_one_screen);
     tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
+    tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
     tcase_add_test(t, resume_does_only_what_is_missing);
