@@ -97,7 +97,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                       const dsgd_run_result *r)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    const dsgd_point *const last = r->n_points > 0 ? &r->points[r->n_points - 1] : NULL;
+    /* Nothing is final in a run that has failed. */
+    const bool failed = r->outcome == DSGD_RUN_FAILED;
+    const dsgd_point *const last = r->n_points > 0 && !failed ? &r->points[r->n_points - 1] : NULL;
     print_key(stream, run, i);
     fputc(',', stream);
     dsgd_csv_text(stream, run->platform_name);
@@ -107,7 +109,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
     const double numbers[] = {r->steps,
                               r->virtual_s,
                               r->samples,
-                              last == NULL ? NAN : r->learn_samples,
+                              r->n_points == 0 ? NAN : r->learn_samples,
                               r->virtual_s > 0 ? r->samples / r->virtual_s : NAN,
                               r->step_mean_s,
                               r->shares.compute,
@@ -120,9 +122,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                               last == NULL ? NAN : last->at.loss,
                               last == NULL ? NAN : last->at.accuracy,
                               last == NULL ? NAN : last->at.consensus,
-                              r->local_loss,
-                              r->local_accuracy,
-                              r->local_accuracy_min};
+                              failed ? NAN : r->local_loss,
+                              failed ? NAN : r->local_accuracy,
+                              failed ? NAN : r->local_accuracy_min};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         print_cell(stream, numbers[k]);
     fprintf(stream, ",%.2f", r->total_wall_s);

@@ -399,8 +399,9 @@ static void clock_main(void *argument)
 {
     dsgd_engine *const engine = argument;
     const dsgd_run_config *const config = engine->config;
+    bool out_of_time = false;
     if (config->until.seconds > 0)
-        dsgd_bell_wait_for(engine->end_bell, config->until.seconds);
+        out_of_time = !dsgd_bell_wait_for(engine->end_bell, config->until.seconds);
     else
         dsgd_bell_wait(engine->end_bell);
     engine->result->virtual_s = dsgd_now_s();
@@ -410,6 +411,8 @@ static void clock_main(void *argument)
         fail(engine, "every worker has stopped");
     engine->finished = true;
     look_at_the_end(engine);
+    if (out_of_time && config->steps_each == 0)
+        dsgd_cluster_halt(); /* whoever starved has not done so by the bound alone */
 }
 
 static void close_workers(dsgd_engine *engine)
@@ -495,7 +498,7 @@ static void sum_up_learning(dsgd_engine *engine)
         return;
     sum_up_local(engine);
     const dsgd_divergence divergence = dsgd_values_divergence(engine->values);
-    if (divergence.happened) {
+    if (divergence.happened && result->outcome == DSGD_RUN_OK) {
         result->outcome = DSGD_RUN_DIVERGED;
         dsgd_fail(&result->why, DSGD_OK, "a number was no longer finite at step %llu of worker %u",
                   (unsigned long long)divergence.where.step, divergence.where.worker);
@@ -593,7 +596,8 @@ static void simulate(dsgd_engine *engine)
         dsgd_evaluate_now(engine);
     const double start_s = wall_s();
     if (!dsgd_cluster_run(clock_main, engine)) {
-        result->virtual_s = dsgd_now_s();
+        if (!engine->finished)
+            result->virtual_s = dsgd_now_s();
         fail(engine, "every worker waited for another (deadlock or starvation)");
     }
     result->timing_wall_s = wall_s() - start_s;

@@ -238,6 +238,33 @@ START_TEST(starvation_is_reported_not_waited_for)
 }
 END_TEST
 
+/** Nobody goes on after step 0 (a second and a message); the bound is far behind that, or within it. */
+START_TEST(starvation_is_failure_under_a_bound_of_time_too)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &starving);
+    c->config.until = (dsgd_until){.seconds = 50};
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "waited for another"), NULL);
+    ck_assert_double_eq(got->result.virtual_s, 50);
+    ck_assert_double_eq(got->result.steps, 0);
+    c->config.until = (dsgd_until){.seconds = 0.5};
+    ck_assert_double_eq(support_ok(c)->result.virtual_s, 0.5);
+    c = support_new("a_psgd", 4); /* one fails, the others go on */
+    dsgd_stop stop = {.worker = 2, .after_s = 3};
+    c->config.stops = (dsgd_records){1, &stop};
+    c->config.until = (dsgd_until){.seconds = 50};
+    support_ok(c);
+    c = support_new("allreduce", 4);
+    c->config.stops = (dsgd_records){1, &stop};
+    c->config.until = (dsgd_until){.seconds = 50};
+    got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "worker 2 had stopped"), NULL);
+}
+END_TEST
+
 START_TEST(a_platform_without_enough_hosts_is_refused)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX.xml";
@@ -281,6 +308,7 @@ Suite *algorithms_suite(void)
     tcase_add_test(t, ends_by_virtual_seconds_samples_or_accuracy);
     tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
+    tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
     tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
     suite_add_tcase(s, t);
     return s;

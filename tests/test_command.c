@@ -268,6 +268,27 @@ START_TEST(a_stopped_worker_is_named_and_the_others_are_kept)
 }
 END_TEST
 
+START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound */
+{
+    static const char *const bounds[] = {"steps: 10", "seconds: 5"};
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("run e.yaml -o r --set workers=4 --set algorithms=allreduce "
+                               "--set 'stops=[{worker: 2, after: 250ms}]' --set "
+                               "learn.evaluate.local=true --set 'until={%s}'",
+                               bounds[_i])),
+             &output),
+        5);
+    char *rows = read_file("r/runs.csv");
+    const char *const header = strsep(&rows, "\n");
+    ck_assert_ptr_nonnull(strstr(header,
+                                 ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
+                                 "local_accuracy,local_accuracy_min,wall_s"));
+    ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
+}
+END_TEST
+
 START_TEST(ages_and_local_models_come_out)
 {
     write_experiment(learn);
@@ -826,6 +847,7 @@ Suite *command_suite(void)
     tcase_add_loop_test(t, edges_can_come_from_a_file, 0, sizeof edge_files / sizeof edge_files[0]);
     tcase_add_test(t, labels_and_optimizers_belong_to_one_algorithm);
     tcase_add_test(t, a_stopped_worker_is_named_and_the_others_are_kept);
+    tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
     tcase_add_test(t, ages_and_local_models_come_out);
     tcase_add_test(t, an_algorithm_is_described_on_one_screen);
     tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
