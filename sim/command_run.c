@@ -112,6 +112,7 @@ static const struct argp_option run_options[] = {
 
 static const struct argp_option check_options[] = {
     {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
+    {"numerics", KEY_NUMERICS, "WHERE", 0, "As in `dsgd run`", 0},
     {0},
 };
 
@@ -179,7 +180,6 @@ static int by_cost(const void *a, const void *b)
 static void run_here(const pool *p, size_t i)
 {
     dsgd_run_config config = p->experiment->runs[i].config;
-    config.numerics = p->arguments->numerics;
     const long threads = p->arguments->threads > 0 ? p->arguments->threads : cores() / p->jobs;
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
     config.memory_bytes =
@@ -531,7 +531,7 @@ static dsgd_status open_experiment(const arguments *a, dsgd_experiment *experime
     const dsgd_status status = dsgd_plugins_load(&a->plugins, error);
     if (status != DSGD_OK)
         return status;
-    return dsgd_experiment_open(a->file, a->sets, a->n_sets, experiment, error);
+    return dsgd_experiment_open(a->file, a->sets, a->n_sets, a->numerics, experiment, error);
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)
@@ -587,7 +587,8 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     dsgd_status status = open_experiment(&a, &experiment, error);
     if (status != DSGD_OK)
         return status;
-    status = check_learning(&experiment, error);
+    if (a.numerics != DSGD_NUMERICS_OFF)
+        status = check_learning(&experiment, error);
     if (status != DSGD_OK) {
         dsgd_experiment_close(&experiment);
         return status;
@@ -616,7 +617,7 @@ const dsgd_command dsgd_command_run = {
 
 const dsgd_command dsgd_command_check = {
     .name = "check",
-    .usage = "EXPERIMENT.yaml [--set A.B=C] [--plugin FILE]",
+    .usage = "EXPERIMENT.yaml [--set A.B=C] [--numerics auto|cpu|cuda|off] [--plugin FILE]",
     .summary = "checks an experiment and shows its runs, without running them",
     .run = check,
 };

@@ -600,10 +600,11 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
 }
 
 /** Points the configurations at their parts, now that the runs no longer move, and checks them. */
-static dsgd_status settle(dsgd_experiment *experiment, dsgd_error *error)
+static dsgd_status settle(dsgd_experiment *experiment, int numerics, dsgd_error *error)
 {
     for (size_t i = 0; i < experiment->n_runs; i++) {
         dsgd_planned_run *const run = &experiment->runs[i];
+        run->config.numerics = numerics;
         run->config.platform = &run->platform;
         run->config.workload = &run->workload;
         run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
@@ -625,7 +626,7 @@ static const char *default_name(dsgd_config *config, const char *path)
 }
 
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
-                                 dsgd_experiment *experiment, dsgd_error *error)
+                                 int numerics, dsgd_experiment *experiment, dsgd_error *error)
 {
     *experiment = (dsgd_experiment){.path = path};
     dsgd_config *config = NULL;
@@ -649,7 +650,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     if (status == DSGD_OK && experiment->n_runs == 0)
         status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
     if (status == DSGD_OK)
-        status = settle(experiment, error);
+        status = settle(experiment, numerics, error);
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);
     return status;

@@ -59,6 +59,16 @@ static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
     return DSGD_OK;
 }
 
+static dsgd_status check_precision(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->numerics == DSGD_NUMERICS_CUDA && learns(config) &&
+        config->learning->precision == DSGD_PRECISION_DOUBLE)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "learn: precision: the CUDA device computes in float; use --numerics "
+                         "cpu for double");
+    return DSGD_OK;
+}
+
 static int count_servers(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
@@ -122,6 +132,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
                          config->workers, 1 << DSGD_MAX_BITS);
     dsgd_status status = check_until(config, error);
     if (status == DSGD_OK)
+        status = check_precision(config, error);
+    if (status == DSGD_OK)
         status = dsgd_workload_check(config->workload, error);
     if (status == DSGD_OK)
         status = dsgd_platform_check(config->platform, error);
@@ -160,13 +172,8 @@ static dsgd_status choose_device(const dsgd_run_config *config, const dsgd_devic
                                                                    : &dsgd_device_cpu_float;
     if (config->numerics == DSGD_NUMERICS_CPU)
         return DSGD_OK;
-    if (config->numerics == DSGD_NUMERICS_CUDA) {
-        if (config->learning->precision == DSGD_PRECISION_DOUBLE)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "learn: precision: the CUDA device computes in float; use --numerics "
-                             "cpu for double");
+    if (config->numerics == DSGD_NUMERICS_CUDA)
         return dsgd_device_cuda(device, error);
-    }
     const dsgd_device *cuda = NULL;
     if (config->learning->precision == DSGD_PRECISION_FLOAT &&
         dsgd_device_cuda(&cuda, NULL) == DSGD_OK)

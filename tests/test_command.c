@@ -289,6 +289,26 @@ START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound *
 }
 END_TEST
 
+START_TEST(what_needs_numbers_is_refused_where_there_are_none)
+{
+    static const char *const refused[][2] = {
+        {"--numerics off --set until.accuracy=0.5", "accuracy needs numerics"},
+        {"--numerics cuda --set learn.precision=double", "use --numerics cpu"},
+    };
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("check e.yaml --set until.accuracy=0.5", &output), 0);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run",
+                                             refused[i / 2][0])),
+                           &output) == 2,
+                      "%s", output);
+        ck_assert_msg(strstr(output, refused[i / 2][1]) != NULL, "%s", output);
+    }
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+}
+END_TEST
+
 START_TEST(ages_and_local_models_come_out)
 {
     write_experiment(learn);
@@ -848,6 +868,7 @@ Suite *command_suite(void)
     tcase_add_test(t, labels_and_optimizers_belong_to_one_algorithm);
     tcase_add_test(t, a_stopped_worker_is_named_and_the_others_are_kept);
     tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
+    tcase_add_test(t, what_needs_numbers_is_refused_where_there_are_none);
     tcase_add_test(t, ages_and_local_models_come_out);
     tcase_add_test(t, an_algorithm_is_described_on_one_screen);
     tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
