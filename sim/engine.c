@@ -478,6 +478,17 @@ void dsgd_finish(dsgd_engine *engine)
     dsgd_bell_ring(engine->end_bell);
 }
 
+void dsgd_plan_evaluation(dsgd_engine *engine)
+{
+    const dsgd_learning *const learning = engine->config->learning;
+    const double every = learning == NULL ? 0 : learning->evaluate.every;
+    engine->evaluations++;
+    engine->evaluate_next =
+        every > 0 ? dsgd_ceil((double)engine->evaluations * every * engine->n_workers) : INFINITY;
+}
+
+static const double rounding = 1e-12; /* of a sum of many shares of steps */
+
 /** Counts a step of all workers; evaluates and ends where it is time for that. */
 static void count_step(dsgd_worker *w)
 {
@@ -489,7 +500,7 @@ static void count_step(dsgd_worker *w)
     engine->steps_total++;
     engine->whole_steps += w->share_computed;
     if ((double)engine->steps_total >= engine->evaluate_next && engine->values != NULL) {
-        engine->evaluate_next += engine->config->learning->evaluate.every * engine->n_workers;
+        dsgd_plan_evaluation(engine);
         const double accuracy = dsgd_evaluate_now(engine);
         /* Without a number there will never be one again. */
         if (until->accuracy > 0 && (accuracy >= until->accuracy || isnan(accuracy)))
@@ -504,7 +515,7 @@ static void count_step(dsgd_worker *w)
                               memory_order_relaxed);
     }
     if (engine->steps_total >= engine->steps_bound ||
-        (until->samples > 0 && samples >= until->samples))
+        (until->samples > 0 && samples >= until->samples * (1 - rounding)))
         dsgd_finish(engine);
     if (engine->finished)
         sleep_for_ever(w);

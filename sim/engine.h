@@ -178,6 +178,7 @@ struct dsgd_engine {
     dsgd_bell *never_bell; /* that nobody rings */
     double whole_steps; /* of all workers; what was dropped does not count */
     long steps_total, steps_bound; /* of all workers; bound LONG_MAX where there is none */
+    long evaluations; /* planned, that of time 0 left out */
     double evaluate_next; /* steps_total at which to evaluate next */
     size_t *tickets; /* [n_points] of values */
     size_t *local_tickets; /* [n_workers], or NULL */
@@ -208,6 +209,8 @@ void dsgd_run_free_all(dsgd_engine *engine);
 void dsgd_gpu_main(void *worker);
 /** Ends the simulation at this instant. */
 void dsgd_finish(dsgd_engine *engine);
+/** Plans the next regular evaluation: the i-th is due after i times so many steps. */
+void dsgd_plan_evaluation(dsgd_engine *engine);
 /** Looks at all models as they are now; waits (in wall time) for the accuracy only where the run ends by it, else gives NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/round.h"
 #include "sim/engine.h"
 
 static double wall_s(void)
@@ -84,7 +85,7 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
         return dsgd_fail(error, DSGD_EUSAGE, "exchange: give either pieces or bucket, not both");
     const double buckets =
         exchange->bucket_bytes > 0
-            ? ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes)
+            ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes)
             : 0;
     const int n_servers = count_servers(config);
     const double pieces = fmax(buckets, (double)exchange->pieces) * fmax(1, n_servers);
@@ -537,7 +538,7 @@ static long steps_bound(const dsgd_run_config *config)
     const dsgd_until *const until = &config->until;
     double bound = (double)LONG_MAX;
     if (until->steps > 0)
-        bound = ceil(until->steps * config->workers);
+        bound = dsgd_ceil(until->steps * config->workers);
     return bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
 }
 
@@ -572,8 +573,7 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     engine->piece_begin = dsgd_xcalloc(engine->n_pieces + 1, sizeof *engine->piece_begin);
     engine->gathered = dsgd_xcalloc(2 * engine->n_pieces, sizeof *engine->gathered);
     engine->steps_bound = steps_bound(config);
-    const double every = config->learning == NULL ? 0 : config->learning->evaluate.every;
-    engine->evaluate_next = every > 0 ? every * config->workers : INFINITY;
+    dsgd_plan_evaluation(engine);
 }
 
 static void close_engine(dsgd_engine *engine)

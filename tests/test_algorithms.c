@@ -163,6 +163,26 @@ START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
 }
 END_TEST
 
+START_TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
+{
+    support_case *c = support_new(NULL, 100);
+    support_algorithm(c, &support_alone);
+    c->config.until = (dsgd_until){.steps = 0.28}; /* 28 steps of the workers together */
+    c->learning.evaluate.every = 0.07;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps, 0.28);
+    ck_assert_uint_eq(got->result.n_points, 5);
+    for (int i = 0; i < 5; i++)
+        ck_assert_double_eq_tol(got->points[i].steps, 0.07 * i, 1e-12);
+    c = support_new(NULL, 1);
+    support_algorithm(c, &support_alone);
+    c->workload.samples = 0.3;
+    ck_assert_double_lt(3 * c->workload.samples, 0.9);
+    c->config.until = (dsgd_until){.samples = 0.9};
+    ck_assert_double_eq(support_ok(c)->result.steps, 3);
+}
+END_TEST
+
 static int first_scaled; /* set before the simulation forks */
 
 /** Worker w begins with (1 + w) / 2 times the common model. */
@@ -306,6 +326,7 @@ Suite *algorithms_suite(void)
     tcase_add_loop_test(t, refuses_options_with_what_would_work, 0, 3);
     tcase_add_test(t, dasgd_refuses_to_undo_every_step);
     tcase_add_test(t, ends_by_virtual_seconds_samples_or_accuracy);
+    tcase_add_test(t, bounds_that_are_whole_up_to_rounding_gain_no_step);
     tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
     tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
