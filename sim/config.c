@@ -174,11 +174,10 @@ static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *nod
     return NULL;
 }
 
-/** A node as the reader sees it: the chosen value of a sweep. */
-static struct fy_node *resolve(const dsgd_config *config, struct fy_node *node)
+dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry)
 {
-    const dsgd_sweep *const sweep = node == NULL ? NULL : sweep_of(config, node);
-    return sweep == NULL ? node : dsgd_entry_at(dsgd_entry_find(node, "sweep"), sweep->chosen);
+    const dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
+    return sweep == NULL ? entry : dsgd_entry_at(dsgd_entry_find(entry, "sweep"), sweep->chosen);
 }
 
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
@@ -205,6 +204,14 @@ size_t dsgd_entry_count(dsgd_entry *entry)
 dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i)
 {
     return fy_node_is_sequence(entry) ? fy_node_sequence_get_by_index(entry, (int)i) : entry;
+}
+
+bool dsgd_entry_is_empty(dsgd_entry *entry)
+{
+    if (fy_node_is_mapping(entry))
+        return fy_node_mapping_item_count(entry) == 0;
+    return dsgd_entry_count(entry) == 0 ||
+           (dsgd_entry_text(entry) != NULL && *dsgd_entry_text(entry) == '\0');
 }
 
 const char *dsgd_entry_text(dsgd_entry *entry)
@@ -281,7 +288,7 @@ dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *
 
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
 {
-    struct fy_node *const value = resolve(config, sweep->entry);
+    struct fy_node *const value = dsgd_entry_chosen(config, sweep->entry);
     if (dsgd_entry_text(value) != NULL)
         return dsgd_entry_text(value);
     char *const text = fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
@@ -352,9 +359,12 @@ static bool put(dsgd_config *config, struct fy_node *mapping, const char *key, c
     struct fy_node *const name = fy_node_create_scalar_copy(config->document, key, FY_NT);
     if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0)
         return false;
-    override *const o = dsgd_config_alloc(config, sizeof *o);
-    *o = (override){config->overrides, node, keep(config, assignment)};
-    config->overrides = o;
+    struct fy_node *const parts[] = {name, node};
+    for (size_t i = 0; i < 2; i++) {
+        override *const o = dsgd_config_alloc(config, sizeof *o);
+        *o = (override){config->overrides, parts[i], keep(config, assignment)};
+        config->overrides = o;
+    }
     config->n_sweeps = 0;
     find_sweeps(config, dsgd_config_root(config), "");
     return true;
@@ -368,6 +378,10 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
                          "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1",
                          assignment);
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
+    if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL) {
+        free(keys);
+        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: a key beside a dot is missing", assignment);
+    }
     char *rest = keys;
     struct fy_node *const place = walk(dsgd_config_root(config), &rest);
     char *const dot = strchr(rest, '.');
@@ -438,7 +452,7 @@ dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, cons
                                     dsgd_error *error)
 {
     const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
-    entry = resolve(config, entry);
+    entry = dsgd_entry_chosen(config, entry);
     const dsgd_status status = read_option(config, entry, &o, number, error);
     if (status == DSGD_OK && whole && *number != (double)(long long)*number)
         return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
@@ -524,8 +538,8 @@ static dsgd_status read_numbers(dsgd_config *config, dsgd_entry *entry, const ds
     field->n = dsgd_entry_count(entry);
     field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
     for (size_t i = 0; i < field->n; i++) {
-        const dsgd_status status =
-            read_number(config, resolve(config, dsgd_entry_at(entry, i)), o, &field->v[i], error);
+        const dsgd_status status = read_number(
+            config, dsgd_entry_chosen(config, dsgd_entry_at(entry, i)), o, &field->v[i], error);
         if (status != DSGD_OK)
             return status;
     }
@@ -548,8 +562,8 @@ static dsgd_status read_table(dsgd_config *config, dsgd_entry *entry, const dsgd
         const dsgd_option key = {.name = o->name, .min = -1e300, .max = 1e300};
         dsgd_status status = read_number(config, fy_node_pair_key(p), &key, &field->x[i], error);
         if (status == DSGD_OK)
-            status =
-                read_number(config, resolve(config, fy_node_pair_value(p)), o, &field->y[i], error);
+            status = read_number(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+                                 &field->y[i], error);
         if (status != DSGD_OK)
             return status;
         if (i > 0 && field->x[i] <= field->x[i - 1])
@@ -623,15 +637,15 @@ static dsgd_status read_pairs(dsgd_config *config, dsgd_entry *entry, const dsgd
                                error);
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; status == DSGD_OK && i < dsgd_entry_count(entry); i++) {
-        dsgd_entry *const element = resolve(config, dsgd_entry_at(entry, i));
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
         double pair[2] = {0, 0};
         if (dsgd_entry_count(element) != 2 || !fy_node_is_sequence(element))
             return dsgd_entry_fail(config, element, error,
                                    "%s: %s, but a pair of numbers is expected, such as [0, 1]",
                                    o->name, shown(element));
         for (size_t j = 0; status == DSGD_OK && j < 2; j++)
-            status =
-                read_number(config, resolve(config, dsgd_entry_at(element, j)), o, &pair[j], error);
+            status = read_number(config, dsgd_entry_chosen(config, dsgd_entry_at(element, j)), o,
+                                 &pair[j], error);
         if (status == DSGD_OK)
             status = add_pair(config, o, field, pair, o->name, error);
     }
@@ -644,7 +658,7 @@ static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const ds
     field->n = dsgd_entry_count(entry);
     field->v = dsgd_config_alloc(config, field->n * o->record_size);
     for (size_t i = 0; i < field->n; i++) {
-        dsgd_entry *const element = resolve(config, dsgd_entry_at(entry, i));
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
         const dsgd_status status = dsgd_config_read(config, element, o->fields, NULL,
                                                     (char *)field->v + i * o->record_size, error);
         if (status != DSGD_OK)
@@ -657,9 +671,9 @@ dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
                                   const dsgd_about *const *registry, const char *key,
                                   const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error)
 {
-    entry = resolve(config, entry);
+    entry = dsgd_entry_chosen(config, entry);
     dsgd_entry *const named =
-        fy_node_is_mapping(entry) ? resolve(config, dsgd_entry_find(entry, key)) : entry;
+        fy_node_is_mapping(entry) ? dsgd_entry_chosen(config, dsgd_entry_find(entry, key)) : entry;
     const char *const name = dsgd_entry_text(named);
     if (name == NULL)
         return dsgd_entry_fail(config, entry, error,
@@ -781,8 +795,9 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
             continue;
         if (o == NULL)
             return unknown_key(config, fy_node_pair_key(p), options, elsewhere, error);
-        const dsgd_status status = read_option(config, resolve(config, fy_node_pair_value(p)), o,
-                                               (char *)params + o->offset, error);
+        const dsgd_status status =
+            read_option(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+                        (char *)params + o->offset, error);
         if (status != DSGD_OK)
             return status;
     }

@@ -40,6 +40,9 @@ dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
 size_t dsgd_entry_count(dsgd_entry *entry);
 dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i);
 
+/** Whether there is nothing in it: an empty mapping, list or text, or no entry. */
+bool dsgd_entry_is_empty(dsgd_entry *entry);
+
 /** Text of a scalar; NULL for anything else. Lives as long as the config. */
 const char *dsgd_entry_text(dsgd_entry *entry);
 
@@ -80,6 +83,9 @@ typedef struct dsgd_sweep {
 
 /** Finds the sweeps at and below @p entry, in the order of the file. Gives their number in *n; the array belongs to the config. */
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n);
+
+/** What the reader sees of an entry: where that is a sweep, the value chosen of it. NULL gives NULL. */
+dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry);
 
 /** The chosen value as text, for a column of the results. */
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep);
