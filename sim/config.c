@@ -614,7 +614,9 @@ static dsgd_status read_pairs_file(dsgd_config *config, const dsgd_option *o, co
         double pair[2] = {0, 0};
         char extra = 0;
         char *const where = dsgd_xprintf("%s:%zu", path, i);
-        if (sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
+        const bool decimal =
+            line[strspn(line, "0123456789+-.eE, \t\r")] == '\0'; /* no 0x10, no nan */
+        if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "%s: `%.60s`, but two whole numbers are expected", where, line);
         else

@@ -199,6 +199,14 @@ static inline dsgd_worker *dsgd_worker_of(dsgd_node *self)
     return (dsgd_worker *)self;
 }
 
+/** Whoever is to be sent to or heard from has to be there. */
+static inline void dsgd_require_peer(const dsgd_node *self, int peer)
+{
+    DSGD_ASSERT(peer >= 0 && peer < self->n_workers,
+                "worker %d names worker %d in step %ld, but with %d workers they are 0 to %d",
+                self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
+}
+
 /** Zeroed memory that dsgd_run_free() or the end of the run gives back. */
 void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes);
 void dsgd_run_free(void *memory);

@@ -76,6 +76,17 @@ static int count_servers(const dsgd_run_config *config)
     return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
 }
 
+static dsgd_status check_servers(const dsgd_run_config *config, dsgd_error *error)
+{
+    const int n_servers = count_servers(config);
+    if (n_servers < 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "algorithm `%s`: n_servers() gives %d with %d workers, but has to be 0 or "
+                         "more",
+                         config->algorithm->about.name, n_servers, config->workers);
+    return DSGD_OK;
+}
+
 enum { MOST_PIECES = 4096 };
 
 static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *error)
@@ -140,6 +151,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
         status = dsgd_platform_check(config->platform, error);
     if (status == DSGD_OK && config->algorithm->check != NULL)
         status = config->algorithm->check(config->params, config->workers, error);
+    if (status == DSGD_OK)
+        status = check_servers(config, error);
     if (status == DSGD_OK)
         status = check_exchange(config, error);
     if (status == DSGD_OK)

@@ -3,6 +3,7 @@
  * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its time does not hang on numerics.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +286,60 @@ START_TEST(starvation_is_failure_under_a_bound_of_time_too)
 }
 END_TEST
 
+static int verb;
+
+/** Names somebody who is not there. */
+static void lost_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    int nobody[] = {-1};
+    double share[] = {0.5};
+    const dsgd_neighbours to = {.n_to = 1, .to = nobody, .share = share, .keep = 0.5};
+    const dsgd_neighbours from = {.n_from = 1, .from = nobody, .keep = 1};
+    if (verb == 0)
+        dsgd_pair_average(self, x, self->n_workers);
+    else if (verb == 1)
+        dsgd_pair_fetch(self, x, -1);
+    else if (verb == 2)
+        dsgd_pair_begin(self, x, -1);
+    else if (verb == 3)
+        dsgd_gossip(self, x, &to);
+    else
+        dsgd_gossip_begin(self, x, &from);
+}
+
+static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work};
+
+START_TEST(who_is_not_there_cannot_be_a_peer) /* _i: the verb */
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &lost);
+    verb = _i;
+    dsgd_run_result result;
+    dsgd_simulate(&c->config, &result, NULL);
+}
+END_TEST
+
+static int fewer_than_none(const void *params, int n_workers)
+{
+    (void)params;
+    return 2 - n_workers;
+}
+
+START_TEST(fewer_servers_than_none_are_refused)
+{
+    const dsgd_algorithm odd = {.about = {.name = "odd"},
+                                .work = starving_work,
+                                .serve = starving_work,
+                                .n_servers = fewer_than_none};
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &odd);
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(got->error.text, "`odd`: n_servers() gives -2 with 4 workers"), NULL);
+}
+END_TEST
+
 START_TEST(a_platform_without_enough_hosts_is_refused)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX.xml";
@@ -330,6 +385,8 @@ Suite *algorithms_suite(void)
     tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
     tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
+    tcase_add_loop_test_raise_signal(t, who_is_not_there_cannot_be_a_peer, SIGABRT, 0, 5);
+    tcase_add_test(t, fewer_servers_than_none_are_refused);
     tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
     suite_add_tcase(s, t);
     return s;
