@@ -510,6 +510,20 @@ START_TEST(overlapped_push_is_one_step_old)
 }
 END_TEST
 
+START_TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
+{
+    support_case *c = support_new("osgp", 16);
+    support_no_learning(c);
+    dsgd_pick *const late = &c->imbalance[0];
+    support_imbalance_number(c, "delay", "seconds", 3);
+    support_set(late->about, late->params, "workers", 2);
+    c->config.until.steps = 100;
+    ck_assert_double_eq(support_ok(c)->result.staleness_max, 1);
+    support_option(c, "delay", 2);
+    ck_assert_double_gt(support_ok(c)->result.staleness_max, 2);
+}
+END_TEST
+
 /* --- DropCompute's threshold ------------------------------------------------------------------------------------------------ */
 
 /** Samples per second with a threshold (AUTO_THRESHOLD: the automatic one), a worker in eight being much later than the others. */
@@ -655,6 +669,7 @@ Suite *theory_suite(void)
     tcase_add_test(t, a_complete_graph_gives_everyone_the_same_bits);
     tcase_add_test(t, an_overlapped_push_waits_for_nothing_until_its_delay);
     tcase_add_test(t, overlapped_push_is_one_step_old);
+    tcase_add_test(t, a_push_may_be_older_than_its_delay_where_rounds_end_sooner);
     if (!SUPPORT_SLOW) {
         tcase_add_loop_test(t, the_automatic_threshold_is_as_good_as_the_best_fixed_one, 0,
                             sizeof thresholds / sizeof thresholds[0]);
