@@ -42,7 +42,7 @@ void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
     return b->memory;
 }
 
-static const char *keep(dsgd_config *config, const char *text)
+const char *dsgd_config_keep(dsgd_config *config, const char *text)
 {
     char *copy = dsgd_config_alloc(config, strlen(text) + 1);
     return strcpy(copy, text);
@@ -113,7 +113,7 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
     if (path[0] == '/' || slash == NULL)
         return path;
     char *const joined = dsgd_xprintf("%.*s/%s", (int)(slash - config->path), config->path, path);
-    const char *const beside = keep(config, joined);
+    const char *const beside = dsgd_config_keep(config, joined);
     free(joined);
     return access(beside, F_OK) == 0 ? beside : path;
 }
@@ -235,8 +235,8 @@ static const char *shown(dsgd_entry *entry)
 static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
 {
     dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
-    *sweep =
-        (dsgd_sweep){node, keep(config, path), dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
+    *sweep = (dsgd_sweep){node, dsgd_config_keep(config, path),
+                          dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
     config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
     config->sweeps[config->n_sweeps++] = sweep;
 }
@@ -292,113 +292,18 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
     if (dsgd_entry_text(value) != NULL)
         return dsgd_entry_text(value);
     char *const text = fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
-    const char *const kept = keep(config, text == NULL ? "?" : text);
+    const char *const kept = dsgd_config_keep(config, text == NULL ? "?" : text);
     free(text);
     return kept;
 }
 
-/* --- overrides ---------------------------------------------------------------------------------------------------------------------- */
-
-/** The deepest place along a.b.c that exists; *rest is what is left of the path. */
-static struct fy_node *walk(struct fy_node *node, char **rest)
+void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)
 {
-    while (*rest != NULL) {
-        char *const dot = strchr(*rest, '.');
-        if (dot != NULL)
-            *dot = '\0';
-        const bool index = **rest != '\0' && (*rest)[strspn(*rest, "0123456789")] == '\0';
-        struct fy_node *const next = !fy_node_is_sequence(node) ? dsgd_entry_find(node, *rest)
-                                     : index ? fy_node_sequence_get_by_index(node, atoi(*rest))
-                                             : NULL;
-        if (dot != NULL)
-            *dot = '.';
-        if (next == NULL || dot == NULL)
-            return node;
-        node = next;
-        *rest = dot + 1;
-    }
-    return node;
-}
-
-/** The value below the keys that are still missing: "c.d" and v give {c: {d: v}}; no keys give v. */
-static char *nested(const char *keys, const char *value)
-{
-    if (keys == NULL)
-        return dsgd_xstrdup(value);
-    const char *const dot = strchr(keys, '.');
-    char *const inner = nested(dot == NULL ? NULL : dot + 1, value);
-    char *const outer = dsgd_xprintf("{%.*s: %s}", (int)strcspn(keys, "."), keys, inner);
-    free(inner);
-    return outer;
-}
-
-/** Takes a key out, or setting it to a list would make the old list longer. */
-static void remove_key(struct fy_node *mapping, const char *key)
-{
-    void *iterator = NULL;
-    for (struct fy_node_pair *p = NULL;
-         (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
-        const char *const text = dsgd_entry_text(fy_node_pair_key(p));
-        if (text != NULL && strcmp(text, key) == 0) {
-            fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(p)));
-            return;
-        }
-    }
-}
-
-/** Puts a value, which is YAML, under a key. */
-static bool put(dsgd_config *config, struct fy_node *mapping, const char *key, const char *value,
-                const char *assignment)
-{
-    /* The nodes refer to the texts, so these live as long as the config. */
-    struct fy_node *const node =
-        fy_node_build_from_string(config->document, keep(config, value), FY_NT);
-    if (node == NULL)
-        return false;
-    remove_key(mapping, key);
-    struct fy_node *const name = fy_node_create_scalar_copy(config->document, key, FY_NT);
-    if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0)
-        return false;
-    struct fy_node *const parts[] = {name, node};
-    for (size_t i = 0; i < 2; i++) {
-        override *const o = dsgd_config_alloc(config, sizeof *o);
-        *o = (override){config->overrides, parts[i], keep(config, assignment)};
-        config->overrides = o;
-    }
+    override *const o = dsgd_config_alloc(config, sizeof *o);
+    *o = (override){config->overrides, part, dsgd_config_keep(config, assignment)};
+    config->overrides = o;
     config->n_sweeps = 0;
     find_sweeps(config, dsgd_config_root(config), "");
-    return true;
-}
-
-dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error)
-{
-    const char *const equals = strchr(assignment, '=');
-    if (equals == NULL || equals == assignment)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1",
-                         assignment);
-    char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
-    if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL) {
-        free(keys);
-        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: a key beside a dot is missing", assignment);
-    }
-    char *rest = keys;
-    struct fy_node *const place = walk(dsgd_config_root(config), &rest);
-    char *const dot = strchr(rest, '.');
-    if (dot != NULL)
-        *dot = '\0';
-    char *const value = nested(dot == NULL ? NULL : dot + 1, equals + 1);
-    dsgd_status status = DSGD_OK;
-    if (!fy_node_is_mapping(place))
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--set %s: there is no such place; elements of a list are named by "
-                           "index, and only keys can be set",
-                           assignment);
-    else if (!put(config, place, rest, value, assignment))
-        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML", assignment);
-    free(value);
-    free(keys);
-    return status;
 }
 
 /* --- reading by tables -------------------------------------------------------------------------------------------------------------- */
