@@ -13,7 +13,7 @@ typedef struct ad_psgd_params {
     long averagings;
 } ad_psgd_params;
 
-enum { RANDOM, EXPONENTIAL };
+enum { RANDOM, EXPONENTIAL, OWN };
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
 
 /** Distance +-1, +-(1 + 2), +-(1 + 4), ... in turn: from an odd rank to an even one. */
@@ -145,6 +145,9 @@ static void ad_psgd_assist(dsgd_node *self)
     }
 }
 
+static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};
+static const char *const neighbours_words[] = {"random", "exponential", "own", NULL};
+
 static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *error)
 {
     const ad_psgd_params *p = params;
@@ -153,6 +156,10 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
             error, DSGD_EUSAGE,
             "ad_psgd: exponential neighbours need an even number of workers, got %d; %d would do",
             n_workers, n_workers + 1);
+    if (p->variant != PAPER && p->neighbours != OWN)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "ad_psgd: neighbours: %s, but variant %s has its own; leave it out",
+                         neighbours_words[p->neighbours], variant_words[p->variant]);
     if (p->averagings != 1 && (p->variant == GOSSIP_PROCESS || p->variant == PULL))
         return dsgd_fail(error, DSGD_EUSAGE,
                          "ad_psgd: averagings: %ld, but this variant makes one per gradient",
@@ -174,17 +181,18 @@ static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
                                           (p->variant == SHARED_COPY ? 2 : 1));
 }
 
-static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};
-static const char *const neighbours_words[] = {"random", "exponential", NULL};
-
 static const dsgd_option ad_psgd_options[] = {
     DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
                        "the paper, or what released codes do: gossip_process (SGP's), shared_copy "
                        "(WAGMA's), pull (KungFu's)"),
-    DSGD_OPTION_CHOICE(
-        ad_psgd_params, neighbours, neighbours_words,
-        "of the paper's variant: any passive worker, or those of a bipartite exponential "
-        "graph in turn"),
+    {.name = "neighbours",
+     .kind = DSGD_CHOICE,
+     .offset = offsetof(ad_psgd_params, neighbours),
+     .init = OWN,
+     .words = neighbours_words,
+     .help = "of the paper's variant: any passive worker, which is its own choice, or those of a "
+             "bipartite "
+             "exponential graph in turn"},
     DSGD_OPTION_LONG(ad_psgd_params, averagings, 1, 0, 1000, NULL, NULL,
                      "averagings that an active worker starts per gradient"),
     DSGD_OPTION_END,

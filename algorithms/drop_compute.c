@@ -13,55 +13,55 @@
 typedef struct drop_compute_params {
     double threshold; /* s; or one of these words */
     long micro_batches; /* M */
-    long calibration;
+    long calibration, spare;
 } drop_compute_params;
 
-enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 5 };
-
-/** Micro-batches that begin by @p limit_s in a step that would take @p step_s. */
-static double begun_by(double limit_s, double step_s, double n)
-{
-    return fmin(n, floor(limit_s / (step_s / n)) + 1);
-}
+enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 5, PAPERS_M = 12 };
 
 /** Mean over steps of (share of the work done) / (share of the time taken): what a threshold gains. */
-static double effective_speed_up(const drop_compute_params *p, const double *step_s, long n_workers,
-                                 double limit_s)
+static double effective_speed_up(dsgd_node *self, const double *step_s, double limit_s)
 {
+    const drop_compute_params *p = self->params;
+    const int n_workers = self->n_workers;
     const double n = (double)p->micro_batches;
     double sum = 0;
     for (long t = 0; t < p->calibration; t++) {
         double longest_s = 0;
         double cut_s = 0;
         double done = 0;
-        for (long i = 0; i < n_workers; i++) {
+        for (int i = 0; i < n_workers; i++) {
             const double all_s = step_s[t * n_workers + i];
-            const double begun = begun_by(limit_s, all_s, n);
+            const dsgd_cut cut = dsgd_cut_step(self, all_s, (int)p->micro_batches, limit_s);
             longest_s = fmax(longest_s, all_s);
-            cut_s = fmax(cut_s, begun * all_s / n);
-            done += begun / n / (double)n_workers;
+            cut_s = fmax(cut_s, cut.compute_s);
+            done += cut.done / n / n_workers;
         }
-        sum += done / (cut_s / longest_s) / (double)p->calibration;
+        if (cut_s > 0)
+            sum += done / (cut_s / longest_s) / (double)p->calibration;
     }
     return sum;
 }
 
-/** The candidate between the earliest end of a fifth micro-batch and the longest step that gains most; none where nothing is gained. */
-static double best_threshold(const drop_compute_params *p, const double *step_s, long n_workers)
+/**
+ * The candidate that gains most, from the earliest end of a fifth micro-batch on (of twelve, as in the paper; of fewer, after the same share
+ * of the step) up to the longest step; none where nothing is gained.
+ */
+static double best_threshold(dsgd_node *self, const double *step_s)
 {
+    const drop_compute_params *p = self->params;
     double shortest_s = INFINITY;
     double longest_s = 0;
-    for (long i = 0; i < p->calibration * n_workers; i++) {
+    for (long i = 0; i < p->calibration * self->n_workers; i++) {
         shortest_s = fmin(shortest_s, step_s[i]);
         longest_s = fmax(longest_s, step_s[i]);
     }
-    const double share = fmin(1, (double)EARLIEST_MICRO_BATCH / (double)p->micro_batches);
-    const double from_s = shortest_s * share;
+    const double from_s =
+        shortest_s * EARLIEST_MICRO_BATCH / fmax(PAPERS_M, (double)p->micro_batches);
     double best_s = INFINITY;
     double best = 1;
     for (int c = 0; c < CANDIDATES; c++) {
         const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
-        const double gain = effective_speed_up(p, step_s, n_workers, limit_s);
+        const double gain = effective_speed_up(self, step_s, limit_s);
         if (gain >
             best + 1e-9) { /* more than rounding: where all steps take alike, nothing is gained */
             best = gain;
@@ -79,7 +79,7 @@ static double calibrate(dsgd_node *self, double *step_s)
     dsgd_gather(self, &mine_s, 1, step_s + self->step * self->n_workers);
     if (self->step + 1 < p->calibration)
         return INFINITY;
-    const double found = self->rank == 0 ? best_threshold(p, step_s, self->n_workers) : 0;
+    const double found = self->rank == 0 ? best_threshold(self, step_s) : 0;
     double *const everyones = step_s; /* no longer needed */
     dsgd_gather(self, &found, 1, everyones);
     return everyones[0];
@@ -95,11 +95,11 @@ static void drop_compute_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const bool calibrating = self->step < p->calibration; /* nothing is dropped */
-        dsgd_gradient_until(self, g, x, (int)p->micro_batches, calibrating ? INFINITY : limit_s);
+        const bool spared = self->step < p->spare;
+        dsgd_gradient_until(self, g, x, (int)p->micro_batches, spared ? INFINITY : limit_s);
         dsgd_allreduce_mean(self, g); /* dropped micro-batches count as zeros */
         dsgd_local_step(self, x, g);
-        if (automatic && calibrating)
+        if (automatic && self->step < p->calibration)
             limit_s = calibrate(self, step_s);
     }
 }
@@ -126,7 +126,9 @@ static const dsgd_option drop_compute_options[] = {
     DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL, NULL,
                      "M, accumulated per step; the reduced model's mini-batch is cut alike"),
     DSGD_OPTION_LONG(drop_compute_params, calibration, 20, 1, 1e6, NULL, "steps",
-                     "in which nothing is dropped, and from which auto is found"),
+                     "from whose times auto is found; nothing is dropped in them"),
+    DSGD_OPTION_LONG(drop_compute_params, spare, 5, 0, 1e9, NULL, "steps",
+                     "the first ones, in which nothing is dropped whatever the threshold"),
     DSGD_OPTION_END,
 };
 

@@ -50,6 +50,20 @@ static bool is_name(const char *text)
     return text != NULL && text[0] != '\0' && text[strspn(text, letters)] == '\0';
 }
 
+/** An option that nobody is told about, or NULL. */
+static const dsgd_option *without_help(const dsgd_option *options)
+{
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
+        if (o->help == NULL)
+            return o;
+        const bool nests = o->kind == DSGD_RECORD || o->kind == DSGD_RECORDS;
+        const dsgd_option *const inner = nests ? without_help(o->fields) : NULL;
+        if (inner != NULL)
+            return inner;
+    }
+    return NULL;
+}
+
 dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error)
 {
     const dsgd_about *const about = &algorithm->about;
@@ -64,6 +78,10 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
     if (about->summary == NULL || algorithm->work == NULL)
         return dsgd_fail(error, DSGD_EUSAGE, "algorithm `%s` has no %s", about->name,
                          algorithm->work == NULL ? "work()" : "summary");
+    const dsgd_option *const silent = without_help(about->options);
+    if (silent != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "algorithm `%s`: option `%s` has no help", about->name,
+                         silent->name);
     if (dsgd_about_find(dsgd_algorithms, about->name) != NULL)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "algorithm `%s` is there already; give the new one another name",

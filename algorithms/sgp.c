@@ -4,6 +4,10 @@
  *
  * M. Assran, N. Loizou, N. Ballas, M. Rabbat, "Stochastic gradient push for distributed deep learning", ICML 2019, Algorithms 1 and 2.
  * x is the numerator, w its weight, z = x / w the model that is learned. Sent per worker and step: n N bytes for n out-peers.
+ *
+ * OSGP's `delay` bounds how many of its own steps a worker leaves a round open, not the age of what it adds: a round ends as soon as its
+ * shares have come, and shares are matched by the number of the round, which two workers may begin at different steps. So with a delay of
+ * two or more staleness may exceed `delay` where steps differ in length; with 1 every step is a round, and nothing is older.
  */
 #include "sim/algorithm.h"
 
@@ -132,7 +136,9 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
               .rule = "x <- x + shares of an earlier step;  keep and send shares;  z <- x / w;  "
                       "x <- x + U(g, x, t), g at z",
               .sends = "the model to n out-peers: n N bytes, beside the computation",
-              .waits = "a worker for its in-peers' shares of `delay` steps ago"},
+              .waits =
+                  "a worker for its in-peers' shares of the round that it began `delay` steps ago; "
+                  "they may be older than that, because rounds that are complete end sooner"},
     .check = osgp_check,
     .work = osgp_work,
     .traffic = sgp_traffic,

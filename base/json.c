@@ -10,9 +10,31 @@
 
 /* --- writing ------------------------------------------------------------------------------------------------------------------------ */
 
-static json_t *text_json(const char *text)
+json_t *dsgd_json_text(const char *text)
 {
-    return text == NULL ? json_null() : json_string(text);
+    if (text == NULL)
+        return json_null();
+    json_t *const as_it_is = json_string(text);
+    if (as_it_is != NULL)
+        return as_it_is;
+    char *const escaped = dsgd_xcalloc(4 * strlen(text) + 1, 1);
+    for (size_t n = 0; *text != '\0';) {
+        size_t length = 4; /* of the character, if it is one */
+        json_t *character = NULL;
+        while (length > 0 && (character = json_stringn(text, strnlen(text, length))) == NULL)
+            length--;
+        json_decref(character);
+        length = strnlen(text, length);
+        if (length > 0)
+            memcpy(escaped + n, text, length);
+        else
+            snprintf(escaped + n, 5, "\\x%02x", (unsigned char)*text);
+        n += length > 0 ? length : 4;
+        text += length > 0 ? length : 1;
+    }
+    json_t *const json = json_string(escaped);
+    free(escaped);
+    return json;
 }
 
 json_t *dsgd_json_pick(const dsgd_pick *pick)
@@ -20,7 +42,7 @@ json_t *dsgd_json_pick(const dsgd_pick *pick)
     if (pick->about == NULL)
         return json_null();
     json_t *const object = dsgd_json_options(pick->about->options, pick->params);
-    json_object_set_new(object, "name", json_string(pick->about->name));
+    json_object_set_new(object, "name", dsgd_json_text(pick->about->name));
     return object;
 }
 
@@ -61,7 +83,7 @@ static json_t *option_json(const dsgd_option *o, const void *field)
                           : o->kind == DSGD_DOUBLE ? *(const double *)field
                                                    : 0;
     if (number < 0 && o->words != NULL)
-        return json_string(o->words[(size_t)-number - 1]);
+        return dsgd_json_text(o->words[(size_t)-number - 1]);
     switch (o->kind) {
     case DSGD_BOOL:
         return json_boolean(*(const bool *)field);
@@ -70,9 +92,9 @@ static json_t *option_json(const dsgd_option *o, const void *field)
     case DSGD_DOUBLE:
         return json_real(*(const double *)field);
     case DSGD_CHOICE:
-        return json_string(o->words[*(const int *)field]);
+        return dsgd_json_text(o->words[*(const int *)field]);
     case DSGD_STRING:
-        return text_json(*(const char *const *)field);
+        return dsgd_json_text(*(const char *const *)field);
     case DSGD_RECORD:
         return dsgd_json_options(o->fields, field);
     default:

@@ -10,6 +10,9 @@
 #include "base/option.h"
 #include "base/status.h"
 
+/** A text, null for NULL; bytes that are no UTF-8, which JSON cannot hold, as \xHH. The caller owns what is returned. */
+json_t *dsgd_json_text(const char *text);
+
 /** All options of a table with their values. The caller owns what is returned. */
 json_t *dsgd_json_options(const dsgd_option *options, const void *params);
 

@@ -105,7 +105,7 @@ double *dsgd_numbers_new(dsgd_node *self, size_t n);
 /** A second vector that work() and assist() of a worker share. It begins as the model. */
 dsgd_vector *dsgd_shared(dsgd_node *self);
 
-/** g <- gradient at x over the next mini-batch. Starts this step's computation; the pieces of g become ready in its course. */
+/** g <- gradient at x over this step's mini-batch. Starts this step's computation; the pieces of g become ready in its course. */
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 
 /**
@@ -114,6 +114,15 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
  */
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s);
+
+/** What a limit leaves of a step. */
+typedef struct dsgd_cut {
+    int done; /* micro-batches */
+    double compute_s; /* with what was begun in vain */
+} dsgd_cut;
+
+/** What dsgd_gradient_until() does in a step that would take @p step_s. Pure. */
+dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, double limit_s);
 
 /** Seconds that the computation of this step takes this worker, without any limit. */
 double dsgd_compute_time_s(dsgd_node *self);
@@ -325,7 +334,7 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
 /* --- algorithms from outside the tree ---------------------------------------------------------------------------------------- */
 
 /** Grows when this file or base/option.h changes, so that a stale plug-in is refused. */
-enum { DSGD_PLUGIN_ABI = 1 };
+enum { DSGD_PLUGIN_ABI = 2 };
 
 /** What a shared object exports, under this name: const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list}; */
 typedef struct dsgd_plugin {

@@ -23,10 +23,21 @@
 #include "base/draw.h"
 
 static sg_host_t *hosts; /* [n_hosts], those that were taken */
+static sg_sem_t moved; /* released by actors that would go on in a halted cluster; NULL before */
+static sg_sem_t never; /* that nobody releases */
 
 struct dsgd_bell {
     sg_sem_t semaphore;
 };
+
+/** Where an actor goes on after waiting: not, once the cluster is halted. */
+static void went_on(void)
+{
+    if (moved == NULL)
+        return;
+    sg_sem_release(moved);
+    sg_sem_acquire(never);
+}
 
 const char *dsgd_simgrid_version(void)
 {
@@ -218,6 +229,13 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
     return start.returned;
 }
 
+void dsgd_cluster_halt(void)
+{
+    never = sg_sem_init(0);
+    moved = sg_sem_init(0);
+    sg_sem_acquire(moved);
+}
+
 double dsgd_now_s(void)
 {
     return simgrid_get_clock();
@@ -226,11 +244,13 @@ double dsgd_now_s(void)
 void dsgd_sleep(double seconds)
 {
     sg_actor_sleep_for(seconds);
+    went_on();
 }
 
 void dsgd_compute(double flops)
 {
     sg_actor_execute(flops);
+    went_on();
 }
 
 dsgd_bell *dsgd_bell_new(void)
@@ -249,6 +269,7 @@ void dsgd_bell_free(dsgd_bell *bell)
 void dsgd_bell_wait(dsgd_bell *bell)
 {
     sg_sem_acquire(bell->semaphore);
+    went_on();
 }
 
 bool dsgd_bell_wait_for(dsgd_bell *bell, double seconds)
@@ -317,12 +338,14 @@ double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     }
     if (put != NULL)
         sg_comm_wait(put);
+    went_on();
     return started_s;
 }
 
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
+    went_on();
 }
 
 dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload)
@@ -333,6 +356,7 @@ dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload)
 void dsgd_transfer_wait(dsgd_transfer *transfer)
 {
     sg_comm_wait((sg_comm_t)transfer);
+    went_on();
 }
 
 void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes)
@@ -342,5 +366,7 @@ void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes)
 
 void *dsgd_receive(dsgd_mailbox *mailbox)
 {
-    return sg_mailbox_get((sg_mailbox_t)mailbox);
+    void *const payload = sg_mailbox_get((sg_mailbox_t)mailbox);
+    went_on();
+    return payload;
 }

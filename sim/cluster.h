@@ -36,6 +36,12 @@ void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), 
 /** Runs the simulation until clock(argument), an actor too, returns. False if everything waited for everything (deadlock). */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
+/**
+ * For the clock: no other actor goes on from now on. Returns when the first of them would have; if none ever would, that is a deadlock, and
+ * dsgd_cluster_run() says so.
+ */
+void dsgd_cluster_halt(void);
+
 /** Virtual seconds since the start. */
 double dsgd_now_s(void);
 void dsgd_sleep(double seconds);

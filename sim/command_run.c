@@ -134,6 +134,7 @@ static const struct argp_option run_options[] = {
 
 static const struct argp_option check_options[] = {
     {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
+    {"numerics", KEY_NUMERICS, "WHERE", 0, "As in `dsgd run`", 0},
     {0},
 };
 
@@ -245,39 +246,55 @@ static void run_here(const pool *p, size_t i)
     _exit(status);
 }
 
-/** False where the system has no room for another process. */
+/** False, with errno, where there is no process to be had. */
 static bool start(pool *p, task *t)
 {
-    t->start_wall_s = wall_s();
     fflush(NULL);
     const pid_t process = fork();
+    if (process < 0)
+        return false;
     if (process == 0) {
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         run_here(p, t->i);
     }
-    t->started = process > 0;
-    t->process = t->started ? process : 0;
-    return t->started;
+    t->started = true;
+    t->start_wall_s = wall_s();
+    t->process = process;
+    return true;
 }
 
-/** Books a run that ended; a process that died leaves a row that says so. */
-static dsgd_status end(pool *p, task *t, int state, dsgd_error *error)
+/** Leaves a row that says why the process of a run could not. */
+static void write_failure(const pool *p, const task *t, const dsgd_error *why)
+{
+    const dsgd_run_result failed = {.outcome = DSGD_RUN_FAILED,
+                                    .why = *why,
+                                    .partial_active_mean = NAN,
+                                    .device = "off",
+                                    .total_wall_s = t->started ? wall_s() - t->start_wall_s : 0};
+    fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, why->text);
+    dsgd_results_write(p->folder, p->experiment, t->i, &failed, NULL);
+}
+
+/** Books a run that ended. */
+static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
     t->process = 0;
     t->ended = true;
     p->n_ended++;
-    if (!WIFEXITED(state) && !interrupted) {
-        dsgd_run_result died = {.outcome = DSGD_RUN_FAILED,
-                                .partial_active_mean = NAN,
-                                .device = "off",
-                                .total_wall_s = wall_s() - t->start_wall_s};
-        dsgd_fail(&died.why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
-        fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, died.why.text);
-        dsgd_results_write(p->folder, p->experiment, t->i, &died, NULL);
-    }
     p->n_failed += !dsgd_results_has(p->folder, t->i);
     return dsgd_results_join(p->folder, p->experiment, error);
+}
+
+/** Books a run whose process ended, perhaps by a signal. */
+static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
+{
+    if (!WIFEXITED(state) && !interrupted) {
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
+        write_failure(p, t, &why);
+    }
+    return end(p, t, error);
 }
 
 /* --- progress ----------------------------------------------------------------------------------------------------------------------- */
@@ -345,21 +362,28 @@ static task *task_of(pool *p, pid_t process)
     return NULL;
 }
 
-/** What cannot be started now waits for a run to end; it is an error when none is under way. */
+/** Where no process is to be had, one that ends makes room; a run without any to wait for has failed. */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
     long under_way = 0;
     for (size_t k = 0; k < p->n_tasks; k++)
         under_way += p->tasks[k].process != 0;
     for (size_t k = 0; k < p->n_tasks && under_way < p->jobs; k++) {
-        if (p->tasks[k].started)
+        task *const t = &p->tasks[k];
+        if (t->started || t->ended)
             continue;
-        if (!start(p, &p->tasks[k]))
-            return under_way > 0
-                       ? DSGD_OK
-                       : dsgd_fail(error, DSGD_EIO, "no process for run %zu could be started: %m",
-                                   p->tasks[k].i + 1);
-        under_way++;
+        if (start(p, t)) {
+            under_way++;
+            continue;
+        }
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "no process for the run: %m");
+        if (under_way > 0)
+            return DSGD_OK;
+        write_failure(p, t, &why);
+        const dsgd_status status = end(p, t, error);
+        if (status != DSGD_OK)
+            return status;
     }
     return DSGD_OK;
 }
@@ -382,8 +406,8 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
         int state = 0;
         const pid_t process = waitpid(-1, &state, WNOHANG);
         task *const t = process > 0 ? task_of(p, process) : NULL;
-        if (t != NULL)
-            status = end(p, t, state, error);
+        if (status == DSGD_OK && t != NULL)
+            status = end_process(p, t, state, error);
         else if (interrupted && process < 0)
             break;
         else
@@ -436,6 +460,8 @@ static dsgd_status probe_cuda(dsgd_error *error)
     if (shared == MAP_FAILED)
         return dsgd_fail(error, DSGD_EDEVICE, "CUDA: no memory to try the device: %m");
     const pid_t process = fork();
+    if (process < 0)
+        dsgd_fail(shared, DSGD_EDEVICE, "CUDA: no process to try the device: %m");
     if (process == 0) {
         float x[1] = {1};
         const dsgd_samples samples = {.n = 1, .x_real = x, .targets = x};
@@ -460,7 +486,8 @@ static dsgd_status probe_cuda(dsgd_error *error)
         _exit(status);
     }
     int state = 0;
-    waitpid(process, &state, 0);
+    if (process > 0)
+        waitpid(process, &state, 0);
     const dsgd_status status =
         process > 0 && WIFEXITED(state) ? (dsgd_status)WEXITSTATUS(state) : DSGD_EDEVICE;
     if (status != DSGD_OK)
@@ -546,18 +573,6 @@ static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error 
     return status;
 }
 
-/** Refuses runs that numerics would have to end, where there are none. */
-static dsgd_status check_timing(const dsgd_experiment *experiment, dsgd_error *error)
-{
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        if (experiment->runs[i].config.until.accuracy > 0)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--numerics off: run %zu ends by until: accuracy, which nothing would "
-                             "ever reach; give steps, seconds or samples",
-                             i + 1);
-    return DSGD_OK;
-}
-
 /** Whether CUDA is there is asked once, for all runs; `auto` does without, and says so. */
 static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experiment,
                                    dsgd_error *error)
@@ -621,7 +636,7 @@ static dsgd_status open_experiment(const arguments *a, dsgd_experiment *experime
     const dsgd_status status = dsgd_plugins_load(&a->plugins, error);
     if (status != DSGD_OK)
         return status;
-    return dsgd_experiment_open(a->file, a->sets, a->n_sets, experiment, error);
+    return dsgd_experiment_open(a->file, a->sets, a->n_sets, a->numerics, experiment, error);
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)
@@ -646,8 +661,6 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                experiment.n_runs, a.file);
         if (status == DSGD_OK && a.record != NULL)
             status = check_record(&a, &experiment, error);
-        if (status == DSGD_OK && a.numerics == DSGD_NUMERICS_OFF)
-            status = check_timing(&experiment, error);
         if (status == DSGD_OK && (a.numerics != DSGD_NUMERICS_OFF || a.record != NULL))
             status = check_learning(&experiment, error);
         if (status == DSGD_OK)
@@ -681,7 +694,8 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     dsgd_status status = open_experiment(&a, &experiment, error);
     if (status != DSGD_OK)
         return status;
-    status = check_learning(&experiment, error);
+    if (a.numerics != DSGD_NUMERICS_OFF)
+        status = check_learning(&experiment, error);
     if (status != DSGD_OK) {
         dsgd_experiment_close(&experiment);
         return status;
@@ -710,7 +724,7 @@ const dsgd_command dsgd_command_run = {
 
 const dsgd_command dsgd_command_check = {
     .name = "check",
-    .usage = "EXPERIMENT.yaml [--set A.B=C] [--plugin FILE]",
+    .usage = "EXPERIMENT.yaml [--set A.B=C] [--numerics auto|cpu|cuda|off] [--plugin FILE]",
     .summary = "checks an experiment and shows its runs, without running them",
     .run = check,
 };

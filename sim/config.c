@@ -42,7 +42,7 @@ void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
     return b->memory;
 }
 
-static const char *keep(dsgd_config *config, const char *text)
+const char *dsgd_config_keep(dsgd_config *config, const char *text)
 {
     char *copy = dsgd_config_alloc(config, strlen(text) + 1);
     return strcpy(copy, text);
@@ -113,7 +113,7 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
     if (path[0] == '/' || slash == NULL)
         return path;
     char *const joined = dsgd_xprintf("%.*s/%s", (int)(slash - config->path), config->path, path);
-    const char *const beside = keep(config, joined);
+    const char *const beside = dsgd_config_keep(config, joined);
     free(joined);
     return access(beside, F_OK) == 0 ? beside : path;
 }
@@ -174,11 +174,10 @@ static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *nod
     return NULL;
 }
 
-/** A node as the reader sees it: the chosen value of a sweep. */
-static struct fy_node *resolve(const dsgd_config *config, struct fy_node *node)
+dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry)
 {
-    const dsgd_sweep *const sweep = node == NULL ? NULL : sweep_of(config, node);
-    return sweep == NULL ? node : dsgd_entry_at(dsgd_entry_find(node, "sweep"), sweep->chosen);
+    const dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
+    return sweep == NULL ? entry : dsgd_entry_at(dsgd_entry_find(entry, "sweep"), sweep->chosen);
 }
 
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
@@ -207,6 +206,14 @@ dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i)
     return fy_node_is_sequence(entry) ? fy_node_sequence_get_by_index(entry, (int)i) : entry;
 }
 
+bool dsgd_entry_is_empty(dsgd_entry *entry)
+{
+    if (fy_node_is_mapping(entry))
+        return fy_node_mapping_item_count(entry) == 0;
+    return dsgd_entry_count(entry) == 0 ||
+           (dsgd_entry_text(entry) != NULL && *dsgd_entry_text(entry) == '\0');
+}
+
 const char *dsgd_entry_text(dsgd_entry *entry)
 {
     return entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
@@ -228,8 +235,8 @@ static const char *shown(dsgd_entry *entry)
 static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
 {
     dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
-    *sweep =
-        (dsgd_sweep){node, keep(config, path), dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
+    *sweep = (dsgd_sweep){node, dsgd_config_keep(config, path),
+                          dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
     config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
     config->sweeps[config->n_sweeps++] = sweep;
 }
@@ -281,110 +288,22 @@ dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *
 
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
 {
-    struct fy_node *const value = resolve(config, sweep->entry);
+    struct fy_node *const value = dsgd_entry_chosen(config, sweep->entry);
     if (dsgd_entry_text(value) != NULL)
         return dsgd_entry_text(value);
     char *const text = fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
-    const char *const kept = keep(config, text == NULL ? "?" : text);
+    const char *const kept = dsgd_config_keep(config, text == NULL ? "?" : text);
     free(text);
     return kept;
 }
 
-/* --- overrides ---------------------------------------------------------------------------------------------------------------------- */
-
-/** The deepest place along a.b.c that exists; *rest is what is left of the path. */
-static struct fy_node *walk(struct fy_node *node, char **rest)
+void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)
 {
-    while (*rest != NULL) {
-        char *const dot = strchr(*rest, '.');
-        if (dot != NULL)
-            *dot = '\0';
-        const bool index = **rest != '\0' && (*rest)[strspn(*rest, "0123456789")] == '\0';
-        struct fy_node *const next = !fy_node_is_sequence(node) ? dsgd_entry_find(node, *rest)
-                                     : index ? fy_node_sequence_get_by_index(node, atoi(*rest))
-                                             : NULL;
-        if (dot != NULL)
-            *dot = '.';
-        if (next == NULL || dot == NULL)
-            return node;
-        node = next;
-        *rest = dot + 1;
-    }
-    return node;
-}
-
-/** The value below the keys that are still missing: "c.d" and v give {c: {d: v}}; no keys give v. */
-static char *nested(const char *keys, const char *value)
-{
-    if (keys == NULL)
-        return dsgd_xstrdup(value);
-    const char *const dot = strchr(keys, '.');
-    char *const inner = nested(dot == NULL ? NULL : dot + 1, value);
-    char *const outer = dsgd_xprintf("{%.*s: %s}", (int)strcspn(keys, "."), keys, inner);
-    free(inner);
-    return outer;
-}
-
-/** Takes a key out, or setting it to a list would make the old list longer. */
-static void remove_key(struct fy_node *mapping, const char *key)
-{
-    void *iterator = NULL;
-    for (struct fy_node_pair *p = NULL;
-         (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
-        const char *const text = dsgd_entry_text(fy_node_pair_key(p));
-        if (text != NULL && strcmp(text, key) == 0) {
-            fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(p)));
-            return;
-        }
-    }
-}
-
-/** Puts a value, which is YAML, under a key. */
-static bool put(dsgd_config *config, struct fy_node *mapping, const char *key, const char *value,
-                const char *assignment)
-{
-    /* The nodes refer to the texts, so these live as long as the config. */
-    struct fy_node *const node =
-        fy_node_build_from_string(config->document, keep(config, value), FY_NT);
-    if (node == NULL)
-        return false;
-    remove_key(mapping, key);
-    struct fy_node *const name = fy_node_create_scalar_copy(config->document, key, FY_NT);
-    if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0)
-        return false;
     override *const o = dsgd_config_alloc(config, sizeof *o);
-    *o = (override){config->overrides, node, keep(config, assignment)};
+    *o = (override){config->overrides, part, dsgd_config_keep(config, assignment)};
     config->overrides = o;
     config->n_sweeps = 0;
     find_sweeps(config, dsgd_config_root(config), "");
-    return true;
-}
-
-dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error)
-{
-    const char *const equals = strchr(assignment, '=');
-    if (equals == NULL || equals == assignment)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1",
-                         assignment);
-    char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
-    char *rest = keys;
-    struct fy_node *const place = walk(dsgd_config_root(config), &rest);
-    char *const dot = strchr(rest, '.');
-    if (dot != NULL)
-        *dot = '\0';
-    char *const value = nested(dot == NULL ? NULL : dot + 1, equals + 1);
-    dsgd_status status = DSGD_OK;
-    if (!fy_node_is_mapping(place))
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--set %s: there is no such place; elements of a list are named by "
-                           "index, and only keys can be set",
-                           assignment);
-    else if (!put(config, place, rest, value, assignment))
-        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML", assignment);
-    free(value);
-    free(keys);
-    return status;
 }
 
 /* --- reading by tables -------------------------------------------------------------------------------------------------------------- */
@@ -438,7 +357,7 @@ dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, cons
                                     dsgd_error *error)
 {
     const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
-    entry = resolve(config, entry);
+    entry = dsgd_entry_chosen(config, entry);
     const dsgd_status status = read_option(config, entry, &o, number, error);
     if (status == DSGD_OK && whole && *number != (double)(long long)*number)
         return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
@@ -524,8 +443,8 @@ static dsgd_status read_numbers(dsgd_config *config, dsgd_entry *entry, const ds
     field->n = dsgd_entry_count(entry);
     field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
     for (size_t i = 0; i < field->n; i++) {
-        const dsgd_status status =
-            read_number(config, resolve(config, dsgd_entry_at(entry, i)), o, &field->v[i], error);
+        const dsgd_status status = read_number(
+            config, dsgd_entry_chosen(config, dsgd_entry_at(entry, i)), o, &field->v[i], error);
         if (status != DSGD_OK)
             return status;
     }
@@ -548,8 +467,8 @@ static dsgd_status read_table(dsgd_config *config, dsgd_entry *entry, const dsgd
         const dsgd_option key = {.name = o->name, .min = -1e300, .max = 1e300};
         dsgd_status status = read_number(config, fy_node_pair_key(p), &key, &field->x[i], error);
         if (status == DSGD_OK)
-            status =
-                read_number(config, resolve(config, fy_node_pair_value(p)), o, &field->y[i], error);
+            status = read_number(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+                                 &field->y[i], error);
         if (status != DSGD_OK)
             return status;
         if (i > 0 && field->x[i] <= field->x[i - 1])
@@ -600,7 +519,9 @@ static dsgd_status read_pairs_file(dsgd_config *config, const dsgd_option *o, co
         double pair[2] = {0, 0};
         char extra = 0;
         char *const where = dsgd_xprintf("%s:%zu", path, i);
-        if (sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
+        const bool decimal =
+            line[strspn(line, "0123456789+-.eE, \t\r")] == '\0'; /* no 0x10, no nan */
+        if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "%s: `%.60s`, but two whole numbers are expected", where, line);
         else
@@ -623,15 +544,15 @@ static dsgd_status read_pairs(dsgd_config *config, dsgd_entry *entry, const dsgd
                                error);
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; status == DSGD_OK && i < dsgd_entry_count(entry); i++) {
-        dsgd_entry *const element = resolve(config, dsgd_entry_at(entry, i));
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
         double pair[2] = {0, 0};
         if (dsgd_entry_count(element) != 2 || !fy_node_is_sequence(element))
             return dsgd_entry_fail(config, element, error,
                                    "%s: %s, but a pair of numbers is expected, such as [0, 1]",
                                    o->name, shown(element));
         for (size_t j = 0; status == DSGD_OK && j < 2; j++)
-            status =
-                read_number(config, resolve(config, dsgd_entry_at(element, j)), o, &pair[j], error);
+            status = read_number(config, dsgd_entry_chosen(config, dsgd_entry_at(element, j)), o,
+                                 &pair[j], error);
         if (status == DSGD_OK)
             status = add_pair(config, o, field, pair, o->name, error);
     }
@@ -644,7 +565,7 @@ static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const ds
     field->n = dsgd_entry_count(entry);
     field->v = dsgd_config_alloc(config, field->n * o->record_size);
     for (size_t i = 0; i < field->n; i++) {
-        dsgd_entry *const element = resolve(config, dsgd_entry_at(entry, i));
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
         const dsgd_status status = dsgd_config_read(config, element, o->fields, NULL,
                                                     (char *)field->v + i * o->record_size, error);
         if (status != DSGD_OK)
@@ -657,9 +578,9 @@ dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
                                   const dsgd_about *const *registry, const char *key,
                                   const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error)
 {
-    entry = resolve(config, entry);
+    entry = dsgd_entry_chosen(config, entry);
     dsgd_entry *const named =
-        fy_node_is_mapping(entry) ? resolve(config, dsgd_entry_find(entry, key)) : entry;
+        fy_node_is_mapping(entry) ? dsgd_entry_chosen(config, dsgd_entry_find(entry, key)) : entry;
     const char *const name = dsgd_entry_text(named);
     if (name == NULL)
         return dsgd_entry_fail(config, entry, error,
@@ -781,8 +702,9 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
             continue;
         if (o == NULL)
             return unknown_key(config, fy_node_pair_key(p), options, elsewhere, error);
-        const dsgd_status status = read_option(config, resolve(config, fy_node_pair_value(p)), o,
-                                               (char *)params + o->offset, error);
+        const dsgd_status status =
+            read_option(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+                        (char *)params + o->offset, error);
         if (status != DSGD_OK)
             return status;
     }

@@ -1,6 +1,7 @@
 /**
  * @file config.h
- * Files for people: YAML or JSON, read by option tables (base/option.h). config.c is the only file that knows libfyaml.
+ * Files for people: YAML or JSON, read by option tables (base/option.h). config.c and override.c are the only files that
+ * know libfyaml.
  *
  * Every refusal is one sentence that begins with file:line:column and names the value and what is allowed.
  */
@@ -19,13 +20,19 @@ typedef struct fy_node dsgd_entry;
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error);
 void dsgd_config_close(dsgd_config *config);
 
-/** Applies `a.b.c=value`, the value being YAML; elements of lists are named by their index. */
+/** Applies `a.b.c=value`, the value being YAML; elements of lists are named by their index (override.c). */
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
 
 dsgd_entry *dsgd_config_root(dsgd_config *config);
 
 /** Zeroed memory that lives as long as the config. */
 void *dsgd_config_alloc(dsgd_config *config, size_t bytes);
+
+/** A copy of a text that lives as long as the config. */
+const char *dsgd_config_keep(dsgd_config *config, const char *text);
+
+/** For override.c: this part came from there, so sentences blame that; and looks anew for sweeps. */
+void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment);
 
 /**
  * Where a relative path in the file points to: beside the file, if something is there, else as it is. The text lives as long as the
@@ -39,6 +46,9 @@ dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
 /** A list's elements; anything else counts as a list of one, NULL as none. */
 size_t dsgd_entry_count(dsgd_entry *entry);
 dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i);
+
+/** Whether there is nothing in it: an empty mapping, list or text, or no entry. */
+bool dsgd_entry_is_empty(dsgd_entry *entry);
 
 /** Text of a scalar; NULL for anything else. Lives as long as the config. */
 const char *dsgd_entry_text(dsgd_entry *entry);
@@ -80,6 +90,9 @@ typedef struct dsgd_sweep {
 
 /** Finds the sweeps at and below @p entry, in the order of the file. Gives their number in *n; the array belongs to the config. */
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n);
+
+/** What the reader sees of an entry: where that is a sweep, the value chosen of it. NULL gives NULL. */
+dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry);
 
 /** The chosen value as text, for a column of the results. */
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep);

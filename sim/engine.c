@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/draw.h"
+#include "base/round.h"
 
 /* --- memory of the run ---------------------------------------------------------------------------------------------------------- */
 
@@ -442,6 +443,22 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
     dsgd_gradient_until(self, g, x, 1, INFINITY);
 }
 
+/** Micro-batch m begins at m times its length, and its backward pass a forward pass later. */
+dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, double limit_s)
+{
+    if (step_s <= limit_s)
+        return (dsgd_cut){n_micro_batches, step_s};
+    const double n = n_micro_batches;
+    const double each_s = step_s / n;
+    const double forward_s =
+        each_s * (1 - dsgd_worker_of(self)->engine->config->workload->backward_share);
+    const double begun = fmin(n, fmax(0, dsgd_floor(limit_s / each_s) + 1));
+    const double done = fmin(begun, fmax(0, dsgd_floor((limit_s - forward_s) / each_s) + 1));
+    if (done == n)
+        return (dsgd_cut){n_micro_batches, step_s};
+    return (dsgd_cut){(int)done, done * each_s + (begun > done ? forward_s : 0)};
+}
+
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s)
 {
@@ -449,28 +466,18 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     dsgd_engine *const engine = w->engine;
     finish_computation(w);
     const double all_s = dsgd_compute_time_s(self);
-    const double each_s = all_s / n_micro_batches;
-    const double forward_s = each_s * (1 - engine->config->workload->backward_share);
-    int done = 0;
-    double compute_s = 0;
-    while (done < n_micro_batches && compute_s <= limit_s) {
-        if (compute_s + forward_s > limit_s) {
-            compute_s += forward_s; /* begun in vain */
-            break;
-        }
-        done++;
-        compute_s = each_s * done;
-    }
-    w->share_computed = (double)done / n_micro_batches;
+    const dsgd_cut cut = dsgd_cut_step(self, all_s, n_micro_batches, limit_s);
+    w->share_computed = (double)cut.done / n_micro_batches;
     if (engine->values != NULL)
         describe_gradient(w, g, x,
                           lround(w->share_computed * (double)engine->config->learning->batch));
     /* What was accumulated is final in the backward pass of the last micro-batch; after a drop there is none. */
     const dsgd_workload *const workload = engine->config->workload;
-    const bool all = done == n_micro_batches;
-    start_computation(w, g, all ? all_s : compute_s,
-                      all ? workload->backward_share * workload->step_s / n_micro_batches : 0);
-    return done;
+    start_computation(w, g, cut.compute_s,
+                      cut.done == n_micro_batches
+                          ? workload->backward_share * workload->step_s / n_micro_batches
+                          : 0);
+    return cut.done;
 }
 
 /* --- steps --------------------------------------------------------------------------------------------------------------------------- */
@@ -488,6 +495,17 @@ void dsgd_finish(dsgd_engine *engine)
     dsgd_bell_ring(engine->end_bell);
 }
 
+void dsgd_plan_evaluation(dsgd_engine *engine)
+{
+    const dsgd_learning *const learning = engine->config->learning;
+    const double every = learning == NULL ? 0 : learning->evaluate.every;
+    engine->evaluations++;
+    engine->evaluate_next =
+        every > 0 ? dsgd_ceil((double)engine->evaluations * every * engine->n_workers) : INFINITY;
+}
+
+static const double rounding = 1e-12; /* of a sum of many shares of steps */
+
 /** Counts a step of all workers; evaluates and ends where it is time for that. */
 static void count_step(dsgd_worker *w)
 {
@@ -499,7 +517,7 @@ static void count_step(dsgd_worker *w)
     engine->steps_total++;
     engine->whole_steps += w->share_computed;
     if ((double)engine->steps_total >= engine->evaluate_next && engine->values != NULL) {
-        engine->evaluate_next += engine->config->learning->evaluate.every * engine->n_workers;
+        dsgd_plan_evaluation(engine);
         const double accuracy = dsgd_evaluate_now(engine);
         /* Without a number there will never be one again. */
         if (until->accuracy > 0 && (accuracy >= until->accuracy || isnan(accuracy)))
@@ -514,7 +532,7 @@ static void count_step(dsgd_worker *w)
                               memory_order_relaxed);
     }
     if (engine->steps_total >= engine->steps_bound ||
-        (until->samples > 0 && samples >= until->samples))
+        (until->samples > 0 && samples >= until->samples * (1 - rounding)))
         dsgd_finish(engine);
     if (engine->finished)
         sleep_for_ever(w);

@@ -182,6 +182,7 @@ struct dsgd_engine {
     dsgd_bell *never_bell; /* that nobody rings */
     double whole_steps; /* of all workers; what was dropped does not count */
     long steps_total, steps_bound; /* of all workers; bound LONG_MAX where there is none */
+    long evaluations; /* planned, that of time 0 left out */
     double evaluate_next; /* steps_total at which to evaluate next */
     size_t *tickets; /* [n_points] of values */
     size_t *local_tickets; /* [n_workers], or NULL */
@@ -202,6 +203,14 @@ static inline dsgd_worker *dsgd_worker_of(dsgd_node *self)
     return (dsgd_worker *)self;
 }
 
+/** Whoever is to be sent to or heard from has to be there. */
+static inline void dsgd_require_peer(const dsgd_node *self, int peer)
+{
+    DSGD_ASSERT(peer >= 0 && peer < self->n_workers,
+                "worker %d names worker %d in step %ld, but with %d workers they are 0 to %d",
+                self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
+}
+
 /** Zeroed memory that dsgd_run_free() or the end of the run gives back. */
 void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes);
 void dsgd_run_free(void *memory);
@@ -212,6 +221,8 @@ void dsgd_run_free_all(dsgd_engine *engine);
 void dsgd_gpu_main(void *worker);
 /** Ends the simulation at this instant. */
 void dsgd_finish(dsgd_engine *engine);
+/** Plans the next regular evaluation: the i-th is due after i times so many steps. */
+void dsgd_plan_evaluation(dsgd_engine *engine);
 /** Looks at all models as they are now; waits (in wall time) for the accuracy only where the run ends by it, else gives NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);
 

@@ -359,14 +359,28 @@ static char *shipped_path(const char *kind, const char *name, char **nearest)
     return path;
 }
 
-/** The file behind a name or path that stands in @p entry. */
-static dsgd_status open_named(dsgd_config *from, dsgd_entry *entry, const char *kind,
+/** In a file that an experiment names nobody would go through the values. */
+static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
+{
+    size_t n = 0;
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, dsgd_config_root(config), &n);
+    if (n == 0)
+        return DSGD_OK;
+    return dsgd_entry_fail(
+        config, sweeps[0]->entry, error,
+        "%s is a sweep, but only what the experiment's own file says can be swept",
+        sweeps[0]->path);
+}
+
+/** The file behind a name or path that stands in @p entry, which the experiment then owns. */
+static dsgd_status open_named(dsgd_experiment *experiment, dsgd_entry *entry, const char *kind,
                               const char *name, dsgd_config **config, dsgd_error *error)
 {
-    if (strchr(name, '/') != NULL || strchr(name, '.') != NULL)
-        return dsgd_config_open(dsgd_config_path(from, name), config, error);
+    dsgd_config *const from = experiment->configs[0];
+    const bool path_given = strchr(name, '/') != NULL || strchr(name, '.') != NULL;
     char *nearest = NULL;
-    char *const path = shipped_path(kind, name, &nearest);
+    char *const path = path_given ? dsgd_xstrdup(dsgd_config_path(from, name))
+                                  : shipped_path(kind, name, &nearest);
     dsgd_status status = DSGD_OK;
     if (path == NULL)
         status = dsgd_entry_fail(
@@ -378,7 +392,7 @@ static dsgd_status open_named(dsgd_config *from, dsgd_entry *entry, const char *
         status = dsgd_config_open(path, config, error);
     free(path);
     free(nearest);
-    return status;
+    return status == DSGD_OK ? refuse_sweeps(adopt(experiment, *config), error) : status;
 }
 
 static dsgd_status open_shipped(const char *kind, const char *name, dsgd_config **config,
@@ -428,24 +442,29 @@ static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
                                  dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->configs[0];
-    dsgd_entry *const named =
-        dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, "name");
+    entry = dsgd_entry_chosen(config, entry);
+    dsgd_entry *const named = dsgd_entry_chosen(
+        config, dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, "name"));
     const char *const name = dsgd_entry_text(named);
     dsgd_options_default(dsgd_platform_options, &run->platform);
     run->platform_name = name != NULL ? name : "inline";
     if (named != NULL && name == NULL)
         return dsgd_entry_fail(config, named, error,
                                "name has to be a text; several platforms are a list of them");
+    if (dsgd_entry_is_empty(entry))
+        return dsgd_entry_fail(config, entry, error,
+                               "platform is empty: give a name, or values such as topology and "
+                               "host_bandwidth; `dsgd list platforms` has names");
     dsgd_status status = DSGD_OK;
     if (name != NULL && ends_with(name, ".xml")) {
         run->platform.topology = DSGD_TOPOLOGY_XML;
         run->platform.file = dsgd_config_path(config, name);
     } else if (name != NULL) {
         dsgd_config *file = NULL;
-        status = open_named(config, named, "platforms", name, &file, error);
+        status = open_named(experiment, named, "platforms", name, &file, error);
         if (status == DSGD_OK)
-            status = dsgd_config_read(adopt(experiment, file), dsgd_config_root(file),
-                                      dsgd_platform_options, NULL, &run->platform, error);
+            status = dsgd_config_read(file, dsgd_config_root(file), dsgd_platform_options, NULL,
+                                      &run->platform, error);
     }
     if (status == DSGD_OK && dsgd_entry_text(entry) == NULL)
         status = dsgd_config_refine(config, entry, dsgd_platform_options, name_key, &run->platform,
@@ -457,6 +476,7 @@ static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
                                  dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->configs[0];
+    entry = dsgd_entry_chosen(config, entry);
     run->workload_name = dsgd_entry_text(entry);
     if (run->workload_name == NULL) {
         run->workload_name = "inline";
@@ -464,11 +484,11 @@ static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
     }
     dsgd_config *file = NULL;
     const dsgd_status status =
-        open_named(config, entry, "workloads", run->workload_name, &file, error);
+        open_named(experiment, entry, "workloads", run->workload_name, &file, error);
     if (status != DSGD_OK)
         return status;
-    return dsgd_config_read(adopt(experiment, file), dsgd_config_root(file), dsgd_workload_options,
-                            NULL, &run->workload, error);
+    return dsgd_config_read(file, dsgd_config_root(file), dsgd_workload_options, NULL,
+                            &run->workload, error);
 }
 
 /** An algorithm, its label in the results, and what it asks of the optimizer. */
@@ -480,14 +500,15 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
                                                &run->algorithm, error);
     if (status != DSGD_OK)
         return status;
-    dsgd_entry *const label = dsgd_entry_find(entry, "label");
+    entry = dsgd_entry_chosen(config, entry);
+    dsgd_entry *const label = dsgd_entry_chosen(config, dsgd_entry_find(entry, "label"));
     run->label = run->algorithm.about->name;
     if (label != NULL)
         run->label = dsgd_entry_text(label);
     if (run->label == NULL || run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL)
         return dsgd_entry_fail(config, label, error,
                                "label has to be a text without commas and quotes");
-    dsgd_entry *const optimizer = dsgd_entry_find(entry, "optimizer");
+    dsgd_entry *const optimizer = dsgd_entry_chosen(config, dsgd_entry_find(entry, "optimizer"));
     if (optimizer != NULL)
         status = dsgd_config_refine(config, optimizer, optimizer_options, NULL,
                                     &run->learning.optimizer, error);
@@ -627,10 +648,11 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
 }
 
 /** Points the configurations at their parts, now that the runs no longer move, and checks them. */
-static dsgd_status settle(dsgd_experiment *experiment, dsgd_error *error)
+static dsgd_status settle(dsgd_experiment *experiment, int numerics, dsgd_error *error)
 {
     for (size_t i = 0; i < experiment->n_runs; i++) {
         dsgd_planned_run *const run = &experiment->runs[i];
+        run->config.numerics = numerics;
         run->config.platform = &run->platform;
         run->config.workload = &run->workload;
         run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
@@ -651,8 +673,16 @@ static const char *default_name(dsgd_config *config, const char *path)
     return strncpy(name, base, strcspn(base, "."));
 }
 
+/** The path of a sweep; those of a platform or workload as a whole have names of their own, because there is a column of that name. */
+static const char *column_of(const char *path)
+{
+    if (strcmp(path, axes[PLATFORM]) == 0)
+        return "platform.sweep";
+    return strcmp(path, axes[WORKLOAD]) == 0 ? "workload.sweep" : path;
+}
+
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
-                                 dsgd_experiment *experiment, dsgd_error *error)
+                                 int numerics, dsgd_experiment *experiment, dsgd_error *error)
 {
     *experiment = (dsgd_experiment){.path = path};
     dsgd_config *config = NULL;
@@ -667,7 +697,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
         dsgd_config_sweeps(config, dsgd_config_root(config), &experiment->n_columns);
     experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
     for (size_t i = 0; i < experiment->n_columns; i++)
-        experiment->columns[i] = sweeps[i]->path;
+        experiment->columns[i] = column_of(sweeps[i]->path);
     odometer o = {{NULL}, {0}, {0}};
     if (status == DSGD_OK)
         status = find_axes(experiment, &o, error);
@@ -676,7 +706,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     if (status == DSGD_OK && experiment->n_runs == 0)
         status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
     if (status == DSGD_OK)
-        status = settle(experiment, error);
+        status = settle(experiment, numerics, error);
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);
     return status;

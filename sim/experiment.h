@@ -35,9 +35,12 @@ typedef struct dsgd_experiment {
     size_t n_configs;
 } dsgd_experiment;
 
-/** Reads and checks an experiment, with @p n_sets overrides of the form a.b=c. Sets what decides results; the rest is the caller's. */
+/**
+ * Reads and checks an experiment, with @p n_sets overrides of the form a.b=c, for runs whose numerics are where @p numerics
+ * (dsgd_numerics) says. Sets that and what decides results; the rest is the caller's.
+ */
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
-                                 dsgd_experiment *experiment, dsgd_error *error);
+                                 int numerics, dsgd_experiment *experiment, dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
 /** Folder of the shipped files: the environment's DSGD_DATA, else ../share/dsgd seen from the program, else where it was built. */

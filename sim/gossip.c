@@ -183,8 +183,17 @@ static void end_gossip(dsgd_worker *w, size_t k, void *exchange)
     end_piece(w, job, call->x, job->keep);
 }
 
+static void require_neighbours(const dsgd_node *self, const dsgd_neighbours *neighbours)
+{
+    for (int i = 0; i < neighbours->n_to; i++)
+        dsgd_require_peer(self, neighbours->to[i]);
+    for (int i = 0; i < neighbours->n_from; i++)
+        dsgd_require_peer(self, neighbours->from[i]);
+}
+
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
+    require_neighbours(self, neighbours);
     dsgd_worker *const w = dsgd_worker_of(self);
     gossip_call call = {x, neighbours, dsgd_request_new(w, x)};
     dsgd_exchange_pieces(w, begin_gossip, end_gossip, &call);
@@ -193,6 +202,7 @@ void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbo
 
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
+    require_neighbours(self, neighbours);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_request *const request = dsgd_request_new(w, x);
     for (size_t k = 0; k < w->engine->n_pieces; k++) {

@@ -100,6 +100,7 @@ static void end_pair(dsgd_worker *w, size_t k, void *exchange)
 
 static void ask(dsgd_node *self, dsgd_vector *x, int peer, int kind)
 {
+    dsgd_require_peer(self, peer);
     dsgd_worker *const w = dsgd_worker_of(self);
     pair_call call = {dsgd_request_new(w, x), peer, kind};
     dsgd_exchange_pieces(w, begin_pair, end_pair, &call);
@@ -118,6 +119,7 @@ void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 
 dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)
 {
+    dsgd_require_peer(self, peer);
     dsgd_worker *const w = dsgd_worker_of(self);
     pair_call call = {dsgd_request_new(w, x), peer, AVERAGE};
     for (size_t k = 0; k < w->engine->n_pieces; k++)

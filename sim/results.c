@@ -82,9 +82,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                       const dsgd_run_result *r)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    /* The last look of a run that failed was not at its end. */
-    const dsgd_point *const last =
-        r->n_points > 0 && r->outcome != DSGD_RUN_FAILED ? &r->points[r->n_points - 1] : NULL;
+    /* Nothing is final in a run that has failed. */
+    const bool failed = r->outcome == DSGD_RUN_FAILED;
+    const dsgd_point *const last = r->n_points > 0 && !failed ? &r->points[r->n_points - 1] : NULL;
     print_key(stream, run, i);
     fputc(',', stream);
     dsgd_csv_text(stream, run->platform_name);
@@ -107,9 +107,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                               last == NULL ? NAN : last->at.loss,
                               last == NULL ? NAN : last->at.accuracy,
                               last == NULL ? NAN : last->at.consensus,
-                              r->local_loss,
-                              r->local_accuracy,
-                              r->local_accuracy_min};
+                              failed ? NAN : r->local_loss,
+                              failed ? NAN : r->local_accuracy,
+                              failed ? NAN : r->local_accuracy_min};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         print_cell(stream, numbers[k]);
     fprintf(stream, ",%.2f", r->total_wall_s);
@@ -320,9 +320,9 @@ static json_t *run_json(const dsgd_planned_run *run)
     json_t *const learn =
         c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
     return json_pack(
-        "{s:o, s:s, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "algorithm",
-        dsgd_json_pick(&run->algorithm), "label", run->label, "workers", c->workers, "seed",
-        (json_int_t)c->seed, "platform", platform, "workload", workload, "inherent",
+        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "algorithm",
+        dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers", c->workers,
+        "seed", (json_int_t)c->seed, "platform", platform, "workload", workload, "inherent",
         (int)c->inherent, "imbalance", dsgd_json_picks(&c->imbalance), "until",
         dsgd_json_options(dsgd_until_options, &c->until), "learn", learn, "collective",
         c->collective, "placement", c->placement, "exchange",
@@ -336,9 +336,10 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
     json_t *const runs = json_array();
     for (size_t i = first; i < end; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
-                     DSGD_VERSION, "experiment", experiment->name, "file", experiment->path,
-                     "command", command, "libraries", "network", dsgd_simgrid_version(), "openblas",
+    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
+                     DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
+                     dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
+                     "libraries", "network", dsgd_simgrid_version(), "openblas",
                      openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl",
                      gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
                      gnu_get_libc_version(), "runs", runs);
@@ -346,9 +347,9 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
 {
-    json_t *const about =
-        json_pack("{s:I, s:s, s:o}", "run", (json_int_t)(i + 1), "label", experiment->runs[i].label,
-                  "manifest", manifest(experiment, i, i + 1, command));
+    json_t *const about = json_pack("{s:I, s:o, s:o}", "run", (json_int_t)(i + 1), "label",
+                                    dsgd_json_text(experiment->runs[i].label), "manifest",
+                                    manifest(experiment, i, i + 1, command));
     char *const text = json_dumps(about, JSON_COMPACT);
     json_decref(about);
     return text;
@@ -358,13 +359,14 @@ dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experim
                               const char *command, bool force, dsgd_error *error)
 {
     json_t *const new = manifest(experiment, 0, experiment->n_runs, command);
+    DSGD_ASSERT(new != NULL, "the manifest is no JSON");
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const old = json_load_file(path, 0, NULL);
     /* Read back what would be written, so that numbers are compared as they stand in a file. */
     char *const text = json_dumps(new, JSON_INDENT(1));
     json_t *const again = json_loads(text, 0, NULL);
-    const bool other =
-        old != NULL && !json_equal(json_object_get(old, "runs"), json_object_get(again, "runs"));
+    const bool other = access(path, F_OK) == 0 &&
+                       !json_equal(json_object_get(old, "runs"), json_object_get(again, "runs"));
     json_decref(old);
     json_decref(again);
     json_decref(new);

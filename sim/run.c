@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/round.h"
 #include "models/record.h"
 #include "sim/engine.h"
 
@@ -72,11 +73,22 @@ static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
             error, DSGD_EUSAGE,
             "until: nothing would end the run; give steps, seconds, samples or accuracy");
     if (until->accuracy > 0 && !learns(config))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "until: accuracy needs numerics, but nothing is learned in this run");
+        return dsgd_fail(error, DSGD_EUSAGE, "until: accuracy needs numerics, but %s",
+                         config->numerics == DSGD_NUMERICS_OFF ? "they are off (--numerics off)"
+                                                               : "nothing is learned in this run");
     if (until->accuracy > 0 && config->learning->evaluate.every <= 0)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "until: accuracy needs learn: evaluate: every, which says when to look");
+    return DSGD_OK;
+}
+
+static dsgd_status check_precision(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->numerics == DSGD_NUMERICS_CUDA && learns(config) &&
+        config->learning->precision == DSGD_PRECISION_DOUBLE)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "learn: precision: the CUDA device computes in float; use --numerics "
+                         "cpu for double");
     return DSGD_OK;
 }
 
@@ -84,6 +96,17 @@ static int count_servers(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
     return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
+}
+
+static dsgd_status check_servers(const dsgd_run_config *config, dsgd_error *error)
+{
+    const int n_servers = count_servers(config);
+    if (n_servers < 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "algorithm `%s`: n_servers() gives %d with %d workers, but has to be 0 or "
+                         "more",
+                         config->algorithm->about.name, n_servers, config->workers);
+    return DSGD_OK;
 }
 
 enum { MOST_PIECES = 4096 };
@@ -95,7 +118,7 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
         return dsgd_fail(error, DSGD_EUSAGE, "exchange: give either pieces or bucket, not both");
     const double buckets =
         exchange->bucket_bytes > 0
-            ? ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes)
+            ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes)
             : 0;
     const int n_servers = count_servers(config);
     const double pieces = fmax(buckets, (double)exchange->pieces) * fmax(1, n_servers);
@@ -145,11 +168,15 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
     if (status == DSGD_OK)
         status = check_record(config, error);
     if (status == DSGD_OK)
+        status = check_precision(config, error);
+    if (status == DSGD_OK)
         status = dsgd_workload_check(config->workload, error);
     if (status == DSGD_OK)
         status = dsgd_platform_check(config->platform, error);
     if (status == DSGD_OK && config->algorithm->check != NULL)
         status = config->algorithm->check(config->params, config->workers, error);
+    if (status == DSGD_OK)
+        status = check_servers(config, error);
     if (status == DSGD_OK)
         status = check_exchange(config, error);
     if (status == DSGD_OK)
@@ -445,8 +472,9 @@ static void clock_main(void *argument)
 {
     dsgd_engine *const engine = argument;
     const dsgd_run_config *const config = engine->config;
+    bool out_of_time = false;
     if (config->until.seconds > 0)
-        dsgd_bell_wait_for(engine->end_bell, config->until.seconds);
+        out_of_time = !dsgd_bell_wait_for(engine->end_bell, config->until.seconds);
     else
         dsgd_bell_wait(engine->end_bell);
     engine->result->virtual_s = dsgd_now_s();
@@ -456,6 +484,8 @@ static void clock_main(void *argument)
         fail(engine, "every worker has stopped");
     engine->finished = true;
     look_at_the_end(engine);
+    if (out_of_time && config->steps_each == 0)
+        dsgd_cluster_halt(); /* whoever starved has not done so by the bound alone */
 }
 
 static void close_workers(dsgd_engine *engine)
@@ -544,7 +574,7 @@ static void sum_up_learning(dsgd_engine *engine)
         result->points[i].at = dsgd_values_result(engine->values, engine->tickets[i]);
     sum_up_local(engine);
     const dsgd_divergence divergence = dsgd_values_divergence(engine->values);
-    if (divergence.happened) {
+    if (divergence.happened && result->outcome == DSGD_RUN_OK) {
         result->outcome = DSGD_RUN_DIVERGED;
         dsgd_fail(&result->why, DSGD_OK, "a number was no longer finite at step %llu of worker %u",
                   (unsigned long long)divergence.where.step, divergence.where.worker);
@@ -576,7 +606,7 @@ static long steps_bound(const dsgd_run_config *config)
     const dsgd_until *const until = &config->until;
     double bound = (double)LONG_MAX;
     if (until->steps > 0)
-        bound = ceil(until->steps * config->workers);
+        bound = dsgd_ceil(until->steps * config->workers);
     return bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
 }
 
@@ -611,8 +641,7 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     engine->piece_begin = dsgd_xcalloc(engine->n_pieces + 1, sizeof *engine->piece_begin);
     engine->gathered = dsgd_xcalloc(2 * engine->n_pieces, sizeof *engine->gathered);
     engine->steps_bound = steps_bound(config);
-    const double every = config->learning == NULL ? 0 : config->learning->evaluate.every;
-    engine->evaluate_next = every > 0 ? every * config->workers : INFINITY;
+    dsgd_plan_evaluation(engine);
 }
 
 static void close_engine(dsgd_engine *engine)
@@ -653,7 +682,8 @@ static void simulate(dsgd_engine *engine)
         dsgd_evaluate_now(engine);
     const double start_s = wall_s();
     if (!dsgd_cluster_run(clock_main, engine)) {
-        result->virtual_s = dsgd_now_s();
+        if (!engine->finished)
+            result->virtual_s = dsgd_now_s();
         fail(engine, "every worker waited for another (deadlock or starvation)");
     }
     result->timing_wall_s = wall_s() - start_s;

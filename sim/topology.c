@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/draw.h"
+#include "sim/algorithm.h"
 
 /* --- lists ---------------------------------------------------------------------------------------------------------------- */
 
@@ -145,20 +146,10 @@ static int forward_exponents(const dsgd_graph *graph)
     return n > 0 ? n : 1;
 }
 
-static int floor_log2(int n)
-{
-    int bits = 0;
-    while (n > 1) {
-        n >>= 1;
-        bits++;
-    }
-    return bits;
-}
-
 /** Entries of the list that the schedule goes through: +1 -1 +2 -2 +4 ..., or of the bipartite one +1 -1 +3 -3 +5 -5 +9 ... */
 static int list_length(const dsgd_graph *graph)
 {
-    return graph->n_workers > 2 ? 2 * (floor_log2(graph->n_workers - 1) + 1) : 1;
+    return graph->n_workers > 2 ? 2 * (dsgd_log2(graph->n_workers - 1) + 1) : 1;
 }
 
 static long list_entry(const dsgd_graph *graph, long i)
@@ -182,7 +173,7 @@ static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i
             step *= params->peers + 1;
         distance = (i + 1) * step;
     } else if (params->schedule == ADJACENT) {
-        const int exponents = floor_log2(p) > 0 ? floor_log2(p) : 1;
+        const int exponents = dsgd_log2(p) > 0 ? dsgd_log2(p) : 1;
         distance = 1L << modulo(round + i, exponents);
     } else {
         distance = list_entry(graph, round * params->peers + i);
@@ -219,7 +210,7 @@ static long exponential_period(const dsgd_graph *graph)
     if (params->schedule == FORWARD)
         return forward_exponents(graph);
     if (params->schedule == ADJACENT)
-        return graph->n_workers > 1 ? floor_log2(graph->n_workers) : 1;
+        return graph->n_workers > 1 ? dsgd_log2(graph->n_workers) : 1;
     long rounds = 1;
     while (rounds * params->peers % list_length(graph) != 0)
         rounds++;

@@ -3,6 +3,7 @@
  * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its time does not hang on numerics.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,26 @@ START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
 }
 END_TEST
 
+START_TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
+{
+    support_case *c = support_new(NULL, 100);
+    support_algorithm(c, &support_alone);
+    c->config.until = (dsgd_until){.steps = 0.28}; /* 28 steps of the workers together */
+    c->learning.evaluate.every = 0.07;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps, 0.28);
+    ck_assert_uint_eq(got->result.n_points, 5);
+    for (int i = 0; i < 5; i++)
+        ck_assert_double_eq_tol(got->points[i].steps, 0.07 * i, 1e-12);
+    c = support_new(NULL, 1);
+    support_algorithm(c, &support_alone);
+    c->workload.samples = 0.3;
+    ck_assert_double_lt(3 * c->workload.samples, 0.9);
+    c->config.until = (dsgd_until){.samples = 0.9};
+    ck_assert_double_eq(support_ok(c)->result.steps, 3);
+}
+END_TEST
+
 static int first_scaled; /* set before the simulation forks */
 
 /** Worker w begins with (1 + w) / 2 times the common model. */
@@ -238,6 +259,87 @@ START_TEST(starvation_is_reported_not_waited_for)
 }
 END_TEST
 
+/** Nobody goes on after step 0 (a second and a message); the bound is far behind that, or within it. */
+START_TEST(starvation_is_failure_under_a_bound_of_time_too)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &starving);
+    c->config.until = (dsgd_until){.seconds = 50};
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "waited for another"), NULL);
+    ck_assert_double_eq(got->result.virtual_s, 50);
+    ck_assert_double_eq(got->result.steps, 0);
+    c->config.until = (dsgd_until){.seconds = 0.5};
+    ck_assert_double_eq(support_ok(c)->result.virtual_s, 0.5);
+    c = support_new("a_psgd", 4); /* one fails, the others go on */
+    dsgd_stop stop = {.worker = 2, .after_s = 3};
+    c->config.stops = (dsgd_records){1, &stop};
+    c->config.until = (dsgd_until){.seconds = 50};
+    support_ok(c);
+    c = support_new("allreduce", 4);
+    c->config.stops = (dsgd_records){1, &stop};
+    c->config.until = (dsgd_until){.seconds = 50};
+    got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "worker 2 had stopped"), NULL);
+}
+END_TEST
+
+static int verb;
+
+/** Names somebody who is not there. */
+static void lost_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    int nobody[] = {-1};
+    double share[] = {0.5};
+    const dsgd_neighbours to = {.n_to = 1, .to = nobody, .share = share, .keep = 0.5};
+    const dsgd_neighbours from = {.n_from = 1, .from = nobody, .keep = 1};
+    if (verb == 0)
+        dsgd_pair_average(self, x, self->n_workers);
+    else if (verb == 1)
+        dsgd_pair_fetch(self, x, -1);
+    else if (verb == 2)
+        dsgd_pair_begin(self, x, -1);
+    else if (verb == 3)
+        dsgd_gossip(self, x, &to);
+    else
+        dsgd_gossip_begin(self, x, &from);
+}
+
+static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work};
+
+START_TEST(who_is_not_there_cannot_be_a_peer) /* _i: the verb */
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &lost);
+    verb = _i;
+    dsgd_run_result result;
+    dsgd_simulate(&c->config, &result, NULL);
+}
+END_TEST
+
+static int fewer_than_none(const void *params, int n_workers)
+{
+    (void)params;
+    return 2 - n_workers;
+}
+
+START_TEST(fewer_servers_than_none_are_refused)
+{
+    const dsgd_algorithm odd = {.about = {.name = "odd"},
+                                .work = starving_work,
+                                .serve = starving_work,
+                                .n_servers = fewer_than_none};
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &odd);
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(got->error.text, "`odd`: n_servers() gives -2 with 4 workers"), NULL);
+}
+END_TEST
+
 START_TEST(a_platform_without_enough_hosts_is_refused)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX.xml";
@@ -279,8 +381,12 @@ Suite *algorithms_suite(void)
     tcase_add_loop_test(t, refuses_options_with_what_would_work, 0, 3);
     tcase_add_test(t, dasgd_refuses_to_undo_every_step);
     tcase_add_test(t, ends_by_virtual_seconds_samples_or_accuracy);
+    tcase_add_test(t, bounds_that_are_whole_up_to_rounding_gain_no_step);
     tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
+    tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
+    tcase_add_loop_test_raise_signal(t, who_is_not_there_cannot_be_a_peer, SIGABRT, 0, 5);
+    tcase_add_test(t, fewer_servers_than_none_are_refused);
     tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
     suite_add_tcase(s, t);
     return s;

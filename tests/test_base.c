@@ -10,6 +10,7 @@
 
 #include "base/draw.h"
 #include "base/option.h"
+#include "base/round.h"
 #include "base/status.h"
 #include "tests/suites.h"
 
@@ -128,6 +129,20 @@ START_TEST(the_nearest_name_is_the_one_that_was_meant)
 }
 END_TEST
 
+START_TEST(what_is_whole_up_to_rounding_stays)
+{
+    ck_assert_double_gt(0.07 * 100, 7);
+    ck_assert_double_eq(dsgd_ceil(0.07 * 100), 7);
+    ck_assert_double_eq(dsgd_ceil(7.0000001), 8);
+    ck_assert_double_lt(0.3 / 0.1, 3);
+    ck_assert_double_eq(dsgd_floor(0.3 / 0.1), 3);
+    ck_assert_double_eq(dsgd_floor(2.9999999), 2);
+    ck_assert_double_eq(dsgd_ceil(0), 0);
+    ck_assert_double_eq(dsgd_ceil(1e-300), 1);
+    ck_assert(isinf(dsgd_floor(INFINITY)));
+}
+END_TEST
+
 START_TEST(a_broken_promise_aborts)
 {
     DSGD_ASSERT(1 + 1 == 3, "arithmetic of %d", 2);
@@ -145,6 +160,7 @@ Suite *base_suite(void)
     tcase_add_loop_test(t, numbers_are_read_with_their_units, 0,
                         sizeof numbers / sizeof numbers[0]);
     tcase_add_test(t, the_nearest_name_is_the_one_that_was_meant);
+    tcase_add_test(t, what_is_whole_up_to_rounding_stays);
     tcase_add_test_raise_signal(t, a_broken_promise_aborts, SIGABRT);
     suite_add_tcase(s, t);
     return s;

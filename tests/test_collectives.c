@@ -166,7 +166,7 @@ START_TEST(a_threshold_stops_before_the_next_backward_pass)
     support_no_learning(c);
     c->workload.step_s = 4;
     support_option(c, "micro_batches", 4);
-    support_option(c, "calibration", 1);
+    support_option(c, "spare", 1);
     support_option(c, "threshold", limits_s[_i]);
     c->config.until.steps = 3;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 4 + 2 * steps_s[_i], 1e-9);
@@ -174,8 +174,9 @@ START_TEST(a_threshold_stops_before_the_next_backward_pass)
 END_TEST
 
 /**
- * One of four workers is late by 3 s in each step of 1 s. Of the thresholds from 1 s on the least gains most: it leaves the late one two
- * of four micro-batches, begun at 0 and 1 s, and (3 + 2 / 4) / 4 of the work takes 2 / 4 of the time.
+ * One of four workers is late by 3 s in each step of 1 s. The least of the thresholds that gain most is 0.875 s, from which on the others
+ * end, while the late one's first of four micro-batches ends at 1 s: (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. At 1 s it begins
+ * a second one in vain, which ends after its forward pass; at 1.5 s (3 + 2 / 4) / 4 take 2 / 4.
  */
 START_TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
@@ -184,12 +185,27 @@ START_TEST(an_automatic_threshold_is_the_one_that_gains_most)
     c->workload.bytes = 1;
     support_option(c, "micro_batches", 4);
     support_option(c, "calibration", 4);
+    support_option(c, "spare", 0);
     support_imbalance_number(c, "delay", "seconds", 3);
     c->config.until.steps = 10;
-    /* The late one's second micro-batch ends after its forward pass. */
-    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 4 * 4 + 6 * 1.5, 1e-3);
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.virtual_s, 4 * 4 + 6 * 1, 1e-3);
+    ck_assert_double_eq_tol(got->result.samples, 128 * (4 * 4 + 6 * 3.25), 1e-9);
     support_option(c, "threshold", -1); /* none */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
+}
+END_TEST
+
+START_TEST(the_first_few_steps_are_spared)
+{
+    support_case *c = support_new("drop_compute", 1);
+    support_no_learning(c);
+    support_option(c, "micro_batches", 2);
+    support_option(c, "threshold", 0);
+    c->config.until.steps = 10;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 5 + 5 * 0.25, 1e-9);
+    support_option(c, "spare", 0);
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 0.25, 1e-9);
 }
 END_TEST
 
@@ -521,6 +537,7 @@ Suite *collectives_suite(void)
     tcase_add_test(t, a_table_travels_as_one_allreduce);
     tcase_add_loop_test(t, a_threshold_stops_before_the_next_backward_pass, 0, 9);
     tcase_add_test(t, an_automatic_threshold_is_the_one_that_gains_most);
+    tcase_add_test(t, the_first_few_steps_are_spared);
     tcase_add_test(t, an_automatic_threshold_drops_nothing_where_that_gains_nothing);
     tcase_add_test(t, neighbours_share_a_link_and_are_added_one_after_another);
     tcase_add_test(t, a_push_and_a_fetch_take_their_closed_form);

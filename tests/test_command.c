@@ -40,11 +40,9 @@ static void remove_folder(void)
         free(texts[--n_texts]);
 }
 
-/** Runs the program in the folder; its output is in *output. Gives the exit status. */
-static int dsgd(const char *arguments, char **output)
+/** Runs a command of the shell; its output is in *output. Gives the exit status. */
+static int shell(const char *command, char **output)
 {
-    char *const command = dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
-                                       DSGD_BINARY, arguments);
     FILE *const stream = popen(command, "r");
     ck_assert_ptr_nonnull(stream);
     char *text = NULL;
@@ -52,10 +50,17 @@ static int dsgd(const char *arguments, char **output)
     if (getdelim(&text, &room, '\0', stream) < 0)
         text = dsgd_xstrdup("");
     const int state = pclose(stream);
-    free(command);
     *output = kept(text);
     ck_assert_msg(WIFEXITED(state), "%s", text);
     return WEXITSTATUS(state);
+}
+
+/** Runs the program in the folder; its output is in *output. Gives the exit status. */
+static int dsgd(const char *arguments, char **output)
+{
+    return shell(kept(dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
+                                   DSGD_BINARY, arguments)),
+                 output);
 }
 
 static void write_file(const char *name, const char *content)
@@ -125,6 +130,17 @@ static const struct {
     {NULL, "run e.yaml --set until.steps=-1", 2, "between 0"},
     {NULL, "run e.yaml --set until.accuracy=0.5 --set until.steps=0", 2, "accuracy"},
     {NULL, "run e.yaml --set nonsense", 2, "KEY.KEY=VALUE"},
+    {NULL, "run e.yaml --set until..steps=1", 2, "--set until..steps=1: a key beside a dot"},
+    {NULL, "run e.yaml --set .steps=1", 2, "--set .steps=1: a key beside a dot"},
+    {NULL, "run e.yaml --set until.=1", 2, "--set until.=1: a key beside a dot"},
+    {NULL, "run e.yaml --set a.b.c.d=1", 2, "--set a.b.c.d=1: key `a` is unknown"},
+    {NULL, "run e.yaml --set until.b.c.d=1", 2, "--set until.b.c.d=1: key `b` is unknown"},
+    {NULL, "run e.yaml --set stpes=1", 2, "--set stpes=1: key `stpes` is unknown"},
+    {NULL, "check e.yaml --set platform={}", 2, "--set platform={}: platform is empty"},
+    {NULL, "check e.yaml --set 'platform={sweep: [idle-switch, {}]}'", 2, "platform is empty"},
+    {NULL, "check e.yaml --set workload={}", 2, "--set workload={}: step is missing"},
+    {NULL, "check e.yaml --set 'collective={sweep: [{sweep: [ring]}]}'", 2,
+     "collective `a mapping`"},
     {NULL, "run e.yaml --numerics gpu", 2, "auto, cpu, cuda or off"},
     {NULL, "run e.yaml -j 0", 2, "whole number from 1"},
     {NULL, "run e.yaml --only 7", 2, "6 runs"},
@@ -172,6 +188,12 @@ static const struct {
     {NULL, "check e.yaml --set 'exchange={bucket: 1}'", 2, "1000000 pieces"},
     {NULL, "check e.yaml --set algorithms='{name: drop_compute, threshold: never}'", 2,
      "none or auto"},
+    {NULL, "check e.yaml --set algorithms='{name: ad_psgd, variant: pull, neighbours: random}'", 2,
+     "neighbours: random, but variant pull has its own"},
+    {NULL,
+     "check e.yaml --set algorithms='{name: ad_psgd, variant: shared_copy, neighbours: "
+     "exponential}'",
+     2, "neighbours: exponential, but variant shared_copy has its own"},
     {NULL, "check e.yaml --set algorithms='{name: wagma, label: 3, lable: 4}'", 2,
      "did you mean `label`"},
     {NULL, "check e.yaml --set algorithms='{name: wagma, label: \"a,b\"}'", 2, "without commas"},
@@ -218,6 +240,9 @@ static const struct {
     {"0 1\n1\n", 2, "graph:2: `1`"},
     {"0 1\n1 nan\n", 2, "graph:2:"},
     {"0 1\n1 -2\n", 2, "graph:2:"},
+    {"0 1\n1 0x2\n2 3\n", 2, "graph:2: `1 0x2`"},
+    {"0 1\n1 0X2\n2 3\n", 2, "graph:2: `1 0X2`"},
+    {"0 1\n1 2e0\n2 3\n", 0, "1 runs"},
     {"0 1\n1 1e300\n", 2, "graph:2:"},
     {"# nothing\n", 2, "none leads from 0 to 1"},
     {"0 0\n", 2, "joins a worker to itself"},
@@ -260,6 +285,47 @@ START_TEST(a_stopped_worker_is_named_and_the_others_are_kept)
     const char *const rows = read_file("r/runs.csv");
     ck_assert_ptr_nonnull(strstr(rows, ",failed,"));
     ck_assert_ptr_nonnull(strstr(rows, ",ok,10,"));
+}
+END_TEST
+
+START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound */
+{
+    static const char *const bounds[] = {"steps: 10", "seconds: 5"};
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("run e.yaml -o r --set workers=4 --set algorithms=allreduce "
+                               "--set 'stops=[{worker: 2, after: 250ms}]' --set "
+                               "learn.evaluate.local=true --set 'until={%s}'",
+                               bounds[_i])),
+             &output),
+        5);
+    char *rows = read_file("r/runs.csv");
+    const char *const header = strsep(&rows, "\n");
+    ck_assert_ptr_nonnull(strstr(header,
+                                 ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
+                                 "local_accuracy,local_accuracy_min,wall_s"));
+    ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
+}
+END_TEST
+
+START_TEST(what_needs_numbers_is_refused_where_there_are_none)
+{
+    static const char *const refused[][2] = {
+        {"--numerics off --set until.accuracy=0.5", "accuracy needs numerics"},
+        {"--numerics cuda --set learn.precision=double", "use --numerics cpu"},
+    };
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("check e.yaml --set until.accuracy=0.5", &output), 0);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run",
+                                             refused[i / 2][0])),
+                           &output) == 2,
+                      "%s", output);
+        ck_assert_msg(strstr(output, refused[i / 2][1]) != NULL, "%s", output);
+    }
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 END_TEST
 
@@ -329,6 +395,23 @@ START_TEST(results_of_another_experiment_are_not_written_over)
 }
 END_TEST
 
+START_TEST(the_manifest_holds_names_that_are_no_utf_8)
+{
+    write_experiment("");
+    char *output = NULL;
+    char *const path = kept(dsgd_xprintf("%s/\xc3\xa9-\xff.yaml", folder));
+    ck_assert_int_eq(rename(kept(dsgd_xprintf("%s/e.yaml", folder)), path), 0);
+    ck_assert_msg(dsgd("run \xc3\xa9-\xff.yaml -o r", &output) == 0, "%s", output);
+    const char *const manifest = read_file("r/manifest.json");
+    ck_assert_msg(strstr(manifest, "\"file\": \"\xc3\xa9-\\\\xff.yaml\"") != NULL, "%s", manifest);
+    ck_assert_int_eq(dsgd("run \xc3\xa9-\xff.yaml -o r --set until.steps=3", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "--force"));
+    write_file("r/manifest.json", "(null)\n"); /* whose results these are is not known */
+    ck_assert_int_eq(dsgd("run \xc3\xa9-\xff.yaml -o r", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "--force"));
+}
+END_TEST
+
 START_TEST(cuda_without_a_device_exits_with_4)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
@@ -388,6 +471,38 @@ START_TEST(resume_does_only_what_is_missing)
 }
 END_TEST
 
+/** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */
+static int with_failing_forks(const char *plan, const char *arguments, char **output)
+{
+    char *const command = kept(
+        dsgd_xprintf("cd %s && timeout 50 env DSGD_DATA=%s FAILING_FORKS=%s LD_PRELOAD=%s "
+                     "ASAN_OPTIONS=verify_asan_link_order=0 %s %s 2>&1",
+                     folder, DSGD_SOURCE_DIR, plan, DSGD_FAILING_FORK, DSGD_BINARY, arguments));
+    return shell(command, output);
+}
+
+START_TEST(a_run_that_gets_no_process_waits_for_another_to_end)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(with_failing_forks("1001", "run e.yaml -o r -j 2", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "6 of 6 runs") != NULL, "%s", output);
+    ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "failed"));
+}
+END_TEST
+
+START_TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(with_failing_forks("0", "run e.yaml -o r -j 2", &output) == 5, "%s", output);
+    ck_assert_msg(strstr(output, "run 6: no process for the run: Resource") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "6 of 6 runs failed") != NULL, "%s", output);
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,failed,"));
+}
+END_TEST
+
 START_TEST(sweeps_multiply_the_runs_and_get_a_column)
 {
     write_experiment("seed: [1, 2]\ncollective: {sweep: [ring, rabenseifner]}\n");
@@ -404,6 +519,72 @@ START_TEST(sweeps_multiply_the_runs_and_get_a_column)
     ck_assert_ptr_nonnull(strstr(rows, ",wall_s,collective\n"));
     ck_assert_ptr_nonnull(strstr(rows, ",ring\n"));
     ck_assert_ptr_nonnull(strstr(rows, ",rabenseifner\n"));
+}
+END_TEST
+
+/** A sweep, the runs that it makes of two, and the last field of the first run and the last. */
+static const struct {
+    const char *sweep;
+    int runs;
+    const char *first, *last;
+} any_sweep[] = {
+    {"platform={sweep: [idle-switch, piz-daint]}", 4, "idle-switch", "piz-daint"},
+    {"platform={name: {sweep: [idle-switch, piz-daint]}}", 4, "idle-switch", "piz-daint"},
+    {"platform=[idle-switch, {sweep: [piz-daint, {host_latency: 1us}]}]", 6, "",
+     "{host_latency: 1us}"},
+    {"platform={host_latency: {sweep: [1us, 2us]}}", 4, "1us", "2us"},
+    {"workload={sweep: [resnet50-p100, {bytes: 1, step: 1s, samples: 1}]}", 4, "resnet50-p100",
+     "{bytes: 1, step: 1s, samples: 1}"},
+    {"workload.bytes={sweep: [1M, 2M]}", 4, "1M", "2M"},
+    {"workers={sweep: [2, 16]}", 2, "2", "16"},
+    {"seed={sweep: [2, 3]}", 4, "2", "3"},
+    {"until={sweep: [{steps: 2}, {seconds: 1}]}", 4, "{steps: 2}", "{seconds: 1}"},
+    {"algorithms={sweep: [allreduce, {name: local_sgd, label: local}]}", 4, "allreduce",
+     "{name: local_sgd, label: local}"},
+    {"algorithms={name: allreduce, label: {sweep: [x, y]}}", 4, "x", "y"},
+    {"algorithms={name: allreduce, optimizer: {sweep: [{lr: 1}, {lr: 2}]}}", 4, "{lr: 1}",
+     "{lr: 2}"},
+};
+
+START_TEST(any_value_can_be_swept)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(dsgd(kept(dsgd_xprintf("check e.yaml --set algorithms=allreduce --set '%s'",
+                                         any_sweep[_i].sweep)),
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(strstr(output, kept(dsgd_xprintf(": %d runs\n", any_sweep[_i].runs))) != NULL,
+                  "%s", output);
+    ck_assert_msg(strstr(output, kept(dsgd_xprintf("=%s\n", any_sweep[_i].last))) != NULL, "%s",
+                  output);
+    ck_assert_msg(strstr(output, any_sweep[_i].first) != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(a_swept_platform_is_another_platform)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=4 --set algorithms=allreduce --set "
+                          "'platform={sweep: [{host_bandwidth: 1GBps}, {host_bandwidth: 1MBps}]}'",
+                          &output),
+                     0);
+    const char *const rows = read_file("r/runs.csv");
+    ck_assert_ptr_nonnull(strstr(rows, "\n1,allreduce,4,1,inline,inline,ok,10,1."));
+    ck_assert_ptr_nonnull(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1")); /* 15 s more */
+    ck_assert_ptr_null(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1."));
+    ck_assert_ptr_nonnull(strstr(rows, ",wall_s,platform.sweep\n"));
+}
+END_TEST
+
+START_TEST(a_sweep_in_a_file_that_is_named_is_refused)
+{
+    write_experiment("");
+    write_file("p.yaml", "host_latency: {sweep: [1us, 2us]}\n");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("check e.yaml --set platform=p.yaml", &output), 2);
+    ck_assert_msg(strstr(output, "p.yaml:1:16: host_latency is a sweep") != NULL, "%s", output);
 }
 END_TEST
 
@@ -772,14 +953,22 @@ Suite *command_suite(void)
     tcase_add_loop_test(t, edges_can_come_from_a_file, 0, sizeof edge_files / sizeof edge_files[0]);
     tcase_add_test(t, labels_and_optimizers_belong_to_one_algorithm);
     tcase_add_test(t, a_stopped_worker_is_named_and_the_others_are_kept);
+    tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
+    tcase_add_test(t, what_needs_numbers_is_refused_where_there_are_none);
     tcase_add_test(t, ages_and_local_models_come_out);
     tcase_add_test(t, an_algorithm_is_described_on_one_screen);
     tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
+    tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
     tcase_add_test(t, resume_does_only_what_is_missing);
+    tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
+    tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
     tcase_add_test(t, sweeps_multiply_the_runs_and_get_a_column);
+    tcase_add_loop_test(t, any_value_can_be_swept, 0, sizeof any_sweep / sizeof any_sweep[0]);
+    tcase_add_test(t, a_swept_platform_is_another_platform);
+    tcase_add_test(t, a_sweep_in_a_file_that_is_named_is_refused);
     tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 7);
     suite_add_tcase(s, t);
     suite_add_tcase(s, compare_case());

@@ -283,7 +283,7 @@ START_TEST(drop_compute)
     support_option(t->c, "threshold", 0.9);
     micro_batches = 4 - _i;
     support_option(t->c, "micro_batches", micro_batches);
-    support_option(t->c, "calibration", 2);
+    support_option(t->c, "spare", 2);
     t->c->workload.backward_share = 1; /* nothing is begun in vain */
     support_imbalance_number(t->c, "ramp", "seconds", 0.2);
     double share[STEPS * WORKERS];

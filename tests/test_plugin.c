@@ -115,10 +115,10 @@ static const struct {
     const char *change;
     const char *sentence;
 } stale[] = {
-    {"s/{DSGD_PLUGIN_ABI,/{DSGD_PLUGIN_ABI + 41,/",
-     "was built for interface 42, but this program has 1; build it again"},
+    {"s/{DSGD_PLUGIN_ABI,/{42,/",
+     "was built for interface 42, but this program has 2; build it again"},
     {"s/{DSGD_PLUGIN_ABI,/{0,/",
-     "was built for interface 0, but this program has 1; build it again"},
+     "was built for interface 0, but this program has 2; build it again"},
     {"s/dsgd_plugin_algorithms =/another_symbol =/", "does not export dsgd_plugin_algorithms"},
     {"s/\"doubling\"/\"wagma\"/", "algorithm `wagma` is there already"},
     {"s/\"doubling\"/\"dou,bling\"/", "has the name dou,bling; a name of letters, digits"},
@@ -126,6 +126,8 @@ static const struct {
     {"s/= doubling_work/= NULL/; s/static void doubling_work/void doubling_work(dsgd_node *);\\n"
      "void doubling_work/",
      "algorithm `doubling` has no work()"},
+    {"s/NULL, \"steps\",/NULL, \"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
+     "algorithm `doubling`: option `period` has no help"},
     {"s/\\&doubling, NULL/NULL/; s/static const dsgd_algorithm doubling/const dsgd_algorithm "
      "doubling/",
      "has no algorithms"},

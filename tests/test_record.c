@@ -1179,7 +1179,7 @@ static const struct {
     {DSGD_BINARY " run e.yaml --only 1 --record no/where/r", 3, "no/where/r.part"},
     {DSGD_BINARY " run e.yaml --record e.yaml", 3, "e.yaml: the folder cannot be"},
     {DSGD_BINARY " run e.yaml --numerics off --set until.accuracy=0.5 --record r", 2,
-     "ends by until: accuracy"},
+     "until: accuracy needs numerics, but they are off"},
     {DSGD_BINARY " replay e.yaml", 3, "dsgd: e.yaml: the file is no record"},
     {DSGD_REPLAY_BINARY " e.yaml", 3, "dsgd-replay: e.yaml: the file is no record"},
     {DSGD_REPLAY_BINARY " nowhere", 3, "nowhere"},

@@ -4,8 +4,7 @@
  */
 #include "traces/workload.h"
 
-#include <math.h>
-
+#include "base/round.h"
 #include "traces/imbalance.h"
 
 enum { BYTES_PER_ELEMENT = 4 };
@@ -139,7 +138,7 @@ size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, doub
         return every_tensor(workload, bytes);
     size_t n = n_pieces == 0 ? 1 : n_pieces;
     if (bucket_bytes > 0)
-        n = all > bucket_bytes ? (size_t)ceil(all / bucket_bytes) : 1;
+        n = all > bucket_bytes ? (size_t)dsgd_ceil(all / bucket_bytes) : 1;
     *bytes = dsgd_xcalloc(n, sizeof **bytes);
     for (size_t k = 0; k < n; k++)
         (*bytes)[k] = all / (double)n;
