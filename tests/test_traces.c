@@ -62,6 +62,36 @@ START_TEST(delay_hits_exactly_so_many_workers)
 }
 END_TEST
 
+/** The number of late workers is binomial: its mean and variance within five standard errors. */
+START_TEST(delay_chosen_apart_hits_about_so_many_workers)
+{
+    enum { P = 16, STEPS = 4000 };
+    void *const params = defaults("delay");
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    support_set(about, params, "workers", 2);
+    support_set(about, params, "seconds", 0.32);
+    support_set(about, params, "chosen", 1);
+    dsgd_imbalance *const imbalance = one("delay", params, P);
+    double sum = 0;
+    double squares = 0;
+    for (long t = 0; t < STEPS; t++) {
+        int n = 0;
+        for (int w = 0; w < P; w++)
+            n += dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){5, P, w, t, {0, 0, 0}}) > 1;
+        sum += n;
+        squares += n * n;
+    }
+    const double p = 1 - pow(1 - 1.0 / P, 2);
+    const double variance = P * p * (1 - p);
+    const double mean = sum / STEPS;
+    ck_assert_double_eq_tol(mean, P * p, 5 * sqrt(variance / STEPS));
+    ck_assert_double_eq_tol(squares / STEPS - mean * mean, variance,
+                            5 * variance * sqrt(2.0 / STEPS));
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
 START_TEST(delay_of_more_workers_than_there_are_is_refused)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
@@ -505,6 +535,7 @@ Suite *traces_suite(void)
     TCase *t = tcase_create("traces");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, delay_hits_exactly_so_many_workers, 0, 5);
+    tcase_add_test(t, delay_chosen_apart_hits_about_so_many_workers);
     tcase_add_test(t, delay_of_more_workers_than_there_are_is_refused);
     tcase_add_test(t, a_rotating_ramp_moves_on_by_one_worker_in_each_step);
     tcase_add_test(t, a_ramp_begins_again_after_its_levels);

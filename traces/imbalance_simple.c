@@ -2,6 +2,8 @@
  * @file imbalance_simple.c
  * Imbalance in closed form: a constant, injected delays, a ramp over the ranks, and a table of quantiles.
  */
+#include <math.h>
+
 #include "base/draw.h"
 #include "traces/imbalance.h"
 
@@ -113,7 +115,10 @@ const dsgd_imbalance_kind dsgd_imbalance_slow = {
 typedef struct delay_params {
     long workers;
     double seconds, probability;
+    int chosen; /* which of chosen_words */
 } delay_params;
+
+enum { CHOSEN_APART = 1 };
 
 static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *error)
 {
@@ -126,20 +131,35 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
+/** The first `workers` places of a random order of all workers: exactly so many, whoever asks. */
+static bool chosen_together(const delay_params *p, uint32_t purpose, dsgd_step_at at)
+{
+    const uint32_t place =
+        dsgd_draw_permuted(draw_at(purpose, at, 0, 0), (uint32_t)at.n_workers, (uint32_t)at.worker);
+    return place < (uint64_t)p->workers;
+}
+
+/** Whether one of `workers` ranks that this worker draws by itself is its own. */
+static bool chosen_apart(const delay_params *p, uint32_t purpose, dsgd_step_at at)
+{
+    const double other = 1 - 1.0 / at.n_workers;
+    return dsgd_draw_uniform(draw_at(purpose, at, 1 + (uint32_t)at.worker, 1)) >=
+           pow(other, (double)p->workers);
+}
+
 static double delay_seconds(const void *params, const void *state, uint32_t purpose,
                             dsgd_step_at at, double so_far_s)
 {
     (void)state;
     const delay_params *p = params;
-    /* The first `workers` places of a random order of all workers: exactly so many, whoever asks. */
-    const uint32_t place =
-        dsgd_draw_permuted(draw_at(purpose, at, 0, 0), (uint32_t)at.n_workers, (uint32_t)at.worker);
     const bool late =
-        place < (uint64_t)p->workers &&
+        (p->chosen == CHOSEN_APART ? chosen_apart : chosen_together)(p, purpose, at) &&
         (p->probability >= 1 ||
          dsgd_draw_uniform(draw_at(purpose, at, 1 + (uint32_t)at.worker, 0)) < p->probability);
     return late ? so_far_s + p->seconds : so_far_s;
 }
+
+static const char *const chosen_words[] = {"together", "apart", NULL};
 
 static const dsgd_option delay_options[] = {
     {.name = "workers",
@@ -147,7 +167,7 @@ static const dsgd_option delay_options[] = {
      .offset = offsetof(delay_params, workers),
      .init = 1,
      .max = 1 << 20,
-     .help = "exactly so many random workers are chosen in each step"},
+     .help = "so many random workers are chosen in each step"},
     {.name = "seconds",
      .kind = DSGD_DOUBLE,
      .offset = offsetof(delay_params, seconds),
@@ -161,6 +181,12 @@ static const dsgd_option delay_options[] = {
      .init = 1,
      .max = 1,
      .help = "with which a chosen worker really is late"},
+    {.name = "chosen",
+     .kind = DSGD_CHOICE,
+     .offset = offsetof(delay_params, chosen),
+     .words = chosen_words,
+     .help = "together: exactly so many (the papers); apart: every worker draws so many ranks by "
+             "itself and is late if one is its own (released code), so that the number varies"},
     {.name = NULL},
 };
 
