@@ -338,8 +338,10 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
                    "GB/s per group\n",
                    p.group_hosts, p.group_flow_bytes_per_s / 1e9, p.group_latency_s * 1e6,
                    p.group_bytes_per_s / 1e9);
-        printf("  message overhead    %g us\n  reduction           %g ns per byte\n",
-               p.message_overhead_s * 1e6, p.reduction_s_per_byte * 1e9);
+        printf("  message overhead    %g us\n  partial call        %g us per piece\n  reduction    "
+               "       %g "
+               "ns per byte\n",
+               p.message_overhead_s * 1e6, p.partial_call_s * 1e6, p.reduction_s_per_byte * 1e9);
     }
     dsgd_config_close(config);
     return status;
@@ -459,7 +461,7 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_erro
     return DSGD_OK;
 }
 
-static dsgd_status draw(const char *figure, const char *folder, dsgd_error *error)
+dsgd_status dsgd_plot_figure(const char *figure, const char *folder, dsgd_error *error)
 {
     char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
     dsgd_status status = DSGD_OK;
@@ -491,7 +493,7 @@ static dsgd_status plot_all(const char *folder, dsgd_error *error)
         n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
     for (int i = 0; i < n; i++) {
         if (status == DSGD_OK && has_script(entries[i]->d_name))
-            status = draw(entries[i]->d_name, folder, error);
+            status = dsgd_plot_figure(entries[i]->d_name, folder, error);
         free(entries[i]);
     }
     free(entries);
@@ -526,7 +528,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     refresh_comparison(a.words[0]);
-    return a.n == 2 ? draw(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
+    return a.n == 2 ? dsgd_plot_figure(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
 }
 
 const dsgd_command dsgd_command_list = {

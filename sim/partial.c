@@ -191,12 +191,25 @@ static void arrive(dsgd_worker *w, size_t k)
         activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
 }
 
+/** The processor's time in the call itself, which passes whether or not there is anything to wait for. */
+static void spend_call(dsgd_worker *w)
+{
+    const double since_s = dsgd_now_s();
+    const double call_s = w->engine->config->platform->partial_call_s;
+    if (call_s <= 0)
+        return;
+    dsgd_sleep(call_s);
+    dsgd_stay_if_stopped(w);
+    dsgd_count_communication(w, since_s);
+}
+
 /** Waits until that version is done here; counts what was missed, and the use. */
 static dsgd_partial_piece *await(dsgd_worker *w, size_t k)
 {
     dsgd_partial_piece *const piece = &w->partial->piece[k];
     while (piece->received_version < w->node.step)
         dsgd_work_sleep(w);
+    spend_call(w);
     for (long missed = piece->used + 1; missed < piece->received_version; missed++)
         w->engine->result->partial_skipped += version_exists(w->partial, missed);
     piece->used = piece->received_version;

@@ -234,10 +234,26 @@ static support_case *costly(const char *algorithm, int workers)
     return c;
 }
 
-START_TEST(neighbours_share_a_link_and_are_added_one_after_another)
+/** Two overheads, but one pass over memory: three vectors are read and one is written, where adding one to another reads two. */
+START_TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
 {
     const double step_s = support_ok(costly("d_psgd", 8))->result.virtual_s / 10;
-    expect_close(step_s - 1, wire_s + bytes / bandwidth + 2 * treated_s);
+    const double pass_s = 4.0 / 3 * reduction_s_per_byte * bytes;
+    expect_close(step_s - 1, wire_s + bytes / bandwidth + 2 * overhead_s + pass_s);
+}
+END_TEST
+
+/** Alone, a worker waits for nobody, but calls cost it their time: hidden behind the backward pass, but for the last piece's. */
+START_TEST(a_partial_call_costs_its_caller_per_piece)
+{
+    support_case *c = costly("eager_solo", 1);
+    support_option(c, "limiter", 4); /* two of ten steps are an allreduce */
+    c->config.exchange.pieces = 4;
+    c->config.exchange.overlap = _i == 1;
+    const double without_s = support_ok(c)->result.virtual_s;
+    c->platform.partial_call_s = 1e-3;
+    const double calls = _i == 1 ? 1 : 4;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s - without_s, 8 * calls * 1e-3, 1e-9);
 }
 END_TEST
 
@@ -539,7 +555,8 @@ Suite *collectives_suite(void)
     tcase_add_test(t, an_automatic_threshold_is_the_one_that_gains_most);
     tcase_add_test(t, the_first_few_steps_are_spared);
     tcase_add_test(t, an_automatic_threshold_drops_nothing_where_that_gains_nothing);
-    tcase_add_test(t, neighbours_share_a_link_and_are_added_one_after_another);
+    tcase_add_test(t, neighbours_share_a_link_and_are_averaged_in_one_pass);
+    tcase_add_loop_test(t, a_partial_call_costs_its_caller_per_piece, 0, 2);
     tcase_add_test(t, a_push_and_a_fetch_take_their_closed_form);
     tcase_add_test(t, pushes_and_answers_take_turns_at_a_server);
     tcase_add_test(t, a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step);

@@ -73,6 +73,13 @@ const dsgd_option dsgd_platform_options[] = {
      .max = 10,
      .unit = "s",
      .help = "processor time per message, serial with the wire"},
+    {.name = "partial_call",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(dsgd_platform, partial_call_s),
+     .max = 10,
+     .unit = "s",
+     .help =
+         "processor time of calling a partial collective, for each piece, whoever activates it"},
     {.name = "reduction",
      .kind = DSGD_DOUBLE,
      .offset = offsetof(dsgd_platform, reduction_s_per_byte),

@@ -30,6 +30,7 @@ typedef struct dsgd_platform {
     double group_latency_s; /* added between groups */
     double
         message_overhead_s; /* processor time per message at each end's progress, serial with the wire */
+    double partial_call_s; /* processor time of one call of a partial collective, per piece */
     double reduction_s_per_byte; /* of adding or averaging what arrived, serial with the wire */
     double
         reference_flops; /* speed on which workload times hold; 0: the speed of worker 0's host */
