@@ -491,11 +491,11 @@ static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
                             &run->workload, error);
 }
 
-/** An algorithm, its label in the results, and what it asks of the optimizer. */
+/** An algorithm, its label in the results, and what it asks of the optimizer and of exchanges. */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {
-    static const char *const elsewhere[] = {"label", "optimizer", NULL};
+    static const char *const elsewhere[] = {"label", "optimizer", "exchange", NULL};
     dsgd_status status = dsgd_config_read_pick(config, entry, dsgd_algorithms, "name", elsewhere,
                                                &run->algorithm, error);
     if (status != DSGD_OK)
@@ -512,6 +512,10 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
     if (optimizer != NULL)
         status = dsgd_config_refine(config, optimizer, optimizer_options, NULL,
                                     &run->learning.optimizer, error);
+    dsgd_entry *const exchange = dsgd_entry_chosen(config, dsgd_entry_find(entry, "exchange"));
+    if (status == DSGD_OK && exchange != NULL)
+        status = dsgd_config_refine(config, exchange, dsgd_exchange_options, NULL,
+                                    &run->config.exchange, error);
     return status;
 }
 
@@ -546,6 +550,7 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
     dsgd_status status =
         dsgd_config_read(config, dsgd_config_root(config), settings_options, axes, s, error);
     run->learning = s->learning;
+    run->config.exchange = s->exchange;
     if (status == DSGD_OK)
         status = read_axes(experiment, entries, run, error);
     if (status != DSGD_OK)
@@ -557,7 +562,6 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
     run->config.until = s->until;
     run->config.collective = s->collective;
     run->config.placement = s->placement;
-    run->config.exchange = s->exchange;
     run->config.stops = s->stops;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
     run->config.params = run->algorithm.params;
