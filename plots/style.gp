@@ -40,3 +40,6 @@ n_algorithms = words(algorithms)
 n_counts = words(counts_of_workers)
 algorithm(i) = word(algorithms, i)
 is_run(a, w) = strcol('algorithm') eq a && strcol('workers') eq w && counts(strcol('status'))
+
+# What figures of published points share.
+published = style[1:strlen(style) - 8].'published.gp'
