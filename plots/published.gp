@@ -41,6 +41,8 @@ do for [output in 'svg png pdf'] {
              for [i = 1:n_algorithms] scores using (is_point(algorithm(i)) ? place_of(strcol(along)) + shift(i) : NaN):'published' with points lc rgb '#222222' lw 2 pt 2 ps 2 title (i == 1 ? 'published' : '')
     } else {
         set xrange [real(word(places, 1)) / 1.3:real(word(places, words(places))) * 1.3]
+        set xtics (word(places, 1) real(word(places, 1)))
+        do for [j = 2:words(places)] { set xtics add (word(places, j) real(word(places, j))) }
         set key outside right center
         plot for [i = 1:n_algorithms] $simulated index i - 1 using 1:2 with lines lt i title title_of(algorithm(i)), \
              for [i = 1:n_algorithms] scores using (is_point(algorithm(i)) ? column(along) : NaN):'published' with points lt i ps 1.5 notitle, \

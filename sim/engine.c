@@ -559,8 +559,12 @@ bool dsgd_next_step(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     finish_computation(w);
-    if (self->step >= 0)
+    if (self->step >= 0) {
+        w->exposed_s += dsgd_now_s() - w->compute_end_s;
         count_step(w);
+    }
+    if (w->engine->config->exchange.barrier)
+        dsgd_barrier(self);
     self->step++;
     w->draws = 0;
     return !is_to_stop(w);

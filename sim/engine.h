@@ -154,6 +154,7 @@ struct dsgd_worker {
     long *own_pushes; /* [n_pieces] since that fetch */
 
     /* Accounting. */
+    double exposed_s; /* from the ends of computations to the ends of their steps */
     double computing_since_s, compute_end_s, previous_start_s, previous_end_s;
     double computed_s, communicated_s, counted_until_s;
     long steps_done;

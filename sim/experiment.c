@@ -219,6 +219,10 @@ const dsgd_option dsgd_exchange_options[] = {
      FIELD(dsgd_exchange_config, blocking),
      .init = true,
      .help = "in a fixed order, each when the one before has ended; else all at once"},
+    {.name = "barrier",
+     .kind = DSGD_BOOL,
+     FIELD(dsgd_exchange_config, barrier),
+     .help = "no worker begins a step before all have ended theirs, as micro-benchmarks have it"},
     END,
 };
 

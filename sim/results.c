@@ -44,6 +44,8 @@ static const char *const run_columns[] = {"run",
                                           "local_loss",
                                           "local_accuracy",
                                           "local_accuracy_min",
+                                          "exposed_mean_s",
+                                          "active_mean",
                                           "wall_s",
                                           NULL};
 
@@ -109,7 +111,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                               last == NULL ? NAN : last->at.consensus,
                               failed ? NAN : r->local_loss,
                               failed ? NAN : r->local_accuracy,
-                              failed ? NAN : r->local_accuracy_min};
+                              failed ? NAN : r->local_accuracy_min,
+                              r->exposed_mean_s,
+                              r->partial_active_mean};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         print_cell(stream, numbers[k]);
     fprintf(stream, ",%.2f", r->total_wall_s);

@@ -138,6 +138,10 @@ static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
             return dsgd_fail(error, DSGD_EUSAGE,
                              "stops: worker: %ld, but with %d workers they are 0 to %d",
                              stops[i].worker, config->workers, config->workers - 1);
+    if (config->stops.n > 0 && config->exchange.barrier)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "stops: who stops never comes to exchange: barrier; leave one of them out");
     return DSGD_OK;
 }
 
@@ -525,6 +529,14 @@ static void sum_up_workers(dsgd_engine *engine)
     result->ideal_s = computed_s / p;
 }
 
+static double exposed_s(const dsgd_engine *engine)
+{
+    double sum_s = 0;
+    for (int i = 0; i < engine->n_workers; i++)
+        sum_s += engine->workers[i].exposed_s;
+    return sum_s;
+}
+
 static void sum_up(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -535,6 +547,8 @@ static void sum_up(dsgd_engine *engine)
     if (learns(config))
         result->learn_samples = engine->whole_steps * (double)config->learning->batch;
     result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
+    result->exposed_mean_s =
+        engine->steps_total > 0 ? exposed_s(engine) / (double)engine->steps_total : NAN;
     result->staleness_mean =
         engine->staleness_weight > 0 ? engine->staleness_sum / engine->staleness_weight : 0;
     for (size_t i = 0; i < result->n_ages; i++)

@@ -67,6 +67,7 @@ typedef struct dsgd_exchange_config {
     bool
         overlap; /* pieces of a gradient become ready during the backward pass, not all at its end */
     bool blocking; /* an exchange begins when the one before has ended */
+    bool barrier; /* no worker begins a step before all have ended theirs */
 } dsgd_exchange_config;
 
 /** When a run ends; 0 means: no such bound. At least one is set. */
@@ -144,6 +145,7 @@ typedef struct dsgd_run_result {
     double steps; /* gradient steps of all workers / P */
     double samples, learn_samples;
     double step_mean_s; /* seconds of one step, mean over workers */
+    double exposed_mean_s; /* of that, after the computation has ended and before the step has */
     dsgd_time_shares shares; /* mean over workers */
     dsgd_time_shares
         *worker_shares; /* [workers], for the figure of where each worker's time goes */

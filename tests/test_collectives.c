@@ -219,6 +219,23 @@ START_TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
 }
 END_TEST
 
+/** Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those wait who have nobody to wait for. */
+START_TEST(what_is_exposed_comes_before_a_barrier)
+{
+    support_case *c = support_new(_i == 0 ? "allreduce" : "local_sgd", 4);
+    support_no_learning(c);
+    c->workload.bytes = 1;
+    c->config.until.steps = 10;
+    c->config.exchange.barrier = true;
+    support_imbalance_number(c, "ramp", "seconds", 1e-3);
+    if (_i == 1)
+        support_option(c, "period", 1000);
+    const support_outcome *const run = support_ok(c);
+    ck_assert_double_eq_tol(run->result.exposed_mean_s, _i == 0 ? 1.5e-3 : 0, 1e-5);
+    ck_assert_double_eq_tol(run->result.virtual_s, 10 * 1.003, 1e-4);
+}
+END_TEST
+
 /* --- messages between few ----------------------------------------------------------------------------------------------- */
 
 static const double wire_s = 1e-6 + 1e6 / 10e9; /* latency, and the bytes */
@@ -555,6 +572,7 @@ Suite *collectives_suite(void)
     tcase_add_test(t, an_automatic_threshold_is_the_one_that_gains_most);
     tcase_add_test(t, the_first_few_steps_are_spared);
     tcase_add_test(t, an_automatic_threshold_drops_nothing_where_that_gains_nothing);
+    tcase_add_loop_test(t, what_is_exposed_comes_before_a_barrier, 0, 2);
     tcase_add_test(t, neighbours_share_a_link_and_are_averaged_in_one_pass);
     tcase_add_loop_test(t, a_partial_call_costs_its_caller_per_piece, 0, 2);
     tcase_add_test(t, a_push_and_a_fetch_take_their_closed_form);
