@@ -11,6 +11,7 @@
 #include <simgrid/comm.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
+#include <simgrid/link.h>
 #include <simgrid/mailbox.h>
 #include <simgrid/semaphore.h>
 #include <simgrid/version.h>
@@ -21,8 +22,10 @@
 #include <unistd.h>
 
 #include "base/draw.h"
+#include "traces/platform.h"
 
 static sg_host_t *hosts; /* [n_hosts], those that were taken */
+static int *places; /* [n_hosts], of these among all */
 static sg_sem_t moved; /* released by actors that would go on in a halted cluster; NULL before */
 static sg_sem_t never; /* that nobody releases */
 
@@ -108,6 +111,20 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
+/** All hosts but gateways, in natural order; the caller frees them. */
+static sg_host_t *all_hosts(size_t *n)
+{
+    const size_t count = sg_host_count();
+    /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
+    sg_host_t *const all = sg_host_list();
+    *n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sg_host_get_property_value(all[i], DSGD_PLATFORM_GATEWAY) == NULL)
+            all[(*n)++] = all[i];
+    qsort(all, *n, sizeof(sg_host_t), by_natural_name);
+    return all;
+}
+
 dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error)
 {
     int channel[2];
@@ -126,7 +143,9 @@ dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error
             _exit(1);
         initialise();
         simgrid_load_platform(path);
-        const int count = (int)sg_host_count();
+        size_t n = 0;
+        free(all_hosts(&n));
+        const int count = (int)n;
         _exit(write(channel[1], &count, sizeof count) == (ssize_t)sizeof count ? 0 : 1);
     }
     close(channel[1]);
@@ -146,22 +165,46 @@ dsgd_status dsgd_cluster_open(const char *path, int n_hosts, bool random_placeme
 {
     initialise();
     simgrid_load_platform(path);
-    const size_t count = sg_host_count();
-    if (count < (size_t)n_hosts)
+    size_t count = 0;
+    sg_host_t *const all = all_hosts(&count);
+    if (count < (size_t)n_hosts) {
+        free(all);
         return dsgd_fail(error, DSGD_EUSAGE,
                          "%s: the platform has %zu hosts, but %d workers and servers need one each",
                          path, count, n_hosts);
-    /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
-    sg_host_t *all = sg_host_list();
-    qsort(all, count, sizeof *all, by_natural_name);
+    }
     hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
+    places = dsgd_xcalloc((size_t)n_hosts, sizeof *places);
     for (int w = 0; w < n_hosts; w++) {
         const dsgd_draw at = {.seed = seed, .purpose = DSGD_DRAW_PLACEMENT};
-        hosts[w] = all[random_placement ? dsgd_draw_permuted(at, (uint32_t)count, (uint32_t)w)
-                                        : (uint32_t)w];
+        places[w] =
+            random_placement ? (int)dsgd_draw_permuted(at, (uint32_t)count, (uint32_t)w) : w;
+        hosts[w] = all[places[w]];
     }
     free(all);
     return DSGD_OK;
+}
+
+void dsgd_cluster_each_link(void (*change)(const void *argument, const char *name,
+                                           double *bytes_per_s, double *latency_s),
+                            const void *argument)
+{
+    sg_link_t *const links = sg_link_list();
+    for (size_t i = 0; i < sg_link_count(); i++) {
+        const double before[2] = {sg_link_get_bandwidth(links[i]), sg_link_get_latency(links[i])};
+        double now[2] = {before[0], before[1]};
+        change(argument, sg_link_get_name(links[i]), &now[0], &now[1]);
+        if (now[0] != before[0])
+            sg_link_set_bandwidth(links[i], now[0]);
+        if (now[1] != before[1])
+            sg_link_set_latency(links[i], now[1]);
+    }
+    free(links);
+}
+
+int dsgd_cluster_place(int host)
+{
+    return places[host];
 }
 
 double dsgd_cluster_speed(int host)
@@ -222,7 +265,9 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
     /* On a deadlock SimGrid prints a line and returns as if all were well. */
     simgrid_run();
     free(hosts);
+    free(places);
     hosts = NULL;
+    places = NULL;
     free(mailboxes.known);
     mailboxes.known = NULL;
     mailboxes.n = mailboxes.room = 0;

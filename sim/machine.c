@@ -1,0 +1,148 @@
+/**
+ * @file machine.c
+ * From a platform to a cluster.
+ */
+#include "sim/machine.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/cluster.h"
+
+dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
+{
+    const dsgd_platform *const platform = machine->platform;
+    dsgd_status status = dsgd_platform_check(platform, error);
+    if (status != DSGD_OK)
+        return status;
+    int n_hosts = dsgd_platform_most_hosts(platform);
+    if (platform->topology == DSGD_TOPOLOGY_XML)
+        status = dsgd_cluster_probe(platform->file, &n_hosts, error);
+    if (status == DSGD_OK && n_hosts < machine->n_hosts)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the platform has %d hosts, but %d workers and servers need one each",
+                         platform->file == NULL ? "platform" : platform->file, n_hosts,
+                         machine->n_hosts);
+    return status;
+}
+
+static void change_link(const void *platform, const char *name, double *bytes_per_s,
+                        double *latency_s)
+{
+    dsgd_host_quality q;
+    if (!dsgd_platform_link(platform, name, &q))
+        return;
+    *bytes_per_s *= q.bandwidth;
+    *latency_s += q.latency_s;
+}
+
+static dsgd_status load(const dsgd_machine *machine, const char *path, dsgd_error *error)
+{
+    return dsgd_cluster_open(path, machine->n_hosts, machine->random_placement, machine->seed,
+                             error);
+}
+
+dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
+{
+    const dsgd_platform *const platform = machine->platform;
+    if (platform->topology == DSGD_TOPOLOGY_XML)
+        return load(machine, platform->file, error);
+    char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
+    dsgd_status status = dsgd_platform_write(platform, machine->n_hosts, path, error);
+    if (status == DSGD_OK)
+        status = load(machine, path, error);
+    if (status == DSGD_OK)
+        dsgd_cluster_each_link(change_link, platform);
+    unlink(path);
+    free(path);
+    return status;
+}
+
+/* --- how long messages take --------------------------------------------------------------------------------------------- */
+
+/** All messages of a measurement. */
+typedef struct volley {
+    const int *to;
+    int n_hosts;
+    double bytes, arrived_s;
+    int under_way;
+    dsgd_bell *bell;
+} volley;
+
+typedef struct shot {
+    volley *all;
+    int from, to;
+} shot;
+
+static void send_shot(void *argument)
+{
+    const shot *const s = argument;
+    dsgd_exchange(dsgd_mailbox_of(s->from, s->to, 'm', 0), s->all->bytes, NULL);
+}
+
+static void receive_shot(void *argument)
+{
+    const shot *const s = argument;
+    dsgd_exchange(NULL, 0, dsgd_mailbox_of(s->from, s->to, 'm', 0));
+    s->all->arrived_s = dsgd_now_s();
+    if (--s->all->under_way == 0)
+        dsgd_bell_ring(s->all->bell);
+}
+
+static void wait_for_all(void *argument)
+{
+    dsgd_bell_wait(((volley *)argument)->bell);
+}
+
+static double time_here(volley *all)
+{
+    shot *const shots = dsgd_xcalloc((size_t)all->n_hosts, sizeof *shots);
+    all->bell = dsgd_bell_new();
+    for (int i = 0; i < all->n_hosts; i++) {
+        if (all->to[i] < 0)
+            continue;
+        shots[i] = (shot){all, i, all->to[i]};
+        all->under_way++;
+        dsgd_actor_start(i, "sender", send_shot, &shots[i]);
+        dsgd_actor_start(all->to[i], "receiver", receive_shot, &shots[i]);
+    }
+    if (all->under_way > 0)
+        dsgd_cluster_run(wait_for_all, all);
+    free(shots);
+    return all->arrived_s;
+}
+
+/** What a measurement's process tells. */
+typedef struct report {
+    dsgd_status status;
+    double seconds;
+    dsgd_error error;
+} report;
+
+dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,
+                              double *seconds, dsgd_error *error)
+{
+    int channel[2];
+    if (pipe(channel) != 0)
+        return dsgd_fail(error, DSGD_EIO, "no pipe for a measurement: %m");
+    const pid_t child = fork();
+    if (child == 0) {
+        volley all = {.to = to, .n_hosts = machine->n_hosts, .bytes = bytes};
+        report told = {.status = DSGD_OK};
+        told.status = dsgd_machine_open(machine, &told.error);
+        if (told.status == DSGD_OK)
+            told.seconds = time_here(&all);
+        _exit(write(channel[1], &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
+    }
+    close(channel[1]);
+    report told = {.status = DSGD_EIO};
+    const bool heard = child > 0 && read(channel[0], &told, sizeof told) == (ssize_t)sizeof told;
+    close(channel[0]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    if (!heard)
+        return dsgd_fail(error, DSGD_EIO, "the process of a measurement died");
+    *seconds = told.seconds;
+    return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
+}
