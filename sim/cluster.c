@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/draw.h"
+#include "sim/placement.h"
 #include "traces/platform.h"
 
 static sg_host_t *hosts; /* [n_hosts], those that were taken */
@@ -125,7 +125,41 @@ static sg_host_t *all_hosts(size_t *n)
     return all;
 }
 
-dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error)
+dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
+                              uint64_t seed, dsgd_error *error)
+{
+    initialise();
+    simgrid_load_platform(path);
+    size_t count = 0;
+    sg_host_t *const all = all_hosts(&count);
+    if (count < (size_t)n_hosts) {
+        free(all);
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the platform has %zu hosts, but %d workers and servers need one each",
+                         path, count, n_hosts);
+    }
+    const char **const names = dsgd_xcalloc(count, sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        names[i] = sg_host_get_name(all[i]);
+    hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
+    places = dsgd_xcalloc((size_t)n_hosts, sizeof *places);
+    const dsgd_status status =
+        dsgd_placement_places(placement, seed, (int)count, names, n_hosts, places, error);
+    for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
+        hosts[i] = all[places[i]];
+    free(names);
+    free(all);
+    return status;
+}
+
+/** What a trial tells. */
+typedef struct trial {
+    dsgd_status status;
+    dsgd_error error;
+} trial;
+
+dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
+                               uint64_t seed, dsgd_error *error)
 {
     int channel[2];
     if (access(path, R_OK) != 0)
@@ -138,51 +172,23 @@ dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error
         close(channel[1]);
         return dsgd_fail(error, DSGD_EIO, "%s: no process to try the platform: %m", path);
     }
+    trial told = {.error = {""}};
     if (child == 0) {
         if (freopen("/dev/null", "w", stderr) == NULL)
             _exit(1);
-        initialise();
-        simgrid_load_platform(path);
-        size_t n = 0;
-        free(all_hosts(&n));
-        const int count = (int)n;
-        _exit(write(channel[1], &count, sizeof count) == (ssize_t)sizeof count ? 0 : 1);
+        told.status = dsgd_cluster_open(path, n_hosts, placement, seed, &told.error);
+        _exit(write(channel[1], &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
     }
     close(channel[1]);
-    const bool counted = read(channel[0], n_hosts, sizeof *n_hosts) == (ssize_t)sizeof *n_hosts;
+    const bool heard = read(channel[0], &told, sizeof told) == (ssize_t)sizeof told;
     close(channel[0]);
     waitpid(child, NULL, 0);
-    if (!counted)
+    if (!heard)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: SimGrid cannot load this platform; `xmllint --valid` or SimGrid's "
                          "own examples help",
                          path);
-    return DSGD_OK;
-}
-
-dsgd_status dsgd_cluster_open(const char *path, int n_hosts, bool random_placement, uint64_t seed,
-                              dsgd_error *error)
-{
-    initialise();
-    simgrid_load_platform(path);
-    size_t count = 0;
-    sg_host_t *const all = all_hosts(&count);
-    if (count < (size_t)n_hosts) {
-        free(all);
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the platform has %zu hosts, but %d workers and servers need one each",
-                         path, count, n_hosts);
-    }
-    hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
-    places = dsgd_xcalloc((size_t)n_hosts, sizeof *places);
-    for (int w = 0; w < n_hosts; w++) {
-        const dsgd_draw at = {.seed = seed, .purpose = DSGD_DRAW_PLACEMENT};
-        places[w] =
-            random_placement ? (int)dsgd_draw_permuted(at, (uint32_t)count, (uint32_t)w) : w;
-        hosts[w] = all[places[w]];
-    }
-    free(all);
-    return DSGD_OK;
+    return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
 }
 
 void dsgd_cluster_each_link(void (*change)(const void *argument, const char *name,

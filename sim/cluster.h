@@ -12,20 +12,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/option.h"
 #include "base/status.h"
 
 /** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
 const char *dsgd_simgrid_version(void);
 
 /**
- * Loads the platform and takes n_hosts of its hosts, one for each worker and then for each server, in natural order of the names (n2
- * before n10), or in a random order drawn from @p seed. Hosts with the property DSGD_PLATFORM_GATEWAY are none. Once per process.
+ * Loads the platform and takes n_hosts of its hosts, one for each worker and then for each server, as @p placement says
+ * (sim/placement.h). Their natural order is that of the names, n2 before n10. Hosts with the property DSGD_PLATFORM_GATEWAY are none.
+ * Once per process.
  */
-dsgd_status dsgd_cluster_open(const char *path, int n_hosts, bool random_placement, uint64_t seed,
-                              dsgd_error *error);
+dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
+                              uint64_t seed, dsgd_error *error);
 
-/** How many hosts the SimGrid XML at @p path has; tried in a process of its own, since SimGrid ends the process on bad XML. */
-dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error);
+/** Tries the like in a process of its own, because SimGrid ends the process on bad XML. */
+dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
+                               uint64_t seed, dsgd_error *error);
 
 /** Before the simulation begins: offers the bandwidth and latency of each link, by its name, to be changed. */
 void dsgd_cluster_each_link(void (*change)(const void *argument, const char *name,

@@ -12,6 +12,7 @@
 
 #include "base/program.h"
 #include "sim/config.h"
+#include "sim/placement.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
 
@@ -24,7 +25,8 @@ typedef struct settings {
     dsgd_picks imbalance;
     dsgd_until until;
     dsgd_learning learning;
-    int collective, placement;
+    int collective;
+    dsgd_lines placement;
     dsgd_exchange_config exchange;
     dsgd_records stops;
 } settings;
@@ -240,7 +242,7 @@ const dsgd_option dsgd_stop_options[] = {
 
 static const char *const collectives[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
                                           NULL};
-static const char *const placements[] = {"natural", "random", NULL};
+static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
 
 static const dsgd_option settings_options[] = {
     {.name = "name",
@@ -275,10 +277,11 @@ static const dsgd_option settings_options[] = {
      .words = collectives,
      .help = "how an allreduce travels"},
     {.name = "placement",
-     .kind = DSGD_CHOICE,
+     .kind = DSGD_LINES,
      FIELD(settings, placement),
      .words = placements,
-     .help = "of workers on hosts"},
+     .help = "of workers, then servers, on hosts; or a list of hosts by index or name, or a file "
+             "with one per line"},
     {.name = "exchange",
      .kind = DSGD_RECORD,
      FIELD(settings, exchange),

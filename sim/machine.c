@@ -9,22 +9,41 @@
 #include <unistd.h>
 
 #include "sim/cluster.h"
+#include "sim/placement.h"
+
+/**
+ * How many hosts are written, at least the machine's: of a shape that takes any number, as many as the placement reaches.
+ */
+static dsgd_status count_hosts(const dsgd_machine *machine, int *n_hosts, dsgd_error *error)
+{
+    const int n = machine->n_hosts;
+    const int most = dsgd_platform_most_hosts(machine->platform);
+    const bool given = dsgd_placement_is_given(&machine->placement);
+    *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
+    if (*n_hosts < n)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: size: %d hosts, but %d workers and servers need one each",
+                         *n_hosts, n);
+    int *const places = dsgd_xcalloc((size_t)n, sizeof *places);
+    const dsgd_status status = dsgd_placement_places(
+        &machine->placement, machine->seed, given ? most : *n_hosts, NULL, n, places, error);
+    for (int i = 0; status == DSGD_OK && i < n; i++)
+        *n_hosts = places[i] < *n_hosts ? *n_hosts : places[i] + 1;
+    free(places);
+    return status;
+}
 
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
-    dsgd_status status = dsgd_platform_check(platform, error);
+    const dsgd_status status = dsgd_platform_check(platform, error);
+    int n_hosts = 0;
     if (status != DSGD_OK)
         return status;
-    int n_hosts = dsgd_platform_most_hosts(platform);
-    if (platform->topology == DSGD_TOPOLOGY_XML)
-        status = dsgd_cluster_probe(platform->file, &n_hosts, error);
-    if (status == DSGD_OK && n_hosts < machine->n_hosts)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the platform has %d hosts, but %d workers and servers need one each",
-                         platform->file == NULL ? "platform" : platform->file, n_hosts,
-                         machine->n_hosts);
-    return status;
+    if (platform->topology != DSGD_TOPOLOGY_XML)
+        return count_hosts(machine, &n_hosts, error);
+    return dsgd_cluster_probe(platform->file, machine->n_hosts, &machine->placement, machine->seed,
+                              error);
 }
 
 static void change_link(const void *platform, const char *name, double *bytes_per_s,
@@ -39,8 +58,7 @@ static void change_link(const void *platform, const char *name, double *bytes_pe
 
 static dsgd_status load(const dsgd_machine *machine, const char *path, dsgd_error *error)
 {
-    return dsgd_cluster_open(path, machine->n_hosts, machine->random_placement, machine->seed,
-                             error);
+    return dsgd_cluster_open(path, machine->n_hosts, &machine->placement, machine->seed, error);
 }
 
 dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
@@ -49,7 +67,10 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return load(machine, platform->file, error);
     char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
-    dsgd_status status = dsgd_platform_write(platform, machine->n_hosts, path, error);
+    int n_hosts = 0;
+    dsgd_status status = count_hosts(machine, &n_hosts, error);
+    if (status == DSGD_OK)
+        status = dsgd_platform_write(platform, n_hosts, path, error);
     if (status == DSGD_OK)
         status = load(machine, path, error);
     if (status == DSGD_OK)

@@ -5,9 +5,9 @@
 #ifndef DSGD_SIM_MACHINE_H
 #define DSGD_SIM_MACHINE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/option.h"
 #include "base/status.h"
 #include "traces/platform.h"
 
@@ -15,12 +15,12 @@
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int n_hosts; /* workers and servers */
-    bool random_placement;
+    dsgd_lines placement; /* sim/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
 } dsgd_machine;
 
-/** Refuses a platform that is wrong in itself, cannot be loaded, or has too few hosts. May be called any number of times. */
+/** Refuses a platform that is wrong in itself, cannot be loaded, has too few hosts, or not those of the placement. May be called any number of times. */
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error);
 
 /** Opens the cluster (sim/cluster.h). Once per process. */

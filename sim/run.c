@@ -146,7 +146,7 @@ static dsgd_machine machine_of(const dsgd_run_config *config)
 {
     return (dsgd_machine){.platform = config->platform,
                           .n_hosts = config->workers + count_servers(config),
-                          .random_placement = config->placement == DSGD_PLACEMENT_RANDOM,
+                          .placement = config->placement,
                           .seed = config->seed,
                           .scratch = config->scratch};
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/draw.h"
 #include "sim/config.h"
 #include "sim/experiment.h"
 #include "sim/machine.h"
@@ -276,6 +277,58 @@ START_TEST(a_slow_host_computes_longer)
 }
 END_TEST
 
+/* --- placement ---------------------------------------------------------------------------------------------------------------- */
+
+/** Seconds of a small message from worker 0 to worker 1 on the groups of eight. */
+static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
+{
+    const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
+    const dsgd_machine machine = {.platform = &p,
+                                  .n_hosts = workers,
+                                  .placement = placement,
+                                  .seed = seed,
+                                  .scratch = "/tmp"};
+    int to[MOST];
+    for (int i = 0; i < workers; i++)
+        to[i] = i == 0 ? 1 : -1;
+    double seconds = 0;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
+                      dsgd_machine_time(&machine, to, 1, &seconds, &error) == DSGD_OK,
+                  "%s", error.text);
+    return seconds;
+}
+
+static const double near_s = 1.5e-6; /* within a group it is 1 us, between two 3 us */
+
+START_TEST(workers_go_where_the_placement_says)
+{
+    static const char *far[] = {"8", "n7"};
+    static const char *near[] = {"n30", "31", "0"};
+    ck_assert(placed_message_s((dsgd_lines){2, far}, 2, 1) > near_s);
+    ck_assert(placed_message_s((dsgd_lines){3, near}, 2, 1) < near_s);
+}
+END_TEST
+
+/** The hosts of a random order are those drawn, gateways of groups not among them. */
+START_TEST(a_random_order_is_drawn_from_the_seed)
+{
+    static const char *word[] = {"random"};
+    int n_far = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        int group[2];
+        for (uint32_t i = 0; i < 2; i++)
+            group[i] = (int)dsgd_draw_permuted(
+                           (dsgd_draw){.seed = seed, .purpose = DSGD_DRAW_PLACEMENT}, 16, i) /
+                       8;
+        const bool far = placed_message_s((dsgd_lines){1, word}, 16, seed) > near_s;
+        ck_assert(far == (group[0] != group[1]));
+        n_far += far;
+    }
+    ck_assert(n_far > 3 && n_far < 17);
+}
+END_TEST
+
 /* --- files -------------------------------------------------------------------------------------------------------------------- */
 
 #define LINK "host_bandwidth: 1GB/s, host_latency: 1us"
@@ -291,7 +344,7 @@ static const struct {
     {"{topology: fat_tree, size: [4, 4], up: [1, 1], cables: [1]}", "takes 2 numbers of cables"},
     {"{topology: fat_tree, size: [2, 1.5], up: [1, 1]}", "size: 1.5, but whole numbers"},
     {"{topology: fat_tree, size: [2, 0], up: [1, 1]}", "between 1 and"},
-    {"{topology: fat_tree, size: [1, 2], up: [1, 1]}", "the platform has 2 hosts, but 4"},
+    {"{topology: fat_tree, size: [1, 2], up: [1, 1]}", "size: 2 hosts, but 4"},
     {"{topology: fat_tree, size: [99999, 99999], up: [1, 1]}", "at most 1048576"},
     {"{topology: dragonfly, size: [2, 2, 2, 2]}", NULL},
     {"{topology: dragonfly, size: [2, 2, 2]}", "takes 4 numbers of size, not 3"},
@@ -315,29 +368,115 @@ static const struct {
     {"{name: p.xml, hosts: [{first: 3}]}", "topology xml says itself"},
 };
 
-START_TEST(platforms_of_a_file_are_read_or_refused)
+/** What comes of an experiment of four workers with two lines of its own. */
+static dsgd_status open_lines(const char *first, const char *second, dsgd_error *error)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX";
     const int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
     FILE *const stream = fdopen(file, "w");
     fprintf(stream,
-            "platform: %s\nworkload: {bytes: 1, step: 1, samples: 1}\nworkers: 4\n"
+            "%s\n%s\nworkload: {bytes: 1, step: 1, samples: 1}\nworkers: 4\n"
             "algorithms: allreduce\nuntil: {steps: 1}\n",
-            files[_i].platform);
+            first, second);
     fclose(stream);
     dsgd_experiment experiment;
-    dsgd_error error = {""};
     const dsgd_status status =
-        dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &experiment, &error);
+        dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &experiment, error);
     remove(path);
-    if (files[_i].sentence == NULL) {
-        ck_assert_msg(status == DSGD_OK, "%s", error.text);
+    if (status == DSGD_OK)
         dsgd_experiment_close(&experiment);
-    } else {
-        ck_assert_int_eq(status, DSGD_EUSAGE);
+    return status;
+}
+
+START_TEST(platforms_of_a_file_are_read_or_refused)
+{
+    char *const line = dsgd_xprintf("platform: %s", files[_i].platform);
+    dsgd_error error = {""};
+    const dsgd_status status = open_lines(line, "", &error);
+    free(line);
+    ck_assert_int_eq(status, files[_i].sentence == NULL ? DSGD_OK : DSGD_EUSAGE);
+    if (files[_i].sentence != NULL)
         ck_assert_msg(strstr(error.text, files[_i].sentence) != NULL, "%s", error.text);
+}
+END_TEST
+
+static const struct {
+    const char *placement; /* %s: a file */
+    const char *file;
+    const char *sentence; /* NULL: fine */
+} placements[] = {
+    {"natural", "", NULL},
+    {"random", "", NULL},
+    {"[3, 1, 2, 0]", "", NULL},
+    {"{sweep: [natural, [n3, n1, n2, n0, n9]]}", "", NULL},
+    {"%s", "# hosts\nn3\n 2 # the slow one\r\n\n1\n0", NULL},
+    {"natrual", "", "there is natural or random"},
+    {"/nonexistent", "", "/nonexistent: the file of placement cannot be read"},
+    {"{a: b}", "", "a mapping, but a text"},
+    {"[3, 1, 2]", "", "3 hosts are listed, but 4"},
+    {"[3, 1, 2, 3]", "", "entry 4 is `3`, which is entry 1 too"},
+    {"[3, 1, 2, n3]", "", "entry 4 is `n3`, which is entry 1 too"},
+    {"[3, 1, 2, 16]", "", "entry 4 is `16`, but the platform's hosts are 0 to 15, or n0 to n15"},
+    {"[3, 1, 2, -1]", "", "entry 4 is `-1`"},
+    {"[3, 1, 2, 0x1]", "", "entry 4 is `0x1`"},
+    {"[3, 1, 2, 4, host]", "", "entry 5 is `host`"},
+    {"[3, 1, 2, [4]]", "", "a list, but a text"},
+    {"%s", "3\n2\n1\n", "3 hosts are listed"},
+    {"%s", "3\n2 1\n", ":2: `2 1`, but one word"},
+};
+
+START_TEST(placements_of_a_file_are_read_or_refused)
+{
+    char path[] = "/tmp/dsgd-test-XXXXXX";
+    const int file = mkstemp(path);
+    FILE *const stream = fdopen(file, "w");
+    fputs(placements[_i].file, stream);
+    fclose(stream);
+    const char *const value = placements[_i].placement;
+    char *const line = dsgd_xprintf("placement: %s", strcmp(value, "%s") == 0 ? path : value);
+    dsgd_error error = {""};
+    const dsgd_status status = open_lines("platform: {topology: torus, size: [16]}", line, &error);
+    remove(path);
+    free(line);
+    ck_assert((status == DSGD_OK) == (placements[_i].sentence == NULL));
+    if (placements[_i].sentence != NULL)
+        ck_assert_msg(strstr(error.text, placements[_i].sentence) != NULL, "%s", error.text);
+}
+END_TEST
+
+/** Names of a file of the user's own count too. */
+START_TEST(hosts_of_an_xml_file_have_names)
+{
+    static const char xml[] =
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"gpu\" suffix=\".org\" "
+        "radical=\"0-10\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></platform>\n";
+    static const struct {
+        const char *placement, *sentence;
+    } cases[] = {
+        {"[gpu10.org, gpu2.org, 0, 1]", NULL},
+        {"[gpu10.org, gpu11.org, 0, 1]",
+         "entry 2 is `gpu11.org`, but the platform's hosts are 0 to 10, or gpu0.org to gpu10.org"},
+        {"[gpu10.org, 10, 0, 1]", "entry 2 is `10`, which is entry 1 too"},
+    };
+    char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+    const int file = mkstemps(path, 4);
+    FILE *const stream = fdopen(file, "w");
+    fputs(xml, stream);
+    fclose(stream);
+    char *const platform = dsgd_xprintf("platform: %s", path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *const line = dsgd_xprintf("placement: %s", cases[i].placement);
+        dsgd_error error = {""};
+        const dsgd_status status = open_lines(platform, line, &error);
+        ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
+        if (cases[i].sentence != NULL)
+            ck_assert_msg(strstr(error.text, cases[i].sentence) != NULL, "%s", error.text);
+        free(line);
     }
+    free(platform);
+    remove(path);
 }
 END_TEST
 
@@ -357,6 +496,11 @@ Suite *platforms_suite(void)
     tcase_add_loop_test(t, hosts_differ_on_every_generated_shape, 0, SHAPES);
     tcase_add_test(t, a_shared_nic_is_what_its_worst_host_says);
     tcase_add_loop_test(t, a_slow_host_computes_longer, 0, SHAPES);
+    tcase_add_test(t, workers_go_where_the_placement_says);
+    tcase_add_test(t, a_random_order_is_drawn_from_the_seed);
+    tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
+                        sizeof placements / sizeof placements[0]);
+    tcase_add_test(t, hosts_of_an_xml_file_have_names);
     tcase_add_loop_test(t, platforms_of_a_file_are_read_or_refused, 0,
                         sizeof files / sizeof files[0]);
     suite_add_tcase(s, t);
