@@ -299,14 +299,14 @@ static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
     return seconds;
 }
 
-static const double near_s = 1.5e-6; /* within a group it is 1 us, between two 3 us */
+static const double within_s = 1.5e-6; /* within a group it is 1 us, between two 3 us */
 
 START_TEST(workers_go_where_the_placement_says)
 {
     static const char *far[] = {"8", "n7"};
     static const char *near[] = {"n30", "31", "0"};
-    ck_assert(placed_message_s((dsgd_lines){2, far}, 2, 1) > near_s);
-    ck_assert(placed_message_s((dsgd_lines){3, near}, 2, 1) < near_s);
+    ck_assert(placed_message_s((dsgd_lines){2, far}, 2, 1) > within_s);
+    ck_assert(placed_message_s((dsgd_lines){3, near}, 2, 1) < within_s);
 }
 END_TEST
 
@@ -321,7 +321,7 @@ START_TEST(a_random_order_is_drawn_from_the_seed)
             group[i] = (int)dsgd_draw_permuted(
                            (dsgd_draw){.seed = seed, .purpose = DSGD_DRAW_PLACEMENT}, 16, i) /
                        8;
-        const bool far = placed_message_s((dsgd_lines){1, word}, 16, seed) > near_s;
+        const bool far = placed_message_s((dsgd_lines){1, word}, 16, seed) > within_s;
         ck_assert(far == (group[0] != group[1]));
         n_far += far;
     }
@@ -480,6 +480,75 @@ START_TEST(hosts_of_an_xml_file_have_names)
 }
 END_TEST
 
+/* --- what is shipped ------------------------------------------------------------------------------------------------------- */
+
+/** Seconds of a small message and the bandwidth of a large one, within a node and to the farthest of 512 GPUs. */
+static const struct {
+    const char *name;
+    double near_s, near_bytes_per_s, far_s, far_bytes_per_s;
+} shipped[] = {
+    {"alps-slingshot", 2e-6, 150e9, 3.7e-6, 25e9}, {"cloud", 23e-6, 2.6e9, 23e-6, 2.6e9},
+    {"dgx-h100", 0.936e-6, 400e9, 1.5e-6, 50e9},   {"dgx1-v100-100g", 2e-6, 50e9, 1.3e-6, 11.6e9},
+    {"dgx1-v100-10g", 2e-6, 50e9, 27e-6, 1.25e9},  {"ethernet-10g", 27e-6, 1.25e9, 27e-6, 1.25e9},
+    {"idle-switch", 1e-6, 10e9, 1e-6, 10e9},       {"piz-daint", 1.07e-6, 9.4e9, 2.6e-6, 6.3e9},
+    {"s822lc-edr", 2e-6, 40e9, 1.6e-6, 11.2e9},
+};
+
+enum { FAR = 511 };
+
+static double shipped_message_s(const dsgd_platform *p, int to_whom, double bytes)
+{
+    int to[FAR + 1];
+    for (int i = 0; i <= FAR; i++)
+        to[i] = i == 0 ? to_whom : -1;
+    return volley_s(p, FAR + 1, to, bytes);
+}
+
+START_TEST(a_shipped_platform_has_the_figures_that_it_cites)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform p;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_platform_open(shipped[_i].name, &config, &p, &error) == DSGD_OK, "%s",
+                  error.text);
+    const double near_s = shipped_message_s(&p, 1, 1);
+    const double far_s = shipped_message_s(&p, FAR, 1);
+    ck_assert_double_eq_tol(near_s, shipped[_i].near_s, 2e-9);
+    ck_assert_double_eq_tol(far_s, shipped[_i].far_s, 2e-9);
+    ck_assert_double_eq_tol(gb / (shipped_message_s(&p, 1, gb) - near_s) / gb,
+                            shipped[_i].near_bytes_per_s / gb, 1e-3);
+    ck_assert_double_eq_tol(gb / (shipped_message_s(&p, FAR, gb) - far_s) / gb,
+                            shipped[_i].far_bytes_per_s / gb, 1e-3);
+    dsgd_config_close(config);
+}
+END_TEST
+
+/** A figure without a remark beside or above it is nobody's. */
+START_TEST(every_shipped_figure_has_its_reason)
+{
+    char *const path =
+        dsgd_xprintf("%s/traces/platforms/%s.yaml", DSGD_SOURCE_DIR, shipped[_i].name);
+    FILE *const stream = fopen(path, "r");
+    ck_assert_ptr_nonnull(stream);
+    char line[512];
+    bool remarked = false;
+    bool origin = false;
+    while (fgets(line, sizeof line, stream) != NULL) {
+        const char *const value = strchr(line, ':');
+        const bool figure = line[0] != '#' && line[0] != ' ' && value != NULL &&
+                            value[1 + strspn(value + 1, " ")] >= '0' &&
+                            value[1 + strspn(value + 1, " ")] <= '9';
+        if (figure && strcmp(shipped[_i].name, "idle-switch") != 0)
+            ck_assert_msg(remarked || strchr(line, '#') != NULL, "%s: %s", path, line);
+        remarked = line[0] == '#';
+        origin = origin || strncmp(line, "origin:", 7) == 0;
+    }
+    ck_assert(origin);
+    fclose(stream);
+    free(path);
+}
+END_TEST
+
 Suite *platforms_suite(void)
 {
     Suite *s = suite_create("platforms");
@@ -503,6 +572,10 @@ Suite *platforms_suite(void)
     tcase_add_test(t, hosts_of_an_xml_file_have_names);
     tcase_add_loop_test(t, platforms_of_a_file_are_read_or_refused, 0,
                         sizeof files / sizeof files[0]);
+    tcase_add_loop_test(t, a_shipped_platform_has_the_figures_that_it_cites, 0,
+                        sizeof shipped / sizeof shipped[0]);
+    tcase_add_loop_test(t, every_shipped_figure_has_its_reason, 0,
+                        sizeof shipped / sizeof shipped[0]);
     suite_add_tcase(s, t);
     return s;
 }
