@@ -252,9 +252,20 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
         status = check_whole("up", &platform->up, error);
     if (status == DSGD_OK)
         status = check_whole("cables", &platform->cables, error);
+    if (status == DSGD_OK && shape == DSGD_TOPOLOGY_DRAGONFLY &&
+        platform->size.v[0] > platform->size.v[2])
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: size: %g groups, but at most as many are possible as a chassis "
+                         "has routers, which "
+                         "is %g: each is the gateway to one group",
+                         platform->size.v[0], platform->size.v[2]);
     double hosts = 1;
-    for (size_t i = 0; i < levels; i++)
+    for (size_t i = 0; status == DSGD_OK && i < levels; i++) {
         hosts *= platform->size.v[i];
+        if (shape == DSGD_TOPOLOGY_TORUS && platform->size.v[i] < 2)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "platform: size: 1, but a dimension of a torus has 2 hosts or more");
+    }
     if (status == DSGD_OK && hosts > DSGD_PLATFORM_ANY)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "platform: size: %g hosts, but at most %d are possible", hosts,
