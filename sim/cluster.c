@@ -18,9 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "sim/placement.h"
 #include "traces/platform.h"
 
@@ -152,38 +152,36 @@ dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *p
     return status;
 }
 
-/** What a trial tells. */
+/** What is tried, and what the trial tells. */
+typedef struct attempt {
+    const char *path;
+    int n_hosts;
+    const dsgd_lines *placement;
+    uint64_t seed;
+} attempt;
+
 typedef struct trial {
     dsgd_status status;
     dsgd_error error;
 } trial;
 
+static void try_to_open(const void *argument, void *report)
+{
+    const attempt *const a = argument;
+    trial *const told = report;
+    if (freopen("/dev/null", "w", stderr) == NULL)
+        _exit(1);
+    told->status = dsgd_cluster_open(a->path, a->n_hosts, a->placement, a->seed, &told->error);
+}
+
 dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
                                uint64_t seed, dsgd_error *error)
 {
-    int channel[2];
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
-    if (pipe(channel) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: no pipe to try the platform: %m", path);
-    const pid_t child = fork();
-    if (child < 0) {
-        close(channel[0]);
-        close(channel[1]);
-        return dsgd_fail(error, DSGD_EIO, "%s: no process to try the platform: %m", path);
-    }
+    const attempt a = {path, n_hosts, placement, seed};
     trial told = {.error = {""}};
-    if (child == 0) {
-        if (freopen("/dev/null", "w", stderr) == NULL)
-            _exit(1);
-        told.status = dsgd_cluster_open(path, n_hosts, placement, seed, &told.error);
-        _exit(write(channel[1], &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
-    }
-    close(channel[1]);
-    const bool heard = read(channel[0], &told, sizeof told) == (ssize_t)sizeof told;
-    close(channel[0]);
-    waitpid(child, NULL, 0);
-    if (!heard)
+    if (!dsgd_apart(try_to_open, &a, &told, sizeof told))
         return dsgd_fail(error, DSGD_EIO,
                          "%s: SimGrid cannot load this platform; `xmllint --valid` or SimGrid's "
                          "own examples help",

@@ -15,7 +15,7 @@ typedef struct dsgd_command {
 } dsgd_command;
 
 extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_list,
-    dsgd_command_describe, dsgd_command_plot, dsgd_command_compare;
+    dsgd_command_describe, dsgd_command_plot, dsgd_command_compare, dsgd_command_platform;
 
 /** Makes compare.csv, where runs.csv is newer and some seeds differ only in themselves. */
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);

@@ -375,15 +375,26 @@ static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
         sweeps[0]->path);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text);
+    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
+}
+
+/** Names of what is shipped have neither slashes nor dots. */
+static bool is_path(const char *name)
+{
+    return strpbrk(name, "/.") != NULL;
+}
+
 /** The file behind a name or path that stands in @p entry, which the experiment then owns. */
 static dsgd_status open_named(dsgd_experiment *experiment, dsgd_entry *entry, const char *kind,
                               const char *name, dsgd_config **config, dsgd_error *error)
 {
     dsgd_config *const from = experiment->configs[0];
-    const bool path_given = strchr(name, '/') != NULL || strchr(name, '.') != NULL;
     char *nearest = NULL;
-    char *const path = path_given ? dsgd_xstrdup(dsgd_config_path(from, name))
-                                  : shipped_path(kind, name, &nearest);
+    char *const path = is_path(name) ? dsgd_xstrdup(dsgd_config_path(from, name))
+                                     : shipped_path(kind, name, &nearest);
     dsgd_status status = DSGD_OK;
     if (path == NULL)
         status = dsgd_entry_fail(
@@ -402,7 +413,7 @@ static dsgd_status open_shipped(const char *kind, const char *name, dsgd_config 
                                 dsgd_error *error)
 {
     char *nearest = NULL;
-    char *const path = shipped_path(kind, name, &nearest);
+    char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name, &nearest);
     dsgd_status status =
         path == NULL ? dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s%s%s", name, kind,
                                  nearest == NULL ? "" : "; did you mean `",
@@ -425,6 +436,12 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
                                dsgd_error *error)
 {
+    dsgd_options_default(dsgd_platform_options, platform);
+    if (ends_with(name, ".xml")) {
+        platform->topology = DSGD_TOPOLOGY_XML;
+        platform->file = name;
+        return DSGD_OK;
+    }
     const dsgd_status status = open_shipped("platforms", name, config, error);
     return status != DSGD_OK ? status
                              : dsgd_config_read(*config, dsgd_config_root(*config),
@@ -432,12 +449,6 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
 }
 
 /* --- one run ------------------------------------------------------------------------------------------------------------------------ */
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text);
-    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
-}
 
 static const char *const name_key[] = {"name", NULL};
 

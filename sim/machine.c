@@ -5,9 +5,9 @@
 #include "sim/machine.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "sim/cluster.h"
 #include "sim/placement.h"
 
@@ -134,36 +134,36 @@ static double time_here(volley *all)
     return all->arrived_s;
 }
 
-/** What a measurement's process tells. */
+/** What is measured, and what the measurement's process tells. */
+typedef struct measurement {
+    const dsgd_machine *machine;
+    const int *to;
+    double bytes;
+} measurement;
+
 typedef struct report {
     dsgd_status status;
     double seconds;
     dsgd_error error;
 } report;
 
+static void measure(const void *argument, void *answer)
+{
+    const measurement *const m = argument;
+    report *const told = answer;
+    volley all = {.to = m->to, .n_hosts = m->machine->n_hosts, .bytes = m->bytes};
+    told->status = dsgd_machine_open(m->machine, &told->error);
+    if (told->status == DSGD_OK)
+        told->seconds = time_here(&all);
+}
+
 dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,
                               double *seconds, dsgd_error *error)
 {
-    int channel[2];
-    if (pipe(channel) != 0)
-        return dsgd_fail(error, DSGD_EIO, "no pipe for a measurement: %m");
-    const pid_t child = fork();
-    if (child == 0) {
-        volley all = {.to = to, .n_hosts = machine->n_hosts, .bytes = bytes};
-        report told = {.status = DSGD_OK};
-        told.status = dsgd_machine_open(machine, &told.error);
-        if (told.status == DSGD_OK)
-            told.seconds = time_here(&all);
-        _exit(write(channel[1], &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
-    }
-    close(channel[1]);
-    report told = {.status = DSGD_EIO};
-    const bool heard = child > 0 && read(channel[0], &told, sizeof told) == (ssize_t)sizeof told;
-    close(channel[0]);
-    if (child > 0)
-        waitpid(child, NULL, 0);
-    if (!heard)
-        return dsgd_fail(error, DSGD_EIO, "the process of a measurement died");
+    const measurement m = {machine, to, bytes};
+    report told = {.error = {""}};
+    if (!dsgd_apart(measure, &m, &told, sizeof told))
+        return dsgd_fail(error, DSGD_EIO, "a measurement got no process, or its process died");
     *seconds = told.seconds;
     return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
 }

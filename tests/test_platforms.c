@@ -14,6 +14,7 @@
 #include "sim/machine.h"
 #include "tests/suites.h"
 #include "tests/support.h"
+#include "traces/nominal.h"
 
 enum { MOST = 64 };
 
@@ -274,6 +275,48 @@ START_TEST(a_slow_host_computes_longer)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 20, 0.01);
     const dsgd_time_shares shares = support_ok(c)->result.shares;
     ck_assert_double_eq_tol(shares.compute, (1 + 3 * 0.5) / 4, 0.01);
+}
+END_TEST
+
+/* --- closed forms of all shapes --------------------------------------------------------------------------------------------- */
+
+/** Simulated and promised, from hosts that differ too. */
+START_TEST(messages_take_what_the_numbers_promise)
+{
+    dsgd_platform p = nth_shape(_i);
+    p.hosts = (dsgd_records){3, entries};
+    for (int from = 0; from < 4; from++) {
+        for (int to = from + 1; to < 16; to += from + 1) {
+            int pattern[MOST];
+            for (int i = 0; i < MOST; i++)
+                pattern[i] = i == from ? to : -1;
+            for (double bytes = 1; bytes <= gb; bytes *= gb) {
+                const double promised_s = dsgd_nominal_s(&p, 16, pattern, bytes);
+                const double s = volley_s(&p, 16, pattern, bytes);
+                ck_assert_msg(fabs(s / promised_s - 1) < 1e-6, "%d to %d: %g s, not %g", from, to,
+                              s, promised_s);
+            }
+            ck_assert_double_eq_tol(dsgd_nominal_latency_s(&p, from, to),
+                                    dsgd_nominal_s(&p, 16, pattern, 0), 1e-15);
+        }
+    }
+}
+END_TEST
+
+/** Everybody sends at once. Without latencies, or flows of longer paths would get less of the links that they share. */
+START_TEST(traffic_takes_what_the_numbers_promise)
+{
+    dsgd_platform p = nth_shape(_i);
+    p.host_latency_s = p.group_latency_s = p.island_latency_s = 0;
+    for (int by = 1; by <= 8; by *= 2) {
+        int to[16];
+        for (int i = 0; i < 16; i++)
+            to[i] = (i + by) % 16;
+        const double promised_s = dsgd_nominal_s(&p, 16, to, gb);
+        const double s = volley_s(&p, 16, to, gb);
+        ck_assert_msg(fabs(s / promised_s - 1) < 0.01, "shift by %d: %g s, not %g", by, s,
+                      promised_s);
+    }
 }
 END_TEST
 
@@ -567,6 +610,8 @@ Suite *platforms_suite(void)
     tcase_add_loop_test(t, hosts_differ_on_every_generated_shape, 0, SHAPES);
     tcase_add_test(t, a_shared_nic_is_what_its_worst_host_says);
     tcase_add_loop_test(t, a_slow_host_computes_longer, 0, SHAPES);
+    tcase_add_loop_test(t, messages_take_what_the_numbers_promise, 0, SHAPES);
+    tcase_add_loop_test(t, traffic_takes_what_the_numbers_promise, 0, SHAPES);
     tcase_add_test(t, workers_go_where_the_placement_says);
     tcase_add_test(t, a_random_order_is_drawn_from_the_seed);
     tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
