@@ -280,7 +280,7 @@ END_TEST
 
 /* --- closed forms of all shapes --------------------------------------------------------------------------------------------- */
 
-/** Simulated and promised, from hosts that differ too. */
+/** Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis (traces/nominal.c). */
 START_TEST(messages_take_what_the_numbers_promise)
 {
     dsgd_platform p = nth_shape(_i);

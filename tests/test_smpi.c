@@ -21,7 +21,7 @@ enum { FLOATS = 25557032 }; /* ResNet-50 */
 static const double link_bytes_per_s = 12.5e9;
 static const double link_s = 1e-6;
 
-/** The most that two may differ, as a share. */
+/** The most that two may differ, as a share. They do by 0.2 %, where SMPI's ring sends what P does not divide in an allreduce of its own. */
 static const double tolerance = 0.01;
 
 /* --- networks ---------------------------------------------------------------------------------------------------------------- */

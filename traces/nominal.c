@@ -126,7 +126,11 @@ static void within_group(path *p, const dsgd_platform *platform, place *at, long
     }
 }
 
-/** To another group through the one router of the first chassis that has a link to it. */
+/**
+ * To another group through the one router of the first chassis that has a link to it. SimGrid 3.32 then takes a router that it
+ * reached over a link within a chassis for one of the first chassis, so that from elsewhere some paths in a group have a link too many or too
+ * few: what is promised here is what a dragonfly does.
+ */
 static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     const long per_router = (long)platform->size.v[3];
