@@ -60,6 +60,10 @@ static json_t *option_json(const dsgd_option *o, const void *field)
                 list, json_pack("[I, I]", (json_int_t)((const dsgd_pairs *)field)->v[i][0],
                                 (json_int_t)((const dsgd_pairs *)field)->v[i][1]));
         return list;
+    case DSGD_LINES:
+        for (size_t i = 0; i < ((const dsgd_lines *)field)->n; i++)
+            json_array_append_new(list, dsgd_json_text(((const dsgd_lines *)field)->v[i]));
+        return list;
     case DSGD_TABLE:
         for (size_t i = 0; i < ((const dsgd_table *)field)->n; i++)
             json_array_append_new(list, json_pack("[f, f]", ((const dsgd_table *)field)->x[i],

@@ -126,6 +126,9 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_PAIRS:
             *(dsgd_pairs *)field = (dsgd_pairs){0, NULL};
             break;
+        case DSGD_LINES:
+            *(dsgd_lines *)field = (dsgd_lines){0, NULL};
+            break;
         case DSGD_TABLE:
             *(dsgd_table *)field = (dsgd_table){0, NULL, NULL};
             break;

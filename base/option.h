@@ -18,6 +18,7 @@ typedef enum dsgd_option_kind {
     DSGD_STRING, /* const char *, NULL where absent without a default */
     DSGD_NUMBERS, /* dsgd_numbers: a list; one number stands for a list of one */
     DSGD_PAIRS, /* dsgd_pairs: a list of pairs of whole numbers, or the path of a file with two on each line */
+    DSGD_LINES, /* dsgd_lines: a list of texts; a text alone is itself where it is one of `words`, else the path of a file of one per line */
     DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
     DSGD_RECORD, /* a struct embedded at the offset, read by `fields` from a nested mapping */
     DSGD_RECORDS, /* dsgd_records: a list of mappings, each read by `fields` into record_size bytes */
@@ -34,6 +35,11 @@ typedef struct dsgd_pairs {
     size_t n;
     long (*v)[2]; /* [n] */
 } dsgd_pairs;
+
+typedef struct dsgd_lines {
+    size_t n;
+    const char **v; /* [n] */
+} dsgd_lines;
 
 typedef struct dsgd_table {
     size_t n;

@@ -11,18 +11,21 @@
 #include <simgrid/comm.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
+#include <simgrid/link.h>
 #include <simgrid/mailbox.h>
 #include <simgrid/semaphore.h>
 #include <simgrid/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/draw.h"
+#include "base/apart.h"
+#include "sim/placement.h"
+#include "traces/platform.h"
 
 static sg_host_t *hosts; /* [n_hosts], those that were taken */
+static int *places; /* [n_hosts], of these among all */
 static sg_sem_t moved; /* released by actors that would go on in a halted cluster; NULL before */
 static sg_sem_t never; /* that nobody releases */
 
@@ -108,60 +111,104 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error)
+/** All hosts but gateways, in natural order; the caller frees them. */
+static sg_host_t *all_hosts(size_t *n)
 {
-    int channel[2];
+    const size_t count = sg_host_count();
+    /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
+    sg_host_t *const all = sg_host_list();
+    *n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sg_host_get_property_value(all[i], DSGD_PLATFORM_GATEWAY) == NULL)
+            all[(*n)++] = all[i];
+    qsort(all, *n, sizeof(sg_host_t), by_natural_name);
+    return all;
+}
+
+dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
+                              uint64_t seed, dsgd_error *error)
+{
+    initialise();
+    simgrid_load_platform(path);
+    size_t count = 0;
+    sg_host_t *const all = all_hosts(&count);
+    if (count < (size_t)n_hosts) {
+        free(all);
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the platform has %zu hosts, but %d workers and servers need one each",
+                         path, count, n_hosts);
+    }
+    const char **const names = dsgd_xcalloc(count, sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        names[i] = sg_host_get_name(all[i]);
+    hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
+    places = dsgd_xcalloc((size_t)n_hosts, sizeof *places);
+    const dsgd_status status =
+        dsgd_placement_places(placement, seed, (int)count, names, n_hosts, places, error);
+    for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
+        hosts[i] = all[places[i]];
+    free(names);
+    free(all);
+    return status;
+}
+
+/** What is tried, and what the trial tells. */
+typedef struct attempt {
+    const char *path;
+    int n_hosts;
+    const dsgd_lines *placement;
+    uint64_t seed;
+} attempt;
+
+typedef struct trial {
+    dsgd_status status;
+    dsgd_error error;
+} trial;
+
+static void try_to_open(const void *argument, void *report)
+{
+    const attempt *const a = argument;
+    trial *const told = report;
+    if (freopen("/dev/null", "w", stderr) == NULL)
+        _exit(1);
+    told->status = dsgd_cluster_open(a->path, a->n_hosts, a->placement, a->seed, &told->error);
+}
+
+dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
+                               uint64_t seed, dsgd_error *error)
+{
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
-    if (pipe(channel) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: no pipe to try the platform: %m", path);
-    const pid_t child = fork();
-    if (child < 0) {
-        close(channel[0]);
-        close(channel[1]);
-        return dsgd_fail(error, DSGD_EIO, "%s: no process to try the platform: %m", path);
-    }
-    if (child == 0) {
-        if (freopen("/dev/null", "w", stderr) == NULL)
-            _exit(1);
-        initialise();
-        simgrid_load_platform(path);
-        const int count = (int)sg_host_count();
-        _exit(write(channel[1], &count, sizeof count) == (ssize_t)sizeof count ? 0 : 1);
-    }
-    close(channel[1]);
-    const bool counted = read(channel[0], n_hosts, sizeof *n_hosts) == (ssize_t)sizeof *n_hosts;
-    close(channel[0]);
-    waitpid(child, NULL, 0);
-    if (!counted)
+    const attempt a = {path, n_hosts, placement, seed};
+    trial told = {.error = {""}};
+    if (!dsgd_apart(try_to_open, &a, &told, sizeof told))
         return dsgd_fail(error, DSGD_EIO,
                          "%s: SimGrid cannot load this platform; `xmllint --valid` or SimGrid's "
                          "own examples help",
                          path);
-    return DSGD_OK;
+    return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
 }
 
-dsgd_status dsgd_cluster_open(const char *path, int n_hosts, bool random_placement, uint64_t seed,
-                              dsgd_error *error)
+void dsgd_cluster_each_link(void (*change)(const void *argument, const char *name,
+                                           double *bytes_per_s, double *latency_s),
+                            const void *argument)
 {
-    initialise();
-    simgrid_load_platform(path);
-    const size_t count = sg_host_count();
-    if (count < (size_t)n_hosts)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the platform has %zu hosts, but %d workers and servers need one each",
-                         path, count, n_hosts);
-    /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
-    sg_host_t *all = sg_host_list();
-    qsort(all, count, sizeof *all, by_natural_name);
-    hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
-    for (int w = 0; w < n_hosts; w++) {
-        const dsgd_draw at = {.seed = seed, .purpose = DSGD_DRAW_PLACEMENT};
-        hosts[w] = all[random_placement ? dsgd_draw_permuted(at, (uint32_t)count, (uint32_t)w)
-                                        : (uint32_t)w];
+    sg_link_t *const links = sg_link_list();
+    for (size_t i = 0; i < sg_link_count(); i++) {
+        const double before[2] = {sg_link_get_bandwidth(links[i]), sg_link_get_latency(links[i])};
+        double now[2] = {before[0], before[1]};
+        change(argument, sg_link_get_name(links[i]), &now[0], &now[1]);
+        if (now[0] != before[0])
+            sg_link_set_bandwidth(links[i], now[0]);
+        if (now[1] != before[1])
+            sg_link_set_latency(links[i], now[1]);
     }
-    free(all);
-    return DSGD_OK;
+    free(links);
+}
+
+int dsgd_cluster_place(int host)
+{
+    return places[host];
 }
 
 double dsgd_cluster_speed(int host)
@@ -222,7 +269,9 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
     /* On a deadlock SimGrid prints a line and returns as if all were well. */
     simgrid_run();
     free(hosts);
+    free(places);
     hosts = NULL;
+    places = NULL;
     free(mailboxes.known);
     mailboxes.known = NULL;
     mailboxes.n = mailboxes.room = 0;

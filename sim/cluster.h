@@ -12,20 +12,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/option.h"
 #include "base/status.h"
 
 /** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
 const char *dsgd_simgrid_version(void);
 
-/** How many hosts the SimGrid XML at @p path has; tried in a process of its own, since SimGrid ends the process on bad XML. */
-dsgd_status dsgd_cluster_probe(const char *path, int *n_hosts, dsgd_error *error);
-
 /**
- * Loads the platform and takes n_hosts of its hosts, one for each worker and then for each server, in natural order of the names (n2
- * before n10), or in a random order drawn from @p seed. Once per process.
+ * Loads the platform and takes n_hosts of its hosts, one for each worker and then for each server, as @p placement says
+ * (sim/placement.h). Their natural order is that of the names, n2 before n10. Hosts with the property DSGD_PLATFORM_GATEWAY are none.
+ * Once per process.
  */
-dsgd_status dsgd_cluster_open(const char *path, int n_hosts, bool random_placement, uint64_t seed,
-                              dsgd_error *error);
+dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
+                              uint64_t seed, dsgd_error *error);
+
+/** Tries the like in a process of its own, because SimGrid ends the process on bad XML. */
+dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
+                               uint64_t seed, dsgd_error *error);
+
+/** Before the simulation begins: offers the bandwidth and latency of each link, by its name, to be changed. */
+void dsgd_cluster_each_link(void (*change)(const void *argument, const char *name,
+                                           double *bytes_per_s, double *latency_s),
+                            const void *argument);
+
+/** Which of the platform's hosts, in natural order, a host is. */
+int dsgd_cluster_place(int host);
 
 /** Nominal speed of a host, in flop/s. */
 double dsgd_cluster_speed(int host);

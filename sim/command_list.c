@@ -324,6 +324,42 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     return status;
 }
 
+static void print_extents(const char *heading, const dsgd_numbers *numbers)
+{
+    if (numbers->n == 0)
+        return;
+    printf("  %-19s", heading);
+    for (size_t i = 0; i < numbers->n; i++)
+        printf("%s%.0f", i == 0 ? " " : " x ", numbers->v[i]);
+    putchar('\n');
+}
+
+static void print_platform(const dsgd_platform *p)
+{
+    static const char *const shapes[] = {"switch",    "groups", "fat tree",
+                                         "dragonfly", "torus",  "XML"};
+    printf("  shape               %s\n", shapes[p->topology]);
+    print_extents("size", &p->size);
+    print_extents("up", &p->up);
+    print_extents("cables", &p->cables);
+    printf("  host link           %g GB/s each way, %g us between neighbours\n",
+           p->host_bandwidth_bytes_per_s / 1e9, p->host_latency_s * 1e6);
+    if (p->island_hosts > 0)
+        printf("  islands             %ld hosts on %ld NICs; within them %g GB/s, %g us\n",
+               p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
+               p->island_latency_s * 1e6);
+    if (p->topology == DSGD_TOPOLOGY_GROUPS)
+        printf("  groups              %ld hosts; between them %g GB/s per flow, %g us more, %g "
+               "GB/s per group\n",
+               p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
+               p->group_bytes_per_s / 1e9);
+    if (p->hosts.n > 0)
+        printf("  hosts that differ   %zu entries\n", p->hosts.n);
+    printf("  message overhead    %g us\n  partial call        %g us per piece\n",
+           p->message_overhead_s * 1e6, p->partial_call_s * 1e6);
+    printf("  reduction           %g ns per byte\n", p->reduction_s_per_byte * 1e9);
+}
+
 static dsgd_status describe_platform(const char *name, dsgd_error *error)
 {
     dsgd_config *config = NULL;
@@ -331,17 +367,7 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     const dsgd_status status = dsgd_platform_open(name, &config, &p, error);
     if (status == DSGD_OK) {
         printf("%s: %s\n%s\n\n", name, p.summary, p.origin == NULL ? "" : p.origin);
-        printf("  host link           %g GB/s each way, %g us between neighbours\n",
-               p.host_bandwidth_bytes_per_s / 1e9, p.host_latency_s * 1e6);
-        if (p.topology == DSGD_TOPOLOGY_GROUPS)
-            printf("  groups              %ld hosts; between them %g GB/s per flow, %g us more, %g "
-                   "GB/s per group\n",
-                   p.group_hosts, p.group_flow_bytes_per_s / 1e9, p.group_latency_s * 1e6,
-                   p.group_bytes_per_s / 1e9);
-        printf("  message overhead    %g us\n  partial call        %g us per piece\n  reduction    "
-               "       %g "
-               "ns per byte\n",
-               p.message_overhead_s * 1e6, p.partial_call_s * 1e6, p.reduction_s_per_byte * 1e9);
+        print_platform(&p);
     }
     dsgd_config_close(config);
     return status;

@@ -319,6 +319,14 @@ static size_t count_words(const char *const *words)
     return n;
 }
 
+static bool is_word(const char *const *words, const char *text)
+{
+    for (; words != NULL && *words != NULL; words++)
+        if (strcmp(*words, text) == 0)
+            return true;
+    return false;
+}
+
 /** "a, b or c". */
 static char *listed(const char *const *words)
 {
@@ -559,6 +567,72 @@ static dsgd_status read_pairs(dsgd_config *config, dsgd_entry *entry, const dsgd
     return status;
 }
 
+static void add_line(dsgd_config *config, dsgd_lines *field, const char *text)
+{
+    if ((field->n & (field->n - 1)) == 0) { /* at powers of two the room doubles */
+        const size_t room = field->n == 0 ? 1 : 2 * field->n;
+        void *const larger = dsgd_config_alloc(config, room * sizeof *field->v);
+        if (field->n > 0)
+            memcpy(larger, field->v, field->n * sizeof *field->v);
+        field->v = larger;
+    }
+    field->v[field->n++] = dsgd_config_keep(config, text);
+}
+
+/** A text per line; what follows a # is a remark. */
+static dsgd_status read_lines_file(dsgd_config *config, const dsgd_option *o, const char *path,
+                                   dsgd_lines *field, dsgd_error *error)
+{
+    static const char blank[] = " \t\r";
+    char *const words = listed(o->words);
+    FILE *const stream = fopen(path, "r");
+    dsgd_status status = DSGD_OK;
+    if (stream == NULL)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
+                           o->name, *words == '\0' ? "" : "; without a file, there is ", words);
+    free(words);
+    if (stream == NULL)
+        return status;
+    char *line = NULL;
+    size_t room = 0;
+    for (size_t i = 1; status == DSGD_OK && getline(&line, &room, stream) > 0; i++) {
+        line[strcspn(line, "#\n")] = '\0';
+        char *const text = line + strspn(line, blank);
+        const size_t length = strcspn(text, blank);
+        if (text[length + strspn(text + length, blank)] != '\0')
+            status = dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: `%.60s`, but one word is expected",
+                               path, i, line);
+        text[length] = '\0';
+        if (status == DSGD_OK && length > 0)
+            add_line(config, field, text);
+    }
+    if (ferror(stream) && status == DSGD_OK)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
+    free(line);
+    fclose(stream);
+    return status;
+}
+
+static dsgd_status read_lines(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_lines *field, dsgd_error *error)
+{
+    *field = (dsgd_lines){0, NULL};
+    const char *const alone = dsgd_entry_text(entry);
+    if (alone != NULL && is_word(o->words, alone))
+        add_line(config, field, alone);
+    else if (alone != NULL)
+        return read_lines_file(config, o, dsgd_config_path(config, alone), field, error);
+    for (size_t i = 0; alone == NULL && i < dsgd_entry_count(entry); i++) {
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
+        const char *const text = dsgd_entry_text(element);
+        if (text == NULL)
+            return dsgd_entry_fail(config, element, error, "%s: %s, but a text is expected",
+                                   o->name, shown(element));
+        add_line(config, field, text);
+    }
+    return DSGD_OK;
+}
+
 static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                 dsgd_records *field, dsgd_error *error)
 {
@@ -644,6 +718,8 @@ static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsg
         return read_numbers(config, entry, o, field, error);
     case DSGD_PAIRS:
         return read_pairs(config, entry, o, field, error);
+    case DSGD_LINES:
+        return read_lines(config, entry, o, field, error);
     case DSGD_TABLE:
         return read_table(config, entry, o, field, error);
     case DSGD_RECORD:
@@ -676,14 +752,6 @@ static dsgd_status unknown_key(dsgd_config *config, dsgd_entry *key, const dsgd_
     for (; elsewhere != NULL && *elsewhere != NULL && n < 63; elsewhere++)
         names[n++] = *elsewhere;
     return unknown(config, key, "key", shown(key), names, error);
-}
-
-static bool is_word(const char *const *words, const char *text)
-{
-    for (; words != NULL && *words != NULL; words++)
-        if (strcmp(*words, text) == 0)
-            return true;
-    return false;
 }
 
 dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,

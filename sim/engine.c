@@ -343,7 +343,7 @@ static void compute_gradient(dsgd_worker *w)
         todo_s += backward_s * engine->piece_bytes[k] / engine->bytes;
         if (backward_s == 0 && k + 1 < n)
             continue;
-        dsgd_compute(todo_s * engine->reference_flops);
+        dsgd_compute(todo_s * engine->reference_flops / w->speed);
         todo_s = 0;
         if (k + 1 == n) {
             w->compute_end_s = dsgd_now_s();

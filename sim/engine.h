@@ -117,6 +117,7 @@ struct dsgd_worker {
     dsgd_node node; /* first, so that a dsgd_node is its worker */
     dsgd_engine *engine;
     int host;
+    double speed; /* of its GPU, as a multiple of its platform's others */
     dsgd_bell *work_bell, *gpu_bell;
     int work_waits; /* work and assist may both wait for the same */
     bool gpu_waits;

@@ -12,6 +12,7 @@
 
 #include "base/program.h"
 #include "sim/config.h"
+#include "sim/placement.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
 
@@ -24,7 +25,8 @@ typedef struct settings {
     dsgd_picks imbalance;
     dsgd_until until;
     dsgd_learning learning;
-    int collective, placement;
+    int collective;
+    dsgd_lines placement;
     dsgd_exchange_config exchange;
     dsgd_records stops;
 } settings;
@@ -244,7 +246,7 @@ const dsgd_option dsgd_stop_options[] = {
 
 static const char *const collectives[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
                                           NULL};
-static const char *const placements[] = {"natural", "random", NULL};
+static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
 
 static const dsgd_option settings_options[] = {
     {.name = "name",
@@ -279,10 +281,11 @@ static const dsgd_option settings_options[] = {
      .words = collectives,
      .help = "how an allreduce travels"},
     {.name = "placement",
-     .kind = DSGD_CHOICE,
+     .kind = DSGD_LINES,
      FIELD(settings, placement),
      .words = placements,
-     .help = "of workers on hosts"},
+     .help = "of workers, then servers, on hosts; or a list of hosts by index or name, or a file "
+             "with one per line"},
     {.name = "exchange",
      .kind = DSGD_RECORD,
      FIELD(settings, exchange),
@@ -376,15 +379,26 @@ static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
         sweeps[0]->path);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text);
+    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
+}
+
+/** Names of what is shipped have neither slashes nor dots. */
+static bool is_path(const char *name)
+{
+    return strpbrk(name, "/.") != NULL;
+}
+
 /** The file behind a name or path that stands in @p entry, which the experiment then owns. */
 static dsgd_status open_named(dsgd_experiment *experiment, dsgd_entry *entry, const char *kind,
                               const char *name, dsgd_config **config, dsgd_error *error)
 {
     dsgd_config *const from = experiment->configs[0];
-    const bool path_given = strchr(name, '/') != NULL || strchr(name, '.') != NULL;
     char *nearest = NULL;
-    char *const path = path_given ? dsgd_xstrdup(dsgd_config_path(from, name))
-                                  : shipped_path(kind, name, &nearest);
+    char *const path = is_path(name) ? dsgd_xstrdup(dsgd_config_path(from, name))
+                                     : shipped_path(kind, name, &nearest);
     dsgd_status status = DSGD_OK;
     if (path == NULL)
         status = dsgd_entry_fail(
@@ -403,7 +417,7 @@ static dsgd_status open_shipped(const char *kind, const char *name, dsgd_config 
                                 dsgd_error *error)
 {
     char *nearest = NULL;
-    char *const path = shipped_path(kind, name, &nearest);
+    char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name, &nearest);
     dsgd_status status =
         path == NULL ? dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s%s%s", name, kind,
                                  nearest == NULL ? "" : "; did you mean `",
@@ -426,6 +440,12 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
                                dsgd_error *error)
 {
+    dsgd_options_default(dsgd_platform_options, platform);
+    if (ends_with(name, ".xml")) {
+        platform->topology = DSGD_TOPOLOGY_XML;
+        platform->file = name;
+        return DSGD_OK;
+    }
     const dsgd_status status = open_shipped("platforms", name, config, error);
     return status != DSGD_OK ? status
                              : dsgd_config_read(*config, dsgd_config_root(*config),
@@ -433,12 +453,6 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
 }
 
 /* --- one run ------------------------------------------------------------------------------------------------------------------------ */
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text);
-    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
-}
 
 static const char *const name_key[] = {"name", NULL};
 

@@ -46,7 +46,10 @@ void dsgd_experiment_close(dsgd_experiment *experiment);
 /** Folder of the shipped files: the environment's DSGD_DATA, else ../share/dsgd seen from the program, else where it was built. */
 const char *dsgd_data_folder(void);
 
-/** Reads a shipped workload or platform by name, for `dsgd describe`. The caller closes *config. */
+/**
+ * Reads a workload or platform, a shipped one by its name or a file by its path (of a platform also SimGrid XML), for `dsgd describe` and
+ * `dsgd platform`. The caller closes *config, which it has set to NULL before.
+ */
 dsgd_status dsgd_workload_open(const char *name, struct dsgd_config **config,
                                dsgd_workload *workload, dsgd_error *error);
 dsgd_status dsgd_platform_open(const char *name, struct dsgd_config **config,

@@ -316,6 +316,14 @@ static json_t *stops_json(const dsgd_records *stops)
     return list;
 }
 
+static json_t *lines_json(const dsgd_lines *lines)
+{
+    json_t *const list = json_array();
+    for (size_t i = 0; i < lines->n; i++)
+        json_array_append_new(list, dsgd_json_text(lines->v[i]));
+    return list;
+}
+
 static json_t *run_json(const dsgd_planned_run *run)
 {
     const dsgd_run_config *const c = &run->config;
@@ -324,12 +332,12 @@ static json_t *run_json(const dsgd_planned_run *run)
     json_t *const learn =
         c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
     return json_pack(
-        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "algorithm",
+        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:o, s:o, s:o}", "algorithm",
         dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers", c->workers,
         "seed", (json_int_t)c->seed, "platform", platform, "workload", workload, "inherent",
         (int)c->inherent, "imbalance", dsgd_json_picks(&c->imbalance), "until",
         dsgd_json_options(dsgd_until_options, &c->until), "learn", learn, "collective",
-        c->collective, "placement", c->placement, "exchange",
+        c->collective, "placement", lines_json(&c->placement), "exchange",
         dsgd_json_options(dsgd_exchange_options, &c->exchange), "stops", stops_json(&c->stops));
 }
 

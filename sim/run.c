@@ -16,6 +16,7 @@
 #include "base/round.h"
 #include "models/record.h"
 #include "sim/engine.h"
+#include "sim/machine.h"
 
 static double wall_s(void)
 {
@@ -145,22 +146,19 @@ static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
     return DSGD_OK;
 }
 
-static dsgd_status check_hosts(const dsgd_run_config *config, dsgd_error *error)
+static dsgd_machine machine_of(const dsgd_run_config *config)
 {
-    const dsgd_platform *const platform = config->platform;
-    if (platform->topology != DSGD_TOPOLOGY_XML)
-        return DSGD_OK;
-    int n_hosts = 0;
-    const dsgd_status status = dsgd_cluster_probe(platform->file, &n_hosts, error);
-    if (status != DSGD_OK)
-        return status;
-    const int n_servers = count_servers(config);
-    if (n_hosts < config->workers + n_servers)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "%s: the platform has %d hosts, but %d workers and %d servers need one each",
-            platform->file, n_hosts, config->workers, n_servers);
-    return DSGD_OK;
+    return (dsgd_machine){.platform = config->platform,
+                          .n_hosts = config->workers + count_servers(config),
+                          .placement = config->placement,
+                          .seed = config->seed,
+                          .scratch = config->scratch};
+}
+
+static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_machine machine = machine_of(config);
+    return dsgd_machine_check(&machine, error);
 }
 
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
@@ -175,8 +173,6 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
         status = check_precision(config, error);
     if (status == DSGD_OK)
         status = dsgd_workload_check(config->workload, error);
-    if (status == DSGD_OK)
-        status = dsgd_platform_check(config->platform, error);
     if (status == DSGD_OK && config->algorithm->check != NULL)
         status = config->algorithm->check(config->params, config->workers, error);
     if (status == DSGD_OK)
@@ -186,7 +182,7 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
     if (status == DSGD_OK)
         status = check_stops(config, error);
     if (status == DSGD_OK)
-        status = check_hosts(config, error);
+        status = check_machine(config, error);
     dsgd_imbalance *imbalance = NULL;
     if (status == DSGD_OK)
         status = open_imbalance(config, &imbalance, error);
@@ -405,6 +401,7 @@ static void open_node(dsgd_engine *engine, int host)
                           engine->config->params};
     w->engine = engine;
     w->host = host;
+    w->speed = dsgd_platform_host(engine->config->platform, dsgd_cluster_place(host)).speed;
     w->computation = -1;
     w->ready = n;
     w->model = dsgd_vector_new(&w->node);
@@ -598,21 +595,10 @@ static void sum_up_learning(dsgd_engine *engine)
 
 /* --- the run ---------------------------------------------------------------------------------------------------------------------------------- */
 
-static dsgd_status open_platform(const dsgd_run_config *config, dsgd_error *error)
+static dsgd_status open_machine(const dsgd_run_config *config, dsgd_error *error)
 {
-    const dsgd_platform *const platform = config->platform;
-    const int n_hosts = config->workers + count_servers(config);
-    if (platform->topology == DSGD_TOPOLOGY_XML)
-        return dsgd_cluster_open(platform->file, n_hosts,
-                                 config->placement == DSGD_PLACEMENT_RANDOM, config->seed, error);
-    char *path = dsgd_xprintf("%s/dsgd-%ld.xml", config->scratch, (long)getpid());
-    dsgd_status status = dsgd_platform_write(platform, n_hosts, path, error);
-    if (status == DSGD_OK)
-        status = dsgd_cluster_open(path, n_hosts, config->placement == DSGD_PLACEMENT_RANDOM,
-                                   config->seed, error);
-    unlink(path);
-    free(path);
-    return status;
+    const dsgd_machine machine = machine_of(config);
+    return dsgd_machine_open(&machine, error);
 }
 
 static long steps_bound(const dsgd_run_config *config)
@@ -684,11 +670,18 @@ static void release_vectors(dsgd_engine *engine)
             dsgd_value_release(engine->values, engine->workers[w].optimizer_state[k]);
 }
 
+static double reference_flops(const dsgd_platform *platform)
+{
+    if (platform->reference_flops > 0)
+        return platform->reference_flops;
+    return platform->topology == DSGD_TOPOLOGY_XML ? dsgd_cluster_speed(0)
+                                                   : dsgd_platform_nominal_flops;
+}
+
 static void simulate(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    const double speed = engine->config->platform->reference_flops;
-    engine->reference_flops = speed > 0 ? speed : dsgd_cluster_speed(0);
+    engine->reference_flops = reference_flops(engine->config->platform);
     engine->end_bell = dsgd_bell_new();
     engine->never_bell = dsgd_bell_new();
     open_workers(engine);
@@ -730,7 +723,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (status == DSGD_OK)
         status = open_learning(&engine, error);
     if (status == DSGD_OK)
-        status = open_platform(config, error);
+        status = open_machine(config, error);
     if (status == DSGD_OK)
         simulate(&engine);
     dsgd_error why = {""};

@@ -24,8 +24,6 @@ typedef enum dsgd_collective {
     DSGD_COLLECTIVE_RING
 } dsgd_collective;
 
-typedef enum dsgd_placement { DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM } dsgd_placement;
-
 /** One drop of a step schedule: from `step` on, the learning rate is multiplied by `factor`. */
 typedef struct dsgd_lr_drop {
     long step; /* of the worker */
@@ -102,7 +100,7 @@ typedef struct dsgd_run_config {
     uint64_t seed;
     dsgd_until until;
     int collective; /* dsgd_collective */
-    int placement; /* dsgd_placement */
+    dsgd_lines placement; /* of workers, then servers, on hosts (sim/placement.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */

@@ -10,6 +10,7 @@
 #define DSGD_SUITES(X)                                                                             \
     X(base)                                                                                        \
     X(traces)                                                                                      \
+    X(platforms)                                                                                   \
     X(models)                                                                                      \
     X(sources)                                                                                     \
     X(multiply)                                                                                    \
@@ -18,6 +19,7 @@
     X(trainings)                                                                                   \
     X(values)                                                                                      \
     X(collectives)                                                                                 \
+    X(smpi)                                                                                        \
     X(laws)                                                                                        \
     X(algorithms)                                                                                  \
     X(oracle)                                                                                      \
@@ -29,7 +31,8 @@
     X(plugin)                                                                                      \
     X(record)                                                                                      \
     X(models_long)                                                                                 \
-    X(laws_long)
+    X(laws_long)                                                                                   \
+    X(smpi_long)
 
 #define X(name) Suite *name##_suite(void);
 DSGD_SUITES(X)

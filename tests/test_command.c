@@ -148,6 +148,14 @@ static const struct {
     {NULL, "list algoritms", 2, "did you mean `algorithms`"},
     {NULL, "describe algorithm wagam", 2, "did you mean `wagma`"},
     {NULL, "plot nowhere", 3, "runs.csv"},
+    {NULL, "platform", 2, "give `check` and a name"},
+    {NULL, "platform chekc piz-daint", 2, "give `check` and a name"},
+    {NULL, "platform check piz-dait", 2, "did you mean `piz-daint`"},
+    {NULL, "platform check nowhere.yaml", 3, "nowhere.yaml"},
+    {NULL, "platform check nowhere.xml", 3, "nowhere.xml"},
+    {NULL, "platform check e.yaml", 2, "key `platform` is unknown"},
+    {NULL, "platform check piz-daint --workers 6", 2,
+     "--workers is 6, but has to be a power of two"},
     {"workers: [1\n", "run e.yaml", 3, "e.yaml:"},
     {"", "run e.yaml", 3, "empty"},
     {"- 1\n- 2\n", "run e.yaml", 2, "mapping"},
@@ -213,6 +221,50 @@ START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
     ck_assert_msg(strstr(output, bad[_i].sentence) != NULL, "%s: %s", bad[_i].arguments, output);
     char *const results = kept(dsgd_xprintf("%s/results", folder));
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
+}
+END_TEST
+
+/** Four machines of two GPUs that share a NIC, as YAML, and a like number of hosts as XML. */
+START_TEST(a_platform_is_checked_against_its_numbers)
+{
+    char *output = NULL;
+    write_file("p.yaml",
+               "{topology: switch, host_bandwidth: 10GB/s, host_latency: 1us, island_hosts: 2, "
+               "island_bandwidth: 100GB/s, island_latency: 200ns, message_overhead: 1us, "
+               "reduction: 1e-10}\n");
+    ck_assert_msg(dsgd("platform check p.yaml --workers 8", &output) == 0, "%s", output);
+    static const char *const lines[] = {
+        "p.yaml, 8 workers",
+        "1 B from host 0 to 1                              0.2 us            0.2 us     1.00",
+        "16 MiB from host 0 to 2                         9.994 GB/s        9.994 GB/s   1.000",
+        "bisection, each way, per host                   4.999 GB/s        4.999 GB/s   1.000",
+        /* 3 us of overheads, 0.2 + 1 + 1 us of latencies */
+        "allreduce of 1 B, recursive doubling            5.201 us          5.201 us     1.000",
+        /* 11, then 2 times 30 ms */
+        "allreduce of 100 MB, recursive doubling         71.01 ms          71.01 ms     1.000",
+        "\n0 of these differ by more than 10 %",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        ck_assert_msg(strstr(output, lines[i]) != NULL, "no `%s` in %s", lines[i], output);
+    write_file("p.xml",
+               "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+               "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><cluster "
+               "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-7\" speed=\"1Gf\" bw=\"1GBps\" "
+               "lat=\"1us\" sharing_policy=\"SPLITDUPLEX\"/></platform>\n");
+    ck_assert_msg(dsgd("platform check p.xml --workers 8", &output) == 0, "%s", output);
+    ck_assert_msg(
+        strstr(output,
+               "1 B from host 0 to 7                                -            2.001 us") != NULL,
+        "%s", output);
+    ck_assert_ptr_null(strstr(output, "differ"));
+    /* Routes of four switches to three above collide, where the numbers spread them evenly. */
+    write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
+                         "10GB/s, host_latency: 2us}\n");
+    ck_assert_msg(dsgd("platform check f.yaml", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "bisection, each way, per host                   3.745 GB/s       "
+                                 " 3.329 GB/s   0.889  differs\n") != NULL,
+                  "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\n3 of these differ"));
 }
 END_TEST
 
@@ -1025,6 +1077,7 @@ Suite *command_suite(void)
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_loop_test(t, bad_input_gets_one_sentence_and_its_exit_status, 0,
                         sizeof bad / sizeof bad[0]);
+    tcase_add_test(t, a_platform_is_checked_against_its_numbers);
     tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
     tcase_add_test(t, a_figure_is_scored_point_by_point_and_pair_by_pair);
     tcase_add_loop_test(t, a_figure_that_cannot_be_scored_is_refused_with_a_sentence, 0,

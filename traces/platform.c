@@ -1,14 +1,66 @@
 /**
  * @file platform.c
- * The option table of a platform, and the SimGrid XML of the two shapes that need none from the user.
+ * The option table of a platform, and the SimGrid XML of the shapes that need none from the user.
  */
 #include "traces/platform.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char *const topologies[] = {"switch", "groups", "xml", NULL};
+const double dsgd_platform_nominal_flops = 1e9;
+
+static const char *const topologies[] = {"switch", "groups", "fat_tree", "dragonfly",
+                                         "torus",  "xml",    NULL};
+static const char *const none_words[] = {"none", NULL};
+
+static const dsgd_option entry_options[] = {
+    {.name = "first",
+     .kind = DSGD_LONG,
+     .offset = offsetof(dsgd_platform_entry, first),
+     .init = -1,
+     .max = DSGD_PLATFORM_ANY,
+     .words = none_words,
+     .help = "index of the first of `count` hosts, in natural order; those that no run uses do not "
+             "matter"},
+    {.name = "count",
+     .kind = DSGD_LONG,
+     .offset = offsetof(dsgd_platform_entry, count),
+     .init = 1,
+     .min = 1,
+     .max = DSGD_PLATFORM_ANY,
+     .help = "hosts from the first on"},
+    {.name = "list",
+     .kind = DSGD_NUMBERS,
+     .offset = offsetof(dsgd_platform_entry, list),
+     .max = DSGD_PLATFORM_ANY,
+     .help = "indices of hosts, beside or instead of first and count"},
+    {.name = "speed",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(dsgd_platform_entry, speed),
+     .init = 1,
+     .min = 1e-6,
+     .max = 1e6,
+     .help = "of computation, as a multiple of the others'"},
+    {.name = "bandwidth",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(dsgd_platform_entry, bandwidth),
+     .init = 1,
+     .min = 1e-6,
+     .max = 1e6,
+     .help = "of its NIC (in a fat tree, dragonfly or torus of its links), as a multiple of the "
+             "others'; a shared one "
+             "takes the least"},
+    {.name = "latency",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(dsgd_platform_entry, latency_s),
+     .max = 10,
+     .unit = "s",
+     .help = "added where it sends and where it receives, outside its island; a shared NIC takes "
+             "the most"},
+    {.name = NULL},
+};
 
 const dsgd_option dsgd_platform_options[] = {
     {.name = "summary",
@@ -23,7 +75,11 @@ const dsgd_option dsgd_platform_options[] = {
      .kind = DSGD_CHOICE,
      .offset = offsetof(dsgd_platform, topology),
      .words = topologies,
-     .help = "one crossbar, groups with a limit between them, or a SimGrid XML file"},
+     .help = "one crossbar, groups with a limit between them (of which an adaptively routed "
+             "dragonfly or tapered tree is one), "
+             "SimGrid's fat tree, its dragonfly (one gateway for each pair of groups: slower than "
+             "machines that route "
+             "adaptively), its torus, or a SimGrid XML file"},
     {.name = "file",
      .kind = DSGD_STRING,
      .offset = offsetof(dsgd_platform, file),
@@ -36,14 +92,39 @@ const dsgd_option dsgd_platform_options[] = {
      .min = 1,
      .max = 1e15,
      .unit = "bytes/s",
-     .help = "of a host's link, in each direction"},
+     .help = "of a host's NIC, in each direction; in a fat tree, dragonfly or torus of every link"},
     {.name = "host_latency",
      .kind = DSGD_DOUBLE,
      .offset = offsetof(dsgd_platform, host_latency_s),
      .init = 1e-6,
      .max = 10,
      .unit = "s",
-     .help = "between two hosts of one switch or group"},
+     .help = "between the nearest two hosts, of one switch, group or router, or side by side in a "
+             "torus"},
+    {.name = "size",
+     .kind = DSGD_NUMBERS,
+     .offset = offsetof(dsgd_platform, size),
+     .min = 1,
+     .max = DSGD_PLATFORM_ANY,
+     .help = "fat_tree: hosts per switch, then switches per switch of each higher level; "
+             "dragonfly: groups, chassis per group, "
+             "routers per chassis, hosts per router; torus: hosts in each dimension"},
+    {.name = "up",
+     .kind = DSGD_NUMBERS,
+     .offset = offsetof(dsgd_platform, up),
+     .min = 1,
+     .max = DSGD_PLATFORM_ANY,
+     .help = "fat_tree: switches above each host (1), then above each switch of each level; [1, "
+             "16] over size [32, 32] "
+             "tapers 2:1"},
+    {.name = "cables",
+     .kind = DSGD_NUMBERS,
+     .offset = offsetof(dsgd_platform, cables),
+     .min = 1,
+     .max = DSGD_PLATFORM_ANY,
+     .help = "fat_tree: parallel links to each of those switches, of which a flow takes one; "
+             "dragonfly: links between two "
+             "groups, chassis, routers, which a flow can fill; 1 each where absent"},
     {.name = "group_hosts",
      .kind = DSGD_LONG,
      .offset = offsetof(dsgd_platform, group_hosts),
@@ -67,6 +148,38 @@ const dsgd_option dsgd_platform_options[] = {
      .max = 10,
      .unit = "s",
      .help = "added between groups"},
+    {.name = "island_hosts",
+     .kind = DSGD_LONG,
+     .offset = offsetof(dsgd_platform, island_hosts),
+     .max = 4096,
+     .help = "switch and groups: so many hosts in a row also share a fast network (NVLink, PCIe); "
+             "0: none do"},
+    {.name = "island_nics",
+     .kind = DSGD_LONG,
+     .offset = offsetof(dsgd_platform, island_nics),
+     .init = 1,
+     .min = 1,
+     .max = 4096,
+     .help = "NICs that an island's hosts share evenly; as many as hosts: one each (rails)"},
+    {.name = "island_bandwidth",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(dsgd_platform, island_bytes_per_s),
+     .max = 1e15,
+     .unit = "bytes/s",
+     .help = "of a host's way into its island's network, in each direction"},
+    {.name = "island_latency",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(dsgd_platform, island_latency_s),
+     .max = 10,
+     .unit = "s",
+     .help = "between two hosts of an island"},
+    {.name = "hosts",
+     .kind = DSGD_RECORDS,
+     .offset = offsetof(dsgd_platform, hosts),
+     .fields = entry_options,
+     .record_size = sizeof(dsgd_platform_entry),
+     .help =
+         "hosts that are slower or faster, or have another network, than the others; not for xml"},
     {.name = "message_overhead",
      .kind = DSGD_DOUBLE,
      .offset = offsetof(dsgd_platform, message_overhead_s),
@@ -90,9 +203,131 @@ const dsgd_option dsgd_platform_options[] = {
      .offset = offsetof(dsgd_platform, reference_flops),
      .max = 1e20,
      .unit = "flop/s",
-     .help = "host speed on which a workload's times hold; 0: that of worker 0's host"},
+     .help = "host speed on which a workload's times hold; 0: of xml that of worker 0's host, else "
+             "1 Gf, which hosts have"},
     {.name = NULL},
 };
+
+/* --- checks --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_made_by_simgrid(const dsgd_platform *platform)
+{
+    return platform->topology == DSGD_TOPOLOGY_FAT_TREE ||
+           platform->topology == DSGD_TOPOLOGY_DRAGONFLY ||
+           platform->topology == DSGD_TOPOLOGY_TORUS;
+}
+
+static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, dsgd_error *error)
+{
+    for (size_t i = 0; i < numbers->n; i++)
+        if (numbers->v[i] != floor(numbers->v[i]))
+            return dsgd_fail(error, DSGD_EUSAGE, "platform: %s: %g, but whole numbers are needed",
+                             name, numbers->v[i]);
+    return DSGD_OK;
+}
+
+/** So many numbers, or none where @p optional. */
+static dsgd_status check_count(const dsgd_platform *platform, const char *name,
+                               const dsgd_numbers *numbers, size_t n, bool optional,
+                               dsgd_error *error)
+{
+    if (numbers->n == n || (optional && numbers->n == 0))
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE, "platform: topology %s takes %zu numbers of %s, not %zu",
+                     topologies[platform->topology], n, name, numbers->n);
+}
+
+static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *error)
+{
+    const size_t levels = platform->size.n;
+    const int shape = platform->topology;
+    if (is_made_by_simgrid(platform) && levels == 0)
+        return dsgd_fail(error, DSGD_EUSAGE, "platform: topology %s needs size", topologies[shape]);
+    const size_t n_size = shape == DSGD_TOPOLOGY_DRAGONFLY ? 4
+                          : is_made_by_simgrid(platform)   ? levels
+                                                           : 0;
+    const size_t n_up = shape == DSGD_TOPOLOGY_FAT_TREE ? levels : 0;
+    const size_t n_cables = shape == DSGD_TOPOLOGY_DRAGONFLY ? 3 : n_up;
+    dsgd_status status = check_count(platform, "size", &platform->size, n_size, false, error);
+    if (status == DSGD_OK)
+        status = check_count(platform, "up", &platform->up, n_up, false, error);
+    if (status == DSGD_OK)
+        status = check_count(platform, "cables", &platform->cables, n_cables, true, error);
+    if (status == DSGD_OK)
+        status = check_whole("size", &platform->size, error);
+    if (status == DSGD_OK)
+        status = check_whole("up", &platform->up, error);
+    if (status == DSGD_OK)
+        status = check_whole("cables", &platform->cables, error);
+    if (status == DSGD_OK && shape == DSGD_TOPOLOGY_DRAGONFLY &&
+        platform->size.v[0] > platform->size.v[2])
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: size: %g groups, but at most as many are possible as a chassis "
+                         "has routers, which "
+                         "is %g: each is the gateway to one group",
+                         platform->size.v[0], platform->size.v[2]);
+    double hosts = 1;
+    for (size_t i = 0; status == DSGD_OK && i < levels; i++) {
+        hosts *= platform->size.v[i];
+        if (shape == DSGD_TOPOLOGY_TORUS && platform->size.v[i] < 2)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "platform: size: 1, but a dimension of a torus has 2 hosts or more");
+    }
+    if (status == DSGD_OK && hosts > DSGD_PLATFORM_ANY)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: size: %g hosts, but at most %d are possible", hosts,
+                         DSGD_PLATFORM_ANY);
+    return status;
+}
+
+static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *error)
+{
+    const long hosts = platform->island_hosts;
+    if (hosts == 0)
+        return DSGD_OK;
+    if (platform->topology != DSGD_TOPOLOGY_SWITCH && platform->topology != DSGD_TOPOLOGY_GROUPS)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: island_hosts: topology %s has no islands; switch and groups "
+                         "have",
+                         topologies[platform->topology]);
+    if (platform->island_bytes_per_s <= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: island_hosts needs an island_bandwidth above 0");
+    if (hosts % platform->island_nics != 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: island_nics: %ld, but %ld hosts have to share them evenly",
+                         platform->island_nics, hosts);
+    if (platform->topology == DSGD_TOPOLOGY_GROUPS && platform->group_hosts % hosts != 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: island_hosts: %ld, but a group of %ld has to be whole islands",
+                         hosts, platform->group_hosts);
+    return DSGD_OK;
+}
+
+static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *error)
+{
+    const dsgd_platform_entry *const entries = platform->hosts.v;
+    if (platform->topology == DSGD_TOPOLOGY_XML && platform->hosts.n > 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: hosts: topology xml says itself what its hosts are");
+    for (size_t i = 0; i < platform->hosts.n; i++) {
+        const dsgd_platform_entry *const e = &entries[i];
+        if (e->first < 0 && e->list.n == 0)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "platform: hosts: an entry names nobody; give first, or a list");
+        const dsgd_status status = check_whole("hosts: list", &e->list, error);
+        if (status != DSGD_OK)
+            return status;
+        double last = e->first < 0 ? 0 : (double)(e->first + e->count - 1);
+        for (size_t j = 0; j < e->list.n; j++)
+            last = fmax(last, e->list.v[j]);
+        if (last >= dsgd_platform_most_hosts(platform))
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "platform: hosts: there is no host %.0f: they are 0 to %d", last,
+                             dsgd_platform_most_hosts(platform) - 1);
+    }
+    return DSGD_OK;
+}
 
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error)
 {
@@ -104,19 +339,150 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
         return dsgd_fail(error, DSGD_EUSAGE,
                          "platform: topology groups needs group_hosts, group_flow_bandwidth and "
                          "group_bandwidth, all above 0");
-    return DSGD_OK;
+    dsgd_status status = check_extents(platform, error);
+    if (status == DSGD_OK)
+        status = check_islands(platform, error);
+    return status == DSGD_OK ? check_entries(platform, error) : status;
 }
 
-/** Hosts first .. last of a crossbar. Every path has two host links, which share the latency. */
-static void write_cluster(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
+int dsgd_platform_most_hosts(const dsgd_platform *platform)
+{
+    if (!is_made_by_simgrid(platform))
+        return DSGD_PLATFORM_ANY;
+    double hosts = 1;
+    for (size_t i = 0; i < platform->size.n; i++)
+        hosts *= platform->size.v[i];
+    return (int)hosts;
+}
+
+/* --- hosts that differ ------------------------------------------------------------------------------------------------------ */
+
+static bool names(const dsgd_platform_entry *e, int host)
+{
+    if (e->first >= 0 && host >= e->first && host < e->first + e->count)
+        return true;
+    for (size_t i = 0; i < e->list.n; i++)
+        if (e->list.v[i] == host)
+            return true;
+    return false;
+}
+
+dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host)
+{
+    const dsgd_platform_entry *const entries = platform->hosts.v;
+    dsgd_host_quality q = {1, 1, 0};
+    for (size_t i = 0; i < platform->hosts.n; i++) {
+        if (!names(&entries[i], host))
+            continue;
+        q.speed *= entries[i].speed;
+        q.bandwidth *= entries[i].bandwidth;
+        q.latency_s += entries[i].latency_s;
+    }
+    return q;
+}
+
+/** What the link of hosts first .. last becomes. */
+static dsgd_host_quality shared_link(const dsgd_platform *platform, int first, int last)
+{
+    dsgd_host_quality q = dsgd_platform_host(platform, first);
+    for (int host = first + 1; host <= last; host++) {
+        const dsgd_host_quality other = dsgd_platform_host(platform, host);
+        q.bandwidth = fmin(q.bandwidth, other.bandwidth);
+        q.latency_s = fmax(q.latency_s, other.latency_s);
+    }
+    return q;
+}
+
+bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_host_quality *quality)
+{
+    int a = -1;
+    int b = -1;
+    if (!is_made_by_simgrid(platform) || platform->hosts.n == 0)
+        return false;
+    if (platform->topology == DSGD_TOPOLOGY_FAT_TREE) {
+        /* From child to parent; switches have numbers below 0. */
+        if (sscanf(name, "link_from_%d_", &a) != 1 || a < 0)
+            return false;
+    } else if (platform->topology == DSGD_TOPOLOGY_DRAGONFLY) {
+        if (sscanf(name, "local_link_from_router_%d_to_node_%d_", &a, &b) != 2)
+            return false;
+        a = a * (int)platform->size.v[3] + b;
+    } else if (sscanf(name, "all_link_from_%d_to_%d_", &a, &b) != 2) {
+        return false;
+    }
+    *quality = dsgd_platform_host(platform, a);
+    if (platform->topology == DSGD_TOPOLOGY_TORUS) {
+        const dsgd_host_quality other = dsgd_platform_host(platform, b);
+        quality->bandwidth = fmin(quality->bandwidth, other.bandwidth);
+        quality->latency_s = fmax(quality->latency_s, other.latency_s);
+    }
+    return true;
+}
+
+/* --- XML --------------------------------------------------------------------------------------------------------------------- */
+
+static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s)
 {
     fprintf(xml,
-            "  <cluster id=\"g%d\" prefix=\"n\" suffix=\"\" radical=\"%d-%d\" speed=\"1Gf\" "
-            "bw=\"%.17gBps\" lat=\"%.17gs\"\n"
-            "           sharing_policy=\"SPLITDUPLEX\" loopback_bw=\"%.17gBps\" "
-            "loopback_lat=\"0s\" router_id=\"r%d\"/>\n",
-            group, first, last, platform->host_bandwidth_bytes_per_s, platform->host_latency_s / 2,
-            platform->host_bandwidth_bytes_per_s, group);
+            "  <link id=\"%s%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
+            "sharing_policy=\"SPLITDUPLEX\"/>\n",
+            name, i, bytes_per_s, latency_s);
+}
+
+/** Hosts to a NIC: 1 where there are no islands. */
+static int nic_hosts(const dsgd_platform *platform)
+{
+    return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
+}
+
+/** Within an island a message goes by its network: every path has the links of two hosts, which share the latency. */
+static void write_island(FILE *xml, int first, int last)
+{
+    for (int a = first; a <= last; a++)
+        for (int b = first; b <= last; b++)
+            if (a != b)
+                fprintf(xml,
+                        "  <bypassRoute src=\"n%d\" dst=\"n%d\"><link_ctn id=\"island%d\" "
+                        "direction=\"UP\"/><link_ctn id=\"island%d\" direction=\"DOWN\"/>"
+                        "</bypassRoute>\n",
+                        a, b, a, b);
+}
+
+/**
+ * Hosts first .. last of a crossbar. Every path has two NICs, which share the latency; what leaves the crossbar or enters it passes the
+ * link of its gateway.
+ */
+static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
+{
+    const int per_nic = nic_hosts(platform);
+    const int island = (int)platform->island_hosts;
+    fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", group);
+    for (int host = first; host <= last; host++) {
+        fprintf(xml, "  <host id=\"n%d\" speed=\"%.17gf\"/>\n", host, dsgd_platform_nominal_flops);
+        if (island > 0)
+            write_link(xml, "island", host, platform->island_bytes_per_s,
+                       platform->island_latency_s / 2);
+        if (host % per_nic == 0) {
+            const dsgd_host_quality q = shared_link(platform, host, host + per_nic - 1);
+            write_link(xml, "nic", host / per_nic,
+                       q.bandwidth * platform->host_bandwidth_bytes_per_s,
+                       platform->host_latency_s / 2 + q.latency_s);
+        }
+        fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
+                host / per_nic, host / per_nic);
+    }
+    if (platform->topology == DSGD_TOPOLOGY_GROUPS) {
+        fprintf(xml,
+                "  <host id=\"r%d\" speed=\"1f\"><prop id=\"" DSGD_PLATFORM_GATEWAY
+                "\" value=\"1\"/></host>\n",
+                group);
+        write_link(xml, "out", group, platform->group_bytes_per_s, 0);
+        fprintf(xml, "  <host_link id=\"r%d\" up=\"out%d_UP\" down=\"out%d_DOWN\"/>\n", group,
+                group, group);
+    }
+    for (int host = first; island > 0 && host <= last; host += island)
+        write_island(xml, host, host + island - 1 < last ? host + island - 1 : last);
+    fputs("</zone>\n", xml);
 }
 
 /** A flow between groups passes its group's way out, its own limit (a link that is not shared), and the other group's way in. */
@@ -127,28 +493,62 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
     fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
     for (int g = 0; g < n_groups; g++) {
         const int last = (g + 1) * size - 1;
-        write_cluster(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
+        write_crossbar(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
     }
-    for (int g = 0; g < n_groups; g++)
-        fprintf(xml,
-                "  <link id=\"out%d\" bandwidth=\"%.17gBps\" latency=\"0s\" "
-                "sharing_policy=\"SPLITDUPLEX\"/>\n",
-                g, platform->group_bytes_per_s);
     fprintf(xml,
             "  <link id=\"flow\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
             "sharing_policy=\"FATPIPE\"/>\n",
             platform->group_flow_bytes_per_s, platform->group_latency_s);
     for (int a = 0; a < n_groups; a++)
-        for (int b = 0; b < n_groups; b++)
-            if (a != b)
-                fprintf(xml,
-                        "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\" "
-                        "symmetrical=\"NO\">"
-                        "<link_ctn id=\"out%d\" direction=\"UP\"/><link_ctn id=\"flow\"/><link_ctn "
-                        "id=\"out%d\" direction=\"DOWN\"/>"
-                        "</zoneRoute>\n",
-                        a, b, a, b, a, b);
+        for (int b = a + 1; b < n_groups; b++)
+            fprintf(xml,
+                    "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">"
+                    "<link_ctn id=\"flow\"/></zoneRoute>\n",
+                    a, b, a, b);
     fputs("</zone>\n", xml);
+}
+
+/** "2,3,4", or so many 1s where there is nothing. */
+static void write_numbers(FILE *xml, const dsgd_numbers *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fprintf(xml, "%s%.0f", i == 0 ? "" : ",", numbers->n == 0 ? 1 : numbers->v[i]);
+}
+
+static void write_topology(FILE *xml, const dsgd_platform *platform)
+{
+    const dsgd_numbers *const size = &platform->size;
+    if (platform->topology == DSGD_TOPOLOGY_TORUS) {
+        fputs("topology=\"TORUS\" topo_parameters=\"", xml);
+        write_numbers(xml, size, size->n);
+    } else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE) {
+        fprintf(xml, "topology=\"FAT_TREE\" topo_parameters=\"%zu;", size->n);
+        write_numbers(xml, size, size->n);
+        fputc(';', xml);
+        write_numbers(xml, &platform->up, size->n);
+        fputc(';', xml);
+        write_numbers(xml, &platform->cables, size->n);
+    } else {
+        fputs("topology=\"DRAGONFLY\" topo_parameters=\"", xml);
+        for (size_t i = 0; i < 3; i++)
+            fprintf(xml, "%.0f,%.0f;", size->v[i],
+                    platform->cables.n == 0 ? 1 : platform->cables.v[i]);
+        fprintf(xml, "%.0f", size->v[3]);
+    }
+    fputc('"', xml);
+}
+
+/** Two hosts of one switch or router are two links apart, neighbours in a torus one. */
+static void write_cluster(FILE *xml, const dsgd_platform *platform)
+{
+    const double links = platform->topology == DSGD_TOPOLOGY_TORUS ? 1 : 2;
+    fprintf(xml,
+            "<cluster id=\"all\" prefix=\"n\" suffix=\"\" radical=\"0-%d\" speed=\"%.17gf\" "
+            "bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"\n         ",
+            dsgd_platform_most_hosts(platform) - 1, dsgd_platform_nominal_flops,
+            platform->host_bandwidth_bytes_per_s, platform->host_latency_s / links);
+    write_topology(xml, platform);
+    fputs("/>\n", xml);
 }
 
 dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
@@ -163,8 +563,10 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
           "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n",
           xml);
-    if (platform->topology == DSGD_TOPOLOGY_SWITCH)
-        write_cluster(xml, platform, 0, 0, n_hosts - 1);
+    if (is_made_by_simgrid(platform))
+        write_cluster(xml, platform);
+    else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
+        write_crossbar(xml, platform, 0, 0, n_hosts - 1);
     else
         write_groups(xml, platform, n_hosts);
     fputs("</platform>\n", xml);

@@ -1,0 +1,169 @@
+/**
+ * @file machine.c
+ * From a platform to a cluster.
+ */
+#include "sim/machine.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "sim/cluster.h"
+#include "sim/placement.h"
+
+/**
+ * How many hosts are written, at least the machine's: of a shape that takes any number, as many as the placement reaches.
+ */
+static dsgd_status count_hosts(const dsgd_machine *machine, int *n_hosts, dsgd_error *error)
+{
+    const int n = machine->n_hosts;
+    const int most = dsgd_platform_most_hosts(machine->platform);
+    const bool given = dsgd_placement_is_given(&machine->placement);
+    *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
+    if (*n_hosts < n)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: size: %d hosts, but %d workers and servers need one each",
+                         *n_hosts, n);
+    int *const places = dsgd_xcalloc((size_t)n, sizeof *places);
+    const dsgd_status status = dsgd_placement_places(
+        &machine->placement, machine->seed, given ? most : *n_hosts, NULL, n, places, error);
+    for (int i = 0; status == DSGD_OK && i < n; i++)
+        *n_hosts = places[i] < *n_hosts ? *n_hosts : places[i] + 1;
+    free(places);
+    return status;
+}
+
+dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
+{
+    const dsgd_platform *const platform = machine->platform;
+    const dsgd_status status = dsgd_platform_check(platform, error);
+    int n_hosts = 0;
+    if (status != DSGD_OK)
+        return status;
+    if (platform->topology != DSGD_TOPOLOGY_XML)
+        return count_hosts(machine, &n_hosts, error);
+    return dsgd_cluster_probe(platform->file, machine->n_hosts, &machine->placement, machine->seed,
+                              error);
+}
+
+static void change_link(const void *platform, const char *name, double *bytes_per_s,
+                        double *latency_s)
+{
+    dsgd_host_quality q;
+    if (!dsgd_platform_link(platform, name, &q))
+        return;
+    *bytes_per_s *= q.bandwidth;
+    *latency_s += q.latency_s;
+}
+
+static dsgd_status load(const dsgd_machine *machine, const char *path, dsgd_error *error)
+{
+    return dsgd_cluster_open(path, machine->n_hosts, &machine->placement, machine->seed, error);
+}
+
+dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
+{
+    const dsgd_platform *const platform = machine->platform;
+    if (platform->topology == DSGD_TOPOLOGY_XML)
+        return load(machine, platform->file, error);
+    char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
+    int n_hosts = 0;
+    dsgd_status status = count_hosts(machine, &n_hosts, error);
+    if (status == DSGD_OK)
+        status = dsgd_platform_write(platform, n_hosts, path, error);
+    if (status == DSGD_OK)
+        status = load(machine, path, error);
+    if (status == DSGD_OK)
+        dsgd_cluster_each_link(change_link, platform);
+    unlink(path);
+    free(path);
+    return status;
+}
+
+/* --- how long messages take --------------------------------------------------------------------------------------------- */
+
+/** All messages of a measurement. */
+typedef struct volley {
+    const int *to;
+    int n_hosts;
+    double bytes, arrived_s;
+    int under_way;
+    dsgd_bell *bell;
+} volley;
+
+typedef struct shot {
+    volley *all;
+    int from, to;
+} shot;
+
+static void send_shot(void *argument)
+{
+    const shot *const s = argument;
+    dsgd_exchange(dsgd_mailbox_of(s->from, s->to, 'm', 0), s->all->bytes, NULL);
+}
+
+static void receive_shot(void *argument)
+{
+    const shot *const s = argument;
+    dsgd_exchange(NULL, 0, dsgd_mailbox_of(s->from, s->to, 'm', 0));
+    s->all->arrived_s = dsgd_now_s();
+    if (--s->all->under_way == 0)
+        dsgd_bell_ring(s->all->bell);
+}
+
+static void wait_for_all(void *argument)
+{
+    dsgd_bell_wait(((volley *)argument)->bell);
+}
+
+static double time_here(volley *all)
+{
+    shot *const shots = dsgd_xcalloc((size_t)all->n_hosts, sizeof *shots);
+    all->bell = dsgd_bell_new();
+    for (int i = 0; i < all->n_hosts; i++) {
+        if (all->to[i] < 0)
+            continue;
+        shots[i] = (shot){all, i, all->to[i]};
+        all->under_way++;
+        dsgd_actor_start(i, "sender", send_shot, &shots[i]);
+        dsgd_actor_start(all->to[i], "receiver", receive_shot, &shots[i]);
+    }
+    if (all->under_way > 0)
+        dsgd_cluster_run(wait_for_all, all);
+    free(shots);
+    return all->arrived_s;
+}
+
+/** What is measured, and what the measurement's process tells. */
+typedef struct measurement {
+    const dsgd_machine *machine;
+    const int *to;
+    double bytes;
+} measurement;
+
+typedef struct report {
+    dsgd_status status;
+    double seconds;
+    dsgd_error error;
+} report;
+
+static void measure(const void *argument, void *answer)
+{
+    const measurement *const m = argument;
+    report *const told = answer;
+    volley all = {.to = m->to, .n_hosts = m->machine->n_hosts, .bytes = m->bytes};
+    told->status = dsgd_machine_open(m->machine, &told->error);
+    if (told->status == DSGD_OK)
+        told->seconds = time_here(&all);
+}
+
+dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,
+                              double *seconds, dsgd_error *error)
+{
+    const measurement m = {machine, to, bytes};
+    report told = {.error = {""}};
+    if (!dsgd_apart(measure, &m, &told, sizeof told))
+        return dsgd_fail(error, DSGD_EIO, "a measurement got no process, or its process died");
+    *seconds = told.seconds;
+    return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
+}

@@ -1,0 +1,277 @@
+/**
+ * @file nominal.c
+ * Paths over numbered links, and how many flows share each.
+ */
+#include "traces/nominal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/** The links of a path; a number of a link may be any that no other link of the shape has. */
+typedef struct path {
+    size_t n, room;
+    struct passed {
+        long link;
+        double bytes_per_s; /* of the link */
+    } * passed;
+    double latency_s;
+} path;
+
+static void pass(path *p, long link, double bytes_per_s, double latency_s)
+{
+    if (p->n == p->room) {
+        p->room = 2 * p->room + 8;
+        p->passed = dsgd_xrealloc(p->passed, p->room, sizeof *p->passed);
+    }
+    p->passed[p->n++] = (struct passed){link, bytes_per_s};
+    p->latency_s += latency_s;
+}
+
+/** What is not a link, but limits a flow. */
+static const long nobody_elses = -1;
+
+static double extent(const dsgd_numbers *numbers, size_t i)
+{
+    return numbers->n == 0 ? 1 : numbers->v[i];
+}
+
+/* --- switch and groups ------------------------------------------------------------------------------------------------------- */
+
+enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
+
+/** The NIC that a host uses: its bandwidth is that of its slowest host, its latency of its latest. */
+static void pass_nic(path *p, const dsgd_platform *platform, int host, int direction)
+{
+    const int per_nic =
+        platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
+    const int nic = host / per_nic;
+    double factor = INFINITY;
+    double later_s = 0;
+    for (int i = nic * per_nic; i < (nic + 1) * per_nic; i++) {
+        const dsgd_host_quality q = dsgd_platform_host(platform, i);
+        factor = fmin(factor, q.bandwidth);
+        later_s = fmax(later_s, q.latency_s);
+    }
+    pass(p, (long)nic * N_KINDS + direction, factor * platform->host_bandwidth_bytes_per_s,
+         platform->host_latency_s / 2 + later_s);
+}
+
+static void star_path(path *p, const dsgd_platform *platform, int a, int b)
+{
+    const long island = platform->island_hosts;
+    if (island > 0 && a / island == b / island) {
+        pass(p, (long)a * N_KINDS + ISLAND_IN, platform->island_bytes_per_s,
+             platform->island_latency_s / 2);
+        pass(p, (long)b * N_KINDS + ISLAND_OUT, platform->island_bytes_per_s,
+             platform->island_latency_s / 2);
+        return;
+    }
+    pass_nic(p, platform, a, UP);
+    pass_nic(p, platform, b, DOWN);
+    const long size = platform->group_hosts;
+    if (platform->topology != DSGD_TOPOLOGY_GROUPS || a / size == b / size)
+        return;
+    pass(p, a / size * N_KINDS + GROUP_OUT, platform->group_bytes_per_s, 0);
+    pass(p, nobody_elses, platform->group_flow_bytes_per_s, platform->group_latency_s);
+    pass(p, b / size * N_KINDS + GROUP_IN, platform->group_bytes_per_s, 0);
+}
+
+/* --- trees, dragonflies, tori --------------------------------------------------------------------------------------------------- */
+
+/** Up from a through ever larger subtrees until one holds b too, and down again. The links of a subtree upwards are taken as one. */
+static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
+{
+    const double link = platform->host_bandwidth_bytes_per_s;
+    long subtree = 1; /* hosts in it */
+    double ways = 1; /* out of it */
+    for (size_t level = 0; a / subtree != b / subtree; level++) {
+        const double later_s = platform->host_latency_s / 2;
+        ways *= platform->up.v[level];
+        const double width = ways * extent(&platform->cables, level) * link;
+        pass(p, (2 * (long)level) << 32 | a / subtree, width, later_s);
+        pass(p, (2 * (long)level + 1) << 32 | b / subtree, width, later_s);
+        subtree *= (long)platform->size.v[level];
+    }
+    pass(p, nobody_elses, link, 0); /* a flow takes one cable */
+}
+
+/** A router of a dragonfly. */
+typedef struct place {
+    long group, chassis, router;
+} place;
+
+enum { LOCAL, GREEN, BLACK, BLUE };
+
+static long router_number(const dsgd_platform *platform, place at)
+{
+    return (at.group * (long)platform->size.v[1] + at.chassis) * (long)platform->size.v[2] +
+           at.router;
+}
+
+/** To the router of that number, and then to that chassis, of the same group. */
+static void within_group(path *p, const dsgd_platform *platform, place *at, long router,
+                         long chassis)
+{
+    const double link = platform->host_bandwidth_bytes_per_s;
+    const double later_s = platform->host_latency_s / 2;
+    if (at->router != router) {
+        pass(p, (long)GREEN << 60 | router_number(platform, *at) << 24 | router,
+             extent(&platform->cables, 2) * link, later_s);
+        at->router = router;
+    }
+    if (at->chassis != chassis) {
+        pass(p, (long)BLACK << 60 | router_number(platform, *at) << 24 | chassis,
+             extent(&platform->cables, 1) * link, later_s);
+        at->chassis = chassis;
+    }
+}
+
+/**
+ * To another group through the one router of the first chassis that has a link to it. SimGrid 3.32 then takes a router that it
+ * reached over a link within a chassis for one of the first chassis, so that from elsewhere some paths in a group have a link too many or too
+ * few: what is promised here is what a dragonfly does.
+ */
+static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
+{
+    const long per_router = (long)platform->size.v[3];
+    const long per_chassis = (long)platform->size.v[2];
+    const long chassis = (long)platform->size.v[1];
+    const long from = a / per_router;
+    const long to = b / per_router;
+    const double later_s = platform->host_latency_s / 2;
+    place at = {from / per_chassis / chassis, from / per_chassis % chassis, from % per_chassis};
+    const place end = {to / per_chassis / chassis, to / per_chassis % chassis, to % per_chassis};
+    pass(p, (long)LOCAL << 60 | 2L * a, platform->host_bandwidth_bytes_per_s, later_s);
+    pass(p, (long)LOCAL << 60 | (2L * b + 1), platform->host_bandwidth_bytes_per_s, later_s);
+    if (at.group != end.group) {
+        within_group(p, platform, &at, end.group, 0);
+        pass(p, (long)BLUE << 60 | at.group << 24 | end.group,
+             extent(&platform->cables, 0) * platform->host_bandwidth_bytes_per_s, later_s);
+        at = (place){end.group, 0, at.group};
+    }
+    within_group(p, platform, &at, end.router, end.chassis);
+}
+
+/** Dimension by dimension, each the shorter way round. */
+static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
+{
+    const long n = (long)platform->size.n;
+    long stride = 1;
+    long at = a;
+    for (long d = 0; d < n; d++) {
+        const long size = (long)platform->size.v[d];
+        const long ahead = (b / stride % size - at / stride % size + size) % size;
+        /* Of two ways as long as each other SimGrid takes the one ahead, but from the middle. */
+        const bool forward =
+            2 * ahead < size || (2 * ahead == size && at / stride % size != size / 2);
+        for (long left = forward ? ahead : size - ahead; left > 0; left--) {
+            const long x = at / stride % size;
+            const long next = at + ((x + (forward ? 1 : size - 1)) % size - x) * stride;
+            /* A link belongs to the host that it leads away from, forwards. */
+            const dsgd_host_quality q = dsgd_platform_host(platform, (int)at);
+            const dsgd_host_quality r = dsgd_platform_host(platform, (int)next);
+            pass(p, (at * n + d) * 2 + forward,
+                 fmin(q.bandwidth, r.bandwidth) * platform->host_bandwidth_bytes_per_s,
+                 platform->host_latency_s + fmax(q.latency_s, r.latency_s));
+            at = next;
+        }
+        stride *= size;
+    }
+}
+
+/** Where a host's own link differs: of trees and dragonflies, in which it is the first link or the last. */
+static void differ(path *p, const dsgd_platform *platform, int host)
+{
+    const dsgd_host_quality q = dsgd_platform_host(platform, host);
+    pass(p, nobody_elses, q.bandwidth * platform->host_bandwidth_bytes_per_s, q.latency_s);
+}
+
+static void find_path(path *p, const dsgd_platform *platform, int a, int b)
+{
+    p->n = 0;
+    p->latency_s = 0;
+    switch (platform->topology) {
+    case DSGD_TOPOLOGY_FAT_TREE:
+        tree_path(p, platform, a, b);
+        differ(p, platform, a);
+        differ(p, platform, b);
+        break;
+    case DSGD_TOPOLOGY_DRAGONFLY:
+        dragonfly_path(p, platform, a, b);
+        differ(p, platform, a);
+        differ(p, platform, b);
+        break;
+    case DSGD_TOPOLOGY_TORUS:
+        torus_path(p, platform, a, b);
+        break;
+    default:
+        star_path(p, platform, a, b);
+    }
+}
+
+/* --- sharing -------------------------------------------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    const long x = *(const long *)a;
+    const long y = *(const long *)b;
+    return (x > y) - (x < y);
+}
+
+/** How often the number stands in the sorted list. */
+static size_t count(const long *sorted, size_t n, long number)
+{
+    const long *const found = bsearch(&number, sorted, n, sizeof *sorted, by_number);
+    const long *first = found;
+    const long *last = found;
+    while (first > sorted && first[-1] == number)
+        first--;
+    while (last + 1 < sorted + n && last[1] == number)
+        last++;
+    return (size_t)(last - first) + 1;
+}
+
+double dsgd_nominal_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
+{
+    path p = {0};
+    size_t n = 0;
+    size_t room = 0;
+    long *used = NULL; /* [n] links, once for each flow over them */
+    for (int i = 0; i < n_hosts; i++) {
+        if (to[i] < 0 || to[i] == i)
+            continue;
+        find_path(&p, platform, i, to[i]);
+        if (n + p.n > room) {
+            room = 2 * (n + p.n);
+            used = dsgd_xrealloc(used, room, sizeof *used);
+        }
+        for (size_t k = 0; k < p.n; k++)
+            used[n++] = p.passed[k].link;
+    }
+    if (n > 0)
+        qsort(used, n, sizeof *used, by_number);
+    double slowest_s = 0;
+    for (int i = 0; i < n_hosts; i++) {
+        if (to[i] < 0 || to[i] == i)
+            continue;
+        find_path(&p, platform, i, to[i]);
+        double bytes_per_s = INFINITY;
+        for (size_t k = 0; k < p.n; k++) {
+            const long link = p.passed[k].link;
+            const size_t flows = link == nobody_elses ? 1 : count(used, n, link);
+            bytes_per_s = fmin(bytes_per_s, p.passed[k].bytes_per_s / (double)flows);
+        }
+        slowest_s = fmax(slowest_s, p.latency_s + bytes / bytes_per_s);
+    }
+    free(used);
+    free(p.passed);
+    return slowest_s;
+}
+
+double dsgd_nominal_latency_s(const dsgd_platform *platform, int from, int to)
+{
+    path p = {0};
+    find_path(&p, platform, from, to);
+    free(p.passed);
+    return p.latency_s;
+}
