@@ -189,9 +189,9 @@ dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *
     return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
 }
 
-void dsgd_cluster_each_link(void (*change)(const void *argument, const char *name,
-                                           double *bytes_per_s, double *latency_s),
-                            const void *argument)
+void dsgd_cluster_each_link(void (*change)(void *argument, const char *name, double *bytes_per_s,
+                                           double *latency_s),
+                            void *argument)
 {
     sg_link_t *const links = sg_link_list();
     for (size_t i = 0; i < sg_link_count(); i++) {

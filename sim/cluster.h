@@ -31,9 +31,9 @@ dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *
                                uint64_t seed, dsgd_error *error);
 
 /** Before the simulation begins: offers the bandwidth and latency of each link, by its name, to be changed. */
-void dsgd_cluster_each_link(void (*change)(const void *argument, const char *name,
-                                           double *bytes_per_s, double *latency_s),
-                            const void *argument);
+void dsgd_cluster_each_link(void (*change)(void *argument, const char *name, double *bytes_per_s,
+                                           double *latency_s),
+                            void *argument);
 
 /** Which of the platform's hosts, in natural order, a host is. */
 int dsgd_cluster_place(int host);

@@ -303,12 +303,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
+/** As many as were asked for, or as there is room for. */
 static dsgd_status count_workers(const arguments *a, const dsgd_platform *platform, int *workers,
                                  dsgd_error *error)
 {
-    *workers = DEFAULT_WORKERS;
-    while (*workers > 2 && *workers > dsgd_platform_most_hosts(platform))
-        *workers /= 2;
+    dsgd_machine machine = {.platform = platform, .n_hosts = DEFAULT_WORKERS, .scratch = "/tmp"};
+    while (a->workers == NULL && machine.n_hosts > 2 &&
+           dsgd_machine_check(&machine, NULL) != DSGD_OK)
+        machine.n_hosts /= 2;
+    *workers = machine.n_hosts;
     if (a->workers == NULL)
         return DSGD_OK;
     double number = 0;

@@ -46,14 +46,31 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
                               error);
 }
 
-static void change_link(const void *platform, const char *name, double *bytes_per_s,
-                        double *latency_s)
+/** Links of hosts that are changed. */
+typedef struct changes {
+    const dsgd_platform *platform;
+    size_t n;
+} changes;
+
+static void change_link(void *argument, const char *name, double *bytes_per_s, double *latency_s)
 {
+    changes *const c = argument;
     dsgd_host_quality q;
-    if (!dsgd_platform_link(platform, name, &q))
+    if (!dsgd_platform_link(c->platform, name, &q))
         return;
     *bytes_per_s *= q.bandwidth;
     *latency_s += q.latency_s;
+    c->n++;
+}
+
+/** Makes hosts differ where SimGrid made their links. */
+static void change_links(const dsgd_platform *platform)
+{
+    changes c = {platform, 0};
+    if (!dsgd_platform_has_links_to_change(platform))
+        return;
+    dsgd_cluster_each_link(change_link, &c);
+    DSGD_ASSERT(c.n > 0, "this SimGrid calls the links of hosts by other names");
 }
 
 static dsgd_status load(const dsgd_machine *machine, const char *path, dsgd_error *error)
@@ -74,7 +91,7 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     if (status == DSGD_OK)
         status = load(machine, path, error);
     if (status == DSGD_OK)
-        dsgd_cluster_each_link(change_link, platform);
+        change_links(platform);
     unlink(path);
     free(path);
     return status;

@@ -358,7 +358,7 @@ START_TEST(a_platform_without_enough_hosts_is_refused)
     served->platform = c->platform;
     few = support_simulate(served);
     ck_assert_int_eq(few->status, DSGD_EUSAGE);
-    ck_assert_ptr_ne(strstr(few->error.text, "4 workers and 1 servers"), NULL);
+    ck_assert_ptr_ne(strstr(few->error.text, "5 workers and servers need one each"), NULL);
     c->platform.file = "/nonexistent.xml";
     ck_assert_int_eq(support_simulate(c)->status, DSGD_EIO);
     remove(path);

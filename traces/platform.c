@@ -393,12 +393,15 @@ static dsgd_host_quality shared_link(const dsgd_platform *platform, int first, i
     return q;
 }
 
+bool dsgd_platform_has_links_to_change(const dsgd_platform *platform)
+{
+    return is_made_by_simgrid(platform) && platform->hosts.n > 0;
+}
+
 bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_host_quality *quality)
 {
     int a = -1;
     int b = -1;
-    if (!is_made_by_simgrid(platform) || platform->hosts.n == 0)
-        return false;
     if (platform->topology == DSGD_TOPOLOGY_FAT_TREE) {
         /* From child to parent; switches have numbers below 0. */
         if (sscanf(name, "link_from_%d_", &a) != 1 || a < 0)

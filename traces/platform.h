@@ -88,9 +88,12 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
 /** Property of a host in that XML which is no GPU, but the place where a group's traffic leaves it. */
 #define DSGD_PLATFORM_GATEWAY "gateway"
 
+/** Whether SimGrid makes the links, all alike (fat tree, dragonfly, torus), and `hosts` has something to say of them. */
+bool dsgd_platform_has_links_to_change(const dsgd_platform *platform);
+
 /**
- * In a fat tree, dragonfly or torus SimGrid makes the links, and they are alike. Called with the name of each, this says what `hosts`
- * does to it: of the hosts at its ends the least bandwidth and the most latency. False: nothing.
+ * Called with the name of each such link, this says what `hosts` does to it: of the hosts at its ends the least bandwidth and the most
+ * latency. False: nothing.
  */
 bool dsgd_platform_link(const dsgd_platform *platform, const char *name,
                         dsgd_host_quality *quality);
