@@ -10,6 +10,7 @@
 #define DSGD_SUITES(X)                                                                             \
     X(base)                                                                                        \
     X(traces)                                                                                      \
+    X(imbalance)                                                                                   \
     X(models)                                                                                      \
     X(sources)                                                                                     \
     X(multiply)                                                                                    \

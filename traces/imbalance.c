@@ -13,8 +13,14 @@
     X(slow)                                                                                        \
     X(delay)                                                                                       \
     X(ramp)                                                                                        \
+    X(normal)                                                                                      \
+    X(lognormal)                                                                                   \
+    X(gamma)                                                                                       \
     X(quantiles)                                                                                   \
     X(mixture)                                                                                     \
+    X(persistent)                                                                                  \
+    X(fail_slow)                                                                                   \
+    X(noise)                                                                                       \
     X(data)                                                                                        \
     X(replay)
 
@@ -40,6 +46,12 @@ struct dsgd_imbalance {
     size_t n;
     entry entries[];
 };
+
+double dsgd_imbalance_uniform(uint32_t purpose, dsgd_step_at at, uint32_t index)
+{
+    return dsgd_draw_uniform(
+        (dsgd_draw){at.seed, purpose, (uint32_t)at.worker, (uint32_t)at.step, index});
+}
 
 static dsgd_status open_entry(entry *e, int n_workers, dsgd_error *error)
 {

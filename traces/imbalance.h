@@ -44,6 +44,9 @@ typedef struct dsgd_imbalance_kind {
 
 extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 
+/** A uniform draw in (0, 1) of an entry for one worker and step; @p index tells its draws apart. */
+double dsgd_imbalance_uniform(uint32_t purpose, dsgd_step_at at, uint32_t index);
+
 /** A loaded list, ready to be asked. */
 typedef struct dsgd_imbalance dsgd_imbalance;
 

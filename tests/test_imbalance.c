@@ -1,0 +1,430 @@
+/**
+ * @file test_imbalance.c
+ * Distributions of step times: each kind has the moments that follow from its parameters, its seconds are the same whoever asks, and
+ * bad parameters are refused.
+ */
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_math.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/config.h"
+#include "tests/suites.h"
+#include "tests/support.h"
+#include "traces/family.h"
+
+/** A list of imbalance as a file says it. */
+typedef struct list {
+    dsgd_config *config;
+    dsgd_imbalance *imbalance;
+} list;
+
+static dsgd_status list_try(const char *yaml, int workers, list *l, dsgd_error *error)
+{
+    static const dsgd_option table[] = {
+        {.name = "list", .kind = DSGD_PICKS, .registry = dsgd_imbalance_kinds, .key = "kind"},
+        DSGD_OPTION_END};
+    char path[] = "/tmp/dsgd-test-XXXXXX";
+    const int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_gt(dprintf(file, "list: %s\n", yaml), 0);
+    close(file);
+    *l = (list){NULL, NULL};
+    dsgd_picks *picks = NULL;
+    dsgd_status status = dsgd_config_open(path, &l->config, error);
+    if (status == DSGD_OK) {
+        picks = dsgd_config_alloc(l->config, sizeof *picks);
+        status =
+            dsgd_config_read(l->config, dsgd_config_root(l->config), table, NULL, picks, error);
+    }
+    if (status == DSGD_OK)
+        status = dsgd_imbalance_open(picks, 1, workers, &l->imbalance, error);
+    unlink(path);
+    return status;
+}
+
+static list list_open(const char *yaml, int workers)
+{
+    list l;
+    dsgd_error error = {""};
+    ck_assert_msg(list_try(yaml, workers, &l, &error) == DSGD_OK, "%s: %s", yaml, error.text);
+    return l;
+}
+
+static void list_close(list *l)
+{
+    dsgd_imbalance_close(l->imbalance);
+    dsgd_config_close(l->config);
+}
+
+static double ask(const list *l, double base_s, int workers, int worker, long step)
+{
+    return dsgd_imbalance_seconds(l->imbalance, base_s,
+                                  (dsgd_step_at){3, workers, worker, step, .batch = {0}});
+}
+
+/** Seconds of all workers in many steps, [n_steps][n_workers], in fresh memory. */
+static double *sample(const list *l, double base_s, int workers, long steps)
+{
+    double *const s = dsgd_xcalloc((size_t)workers * (size_t)steps, sizeof *s);
+    for (long t = 0; t < steps; t++)
+        for (int w = 0; w < workers; w++)
+            s[t * workers + w] = ask(l, base_s, workers, w, t);
+    return s;
+}
+
+/* --- moments ------------------------------------------------------------------------------------------------------------------------- */
+
+enum { WORKERS = 50, STEPS = 2000, N = WORKERS * STEPS };
+
+/** Mean and standard deviation of a step of @c base_s, in closed form. */
+typedef struct moments {
+    const char *yaml;
+    double base_s, mean_s, deviation_s;
+} moments;
+
+static const moments closed_forms[] = {
+    {"{kind: normal, mean: 20ms, deviation: 5ms}", 1, 1.02, 0.005},
+    {"{kind: normal, mean: 1, deviation: 0.1, scale: true}", 2, 2, 0.2},
+    {"{kind: normal, mean: 1, deviation: 0.1, shift: 3}", 1, 5, 0.1},
+    {"{kind: normal, mean: 1, deviation: 0.1, draws: 4}", 1, 2, 0.05},
+    /* Half a normal: mean sqrt(2 / pi), variance 1 - 2 / pi. */
+    {"{kind: normal, mean: 0, deviation: 1, min: 0}", 0, 0.7978845608, 0.6028102749},
+    /* From -1 to 1: mean 0, variance 1 - 2 phi(1) / (2 Phi(1) - 1). */
+    {"{kind: normal, mean: 0, deviation: 1, shift: 4, min: 3, max: 5}", 0, 4, 0.5395601},
+    {"{kind: lognormal, mean: 55ms, deviation: 116ms, shift: 399ms}", 0, 0.454, 0.116},
+    {"{kind: lognormal, mean: 1, deviation: 0.5, draws: 16, scale: true}", 3, 3, 3 * 0.125},
+    {"{kind: gamma, mean: 2, deviation: 1}", 1, 3, 1},
+    {"{kind: gamma, mean: 0.2627, deviation: 0.14205, shift: 0.737, scale: true}", 1, 0.9997,
+     0.14205},
+    {"{kind: gamma, mean: 1, deviation: 2}", 0, 1, 2}, /* more skewed than an exponential */
+    /* An exponential up to its mean: (1 - 2 / e) / (1 - 1 / e); the square, (2 - 5 / e) / (1 - 1 / e). */
+    {"{kind: gamma, mean: 1, deviation: 1, max: 1}", 0, 0.4180232931, 0.2816494378},
+};
+
+START_TEST(a_distribution_has_the_moments_that_it_is_given)
+{
+    const moments *const m = &closed_forms[_i];
+    list l = list_open(m->yaml, WORKERS);
+    double *const s = sample(&l, m->base_s, WORKERS, STEPS);
+    const double mean = gsl_stats_mean(s, 1, N);
+    const double deviation = gsl_stats_sd_m(s, 1, N, mean);
+    const double kurtosis = 3 + gsl_stats_kurtosis_m_sd(s, 1, N, mean, deviation);
+    /* Five standard errors of each. */
+    ck_assert_double_eq_tol(mean, m->mean_s, 5 * m->deviation_s / sqrt(N));
+    ck_assert_double_eq_tol(deviation, m->deviation_s,
+                            5 * m->deviation_s * sqrt((kurtosis - 1) / 4 / N) + 1e-7);
+    free(s);
+    list_close(&l);
+}
+END_TEST
+
+START_TEST(a_family_s_inverse_undoes_its_distribution_function)
+{
+    static const double deviations[] = {0.01, 0.1, 0.3, 0.7, 1, 1.5, 3, 5};
+    const dsgd_family *const family = dsgd_families[_i];
+    for (size_t d = 0; d < sizeof deviations / sizeof deviations[0]; d++) {
+        const dsgd_natural of = family->natural(2, 2 * deviations[d]);
+        for (int i = 1; i < 20000; i++) {
+            const double p = i / 20000.0;
+            ck_assert_double_eq_tol(family->cumulative(family->inverse(p, of), of), p, 1e-9);
+        }
+        for (double p = 1e-16; p < 0.05; p *= 10) { /* the ends of what can be drawn */
+            ck_assert(isfinite(family->inverse(p, of)));
+            ck_assert_double_le(family->inverse(p, of), family->inverse(10 * p, of));
+            ck_assert(isfinite(family->inverse(1 - p, of)));
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_family_s_density_is_the_slope_of_its_distribution_function)
+{
+    const dsgd_family *const family = dsgd_families[_i];
+    const dsgd_natural of = family->natural(2, 0.9);
+    for (double x = 0.5; x < 6; x += 0.25) {
+        const double slope =
+            (family->cumulative(x + 1e-5, of) - family->cumulative(x - 1e-5, of)) / 2e-5;
+        ck_assert_double_eq_tol(exp(family->log_density(x, of)), slope, 1e-8);
+    }
+    if (family->positive)
+        ck_assert(isinf(family->log_density(-1, of)));
+}
+END_TEST
+
+START_TEST(nothing_is_drawn_outside_of_min_and_max)
+{
+    list l = list_open("{kind: lognormal, mean: 1, deviation: 2, shift: 0.5, min: 0.9, max: 1.7}",
+                       WORKERS);
+    double *const s = sample(&l, 0, WORKERS, STEPS);
+    double low = 0;
+    double high = 0;
+    gsl_stats_minmax(&low, &high, s, 1, N);
+    ck_assert_double_ge(low, 0.9);
+    ck_assert_double_le(low, 0.901);
+    ck_assert_double_le(high, 1.7);
+    ck_assert_double_ge(high, 1.699);
+    free(s);
+    list_close(&l);
+}
+END_TEST
+
+/* --- purity -------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *const pure[] = {
+    "{kind: normal, mean: 1, deviation: 0.2}",
+    "{kind: lognormal, mean: 1, deviation: 0.2, draws: 3}",
+    "{kind: gamma, mean: 1, deviation: 0.2, min: 0.9}",
+    "{kind: persistent, outliers: 0.2}",
+    "{kind: fail_slow, slow_steps: 5, healthy_steps: 20}",
+    "{kind: noise, rate: 900, mean: 13us, deviation: 8us}",
+    "{kind: noise, rate: 20, mean: 1ms, deviation: 1ms}",
+    "[{kind: gamma, mean: 1, deviation: 0.2}, {kind: gamma, mean: 1, deviation: 0.2}]",
+};
+
+START_TEST(seconds_are_the_same_whoever_asks_and_in_whatever_order)
+{
+    enum { P = 7, T = 60 };
+    list l = list_open(pure[_i], P);
+    double *const s = sample(&l, 1, P, T);
+    list again = list_open(pure[_i], P);
+    for (long t = T; t-- > 0;) {
+        for (int w = P; w-- > 0;) {
+            ck_assert_double_eq(ask(&again, 1, P, w, t), s[t * P + w]);
+            ck_assert_double_eq(ask(&l, 1, P, w, t), s[t * P + w]);
+            ck_assert_double_eq(ask(&l, 1, 2 * P, w, t), s[t * P + w]); /* among more workers */
+        }
+    }
+    free(s);
+    list_close(&again);
+    list_close(&l);
+}
+END_TEST
+
+START_TEST(two_entries_draw_independently)
+{
+    list one = list_open("{kind: normal, mean: 0, deviation: 1, shift: 9}", WORKERS);
+    list two = list_open("[{kind: normal, mean: 0, deviation: 1, shift: 9}, "
+                         "{kind: normal, mean: 0, deviation: 1, shift: 9}]",
+                         WORKERS);
+    double *const a = sample(&one, 0, WORKERS, STEPS);
+    double *const b = sample(&two, 0, WORKERS, STEPS);
+    for (int i = 0; i < N; i++)
+        b[i] -= a[i];
+    ck_assert_double_le(fabs(gsl_stats_correlation(a, 1, b, 1, N)), 5 / sqrt(N));
+    free(a);
+    free(b);
+    list_close(&one);
+    list_close(&two);
+}
+END_TEST
+
+/* --- workers ------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
+{
+    enum { P = 40000 };
+    list l = list_open("{kind: persistent, deviation: 0.04, outliers: 0.05}", P);
+    double healthy[P];
+    int n = 0;
+    int outliers = 0;
+    double outlier_sum = 0;
+    for (int w = 0; w < P; w++) {
+        const double factor = ask(&l, 2, P, w, 0) / 2;
+        ck_assert_double_eq(ask(&l, 2, P, w, 1 + w % 1000) / 2, factor);
+        if (factor >= 1.2) { /* five standard deviations from 1 */
+            outliers++;
+            outlier_sum += factor;
+            ck_assert_double_le(factor, 1.5);
+        } else {
+            healthy[n++] = factor;
+        }
+    }
+    ck_assert_double_eq_tol(outliers / (double)P, 0.05, 5 * sqrt(0.05 * 0.95 / P));
+    ck_assert_double_eq_tol(outlier_sum / outliers, 1.35, 5 * 0.3 / sqrt(12.0 * outliers));
+    ck_assert_double_eq_tol(gsl_stats_mean(healthy, 1, (size_t)n), 1, 5 * 0.04 / sqrt(n));
+    ck_assert_double_eq_tol(gsl_stats_sd(healthy, 1, (size_t)n), 0.04, 5 * 0.04 / sqrt(2.0 * n));
+    list_close(&l);
+}
+END_TEST
+
+static const double durations[][2] = {{2, 2}, {3, 40}, {25, 6}, {30, 300}};
+
+START_TEST(fail_slow_is_the_markov_chain_of_its_mean_durations)
+{
+    const double slow = durations[_i][0];
+    const double healthy = durations[_i][1];
+    char *const yaml = dsgd_xprintf(
+        "{kind: fail_slow, factor: 3, slow_steps: %g, healthy_steps: %g}", slow, healthy);
+    enum { P = 100, T = 20000 };
+    list l = list_open(yaml, P);
+    double n_slow = 0;
+    double first_slow = 0;
+    double leave[2] = {0, 0}; /* changes out of healthy, and out of slow */
+    double together = 0; /* products at distance 3, for the correlation */
+    for (int w = 0; w < P; w++) {
+        int recent[4] = {0};
+        for (long t = 0; t < T; t++) {
+            const double s = ask(&l, 1, P, w, t);
+            ck_assert(s == 1 || s == 3);
+            const int now = s > 1;
+            n_slow += now;
+            first_slow += t < 10 && now;
+            if (t > 0)
+                leave[recent[(t - 1) % 4]] += now != recent[(t - 1) % 4];
+            if (t >= 3)
+                together += now * recent[(t - 3) % 4];
+            recent[t % 4] = now;
+        }
+    }
+    const double n = (double)P * T;
+    const double share = slow / (slow + healthy);
+    /* A chain with correlation c per step is worth n (1 - c) / (1 + c) independent steps; five standard errors. */
+    const double c = 1 - 1 / slow - 1 / healthy;
+    const double error = 5 * sqrt(share * (1 - share) * (1 + c) / (1 - c) / n);
+    ck_assert_double_eq_tol(n_slow / n, share, error);
+    ck_assert_double_eq_tol(first_slow / (10 * P), share, 5 * sqrt(share * (1 - share) / P));
+    const double a = 1 / slow;
+    const double b = 1 / healthy;
+    ck_assert_double_eq_tol(leave[1] / n_slow, a, 5 * sqrt(a * (1 - a) / n_slow));
+    ck_assert_double_eq_tol(leave[0] / (n - n_slow), b, 5 * sqrt(b * (1 - b) / (n - n_slow)));
+    /* P(slow now and three steps before) = share^2 + share (1 - share) c^3. */
+    ck_assert_double_eq_tol(together / (n - 3 * P), share * share + share * (1 - share) * c * c * c,
+                            2 * error);
+    list_close(&l);
+    free(yaml);
+}
+END_TEST
+
+/* --- noise --------------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    double rate, mean, deviation, base_s;
+} noises[] = {
+    {10, 1e-3, 0.5e-3, 1}, /* detour by detour */
+    {10, 1e-3, 2e-3, 1},           {30, 1e-3, 0.5e-3, 1.04}, /* just below what is drawn in one, */
+    {30, 1e-3, 0.5e-3, 1.05}, /* and just above */
+    {954, 12.8e-6, 7.9e-6, 0.615}, {200, 1e-3, 2e-3, 10},
+};
+
+START_TEST(noise_has_the_moments_of_a_compound_poisson_sum)
+{
+    const double n = noises[_i].rate * noises[_i].base_s; /* detours */
+    const double m = noises[_i].mean;
+    const double spread = 1 + gsl_pow_2(noises[_i].deviation / m);
+    char *const yaml = dsgd_xprintf("{kind: noise, rate: %g, mean: %.9g, deviation: %.9g}",
+                                    noises[_i].rate, m, noises[_i].deviation);
+    list l = list_open(yaml, WORKERS);
+    double *const s = sample(&l, noises[_i].base_s, WORKERS, STEPS);
+    for (int i = 0; i < N; i++)
+        s[i] -= noises[_i].base_s;
+    const double mean = gsl_stats_mean(s, 1, N);
+    const double deviation = gsl_stats_sd_m(s, 1, N, mean);
+    const double skewness = gsl_stats_skew_m_sd(s, 1, N, mean, deviation);
+    const double kurtosis = 3 + gsl_stats_kurtosis_m_sd(s, 1, N, mean, deviation);
+    const double want = m * sqrt(n * spread);
+    ck_assert_double_eq_tol(mean, n * m, 5 * want / sqrt(N));
+    /* Five standard errors, and what the expansion neglects of the variance: skewness^2 / 18. */
+    ck_assert_double_eq_tol(deviation, want,
+                            want * (5 * sqrt((kurtosis - 1) / 4 / N) + 0.25 * 0.25 / 36));
+    /* Third cumulant n m^3 spread^3; heavy tails make this moment an unsure one. */
+    ck_assert_double_eq_tol(skewness, sqrt(gsl_pow_3(spread) / n),
+                            0.03 + 0.2 * sqrt(gsl_pow_3(spread) / n));
+    free(s);
+    free(yaml);
+    list_close(&l);
+}
+END_TEST
+
+START_TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
+{
+    /* The same noise just below and just above the limit: what is drawn in one has the quantiles of what is drawn one by one. */
+    list l = list_open("{kind: noise, rate: 1000, mean: 1ms, deviation: 0.5ms}", WORKERS);
+    const double limit_s = 16 * gsl_pow_3(1.25) / 1000;
+    double *const exact = sample(&l, limit_s * (1 - 1e-9), WORKERS, STEPS);
+    double *const drawn = sample(&l, limit_s * (1 + 1e-9), WORKERS, STEPS);
+    const double deviation = gsl_stats_sd(exact, 1, N);
+    gsl_sort(exact, 1, N);
+    gsl_sort(drawn, 1, N);
+    static const double at[] = {0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999};
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        const double a = gsl_stats_quantile_from_sorted_data(exact, 1, N, at[i]);
+        const double b = gsl_stats_quantile_from_sorted_data(drawn, 1, N, at[i]);
+        /* 2 % of a standard deviation; at the ends the sampling error of two quantiles, five times, is more. */
+        const double density = gsl_ran_ugaussian_pdf(gsl_cdf_ugaussian_Pinv(at[i]));
+        const double error = 5 * sqrt(2 * at[i] * (1 - at[i]) / N) / density;
+        ck_assert_double_eq_tol(a, b, deviation * (0.02 + error));
+    }
+    free(exact);
+    free(drawn);
+    list_close(&l);
+}
+END_TEST
+
+START_TEST(a_step_without_time_meets_no_noise)
+{
+    list l = list_open("{kind: noise, rate: 1000, mean: 1ms, deviation: 0.5ms}", 4);
+    ck_assert_double_eq(ask(&l, 0, 4, 1, 1), 0);
+    list_close(&l);
+}
+END_TEST
+
+/* --- what is refused ----------------------------------------------------------------------------------------------------------------- */
+
+static const char *const refused[][2] = {
+    {"{kind: lognormal, mean: 0, deviation: 1}", "lognormal: mean: 0"},
+    {"{kind: gamma, mean: -1, deviation: 1}", "gamma: mean: -1"},
+    {"{kind: gamma, mean: 1, deviation: 0.001}", "`normal` is the same"},
+    {"{kind: gamma, mean: 1, deviation: 6}", "from 0.01 to 5"},
+    {"{kind: normal, mean: 1, deviation: 1, min: 2, max: 2}", "has to be below max 2"},
+    {"{kind: normal, mean: 1, deviation: 0.1, min: 3}", "lies nothing"},
+    {"{kind: normal, mean: 1}", "deviation is missing"},
+    {"{kind: normal, mean: 1, deviation: 0}", "deviation"},
+    {"{kind: normal, mean: 1, deviation: 1, draws: 0}", "draws"},
+    {"{kind: persistent, outlier_min: 2}", "outlier_min 2 is above outlier_max 1.5"},
+    {"{kind: persistent, deviation: 0.3}", "0.25"},
+    {"{kind: fail_slow, slow_steps: 10}", "healthy_steps is missing"},
+    {"{kind: fail_slow, slow_steps: 1, healthy_steps: 10}", "slow_steps"},
+    {"{kind: noise, rate: 1, mean: 1ms, deviation: 3ms}", "twice the mean"},
+    {"{kind: noise, rate: 0, mean: 1ms, deviation: 1ms}", "rate"},
+};
+
+START_TEST(bad_parameters_are_refused_with_a_sentence)
+{
+    list l;
+    dsgd_error error = {""};
+    ck_assert_int_ne(list_try(refused[_i][0], 4, &l, &error), DSGD_OK);
+    ck_assert_msg(strstr(error.text, refused[_i][1]) != NULL, "%s", error.text);
+    list_close(&l);
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+Suite *imbalance_suite(void)
+{
+    Suite *s = suite_create("imbalance");
+    TCase *t = tcase_create("imbalance");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, a_distribution_has_the_moments_that_it_is_given, 0, COUNT(closed_forms));
+    tcase_add_loop_test(t, a_family_s_inverse_undoes_its_distribution_function, 0, 3);
+    tcase_add_loop_test(t, a_family_s_density_is_the_slope_of_its_distribution_function, 0, 3);
+    tcase_add_test(t, nothing_is_drawn_outside_of_min_and_max);
+    tcase_add_loop_test(t, seconds_are_the_same_whoever_asks_and_in_whatever_order, 0, COUNT(pure));
+    tcase_add_test(t, two_entries_draw_independently);
+    tcase_add_test(t, a_persistent_factor_is_a_worker_s_own_and_stays);
+    tcase_add_loop_test(t, fail_slow_is_the_markov_chain_of_its_mean_durations, 0,
+                        COUNT(durations));
+    tcase_add_loop_test(t, noise_has_the_moments_of_a_compound_poisson_sum, 0, COUNT(noises));
+    tcase_add_test(t, noise_in_one_draw_has_the_quantiles_of_the_sum);
+    tcase_add_test(t, a_step_without_time_meets_no_noise);
+    tcase_add_loop_test(t, bad_parameters_are_refused_with_a_sentence, 0, COUNT(refused));
+    suite_add_tcase(s, t);
+    return s;
+}
