@@ -558,7 +558,7 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_erro
     return DSGD_OK;
 }
 
-static dsgd_status draw(const char *figure, const char *folder, dsgd_error *error)
+dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
 {
     char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
     dsgd_status status = DSGD_OK;
@@ -590,7 +590,7 @@ static dsgd_status plot_all(const char *folder, dsgd_error *error)
         n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
     for (int i = 0; i < n; i++) {
         if (status == DSGD_OK && has_script(entries[i]->d_name))
-            status = draw(entries[i]->d_name, folder, error);
+            status = dsgd_figure_draw(entries[i]->d_name, folder, error);
         free(entries[i]);
     }
     free(entries);
@@ -625,7 +625,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     refresh_comparison(a.words[0]);
-    return a.n == 2 ? draw(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
+    return a.n == 2 ? dsgd_figure_draw(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
 }
 
 const dsgd_command dsgd_command_list = {

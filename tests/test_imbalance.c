@@ -20,7 +20,7 @@
 #include "sim/shipped.h"
 #include "tests/suites.h"
 #include "tests/support.h"
-#include "traces/family.h"
+#include "traces/fit.h"
 
 /** A list of imbalance as a file says it. */
 typedef struct list {
@@ -667,6 +667,178 @@ START_TEST(an_unknown_name_suggests_the_nearest_data_set_or_kind)
 }
 END_TEST
 
+/* --- fits ---------------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *yaml;
+    const dsgd_family *family;
+    bool shifted;
+    double mean_s, deviation_s, shift_s;
+} known[] = {
+    {"{kind: normal, mean: 2, deviation: 0.3}", &dsgd_family_normal, false, 2, 0.3, 0},
+    {"{kind: lognormal, mean: 2, deviation: 0.8}", &dsgd_family_lognormal, false, 2, 0.8, 0},
+    {"{kind: gamma, mean: 2, deviation: 0.8}", &dsgd_family_gamma, false, 2, 0.8, 0},
+    {"{kind: lognormal, mean: 0.3, deviation: 0.2, shift: 1}", &dsgd_family_lognormal, true, 0.3,
+     0.2, 1},
+    {"{kind: gamma, mean: 0.2627, deviation: 0.14205, shift: 0.737}", &dsgd_family_gamma, true,
+     0.2627, 0.14205, 0.737},
+};
+
+/** The fit of a family among all. */
+static const dsgd_fit *fit_of(const dsgd_fit *fits, const dsgd_family *family, bool shifted)
+{
+    for (int i = 0; i < DSGD_FITS; i++)
+        if (fits[i].family == family && fits[i].shifted == shifted)
+            return &fits[i];
+    ck_abort_msg("no such fit");
+}
+
+/** So many values of one worker, in rising order. */
+static void draw_sorted(const list *l, int worker, double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = ask(l, 0, 64, worker, i);
+    gsl_sort(x, 1, (size_t)n);
+}
+
+START_TEST(a_fit_finds_the_parameters_again)
+{
+    enum { SAMPLES = 30, VALUES = 1500 };
+    list l = list_open(known[_i].yaml, 64);
+    double mean[SAMPLES];
+    double deviation[SAMPLES];
+    double shift[SAMPLES];
+    int first = 0;
+    for (int k = 0; k < SAMPLES; k++) {
+        double x[VALUES];
+        draw_sorted(&l, k, x, VALUES);
+        dsgd_fit fits[DSGD_FITS];
+        dsgd_fit_all(x, VALUES, fits);
+        const dsgd_fit *const fit = fit_of(fits, known[_i].family, known[_i].shifted);
+        mean[k] = fit->mean_s;
+        deviation[k] = fit->deviation_s;
+        shift[k] = fit->shift_s;
+        ck_assert_double_le(fit->ks, 1.95 / sqrt(VALUES)); /* exceeded once in a thousand */
+        first += fits[0].family == known[_i].family;
+    }
+    /* Their mean, within four of its own standard errors; and their spread is that of a good estimate. */
+    const double n = SAMPLES;
+    ck_assert_double_eq_tol(gsl_stats_mean(mean, 1, SAMPLES), known[_i].mean_s,
+                            4 * gsl_stats_sd(mean, 1, SAMPLES) / sqrt(n));
+    ck_assert_double_eq_tol(gsl_stats_mean(deviation, 1, SAMPLES), known[_i].deviation_s,
+                            4 * gsl_stats_sd(deviation, 1, SAMPLES) / sqrt(n));
+    ck_assert_double_eq_tol(gsl_stats_mean(shift, 1, SAMPLES), known[_i].shift_s,
+                            4 * gsl_stats_sd(shift, 1, SAMPLES) / sqrt(n) + 1e-12);
+    ck_assert_double_le(gsl_stats_sd(mean, 1, SAMPLES), 0.2 * known[_i].mean_s);
+    ck_assert_double_le(gsl_stats_sd(shift, 1, SAMPLES), 0.03);
+    if (known[_i].family != &dsgd_family_normal) /* a shifted gamma looks like a normal, too */
+        ck_assert_int_ge(first, SAMPLES * 2 / 3);
+    list_close(&l);
+}
+END_TEST
+
+static double log_likelihood(const dsgd_fit *fit, double mean, double deviation, double shift,
+                             const double *x, int n)
+{
+    const dsgd_natural of = fit->family->natural(mean, deviation);
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += fit->family->log_density(x[i] - shift, of);
+    return sum;
+}
+
+START_TEST(no_other_parameters_are_more_likely)
+{
+    enum { VALUES = 400 };
+    list l = list_open(known[_i].yaml, 64);
+    double x[VALUES];
+    draw_sorted(&l, 1, x, VALUES);
+    dsgd_fit fits[DSGD_FITS];
+    dsgd_fit_all(x, VALUES, fits);
+    const dsgd_fit *const f = fit_of(fits, known[_i].family, known[_i].shifted);
+    const double best = log_likelihood(f, f->mean_s, f->deviation_s, f->shift_s, x, VALUES);
+    ck_assert_double_eq_tol(f->log_likelihood, best, 1e-9 * fabs(best));
+    ck_assert_double_eq_tol(f->aic, 2 * (f->shifted ? 3 : 2) - 2 * best, 1e-9 * fabs(best));
+    for (int d = -1; d <= 1; d += 2) {
+        const double h = 1 + 0.01 * d;
+        ck_assert_double_lt(log_likelihood(f, f->mean_s * h, f->deviation_s, f->shift_s, x, VALUES),
+                            best);
+        ck_assert_double_lt(log_likelihood(f, f->mean_s, f->deviation_s * h, f->shift_s, x, VALUES),
+                            best);
+        if (f->shifted) /* the values stay where they are */
+            ck_assert_double_lt(log_likelihood(f, f->mean_s - 0.01 * d, f->deviation_s,
+                                               f->shift_s + 0.01 * d, x, VALUES),
+                                best);
+    }
+    list_close(&l);
+}
+END_TEST
+
+START_TEST(a_fitted_quantile_is_where_its_share_lies_below)
+{
+    const dsgd_fit fit = {
+        .family = &dsgd_family_gamma, .mean_s = 2, .deviation_s = 1, .shift_s = 3};
+    const dsgd_natural of = dsgd_family_gamma.natural(2, 1);
+    for (double p = 0.05; p < 1; p += 0.1)
+        ck_assert_double_eq_tol(dsgd_family_gamma.cumulative(dsgd_fit_quantile(&fit, p) - 3, of), p,
+                                1e-10);
+}
+END_TEST
+
+START_TEST(what_a_worker_keeps_is_told_from_what_passes)
+{
+    enum { P = 200, T = 50 };
+    list l = list_open("[{kind: normal, mean: 1, deviation: 0.1, scale: true}, "
+                       "{kind: persistent, deviation: 0.04}]",
+                       P);
+    double x[P * T];
+    double worker[P * T];
+    size_t n = 0;
+    for (int w = 0; w < P; w++)
+        for (long t = 0; t < (w % 2 == 0 ? T : T / 2); t++, n++) { /* not all as often */
+            x[n] = ask(&l, 3, P, w, t);
+            worker[n] = P - w;
+        }
+    const dsgd_variance_components c = dsgd_fit_components(x, worker, n);
+    ck_assert_uint_eq(c.n_workers, P);
+    /* Five standard errors: of a deviation over 200 workers with the noise of their means, and over all values. */
+    ck_assert_double_eq_tol(c.persistent_s, 0.12, 5 * 0.12 * sqrt(0.5 / P) * 1.3);
+    ck_assert_double_eq_tol(c.passing_s, 0.3, 5 * 0.3 * sqrt(0.5 / (double)n) + 0.0005);
+    ck_assert_double_le(c.p_value, 1e-10);
+    const double mean = gsl_stats_mean(x, 1, n);
+    dsgd_fit_level(x, worker, n);
+    const dsgd_variance_components level = dsgd_fit_components(x, worker, n);
+    ck_assert_double_eq_tol(gsl_stats_mean(x, 1, n), mean, 1e-12);
+    ck_assert_double_eq(level.persistent_s, 0);
+    ck_assert_double_ge(level.p_value, 0.999);
+    list_close(&l);
+}
+END_TEST
+
+START_TEST(workers_that_are_alike_keep_nothing)
+{
+    enum { P = 20, T = 30, SAMPLES = 100 };
+    int significant = 0;
+    for (int k = 0; k < SAMPLES; k++) {
+        list l = list_open("{kind: lognormal, mean: 1, deviation: 0.2}", P);
+        double x[P * T];
+        double worker[P * T];
+        for (int i = 0; i < P * T; i++) {
+            x[i] = ask(&l, 0, P, i % P, k * T + i / P);
+            worker[i] = i % P;
+        }
+        significant += dsgd_fit_components(x, worker, P * T).p_value < 0.1;
+        list_close(&l);
+    }
+    ck_assert_int_ge(significant, 1); /* one in ten in the mean; each end once in 30,000 */
+    ck_assert_int_le(significant, 22);
+    static const double alone[] = {1, 2, 3};
+    static const double worker[] = {7, 7, 7};
+    ck_assert_double_eq(dsgd_fit_components(alone, worker, 3).p_value, 1);
+    ck_assert_double_eq(dsgd_fit_components(alone, alone, 3).p_value, 1);
+}
+END_TEST
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 Suite *imbalance_suite(void)
@@ -698,6 +870,11 @@ Suite *imbalance_suite(void)
     tcase_add_test(t, a_name_in_a_list_stands_for_its_entries);
     tcase_add_loop_test(t, a_data_set_can_be_a_file_of_one_s_own, 0, 5);
     tcase_add_loop_test(t, an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4);
+    tcase_add_loop_test(t, a_fit_finds_the_parameters_again, 0, COUNT(known));
+    tcase_add_loop_test(t, no_other_parameters_are_more_likely, 0, COUNT(known));
+    tcase_add_test(t, a_fitted_quantile_is_where_its_share_lies_below);
+    tcase_add_test(t, what_a_worker_keeps_is_told_from_what_passes);
+    tcase_add_test(t, workers_that_are_alike_keep_nothing);
     suite_add_tcase(s, t);
     return s;
 }
