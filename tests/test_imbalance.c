@@ -7,6 +7,7 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_randist.h>
+#include <gsl/gsl_sf_psi.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -667,6 +668,95 @@ START_TEST(an_unknown_name_suggests_the_nearest_data_set_or_kind)
 }
 END_TEST
 
+/* --- workloads ----------------------------------------------------------------------------------------------------------------------- */
+
+/** Where a step time was derived from a throughput: samples per second. */
+static const struct {
+    const char *name;
+    double samples_per_s;
+    size_t tensors;
+    double parameters;
+} throughputs[] = {
+    {"resnet50-p100", 3336.0 / 16, 161, 25559081}, {"resnet50-v100", 1200, 161, 25559081},
+    {"resnet50-a100", 2470, 161, 25559081},        {"resnet50-h100", 7000, 161, 25559081},
+    {"transformer-big-v100", 32153, 1, 213e6},     {"llm-dp-bytedance", 131072 / 23.5, 1, 1.75e9},
+};
+
+START_TEST(a_workload_has_the_throughput_and_the_parameters_that_it_cites)
+{
+    dsgd_config *config = NULL;
+    dsgd_workload w;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_workload_open(throughputs[_i].name, &config, &w, &error) == DSGD_OK, "%s",
+                  error.text);
+    ck_assert_int_eq(dsgd_workload_check(&w, &error), DSGD_OK);
+    ck_assert_double_eq_tol(w.samples / w.step_s / throughputs[_i].samples_per_s, 1, 0.005);
+    ck_assert_double_eq_tol(dsgd_workload_bytes(&w) / 4 / throughputs[_i].parameters, 1, 1e-9);
+    double *bytes = NULL;
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, 0, &bytes), throughputs[_i].tensors);
+    ck_assert_ptr_nonnull(w.origin);
+    ck_assert_str_ne(w.sample_unit, "samples");
+    free(bytes);
+    dsgd_config_close(config);
+}
+END_TEST
+
+static const struct {
+    const char *workload;
+    const char *sentence; /* NULL: fine */
+    double bytes, step_s;
+    size_t inherent;
+} alike[] = {
+    {"{like: resnet50-v100, step: 0.5}", NULL, 4.0 * 25559081, 0.5, 0}, /* which is like another */
+    {"{like: habitat-p100, samples: 3}", NULL, 33905684, 0.52, 1},
+    {"{like: habitat-p100, inherent: []}", NULL, 33905684, 0.52, 0},
+    {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0}, /* in place of the tensors */
+    {"{like: habitat-p100, tensors: [{elements: 3}]}", NULL, 12, 0.52, 1},
+    {"{like: habitat-p10}", "did you mean `habitat-p100`?", 0, 0, 0},
+    {"{like: [resnet50-p100]}", "like has to be a text", 0, 0, 0},
+    {"{like: resnet50-p100, stp: 1}", "did you mean `step`?", 0, 0, 0},
+    {"{likee: resnet50-p100}", "did you mean `like`?", 0, 0, 0},
+    {"{like: circle.yaml}", "circle.yaml", 0, 0, 0},
+};
+
+START_TEST(a_workload_like_another_has_what_it_does_not_say_itself)
+{
+    char folder[] = "/tmp/dsgd-test-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *const path = dsgd_xprintf("%s/e.yaml", folder);
+    char *const circle = dsgd_xprintf("%s/circle.yaml", folder);
+    FILE *stream = fopen(path, "w");
+    fprintf(stream,
+            "platform: idle-switch\nworkers: 4\nalgorithms: allreduce\nuntil: {steps: 1}\n"
+            "workload: %s\n",
+            alike[_i].workload);
+    fclose(stream);
+    stream = fopen(circle, "w");
+    fputs("like: circle.yaml\n", stream);
+    fclose(stream);
+    dsgd_experiment experiment;
+    dsgd_error error = {""};
+    const dsgd_status status =
+        dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &experiment, &error);
+    if (alike[_i].sentence == NULL) {
+        ck_assert_msg(status == DSGD_OK, "%s", error.text);
+        const dsgd_workload *const w = &experiment.runs[0].workload;
+        ck_assert_double_eq(dsgd_workload_bytes(w), alike[_i].bytes);
+        ck_assert_double_eq(w->step_s, alike[_i].step_s);
+        ck_assert_uint_eq(w->inherent.n, alike[_i].inherent);
+        dsgd_experiment_close(&experiment);
+    } else {
+        ck_assert_int_eq(status, DSGD_EUSAGE);
+        ck_assert_msg(strstr(error.text, alike[_i].sentence) != NULL, "%s", error.text);
+    }
+    unlink(path);
+    unlink(circle);
+    rmdir(folder);
+    free(path);
+    free(circle);
+}
+END_TEST
+
 /* --- fits ---------------------------------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -774,6 +864,28 @@ START_TEST(no_other_parameters_are_more_likely)
 }
 END_TEST
 
+START_TEST(the_shape_of_a_gamma_solves_its_likelihood_equation)
+{
+    enum { VALUES = 300 };
+    static const char *const shapes[] = {"{kind: gamma, mean: 1, deviation: 1.5}",
+                                         "{kind: gamma, mean: 1, deviation: 0.7}",
+                                         "{kind: gamma, mean: 1, deviation: 0.05}"};
+    list l = list_open(shapes[_i], 64);
+    double x[VALUES];
+    draw_sorted(&l, 1, x, VALUES);
+    dsgd_fit fits[DSGD_FITS];
+    dsgd_fit_all(x, VALUES, fits);
+    const dsgd_fit *const f = fit_of(fits, &dsgd_family_gamma, false);
+    const double shape = gsl_pow_2(f->mean_s / f->deviation_s);
+    double logarithms = 0;
+    for (int i = 0; i < VALUES; i++)
+        logarithms += log(x[i]) / VALUES;
+    ck_assert_double_eq_tol(f->mean_s, gsl_stats_mean(x, 1, VALUES), 1e-12);
+    ck_assert_double_eq_tol(log(shape) - gsl_sf_psi(shape), log(f->mean_s) - logarithms, 1e-9);
+    list_close(&l);
+}
+END_TEST
+
 START_TEST(a_fitted_quantile_is_where_its_share_lies_below)
 {
     const dsgd_fit fit = {
@@ -870,8 +982,13 @@ Suite *imbalance_suite(void)
     tcase_add_test(t, a_name_in_a_list_stands_for_its_entries);
     tcase_add_loop_test(t, a_data_set_can_be_a_file_of_one_s_own, 0, 5);
     tcase_add_loop_test(t, an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4);
+    tcase_add_loop_test(t, a_workload_has_the_throughput_and_the_parameters_that_it_cites, 0,
+                        COUNT(throughputs));
+    tcase_add_loop_test(t, a_workload_like_another_has_what_it_does_not_say_itself, 0,
+                        COUNT(alike));
     tcase_add_loop_test(t, a_fit_finds_the_parameters_again, 0, COUNT(known));
     tcase_add_loop_test(t, no_other_parameters_are_more_likely, 0, COUNT(known));
+    tcase_add_loop_test(t, the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3);
     tcase_add_test(t, a_fitted_quantile_is_where_its_share_lies_below);
     tcase_add_test(t, what_a_worker_keeps_is_told_from_what_passes);
     tcase_add_test(t, workers_that_are_alike_keep_nothing);
