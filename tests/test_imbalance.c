@@ -927,6 +927,18 @@ START_TEST(what_a_worker_keeps_is_told_from_what_passes)
 }
 END_TEST
 
+START_TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
+{
+    /* Means 2, 6 and 11 of 7 in all; sums of squares 100 between and 12 within; (7 - 17 / 7) / 2 values per worker. */
+    static const double x[] = {1, 9, 3, 5, 11, 7, 13};
+    static const double worker[] = {0, 4, 0, 2, 4, 2, 4};
+    const dsgd_variance_components c = dsgd_fit_components(x, worker, 7);
+    ck_assert_double_eq_tol(c.persistent_s, sqrt((50 - 3) / (16.0 / 7)), 1e-12);
+    ck_assert_double_eq_tol(c.passing_s, sqrt(3), 1e-12);
+    ck_assert_double_eq_tol(c.p_value, pow(1 + 50.0 / 3 / 2, -2), 1e-12); /* of F with 2 and 4 */
+}
+END_TEST
+
 START_TEST(workers_that_are_alike_keep_nothing)
 {
     enum { P = 20, T = 30, SAMPLES = 100 };
@@ -991,6 +1003,7 @@ Suite *imbalance_suite(void)
     tcase_add_loop_test(t, the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3);
     tcase_add_test(t, a_fitted_quantile_is_where_its_share_lies_below);
     tcase_add_test(t, what_a_worker_keeps_is_told_from_what_passes);
+    tcase_add_test(t, an_analysis_of_variance_is_the_one_of_the_textbook);
     tcase_add_test(t, workers_that_are_alike_keep_nothing);
     suite_add_tcase(s, t);
     return s;
