@@ -300,18 +300,6 @@ static void print_story(const dsgd_algorithm *a)
     print_wrapped("waits", STORY_INDENT, a->story.waits);
 }
 
-/** The heads of a registry, without an end of their own. */
-static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *error)
-{
-    const char *names[64] = {NULL};
-    for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
-        names[i] = f->registry[i]->name;
-    const char *const nearest = dsgd_nearest(name, names);
-    return dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s%s%s; `dsgd list %s` has them",
-                     f->singular, name, nearest == NULL ? "" : "; did you mean `",
-                     nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", f->plural);
-}
-
 /* Draws per line of a description: the figures are good to about 1 %. */
 enum { STATISTICS_DRAWS = 1 << 17 };
 
@@ -350,12 +338,6 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
 {
     dsgd_config *config = NULL;
     dsgd_pick_set set;
-    const char *kinds[64] = {NULL};
-    for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
-        kinds[i] = f->registry[i]->name;
-    const char *const nearest = dsgd_nearest(name, kinds);
-    if (nearest != NULL && !has_file(f, name))
-        return unknown_about(f, name, error);
     const dsgd_status status = dsgd_imbalance_set_open(name, &config, &set, error);
     if (status == DSGD_OK) {
         printf("%s: %s\n%s\n\n", name, set.summary, set.origin);
@@ -374,10 +356,27 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
     return status;
 }
 
+/** Says which of a registry, and of the files beside it, could have been meant. */
+static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *error)
+{
+    const char *names[64] = {NULL};
+    for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
+        names[i] = f->registry[i]->name;
+    const char *const nearest = dsgd_nearest(name, names);
+    char *const hint = f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names)
+                       : nearest == NULL ? dsgd_xstrdup("")
+                                         : dsgd_xprintf("; did you mean `%s`?", nearest);
+    const dsgd_status status =
+        dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular,
+                  name, hint, f->plural);
+    free(hint);
+    return status;
+}
+
 static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_about *const about = dsgd_about_find(f->registry, name);
-    if (about == NULL && f->folder != NULL)
+    if (about == NULL && f->folder != NULL && has_file(f, name))
         return describe_set(f, name, error);
     if (about == NULL)
         return unknown_about(f, name, error);

@@ -48,34 +48,35 @@ static char **candidates(const char *folder, const char *const *also)
     return names;
 }
 
-/** Path of a shipped file, or NULL and "; did you mean `NEAREST`?" in *hint, which is empty where nothing is near. */
-static char *shipped_path(const char *kind, const char *name, const char *const *also, char **hint)
+char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also)
 {
     char *const folder = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
-    char *path = dsgd_xprintf("%s/%s.yaml", folder, name);
-    *hint = dsgd_xstrdup("");
-    if (access(path, R_OK) != 0) {
-        char **const names = candidates(folder, also);
-        const char *const nearest = dsgd_nearest(name, (const char *const *)names);
-        if (nearest != NULL) {
-            free(*hint);
-            *hint = dsgd_xprintf("; did you mean `%s`?", nearest);
-        }
-        for (size_t i = 0; names[i] != NULL; i++)
-            free(names[i]);
-        free(names);
-        free(path);
-        path = NULL;
-    }
+    char **const names = candidates(folder, also);
+    const char *const nearest = dsgd_nearest(name, (const char *const *)names);
+    char *const hint =
+        nearest == NULL ? dsgd_xstrdup("") : dsgd_xprintf("; did you mean `%s`?", nearest);
+    for (size_t i = 0; names[i] != NULL; i++)
+        free(names[i]);
+    free(names);
     free(folder);
-    return path;
+    return hint;
+}
+
+/** Path of a shipped file, or NULL. The caller frees it. */
+static char *shipped_path(const char *kind, const char *name)
+{
+    char *const path = dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
+    if (access(path, R_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
 }
 
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
                               dsgd_error *error)
 {
-    char *hint = NULL;
-    char *const path = shipped_path(kind, name, NULL, &hint);
+    char *const path = shipped_path(kind, name);
+    char *const hint = dsgd_shipped_hint(kind, name, NULL);
     const dsgd_status status =
         path != NULL ? dsgd_config_open(path, config, error)
                      : dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s", name, kind, hint);
@@ -102,9 +103,9 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
                             dsgd_error *error)
 {
     const bool path_given = strchr(name, '/') != NULL || strchr(name, '.') != NULL;
-    char *hint = NULL;
-    char *const path = path_given ? dsgd_xstrdup(dsgd_config_path(from, name))
-                                  : shipped_path(kind, name, also, &hint);
+    char *const path =
+        path_given ? dsgd_xstrdup(dsgd_config_path(from, name)) : shipped_path(kind, name);
+    char *const hint = dsgd_shipped_hint(kind, name, also);
     const size_t length = strlen(kind);
     dsgd_status status = DSGD_OK;
     if (path == NULL)

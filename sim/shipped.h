@@ -10,6 +10,12 @@
 /** Folder of the shipped files: the environment's DSGD_DATA, else ../share/dsgd seen from the program, else where it was built. */
 const char *dsgd_data_folder(void);
 
+/**
+ * "; did you mean `x`?" about the nearest name of a file in traces/@p kind or out of @p also (NULL-terminated, may be NULL), or "". The
+ * caller frees it.
+ */
+char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also);
+
 /** Opens the file traces/@p kind/@p name.yaml. The caller closes *config. */
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
                               dsgd_error *error);

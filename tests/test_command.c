@@ -146,6 +146,10 @@ static const struct {
     {NULL, "run e.yaml --only 7", 2, "6 runs"},
     {NULL, "runn e.yaml", 2, "did you mean `run`"},
     {NULL, "list algoritms", 2, "did you mean `algorithms`"},
+    {NULL, "describe imbalance bytedance-sf", 2, "did you mean `bytedance-se`"},
+    {NULL, "describe imbalance lognornal", 2, "did you mean `lognormal`"},
+    {NULL, "check e.yaml --set imbalance=bytedance-sf", 2, "did you mean `bytedance-se`"},
+    {NULL, "check e.yaml --set workload.like=resnet50-q", 2, "resnet50-q"},
     {NULL, "describe algorithm wagam", 2, "did you mean `wagma`"},
     {NULL, "plot nowhere", 3, "runs.csv"},
     {"workers: [1\n", "run e.yaml", 3, "e.yaml:"},
@@ -607,6 +611,26 @@ START_TEST(everything_that_is_listed_can_be_described)
         ck_assert_uint_gt(strlen(described), 20);
     }
     ck_assert_int_ge(n, 2);
+}
+END_TEST
+
+START_TEST(imbalance_is_described_by_what_it_does_to_a_step)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("describe imbalance delay-wagma", &output), 0);
+    static const char *const parts[] = {
+        "WAGMA-SGD (TPDS 2021)", "- {kind: delay, workers: 2, seconds: 320ms}",
+        /* Of 16 workers 2 are 0.32 s late: 1.04 s in the mean, the slowest 1.32 / 1.04. */
+        "\n    16      1.04      0.106         1     1.32      1.27   0.962    0.962\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(output, parts[i]) != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("describe workload llm-dp-bytedance", &output), 0);
+    ck_assert_msg(strstr(output, "step with it        23.5") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("list imbalance", &output), 0);
+    const char *const sets = strstr(output, "data sets");
+    ck_assert_ptr_nonnull(sets);
+    ck_assert_ptr_nonnull(strstr(sets, "\nbytedance-se "));
+    ck_assert_ptr_null(strstr(sets, "\nquantiles "));
 }
 END_TEST
 
@@ -1074,6 +1098,7 @@ Suite *command_suite(void)
     tcase_add_test(t, a_swept_platform_is_another_platform);
     tcase_add_test(t, a_sweep_in_a_file_that_is_named_is_refused);
     tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 7);
+    tcase_add_test(t, imbalance_is_described_by_what_it_does_to_a_step);
     tcase_add_loop_test(t, what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4);
     tcase_add_loop_test(t, a_fit_of_bad_input_is_refused_with_a_sentence, 0,
                         sizeof bad_fits / sizeof bad_fits[0]);
