@@ -79,7 +79,7 @@ typedef struct dsgd_option {
     size_t record_size; /* for RECORDS */
     const struct dsgd_about *const *registry; /* for PICK and PICKS, NULL-terminated */
     const char *key; /* for PICK and PICKS: the key that holds the name: "name" or "kind" */
-    const char *shipped; /* for PICKS: folder of shipped lists, whose names may stand among the picks; NULL for none */
+    const char *shipped; /* for PICKS: folder of shipped lists that may be named; NULL for none */
     const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
     const char *help; /* one line, no full stop */
 } dsgd_option;
