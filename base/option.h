@@ -65,6 +65,12 @@ typedef struct dsgd_picks {
     dsgd_pick *v; /* [n] */
 } dsgd_picks;
 
+/** A file of picks: what they are, where they come from. */
+typedef struct dsgd_pick_set {
+    const char *summary, *origin;
+    dsgd_picks entries;
+} dsgd_pick_set;
+
 /** One row of an option table. A row without a name ends the table. Unset fields mean: none. */
 typedef struct dsgd_option {
     const char *name; /* the key in the file */
@@ -79,6 +85,7 @@ typedef struct dsgd_option {
     size_t record_size; /* for RECORDS */
     const struct dsgd_about *const *registry; /* for PICK and PICKS, NULL-terminated */
     const char *key; /* for PICK and PICKS: the key that holds the name: "name" or "kind" */
+    const char *shipped; /* for PICKS: folder of shipped lists that may be named; NULL for none */
     const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
     const char *help; /* one line, no full stop */
 } dsgd_option;

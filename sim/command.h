@@ -16,12 +16,12 @@ typedef struct dsgd_command {
 
 extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_list,
     dsgd_command_describe, dsgd_command_plot, dsgd_command_compare, dsgd_command_reproduce,
-    dsgd_command_platform;
-
-/** Draws a figure into FOLDER/figures, which is there; says so on the standard output, also if its data is not in the folder. */
-dsgd_status dsgd_plot_figure(const char *figure, const char *folder, dsgd_error *error);
+    dsgd_command_platform, dsgd_command_imbalance;
 
 /** Makes compare.csv, where runs.csv is newer and some seeds differ only in themselves. */
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);
+
+/** Draws a figure of plots/ from the data in @p folder into its folder figures, which is there, and says so. */
+dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error);
 
 #endif

@@ -19,20 +19,21 @@
 #include "sim/registry.h"
 #include "sim/results.h"
 #include "sim/run.h"
+#include "sim/shipped.h"
 #include "traces/imbalance.h"
 
 /** A kind of thing that has a registry, or a folder of files. */
 typedef struct family {
     const char *plural, *singular;
-    const dsgd_about *const *registry; /* NULL: files */
-    const char *folder; /* of files, below the data folder */
+    const dsgd_about *const *registry; /* NULL: files alone */
+    const char *folder; /* of files, below the data folder; NULL: none */
 } family;
 
 static const family families[] = {
     {"algorithms", "algorithm", dsgd_algorithms, NULL},
     {"models", "model", dsgd_model_kinds, NULL},
     {"data", "data", dsgd_data_sources, NULL},
-    {"imbalance", "imbalance", dsgd_imbalance_kinds, NULL},
+    {"imbalance", "imbalance", dsgd_imbalance_kinds, "traces/imbalance"},
     {"workloads", "workload", NULL, "traces/workloads"},
     {"platforms", "platform", NULL, "traces/platforms"},
     {"topologies", "topology", dsgd_topologies, NULL},
@@ -99,19 +100,35 @@ static bool has_script(const char *name)
     return has;
 }
 
-static void print_summary(const char *kind, const char *name)
+/** Whether a family has a file of this name. */
+static bool has_file(const family *f, const char *name)
+{
+    char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
+    const bool has = access(path, R_OK) == 0;
+    free(path);
+    return has;
+}
+
+static void print_summary(const char *kind, const char *name, int width)
 {
     dsgd_config *config = NULL;
     dsgd_workload workload = {0};
     dsgd_platform platform = {0};
+    dsgd_pick_set set = {0};
     dsgd_error error = {""};
-    const bool is_workload = strcmp(kind, "workload") == 0;
-    const dsgd_status status = is_workload ? dsgd_workload_open(name, &config, &workload, &error)
-                                           : dsgd_platform_open(name, &config, &platform, &error);
-    printf("%-16s %s\n", name,
-           status != DSGD_OK ? error.text
-           : is_workload     ? workload.summary
-                             : platform.summary);
+    dsgd_status status = DSGD_OK;
+    const char *summary = NULL;
+    if (strcmp(kind, "workload") == 0) {
+        status = dsgd_workload_open(name, &config, &workload, &error);
+        summary = workload.summary;
+    } else if (strcmp(kind, "imbalance") == 0) {
+        status = dsgd_imbalance_set_open(name, &config, &set, &error);
+        summary = set.summary;
+    } else {
+        status = dsgd_platform_open(name, &config, &platform, &error);
+        summary = platform.summary;
+    }
+    printf("%-*s %s\n", width, name, status == DSGD_OK ? summary : error.text);
     dsgd_config_close(config);
 }
 
@@ -126,13 +143,17 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
             error, DSGD_EIO,
             "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
             folder);
+    int width = 16;
+    for (int i = 0; i < n; i++) /* each ends in .yaml */
+        width = (int)strlen(entries[i]->d_name) - 5 > width ? (int)strlen(entries[i]->d_name) - 5
+                                                            : width;
     for (int i = 0; i < n; i++) {
         char *const dot = strrchr(entries[i]->d_name, '.');
         if (strcmp(f->singular, "figure") == 0 && has_script(entries[i]->d_name)) {
             puts(entries[i]->d_name);
         } else if (dot != NULL && strcmp(dot, ".yaml") == 0) {
             *dot = '\0';
-            print_summary(f->singular, entries[i]->d_name);
+            print_summary(f->singular, entries[i]->d_name, width);
         }
         free(entries[i]);
     }
@@ -168,7 +189,10 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         return list_files(f, error);
     for (size_t i = 0; f->registry[i] != NULL; i++)
         printf("%-16s %s\n", f->registry[i]->name, f->registry[i]->summary);
-    return DSGD_OK;
+    if (f->folder == NULL)
+        return DSGD_OK;
+    puts("\nand data sets, which stand in a list by their names:");
+    return list_files(f, error);
 }
 
 /* --- describe ----------------------------------------------------------------------------------------------------------------------- */
@@ -276,18 +300,86 @@ static void print_story(const dsgd_algorithm *a)
     print_wrapped("waits", STORY_INDENT, a->story.waits);
 }
 
+/* Draws per line of a description: the figures are good to about 1 %. */
+enum { STATISTICS_DRAWS = 1 << 17 };
+
+/** What a list makes of a step among so many workers. False where it is not for so many, or needs the samples. */
+static bool step_statistics(const dsgd_picks *entries, double base_s, int workers,
+                            dsgd_step_statistics *statistics)
+{
+    dsgd_imbalance *imbalance = NULL;
+    if (dsgd_imbalance_open(entries, 1, workers, &imbalance, NULL) != DSGD_OK)
+        return false;
+    const bool known = !dsgd_imbalance_reads_samples(imbalance);
+    if (known)
+        *statistics =
+            dsgd_imbalance_statistics(imbalance, base_s, workers, STATISTICS_DRAWS / workers);
+    dsgd_imbalance_close(imbalance);
+    return known;
+}
+
+/** The lines of a shipped list but its head: the entries, and in comments how they were derived. */
+static void print_entries(const family *f, const char *name)
+{
+    char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
+    FILE *const stream = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    while (stream != NULL && getline(&line, &room, stream) > 0)
+        if (strncmp(line, "summary:", 8) != 0 && strncmp(line, "origin:", 7) != 0)
+            fputs(line, stdout);
+    free(line);
+    if (stream != NULL)
+        fclose(stream);
+    free(path);
+}
+
+static dsgd_status describe_set(const family *f, const char *name, dsgd_error *error)
+{
+    dsgd_config *config = NULL;
+    dsgd_pick_set set;
+    const dsgd_status status = dsgd_imbalance_set_open(name, &config, &set, error);
+    if (status == DSGD_OK) {
+        printf("%s: %s\n%s\n\n", name, set.summary, set.origin);
+        print_entries(f, name);
+        puts("\na step of 1 s, and what those of P workers are to its mean:\n"
+             "     P  mean (s)  deviation  shortest  longest   slowest  median  fastest");
+        for (int p = 16; p <= 1024; p *= 4) {
+            dsgd_step_statistics s;
+            if (step_statistics(&set.entries, 1, p, &s))
+                printf("%6d  %8.4g  %9.3g  %8.4g  %7.4g  %8.3g  %6.3g  %7.3g\n", p, s.mean_s,
+                       s.deviation_s, s.min_s, s.max_s, s.slowest_s / s.mean_s,
+                       s.median_s / s.mean_s, s.fastest_s / s.mean_s);
+        }
+    }
+    dsgd_config_close(config);
+    return status;
+}
+
+/** Says which of a registry, and of the files beside it, could have been meant. */
+static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *error)
+{
+    const char *names[64] = {NULL};
+    for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
+        names[i] = f->registry[i]->name;
+    const char *const nearest = dsgd_nearest(name, names);
+    char *const hint = f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names)
+                       : nearest == NULL ? dsgd_xstrdup("")
+                                         : dsgd_xprintf("; did you mean `%s`?", nearest);
+    const dsgd_status status =
+        dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular,
+                  name, hint, f->plural);
+    free(hint);
+    return status;
+}
+
 static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_about *const about = dsgd_about_find(f->registry, name);
-    if (about == NULL) {
-        const char *names[64] = {NULL};
-        for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
-            names[i] = f->registry[i]->name;
-        const char *const nearest = dsgd_nearest(name, names);
-        return dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s%s%s; `dsgd list %s` has them",
-                         f->singular, name, nearest == NULL ? "" : "; did you mean `",
-                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", f->plural);
-    }
+    if (about == NULL && f->folder != NULL && has_file(f, name))
+        return describe_set(f, name, error);
+    if (about == NULL)
+        return unknown_about(f, name, error);
     char *const heading = dsgd_xprintf("%s:", about->name);
     print_wrapped(heading, (int)strlen(heading) + 1, about->summary);
     free(heading);
@@ -318,6 +410,12 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
         for (size_t i = 0; i < w.inherent.n; i++)
             printf(" %s", w.inherent.v[i].about->name);
         puts(w.inherent.n == 0 ? " none" : "");
+        dsgd_step_statistics s;
+        enum { WORKERS = 64 };
+        if (w.inherent.n > 0 && step_statistics(&w.inherent, w.step_s, WORKERS, &s))
+            printf("  step with it        %.4g s in the mean, standard deviation %.3g s, from %.4g "
+                   "to %.4g s;\n%22sthe slowest of %d workers %.4g s\n",
+                   s.mean_s, s.deviation_s, s.min_s, s.max_s, "", WORKERS, s.slowest_s);
         free(bytes);
     }
     dsgd_config_close(config);
@@ -487,7 +585,7 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_erro
     return DSGD_OK;
 }
 
-dsgd_status dsgd_plot_figure(const char *figure, const char *folder, dsgd_error *error)
+dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
 {
     char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
     dsgd_status status = DSGD_OK;
@@ -519,7 +617,7 @@ static dsgd_status plot_all(const char *folder, dsgd_error *error)
         n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
     for (int i = 0; i < n; i++) {
         if (status == DSGD_OK && has_script(entries[i]->d_name))
-            status = dsgd_plot_figure(entries[i]->d_name, folder, error);
+            status = dsgd_figure_draw(entries[i]->d_name, folder, error);
         free(entries[i]);
     }
     free(entries);
@@ -554,7 +652,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     refresh_comparison(a.words[0]);
-    return a.n == 2 ? dsgd_plot_figure(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
+    return a.n == 2 ? dsgd_figure_draw(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
 }
 
 const dsgd_command dsgd_command_list = {

@@ -20,7 +20,7 @@
 #include "base/csv.h"
 #include "base/option.h"
 #include "sim/command.h"
-#include "sim/experiment.h"
+#include "sim/shipped.h"
 
 typedef struct arguments {
     const char *output, *jobs;
@@ -333,7 +333,7 @@ static void draw(const figure *f)
     dsgd_error error;
     char *const figures = dsgd_xprintf("%s/figures", f->folder);
     if (dsgd_make_folder(figures, &error) != DSGD_OK ||
-        dsgd_plot_figure(f->name, f->folder, &error) != DSGD_OK)
+        dsgd_figure_draw(f->name, f->folder, &error) != DSGD_OK)
         printf("  not drawn: %s\n", error.text);
     free(figures);
 }

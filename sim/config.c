@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/shipped.h"
+
 /** Memory that goes with the config. */
 typedef struct block {
     struct block *next;
@@ -32,6 +34,8 @@ struct dsgd_config {
     override *overrides;
     dsgd_sweep **sweeps;
     size_t n_sweeps;
+    dsgd_config *named; /* files that this one names, through their `next` */
+    dsgd_config *next;
 };
 
 void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
@@ -97,9 +101,19 @@ void dsgd_config_close(dsgd_config *config)
         next = b->next;
         free(b);
     }
+    for (dsgd_config *c = config->named, *next = NULL; c != NULL; c = next) {
+        next = c->next;
+        dsgd_config_close(c);
+    }
     free(config->sweeps);
     free(config->path);
     free(config);
+}
+
+void dsgd_config_adopt(dsgd_config *config, dsgd_config *named)
+{
+    named->next = config->named;
+    config->named = named;
 }
 
 dsgd_entry *dsgd_config_root(dsgd_config *config)
@@ -674,16 +688,72 @@ dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
                             others, pick->params, error);
 }
 
+static void append_picks(dsgd_config *config, dsgd_picks *field, const dsgd_picks *more)
+{
+    dsgd_pick *const both = dsgd_config_alloc(config, (field->n + more->n) * sizeof *both);
+    if (field->n > 0)
+        memcpy(both, field->v, field->n * sizeof *both);
+    if (more->n > 0)
+        memcpy(both + field->n, more->v, more->n * sizeof *both);
+    *field = (dsgd_picks){field->n + more->n, both};
+}
+
+/** The picks of the file that is called @p name. */
+static dsgd_status read_named_set(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                  const char *name, dsgd_pick_set *set, dsgd_error *error)
+{
+    const char *kinds[64] = {NULL};
+    for (size_t i = 0; o->registry[i] != NULL && i < 63; i++)
+        kinds[i] = o->registry[i]->name;
+    dsgd_config *file = NULL;
+    const dsgd_status status =
+        dsgd_named_open(config, entry, o->shipped, name, kinds, &file, error);
+    return status == DSGD_OK ? dsgd_config_read_set(file, o, set, error) : status;
+}
+
+dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
+                                 dsgd_error *error)
+{
+    const dsgd_option options[] = {
+        {.name = "summary",
+         .kind = DSGD_STRING,
+         .offset = offsetof(dsgd_pick_set, summary),
+         .required = true,
+         .help = "what it is, in a line"},
+        {.name = "origin",
+         .kind = DSGD_STRING,
+         .offset = offsetof(dsgd_pick_set, origin),
+         .required = true,
+         .help = "where the figures come from"},
+        {.name = "entries",
+         .kind = DSGD_PICKS,
+         .offset = offsetof(dsgd_pick_set, entries),
+         .required = true,
+         .registry = o->registry,
+         .key = o->key,
+         .help = "what it stands for"},
+        DSGD_OPTION_END,
+    };
+    return dsgd_config_read(config, dsgd_config_root(config), options, NULL, set, error);
+}
+
 static dsgd_status read_picks(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                               dsgd_picks *field, dsgd_error *error)
 {
-    field->n = dsgd_entry_count(entry);
-    field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
-    for (size_t i = 0; i < field->n; i++) {
-        const dsgd_status status = dsgd_config_read_pick(
-            config, dsgd_entry_at(entry, i), o->registry, o->key, NULL, &field->v[i], error);
+    *field = (dsgd_picks){0, NULL};
+    for (size_t i = 0; i < dsgd_entry_count(entry); i++) {
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
+        const char *const name = dsgd_entry_text(element);
+        dsgd_pick pick = {NULL, NULL};
+        dsgd_pick_set set = {.entries = {1, &pick}};
+        const bool is_set =
+            name != NULL && o->shipped != NULL && dsgd_about_find(o->registry, name) == NULL;
+        const dsgd_status status = is_set ? read_named_set(config, element, o, name, &set, error)
+                                          : dsgd_config_read_pick(config, element, o->registry,
+                                                                  o->key, NULL, &pick, error);
         if (status != DSGD_OK)
             return status;
+        append_picks(config, field, &set.entries);
     }
     return DSGD_OK;
 }

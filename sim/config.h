@@ -23,6 +23,9 @@ void dsgd_config_close(dsgd_config *config);
 /** Applies `a.b.c=value`, the value being YAML; elements of lists are named by their index (override.c). */
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
 
+/** From now on @p named is closed with @p config. */
+void dsgd_config_adopt(dsgd_config *config, dsgd_config *named);
+
 dsgd_entry *dsgd_config_root(dsgd_config *config);
 
 /** Zeroed memory that lives as long as the config. */
@@ -72,6 +75,10 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
 dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
                                   const dsgd_about *const *registry, const char *key,
                                   const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error);
+
+/** Reads a file of picks out of the registry of @p o, which names no further files. */
+dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
+                                 dsgd_error *error);
 
 /** Reads one number. */
 dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,

@@ -4,16 +4,14 @@
  */
 #include "sim/experiment.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/program.h"
 #include "sim/config.h"
 #include "sim/placement.h"
 #include "sim/registry.h"
+#include "sim/shipped.h"
 #include "traces/imbalance.h"
 
 /* --- the table ---------------------------------------------------------------------------------------------------------------------- */
@@ -263,6 +261,7 @@ static const dsgd_option settings_options[] = {
      FIELD(settings, imbalance),
      .registry = dsgd_imbalance_kinds,
      .key = "kind",
+     .shipped = "imbalance",
      .help = "on top of that, in order"},
     {.name = "until",
      .kind = DSGD_RECORD,
@@ -307,134 +306,55 @@ static const char *const axes[] = {"platform", "workload", "workers", "algorithm
 
 /* --- shipped files ------------------------------------------------------------------------------------------------------------------ */
 
-const char *dsgd_data_folder(void)
+/**
+ * A workload that is like another begins as that one. @p depth of such files are behind @p mapping; nobody means more than a few, but a
+ * circle has no end.
+ */
+static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mapping, int depth,
+                                         dsgd_workload *workload, dsgd_error *error)
 {
-    static char *installed; /* lives as long as the program */
-    const char *const named = getenv("DSGD_DATA");
-    if (named != NULL)
-        return named;
-    if (installed == NULL) {
-        char *const program = dsgd_program_folder();
-        installed = dsgd_xprintf("%s/../share/dsgd", program);
-        free(program);
-    }
-    return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
-}
-
-static dsgd_config *adopt(dsgd_experiment *experiment, dsgd_config *config)
-{
-    experiment->configs =
-        dsgd_xrealloc(experiment->configs, experiment->n_configs + 1, sizeof(dsgd_config *));
-    experiment->configs[experiment->n_configs++] = config;
-    return config;
-}
-
-/** Names of the YAML files in a folder of shipped ones, NULL-terminated; the caller frees them. */
-static char **shipped_names(const char *folder)
-{
-    char **names = dsgd_xcalloc(1, sizeof *names);
-    size_t n = 0;
-    DIR *const directory = opendir(folder);
-    for (struct dirent *e = NULL; directory != NULL && (e = readdir(directory)) != NULL;) {
-        const size_t length = strlen(e->d_name);
-        if (length <= 5 || strcmp(e->d_name + length - 5, ".yaml") != 0)
-            continue;
-        names = dsgd_xrealloc(names, n + 2, sizeof *names);
-        names[n++] = dsgd_xprintf("%.*s", (int)length - 5, e->d_name);
-        names[n] = NULL;
-    }
-    if (directory != NULL)
-        closedir(directory);
-    return names;
-}
-
-/** Path of a shipped file, or NULL and the nearest name in *nearest (owned by the caller). */
-static char *shipped_path(const char *kind, const char *name, char **nearest)
-{
-    char *const folder = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
-    char *path = dsgd_xprintf("%s/%s.yaml", folder, name);
-    if (access(path, R_OK) != 0) {
-        char **const names = shipped_names(folder);
-        *nearest = dsgd_xstrdup(dsgd_nearest(name, (const char *const *)names));
-        for (size_t i = 0; names[i] != NULL; i++)
-            free(names[i]);
-        free(names);
-        free(path);
-        path = NULL;
-    }
-    free(folder);
-    return path;
-}
-
-/** In a file that an experiment names nobody would go through the values. */
-static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
-{
-    size_t n = 0;
-    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, dsgd_config_root(config), &n);
-    if (n == 0)
-        return DSGD_OK;
-    return dsgd_entry_fail(
-        config, sweeps[0]->entry, error,
-        "%s is a sweep, but only what the experiment's own file says can be swept",
-        sweeps[0]->path);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text);
-    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
-}
-
-/** Names of what is shipped have neither slashes nor dots. */
-static bool is_path(const char *name)
-{
-    return strpbrk(name, "/.") != NULL;
-}
-
-/** The file behind a name or path that stands in @p entry, which the experiment then owns. */
-static dsgd_status open_named(dsgd_experiment *experiment, dsgd_entry *entry, const char *kind,
-                              const char *name, dsgd_config **config, dsgd_error *error)
-{
-    dsgd_config *const from = experiment->configs[0];
-    char *nearest = NULL;
-    char *const path = is_path(name) ? dsgd_xstrdup(dsgd_config_path(from, name))
-                                     : shipped_path(kind, name, &nearest);
-    dsgd_status status = DSGD_OK;
-    if (path == NULL)
-        status = dsgd_entry_fail(
-            from, entry, error,
-            "%.*s `%s` is unknown%s%s%s; `dsgd list %s` has them, or give the path of a file",
-            (int)strlen(kind) - 1, kind, name, nearest == NULL ? "" : "; did you mean `",
-            nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", kind);
-    else
-        status = dsgd_config_open(path, config, error);
-    free(path);
-    free(nearest);
-    return status == DSGD_OK ? refuse_sweeps(adopt(experiment, *config), error) : status;
-}
-
-static dsgd_status open_shipped(const char *kind, const char *name, dsgd_config **config,
-                                dsgd_error *error)
-{
-    char *nearest = NULL;
-    char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name, &nearest);
+    enum { MOST_DEPTH = 8 };
+    static const char *const like_key[] = {"like", NULL};
+    dsgd_entry *const like = dsgd_entry_chosen(config, dsgd_entry_find(mapping, "like"));
+    if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
+        return dsgd_config_read(config, mapping, dsgd_workload_options, like_key, workload, error);
+    if (dsgd_entry_text(like) == NULL)
+        return dsgd_entry_fail(config, like, error,
+                               "like has to be a text, the name of a workload");
+    if (depth == MOST_DEPTH)
+        return dsgd_entry_fail(
+            config, like, error,
+            "like: `%s` is the %dth workload that is like another; is it a circle?",
+            dsgd_entry_text(like), depth + 1);
+    dsgd_config *file = NULL;
     dsgd_status status =
-        path == NULL ? dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s%s%s", name, kind,
-                                 nearest == NULL ? "" : "; did you mean `",
-                                 nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?")
-                     : dsgd_config_open(path, config, error);
-    free(path);
-    free(nearest);
+        dsgd_named_open(config, like, "workloads", dsgd_entry_text(like), NULL, &file, error);
+    if (status == DSGD_OK)
+        status = read_workload_mapping(file, dsgd_config_root(file), depth + 1, workload, error);
+    /* Of bytes and tensors it has what it says itself, in place of the other. */
+    if (dsgd_entry_find(mapping, "bytes") != NULL)
+        workload->tensors = (dsgd_records){0, NULL};
+    if (dsgd_entry_find(mapping, "tensors") != NULL)
+        workload->bytes = 0;
+    if (status == DSGD_OK)
+        status =
+            dsgd_config_refine(config, mapping, dsgd_workload_options, like_key, workload, error);
     return status;
 }
 
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
                                dsgd_error *error)
 {
-    const dsgd_status status = open_shipped("workloads", name, config, error);
-    return status != DSGD_OK ? status
-                             : dsgd_config_read(*config, dsgd_config_root(*config),
-                                                dsgd_workload_options, NULL, workload, error);
+    const dsgd_status status = dsgd_shipped_open("workloads", name, config, error);
+    return status != DSGD_OK
+               ? status
+               : read_workload_mapping(*config, dsgd_config_root(*config), 0, workload, error);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text);
+    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
 }
 
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
@@ -446,10 +366,18 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
         platform->file = name;
         return DSGD_OK;
     }
-    const dsgd_status status = open_shipped("platforms", name, config, error);
+    const dsgd_status status = dsgd_shipped_open("platforms", name, config, error);
     return status != DSGD_OK ? status
                              : dsgd_config_read(*config, dsgd_config_root(*config),
                                                 dsgd_platform_options, NULL, platform, error);
+}
+
+dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
+                                    dsgd_error *error)
+{
+    static const dsgd_option entries = {.registry = dsgd_imbalance_kinds, .key = "kind"};
+    const dsgd_status status = dsgd_shipped_open("imbalance", name, config, error);
+    return status != DSGD_OK ? status : dsgd_config_read_set(*config, &entries, set, error);
 }
 
 /* --- one run ------------------------------------------------------------------------------------------------------------------------ */
@@ -459,7 +387,7 @@ static const char *const name_key[] = {"name", NULL};
 static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
                                  dsgd_planned_run *run, dsgd_error *error)
 {
-    dsgd_config *const config = experiment->configs[0];
+    dsgd_config *const config = experiment->config;
     entry = dsgd_entry_chosen(config, entry);
     dsgd_entry *const named = dsgd_entry_chosen(
         config, dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, "name"));
@@ -479,7 +407,7 @@ static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
         run->platform.file = dsgd_config_path(config, name);
     } else if (name != NULL) {
         dsgd_config *file = NULL;
-        status = open_named(experiment, named, "platforms", name, &file, error);
+        status = dsgd_named_open(config, named, "platforms", name, NULL, &file, error);
         if (status == DSGD_OK)
             status = dsgd_config_read(file, dsgd_config_root(file), dsgd_platform_options, NULL,
                                       &run->platform, error);
@@ -493,20 +421,19 @@ static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
 static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
                                  dsgd_planned_run *run, dsgd_error *error)
 {
-    dsgd_config *const config = experiment->configs[0];
+    dsgd_config *const config = experiment->config;
     entry = dsgd_entry_chosen(config, entry);
     run->workload_name = dsgd_entry_text(entry);
     if (run->workload_name == NULL) {
         run->workload_name = "inline";
-        return dsgd_config_read(config, entry, dsgd_workload_options, NULL, &run->workload, error);
+        return read_workload_mapping(config, entry, 0, &run->workload, error);
     }
     dsgd_config *file = NULL;
     const dsgd_status status =
-        open_named(experiment, entry, "workloads", run->workload_name, &file, error);
+        dsgd_named_open(config, entry, "workloads", run->workload_name, NULL, &file, error);
     if (status != DSGD_OK)
         return status;
-    return dsgd_config_read(file, dsgd_config_root(file), dsgd_workload_options, NULL,
-                            &run->workload, error);
+    return read_workload_mapping(file, dsgd_config_root(file), 0, &run->workload, error);
 }
 
 /** An algorithm, its label in the results, and what it asks of the optimizer and of exchanges. */
@@ -540,7 +467,7 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
 static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[N_AXES],
                              dsgd_planned_run *run, dsgd_error *error)
 {
-    dsgd_config *const config = experiment->configs[0];
+    dsgd_config *const config = experiment->config;
     double workers = 0;
     double seed = 1;
     dsgd_status status = read_platform(experiment, entries[PLATFORM], run, error);
@@ -563,7 +490,7 @@ static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entr
 static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[N_AXES],
                             dsgd_planned_run *run, dsgd_error *error)
 {
-    dsgd_config *const config = experiment->configs[0];
+    dsgd_config *const config = experiment->config;
     settings *const s = dsgd_config_alloc(config, sizeof *s);
     dsgd_status status =
         dsgd_config_read(config, dsgd_config_root(config), settings_options, axes, s, error);
@@ -614,7 +541,7 @@ static bool applies(dsgd_config *config, const odometer *o, const dsgd_sweep *sw
 static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_sweep **sweeps,
                            dsgd_error *error)
 {
-    dsgd_config *const config = experiment->configs[0];
+    dsgd_config *const config = experiment->config;
     dsgd_entry *entries[N_AXES];
     for (size_t a = 0; a < N_AXES; a++)
         entries[a] = o->lists[a] == NULL ? NULL : dsgd_entry_at(o->lists[a], o->chosen[a]);
@@ -634,7 +561,7 @@ static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, dsg
 {
     if (i == experiment->n_columns)
         return add_run(experiment, o, sweeps, error);
-    const size_t n = applies(experiment->configs[0], o, sweeps[i]) ? sweeps[i]->n : 1;
+    const size_t n = applies(experiment->config, o, sweeps[i]) ? sweeps[i]->n : 1;
     dsgd_status status = DSGD_OK;
     for (size_t v = 0; status == DSGD_OK && v < n; v++) {
         sweeps[i]->chosen = v;
@@ -658,7 +585,7 @@ static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis
 /** Finds the lists; all but the seed have to be there. */
 static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
 {
-    dsgd_config *const config = experiment->configs[0];
+    dsgd_config *const config = experiment->config;
     for (size_t a = 0; a < N_AXES; a++) {
         o->lists[a] = dsgd_entry_find(dsgd_config_root(config), axes[a]);
         o->n[a] = a == SEED && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
@@ -711,7 +638,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     dsgd_status status = dsgd_config_open(path, &config, error);
     if (status != DSGD_OK)
         return status;
-    adopt(experiment, config);
+    experiment->config = config;
     experiment->name = default_name(config, path);
     for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
         status = dsgd_config_override(config, sets[i], error);
@@ -736,9 +663,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
 
 void dsgd_experiment_close(dsgd_experiment *experiment)
 {
-    for (size_t i = 0; i < experiment->n_configs; i++)
-        dsgd_config_close(experiment->configs[i]);
-    free(experiment->configs);
+    dsgd_config_close(experiment->config);
     free(experiment->runs);
     *experiment = (dsgd_experiment){0};
 }

@@ -31,8 +31,8 @@ typedef struct dsgd_experiment {
     dsgd_planned_run *runs; /* [n_runs] */
     size_t n_columns; /* sweeps */
     const char **columns; /* [n_columns] their paths, such as imbalance.0.seconds */
-    struct dsgd_config **configs; /* files that were read; own all that the runs point to */
-    size_t n_configs;
+    struct dsgd_config
+        *config; /* the file and those that it names; owns all that the runs point to */
 } dsgd_experiment;
 
 /**
@@ -43,16 +43,15 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
                                  int numerics, dsgd_experiment *experiment, dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
-/** Folder of the shipped files: the environment's DSGD_DATA, else ../share/dsgd seen from the program, else where it was built. */
-const char *dsgd_data_folder(void);
-
 /**
- * Reads a workload or platform, a shipped one by its name or a file by its path (of a platform also SimGrid XML), for `dsgd describe` and
- * `dsgd platform`. The caller closes *config, which it has set to NULL before.
+ * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path (of a platform also SimGrid XML), for
+ * `dsgd describe` and `dsgd platform`. The caller closes *config, which it has set to NULL before.
  */
 dsgd_status dsgd_workload_open(const char *name, struct dsgd_config **config,
                                dsgd_workload *workload, dsgd_error *error);
 dsgd_status dsgd_platform_open(const char *name, struct dsgd_config **config,
                                dsgd_platform *platform, dsgd_error *error);
+dsgd_status dsgd_imbalance_set_open(const char *name, struct dsgd_config **config,
+                                    dsgd_pick_set *set, dsgd_error *error);
 
 #endif

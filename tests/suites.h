@@ -11,6 +11,7 @@
     X(base)                                                                                        \
     X(traces)                                                                                      \
     X(platforms)                                                                                   \
+    X(imbalance)                                                                                   \
     X(models)                                                                                      \
     X(sources)                                                                                     \
     X(multiply)                                                                                    \

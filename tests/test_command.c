@@ -146,6 +146,10 @@ static const struct {
     {NULL, "run e.yaml --only 7", 2, "6 runs"},
     {NULL, "runn e.yaml", 2, "did you mean `run`"},
     {NULL, "list algoritms", 2, "did you mean `algorithms`"},
+    {NULL, "describe imbalance bytedance-sf", 2, "did you mean `bytedance-se`"},
+    {NULL, "describe imbalance lognornal", 2, "did you mean `lognormal`"},
+    {NULL, "check e.yaml --set imbalance=bytedance-sf", 2, "did you mean `bytedance-se`"},
+    {NULL, "check e.yaml --set workload.like=resnet50-q", 2, "resnet50-q"},
     {NULL, "describe algorithm wagam", 2, "did you mean `wagma`"},
     {NULL, "plot nowhere", 3, "runs.csv"},
     {NULL, "platform", 2, "give `check` and a name"},
@@ -649,8 +653,10 @@ START_TEST(everything_that_is_listed_can_be_described)
     ck_assert_int_eq(dsgd(words, &output), 0);
     int n = 0;
     char *rest = output;
-    for (char *line = strsep(&rest, "\n"); line != NULL && *line != '\0';
-         line = strsep(&rest, "\n"), n++) {
+    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+        if (*line == '\0' || line[strlen(line) - 1] == ':') /* a heading */
+            continue;
+        n++;
         char *described = NULL;
         words = kept(dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line));
         ck_assert_msg(dsgd(words, &described) == 0, "%s: %s", words, described);
@@ -733,6 +739,128 @@ START_TEST(a_figure_that_cannot_be_scored_is_refused_with_a_sentence)
     char *output = NULL;
     ck_assert_int_eq(reproduce(bad_figures[_i].arguments, &output), bad_figures[_i].status);
     ck_assert_msg(strstr(output, bad_figures[_i].sentence) != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(imbalance_is_described_by_what_it_does_to_a_step)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("describe imbalance delay-wagma", &output), 0);
+    static const char *const parts[] = {
+        "WAGMA-SGD (TPDS 2021)", "- {kind: delay, workers: 2, seconds: 320ms}",
+        /* Of 16 workers 2 are 0.32 s late: 1.04 s in the mean, the slowest 1.32 / 1.04. */
+        "\n    16      1.04      0.106         1     1.32      1.27   0.962    0.962\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(output, parts[i]) != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("describe workload llm-dp-bytedance", &output), 0);
+    ck_assert_msg(strstr(output, "step with it        23.5") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("list imbalance", &output), 0);
+    const char *const sets = strstr(output, "data sets");
+    ck_assert_ptr_nonnull(sets);
+    ck_assert_ptr_nonnull(strstr(sets, "\nbytedance-se "));
+    ck_assert_ptr_null(strstr(sets, "\nquantiles "));
+}
+END_TEST
+
+/* --- imbalance ------------------------------------------------------------------------------------------------------------ */
+
+/** Step times of 8 workers that differ by 10 %, or of one; a column before and after. */
+static void write_steps(const char *name, int workers, const char *header)
+{
+    char *text = dsgd_xstrdup(header);
+    for (int i = 0; i < 400; i++) {
+        const double u = (i + 0.5) / 400;
+        const int w = (i * 7) % workers;
+        const double factor = 1 + 0.1 * (w - (workers - 1) / 2.0);
+        char *const longer =
+            dsgd_xprintf("%s%d,%d,%.9g\n", text, w, i, factor * (1 - 0.25 * log(u)));
+        free(text);
+        text = longer;
+    }
+    write_file(name, text);
+    free(text);
+}
+
+/** The block of output that begins with "imbalance:", as a list for an experiment; the first or the second. */
+static const char *entries_of(const char *output, int which)
+{
+    const char *block = strstr(output, "\nimbalance:");
+    ck_assert_ptr_nonnull(block);
+    if (which > 0)
+        block = strstr(block + 1, "\nimbalance:");
+    ck_assert_ptr_nonnull(block);
+    const char *const end = strstr(block, "\n\n");
+    return kept(
+        dsgd_xprintf("%.*s\n", (int)(end == NULL ? strlen(block) : (size_t)(end - block)), block));
+}
+
+START_TEST(
+    what_a_fit_prints_is_an_entry_of_an_experiment) /* _i: fit or quantiles, of one worker or eight */
+{
+    const int workers = _i < 2 ? 1 : 8;
+    write_steps("steps.csv", workers, "worker,step,seconds\n");
+    char *output = NULL;
+    ck_assert_msg(dsgd("imbalance fit steps.csv -o fit", &output) == 0, "%s", output);
+    /* An exponential behind 1 s: a gamma of shape 1. */
+    ck_assert_msg(strstr(output, "\nshifted gamma") != NULL, "%s", output);
+    ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);
+    const char *const entries = entries_of(output, _i % 2);
+    ck_assert_ptr_nonnull(strstr(entries, _i % 2 == 0 ? "{kind: gamma" : "{kind: quantiles"));
+    char *const experiment = kept(dsgd_xprintf("platform: idle-switch\n"
+                                               "workload: {bytes: 1M, step: 1.25s, samples: 8}\n"
+                                               "workers: 4\n"
+                                               "algorithms: allreduce\n"
+                                               "until: {steps: 200}\n%s",
+                                               entries));
+    write_file("e.yaml", experiment);
+    char *ran = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &ran) == 0, "%s", ran);
+    read_file("fit/figures/quantiles.svg");
+    ck_assert_ptr_nonnull(strstr(read_file("fit/quantiles.csv"), "percent,measured,"));
+}
+END_TEST
+
+static const struct {
+    const char *content, *arguments;
+    int status;
+    const char *sentence;
+} bad_fits[] = {
+    {"seconds\n1\n2\n", "fit s.csv", 3, "s.csv: 2 values, but a fit needs 10 or more"},
+    {"seconds\n1\n-2\n", "fit s.csv", 3, "s.csv:3: seconds is \"-2\""},
+    {"seconds\n1\n0\n", "fit s.csv", 3, "has to be a number above 0"},
+    {"seconds\n1\nnan\n", "fit s.csv", 3, "s.csv:3: seconds is \"nan\""},
+    {"seconds\n1\nfast\n", "fit s.csv", 3, "\"fast\""},
+    {"worker,seconds\n0,1\n-1,1\n", "fit s.csv", 3, "s.csv:3: worker is \"-1\""},
+    {"a,b\n0,1\n", "fit s.csv", 3, "no column \"seconds\", but a, b; --column"},
+    {"a,b\n0,1\n", "fit s.csv --column c", 3, "no column \"c\", but a, b"},
+    {"1.5\n2\n", "fit s.csv", 3, "has to name the columns, but it says \"1.5\""},
+    {"t\n2\n2\n2\n2\n2\n2\n2\n2\n2\n2\n", "fit s.csv", 3, "all values of t are 2"},
+    {"", "fit s.csv", 3, "s.csv"},
+    {"t\n1\n", "fit none.csv", 3, "none.csv"},
+    {"t\n1\n", "fit", 2, "give `fit` and a CSV file"},
+    {"t\n1\n", "fti s.csv", 2, "give `fit` and a CSV file"},
+};
+
+START_TEST(a_fit_of_bad_input_is_refused_with_a_sentence)
+{
+    write_file("s.csv", bad_fits[_i].content);
+    char *output = NULL;
+    const int status = dsgd(kept(dsgd_xprintf("imbalance %s", bad_fits[_i].arguments)), &output);
+    ck_assert_msg(status == bad_fits[_i].status, "%d: %s", status, output);
+    ck_assert_msg(strstr(output, bad_fits[_i].sentence) != NULL, "%s", output);
+    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one sentence */
+}
+END_TEST
+
+START_TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
+{
+    char *output = NULL;
+    write_steps("s.csv", 1, "worker,step,took\n");
+    ck_assert_msg(dsgd("imbalance fit s.csv --column took", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "400 values of took\nmean 1.24"));
+    write_file("s.csv", "t\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
+    ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "10 values of t\nmean 5.5 s"));
 }
 END_TEST
 
@@ -1102,6 +1230,11 @@ Suite *command_suite(void)
     tcase_add_test(t, a_swept_platform_is_another_platform);
     tcase_add_test(t, a_sweep_in_a_file_that_is_named_is_refused);
     tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 7);
+    tcase_add_test(t, imbalance_is_described_by_what_it_does_to_a_step);
+    tcase_add_loop_test(t, what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4);
+    tcase_add_loop_test(t, a_fit_of_bad_input_is_refused_with_a_sentence, 0,
+                        sizeof bad_fits / sizeof bad_fits[0]);
+    tcase_add_test(t, a_column_is_taken_by_name_or_because_it_is_the_only_one);
     suite_add_tcase(s, t);
     suite_add_tcase(s, compare_case());
     return s;

@@ -4,6 +4,9 @@
  */
 #include "traces/imbalance.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/draw.h"
@@ -13,8 +16,14 @@
     X(slow)                                                                                        \
     X(delay)                                                                                       \
     X(ramp)                                                                                        \
+    X(normal)                                                                                      \
+    X(lognormal)                                                                                   \
+    X(gamma)                                                                                       \
     X(quantiles)                                                                                   \
     X(mixture)                                                                                     \
+    X(persistent)                                                                                  \
+    X(fail_slow)                                                                                   \
+    X(noise)                                                                                       \
     X(data)                                                                                        \
     X(replay)
 
@@ -40,6 +49,12 @@ struct dsgd_imbalance {
     size_t n;
     entry entries[];
 };
+
+double dsgd_imbalance_uniform(uint32_t purpose, dsgd_step_at at, uint32_t index)
+{
+    return dsgd_draw_uniform(
+        (dsgd_draw){at.seed, purpose, (uint32_t)at.worker, (uint32_t)at.step, index});
+}
 
 static dsgd_status open_entry(entry *e, int n_workers, dsgd_error *error)
 {
@@ -102,4 +117,31 @@ double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, ds
         seconds = e->kind->seconds(e->params, e->state, e->purpose, at, seconds);
     }
     return seconds > 0 ? seconds : 0;
+}
+
+dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
+                                               int n_workers, long n_steps)
+{
+    dsgd_step_statistics all = {.min_s = INFINITY, .max_s = -INFINITY};
+    const size_t n = (size_t)n_workers;
+    double *const s = dsgd_xcalloc(n, sizeof *s);
+    double square = 0; /* distances from base_s, which is near the mean */
+    for (long t = 0; t < n_steps; t++) {
+        for (int w = 0; w < n_workers; w++) {
+            const dsgd_step_at at = {.seed = 1, .n_workers = n_workers, .worker = w, .step = t};
+            s[w] = dsgd_imbalance_seconds(imbalance, base_s, at);
+            square += (s[w] - base_s) * (s[w] - base_s);
+        }
+        gsl_sort(s, 1, n);
+        all.mean_s += gsl_stats_mean(s, 1, n) / (double)n_steps;
+        all.median_s += gsl_stats_median_from_sorted_data(s, 1, n) / (double)n_steps;
+        all.fastest_s += s[0] / (double)n_steps;
+        all.slowest_s += s[n - 1] / (double)n_steps;
+        all.min_s = fmin(all.min_s, s[0]);
+        all.max_s = fmax(all.max_s, s[n - 1]);
+    }
+    const double offset = all.mean_s - base_s;
+    all.deviation_s = sqrt(fmax(0, square / (double)n / (double)n_steps - offset * offset));
+    free(s);
+    return all;
 }

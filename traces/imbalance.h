@@ -44,6 +44,9 @@ typedef struct dsgd_imbalance_kind {
 
 extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 
+/** A uniform draw in (0, 1) of an entry for one worker and step; @p index tells its draws apart. */
+double dsgd_imbalance_uniform(uint32_t purpose, dsgd_step_at at, uint32_t index);
+
 /** A loaded list, ready to be asked. */
 typedef struct dsgd_imbalance dsgd_imbalance;
 
@@ -57,5 +60,15 @@ bool dsgd_imbalance_reads_samples(const dsgd_imbalance *imbalance);
 
 /** Seconds of one step: @p base_s, shaped by the entries in order; never below 0. */
 double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at);
+
+/** What a list makes of a step. */
+typedef struct dsgd_step_statistics {
+    double mean_s, deviation_s, min_s, max_s; /* over workers and steps */
+    double slowest_s, median_s, fastest_s; /* of the workers of a step, mean over steps */
+} dsgd_step_statistics;
+
+/** Draws @p n_steps steps of @p n_workers workers, for whom the list was opened. The list must not read dsgd_step_at.batch. */
+dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
+                                               int n_workers, long n_steps);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct component {
 
 typedef struct mixture_params {
     dsgd_records components;
+    bool scale;
 } mixture_params;
 
 static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *error)
@@ -91,7 +92,8 @@ static double mixture_seconds(const void *params, const void *state, uint32_t pu
             break;
         u -= share;
     }
-    return so_far_s + truncated_normal(&c[chosen], dsgd_draw_uniform(draw));
+    const double value = truncated_normal(&c[chosen], dsgd_draw_uniform(draw));
+    return ((const mixture_params *)params)->scale ? so_far_s * value : so_far_s + value;
 }
 
 static const dsgd_option component_options[] = {
@@ -149,6 +151,10 @@ static const dsgd_option mixture_options[] = {
      .fields = component_options,
      .record_size = sizeof(component),
      .help = "truncated normals and their shares"},
+    {.name = "scale",
+     .kind = DSGD_BOOL,
+     .offset = offsetof(mixture_params, scale),
+     .help = "the drawn number multiplies the time so far instead of being added"},
     {.name = NULL},
 };
 

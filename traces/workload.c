@@ -78,6 +78,7 @@ const dsgd_option dsgd_workload_options[] = {
      .offset = offsetof(dsgd_workload, inherent),
      .registry = dsgd_imbalance_kinds,
      .key = "kind",
+     .shipped = "imbalance",
      .help = "imbalance that belongs to the workload"},
     {.name = NULL},
 };

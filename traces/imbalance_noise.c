@@ -1,0 +1,104 @@
+/**
+ * @file imbalance_noise.c
+ * Point noise of the operating system: during a step the CPU is taken away at random instants (Poisson), each time for a lognormal
+ * while; the step lasts longer by their sum.
+ *
+ * The sum is drawn detour by detour while it is skewed, which is up to 16 (1 + (deviation / mean)^2)^3 of them in the mean, 2,000 at the
+ * most. Beyond that it costs one draw: a normal with the sum's mean and variance, corrected by its skewness (the first term of Cornish
+ * and Fisher's expansion). The skewness is then 1/4 at most, and what is neglected is below 2 % of the sum's standard deviation up to
+ * the 99.9th percentile.
+ */
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_math.h>
+#include <math.h>
+
+#include "traces/family.h"
+#include "traces/imbalance.h"
+
+extern const dsgd_imbalance_kind dsgd_imbalance_noise;
+
+typedef struct noise_params {
+    double rate_per_s, mean_s, deviation_s;
+} noise_params;
+
+static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const noise_params *p = params;
+    if (p->deviation_s > 2 * p->mean_s)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "noise: deviation: %g s, but it can be twice the mean of %g s at most; "
+                         "rare long detours are an entry of their own",
+                         p->deviation_s, p->mean_s);
+    return DSGD_OK;
+}
+
+/** The detours one by one, until the step is over. */
+static double exact_sum(const noise_params *p, uint32_t purpose, dsgd_step_at at, double step_s)
+{
+    const dsgd_natural length = dsgd_family_lognormal.natural(p->mean_s, p->deviation_s);
+    double sum = 0;
+    double now_s = 0;
+    for (uint32_t i = 0;; i += 2) {
+        now_s -= log(dsgd_imbalance_uniform(purpose, at, i)) / p->rate_per_s;
+        if (now_s > step_s)
+            return sum;
+        sum += dsgd_family_lognormal.inverse(dsgd_imbalance_uniform(purpose, at, i + 1), length);
+    }
+}
+
+static double noise_seconds(const void *params, const void *state, uint32_t purpose,
+                            dsgd_step_at at, double so_far_s)
+{
+    (void)state;
+    const noise_params *p = params;
+    const double expected = p->rate_per_s * so_far_s; /* detours */
+    const double spread = 1 + gsl_pow_2(p->deviation_s / p->mean_s); /* E[length^2] / E[length]^2 */
+    if (expected < 16 * gsl_pow_3(spread))
+        return so_far_s + exact_sum(p, purpose, at, so_far_s);
+    const double skewness = sqrt(gsl_pow_3(spread) / expected);
+    const double z = gsl_cdf_ugaussian_Pinv(dsgd_imbalance_uniform(purpose, at, 0));
+    const double standard = z + skewness * (z * z - 1) / 6;
+    const double sum = p->mean_s * (expected + sqrt(expected * spread) * standard);
+    return so_far_s + fmax(0, sum);
+}
+
+static const dsgd_option noise_options[] = {
+    {.name = "rate",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(noise_params, rate_per_s),
+     .min = 1e-9,
+     .max = 1e9,
+     .required = true,
+     .unit = "1/s",
+     .help = "detours per second of the time so far"},
+    {.name = "mean",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(noise_params, mean_s),
+     .min = 1e-12,
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "length of a detour; rate * mean is the share of the time that noise takes"},
+    {.name = "deviation",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(noise_params, deviation_s),
+     .min = 1e-12,
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "standard deviation of the length, up to twice the mean"},
+    DSGD_OPTION_END,
+};
+
+const dsgd_imbalance_kind dsgd_imbalance_noise = {
+    .about = {.name = "noise",
+              .summary = "point noise of the operating system: detours at random instants of a "
+                         "step, each of lognormal length",
+              .reference = "Hoefler, Schneider, Lumsdaine, Characterizing the influence of system "
+                           "noise on large-scale applications by simulation (SC 2010)",
+              .params_size = sizeof(noise_params),
+              .options = noise_options},
+    .check = noise_check,
+    .seconds = noise_seconds,
+};

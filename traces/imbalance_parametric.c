@@ -1,0 +1,158 @@
+/**
+ * @file imbalance_parametric.c
+ * Step times out of a normal, lognormal or gamma distribution, shifted and truncated where asked, drawn anew for every worker and step.
+ */
+#include <math.h>
+
+#include "traces/family.h"
+#include "traces/imbalance.h"
+
+extern const dsgd_imbalance_kind dsgd_imbalance_normal, dsgd_imbalance_lognormal,
+    dsgd_imbalance_gamma;
+
+typedef struct parametric_params {
+    double mean, deviation, shift, min, max;
+    long draws;
+    bool scale;
+} parametric_params;
+
+/** What all draws have in common. */
+typedef struct parametric_state {
+    dsgd_natural natural;
+    double low, high; /* probabilities of all below min, and below max */
+} parametric_state;
+
+static parametric_state prepare(const dsgd_family *family, const parametric_params *p)
+{
+    const dsgd_natural natural = family->natural(p->mean, p->deviation);
+    return (parametric_state){natural, family->cumulative(p->min - p->shift, natural),
+                              family->cumulative(p->max - p->shift, natural)};
+}
+
+static dsgd_status parametric_check(const dsgd_family *family, const parametric_params *p,
+                                    dsgd_error *error)
+{
+    if (family->positive && p->mean <= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: mean: %g, but what is %s is positive; `shift` moves it", family->name,
+                         p->mean, family->name);
+    /* Beyond, GSL's distribution function of the gamma fails. */
+    if (family == &dsgd_family_gamma &&
+        (p->deviation < p->mean / 100 || p->deviation > p->mean * 5))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "gamma: deviation: %g, but at a mean of %g it has to be from %g to %g; "
+                         "below, `normal` is the same",
+                         p->deviation, p->mean, p->mean / 100, p->mean * 5);
+    if (p->min >= p->max)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s: min %g has to be below max %g", family->name,
+                         p->min, p->max);
+    const parametric_state s = prepare(family, p);
+    if (s.high - s.low < 1e-9)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: between min %g and max %g lies nothing of a mean of %g and a "
+                         "deviation of %g",
+                         family->name, p->min, p->max, p->mean + p->shift, p->deviation);
+    return DSGD_OK;
+}
+
+static double parametric_seconds(const dsgd_family *family, const parametric_params *p,
+                                 const parametric_state *s, uint32_t purpose, dsgd_step_at at,
+                                 double so_far_s)
+{
+    double sum = 0;
+    for (long i = 0; i < p->draws; i++) {
+        const double u = dsgd_imbalance_uniform(purpose, at, (uint32_t)i);
+        const double x = p->shift + family->inverse(s->low + u * (s->high - s->low), s->natural);
+        sum += fmin(fmax(x, p->min), p->max); /* rounding alone could leave the range */
+    }
+    const double value = sum / (double)p->draws;
+    return p->scale ? so_far_s * value : so_far_s + value;
+}
+
+static const dsgd_option parametric_options[] = {
+    {.name = "mean",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(parametric_params, mean),
+     .min = -1e9,
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "of the distribution, before it is shifted and truncated"},
+    {.name = "deviation",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(parametric_params, deviation),
+     .min = 1e-12,
+     .max = 1e9,
+     .required = true,
+     .unit = "s",
+     .help = "standard deviation, before truncation"},
+    {.name = "shift",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(parametric_params, shift),
+     .min = -1e9,
+     .max = 1e9,
+     .unit = "s",
+     .help = "added to what is drawn"},
+    {.name = "min",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(parametric_params, min),
+     .init = -1e9,
+     .min = -1e9,
+     .max = 1e9,
+     .unit = "s",
+     .help = "nothing below it is drawn, shift included"},
+    {.name = "max",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(parametric_params, max),
+     .init = 1e9,
+     .min = -1e9,
+     .max = 1e9,
+     .unit = "s",
+     .help = "nor above it"},
+    {.name = "draws",
+     .kind = DSGD_LONG,
+     .offset = offsetof(parametric_params, draws),
+     .init = 1,
+     .min = 1,
+     .max = 4096,
+     .help = "the mean of so many counts, as in a step of so many micro-batches"},
+    {.name = "scale",
+     .kind = DSGD_BOOL,
+     .offset = offsetof(parametric_params, scale),
+     .help = "the drawn number multiplies the time so far instead of being added"},
+    DSGD_OPTION_END,
+};
+
+/* A kind's functions, which know its family. */
+#define KIND(family, text)                                                                         \
+    static dsgd_status family##_check(const void *params, int n_workers, dsgd_error *error)        \
+    {                                                                                              \
+        (void)n_workers;                                                                           \
+        return parametric_check(&dsgd_family_##family, params, error);                             \
+    }                                                                                              \
+    static dsgd_status family##_load(const void *params, void **state, dsgd_error *error)          \
+    {                                                                                              \
+        (void)error;                                                                               \
+        parametric_state *const s = dsgd_xcalloc(1, sizeof *s);                                    \
+        *s = prepare(&dsgd_family_##family, params);                                               \
+        *state = s;                                                                                \
+        return DSGD_OK;                                                                            \
+    }                                                                                              \
+    static double family##_seconds(const void *params, const void *state, uint32_t purpose,        \
+                                   dsgd_step_at at, double so_far_s)                               \
+    {                                                                                              \
+        return parametric_seconds(&dsgd_family_##family, params, state, purpose, at, so_far_s);    \
+    }                                                                                              \
+    const dsgd_imbalance_kind dsgd_imbalance_##family = {                                          \
+        .about = {.name = #family,                                                                 \
+                  .summary = text,                                                                 \
+                  .params_size = sizeof(parametric_params),                                        \
+                  .options = parametric_options},                                                  \
+        .check = family##_check,                                                                   \
+        .load = family##_load,                                                                     \
+        .seconds = family##_seconds,                                                               \
+    }
+
+KIND(normal, "normally distributed, drawn anew for every worker and step");
+KIND(lognormal, "lognormal: skewed, with a tail longer than gamma's; drawn like normal");
+KIND(gamma, "gamma: skewed, as sums of waiting times are; drawn like normal");
