@@ -6,8 +6,6 @@
  * seed by seed: what the seeds do to both cancels, which the difference of two means with its wide interval would hide.
  */
 #include <argp.h>
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 #include "base/csv.h"
 #include "base/option.h"
 #include "sim/command.h"
+#include "sim/summary.h"
 
 /** What is summed up. Columns that not every version of runs.csv has are optional. */
 static const struct {
@@ -346,15 +345,6 @@ static const group *baseline_of(const comparison *c, const group *g)
 
 /* --- statistics --------------------------------------------------------------------------------------------------------------------- */
 
-/** Mean, and half width of its 95 % confidence interval by Student's t; one number has no interval, none has no mean. */
-static void sum_up(const double *x, size_t n, double *mean, double *ci)
-{
-    *mean = n < 1 ? NAN : gsl_stats_mean(x, 1, n);
-    *ci = n < 2 ? NAN
-                : gsl_cdf_tdist_Pinv(0.975, (double)(n - 1)) * gsl_stats_sd(x, 1, n) /
-                      sqrt((double)n);
-}
-
 static void sum_up_group(const comparison *c, group *g, size_t m)
 {
     double *const x = dsgd_xcalloc(2 * g->n_rows, sizeof *x);
@@ -370,8 +360,8 @@ static void sum_up_group(const comparison *c, group *g, size_t m)
         if (other != NULL && !isnan(c->values[*other * N_MEASURES + m]))
             differences[s->pairs++] = value - c->values[*other * N_MEASURES + m];
     }
-    sum_up(x, s->n, &s->mean, &s->ci);
-    sum_up(differences, s->pairs, &s->diff, &s->diff_ci);
+    dsgd_mean(x, s->n, &s->mean, &s->ci);
+    dsgd_mean(differences, s->pairs, &s->diff, &s->diff_ci);
     free(x);
 }
 
@@ -442,51 +432,6 @@ static dsgd_status write_csv(const comparison *c, const char *folder, dsgd_error
 
 /* --- the table ---------------------------------------------------------------------------------------------------------------------- */
 
-/** Texts in rows and columns, which are printed when all widths are known. */
-typedef struct table {
-    char **cells; /* [n_columns][n_rows], the heads first */
-    size_t n_columns, n_rows;
-} table;
-
-/** A fresh column under a head; its other cells are to be filled. */
-static char **add_column(table *t, const char *head)
-{
-    t->cells = dsgd_xrealloc(t->cells, ++t->n_columns * t->n_rows, sizeof *t->cells);
-    char **const column = &t->cells[(t->n_columns - 1) * t->n_rows];
-    column[0] = dsgd_xstrdup(head);
-    return column;
-}
-
-/** Characters of UTF-8, counted by the bytes that begin one. */
-static size_t width_of(const char *text)
-{
-    size_t n = 0;
-    for (; *text != '\0'; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
-static void print_table(table *t)
-{
-    size_t *const widths = dsgd_xcalloc(t->n_columns, sizeof *widths);
-    for (size_t i = 0; i < t->n_columns * t->n_rows; i++)
-        if (width_of(t->cells[i]) > widths[i / t->n_rows])
-            widths[i / t->n_rows] = width_of(t->cells[i]);
-    for (size_t row = 0; row < t->n_rows; row++) {
-        size_t owed = 0; /* blanks are printed only before something */
-        for (size_t k = 0; k < t->n_columns; k++) {
-            char *const cell = t->cells[k * t->n_rows + row];
-            if (*cell != '\0')
-                printf("%*s%s", (int)owed, "", cell);
-            owed = *cell == '\0' ? owed + widths[k] + 2 : widths[k] - width_of(cell) + 2;
-            free(cell);
-        }
-        putchar('\n');
-    }
-    free(widths);
-    free(t->cells);
-}
-
 /** A number for readers, in fresh memory; from 1,000 on it needs no fraction. */
 static char *readable(double x, bool per_cent, bool sign)
 {
@@ -544,44 +489,44 @@ static size_t leading_measure(const comparison *c)
     return THROUGHPUT;
 }
 
-static void add_keys(const comparison *c, table *t)
+static void add_keys(const comparison *c, dsgd_columns *t)
 {
     for (size_t k = 0; k < c->n_keys; k++) {
         if (k > 0 && !c->varies[k])
             continue;
-        char **const column = add_column(t, name_of_key(c, k));
+        char **const column = dsgd_columns_add(t, name_of_key(c, k));
         for (size_t i = 0; i < c->n_groups; i++)
             column[i + 1] = dsgd_xstrdup(key_of(c, &c->groups[i], k));
     }
 }
 
-static void add_counts(const comparison *c, table *t, size_t m)
+static void add_counts(const comparison *c, dsgd_columns *t, size_t m)
 {
     bool any_diverged = false;
-    char **column = add_column(t, "n");
+    char **column = dsgd_columns_add(t, "n");
     for (size_t i = 0; i < c->n_groups; i++) {
         column[i + 1] = dsgd_xprintf("%zu", c->groups[i].of[m].n);
         any_diverged = any_diverged || c->groups[i].n_diverged > 0;
     }
     if (!any_diverged)
         return;
-    column = add_column(t, "diverged");
+    column = dsgd_columns_add(t, "diverged");
     for (size_t i = 0; i < c->n_groups; i++)
         column[i + 1] = dsgd_xprintf("%zu", c->groups[i].n_diverged);
 }
 
-static void add_means(const comparison *c, table *t, size_t m, const char *head)
+static void add_means(const comparison *c, dsgd_columns *t, size_t m, const char *head)
 {
-    char **const column = add_column(t, head);
+    char **const column = dsgd_columns_add(t, head);
     for (size_t i = 0; i < c->n_groups; i++) {
         const summary *const s = &c->groups[i].of[m];
         column[i + 1] = with_interval(s->mean, s->ci, m == ACCURACY, false);
     }
 }
 
-static void add_differences(const comparison *c, table *t, size_t m)
+static void add_differences(const comparison *c, dsgd_columns *t, size_t m)
 {
-    char **const column = add_column(t, "difference");
+    char **const column = dsgd_columns_add(t, "difference");
     for (size_t i = 0; i < c->n_groups; i++)
         column[i + 1] = difference_of(&c->groups[i], m);
 }
@@ -590,14 +535,14 @@ static void print_comparison(const comparison *c)
 {
     static const char throughput[] = "throughput (samples/s)";
     const size_t m = leading_measure(c);
-    table t = {NULL, 0, c->n_groups + 1};
+    dsgd_columns t = {NULL, 0, c->n_groups + 1};
     add_keys(c, &t);
     add_counts(c, &t, m);
     add_means(c, &t, m, m == ACCURACY ? "accuracy (%)" : m == LOSS ? "loss" : throughput);
     add_differences(c, &t, m);
     if (m != THROUGHPUT)
         add_means(c, &t, THROUGHPUT, throughput);
-    print_table(&t);
+    dsgd_columns_print(&t);
     printf("\n±: half width of the 95 %% confidence interval over seeds. Difference: to %s %s, "
            "over common seeds.\n*: the interval of this difference, taken alone, excludes 0.\n",
            name_of_key(c, c->by), c->baseline);
