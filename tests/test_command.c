@@ -999,7 +999,7 @@ START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
     expect_effect("workload.step,1.2,allreduce,4,", 3 / 3.2 - 1, log(3 / 3.2) / log(1.2));
     ck_assert_msg(strstr(output, "platform.host_bandwidth  0.0 %                         "
                                  "-14.3 %: allreduce at 4 workers, for -20 %") != NULL,
-                  "%s", output);
+                  "%.1500s", output);
     ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
     /* With nothing but the wire, as much as the bandwidth. */
     sensitivity(experiment, "--sensitivity=50 --force --set workload.step=0");
@@ -1028,13 +1028,13 @@ START_TEST(what_swaps_places_is_named_with_what_it_hangs_on)
     ck_assert_msg(strstr(output, "\nat 16 workers allreduce is before push, but behind for "
                                  "platform.host_bandwidth +20 %, platform.message_overhead +20 %\n"
                                  "1 of 1 rankings change\n") != NULL,
-                  "%s", output);
+                  "%.1500s", output);
     ck_assert_ptr_nonnull(strstr(output, "speed-ups over allreduce"));
     /* In the order of their effect on the speed-up; the step has hardly any. */
     const char *const first = strstr(output, "\nplatform.host_bandwidth ");
     const char *const second = strstr(output, "\nplatform.message_overhead ");
     const char *const third = strstr(output, "\nworkload.step ");
-    ck_assert_msg(first != NULL && first < second && second < third, "%s", output);
+    ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
     output = sensitivity(swapping, "--sensitivity --resume --baseline push --set workers=16");
     ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
     ck_assert_double_eq_tol(
@@ -1081,7 +1081,7 @@ START_TEST(who_is_closer_than_the_seeds_or_1_per_cent_is_a_tie)
     const size_t n = strlen(close_calls[_i].end);
     ck_assert_msg(strlen(output) > n &&
                       strcmp(output + strlen(output) - n, close_calls[_i].end) == 0,
-                  "%s", output);
+                  "%.1500s", output);
     const double(*const u)[2] = close_calls[_i].unchanged;
     const double(*const v)[2] = close_calls[_i].varied;
     static const char row[] = "platform.host_bandwidth,0.8,local_sgd,4,";
@@ -1128,9 +1128,9 @@ START_TEST(every_calibrated_parameter_is_varied_that_matters)
         0);
     ck_assert_msg(
         strstr(output, kept(dsgd_xprintf(": %d runs\n", 6 * (1 + 2 * varied[_i].parameters)))),
-        "%s", output);
-    ck_assert_msg(strstr(output, varied[_i].there) != NULL, "%s", output);
-    ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%s", output);
+        "%.1500s", output);
+    ck_assert_msg(strstr(output, varied[_i].there) != NULL, "%.1500s", output);
+    ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%.1500s", output);
 }
 END_TEST
 
@@ -1158,7 +1158,7 @@ START_TEST(with_nothing_to_vary_there_is_a_sentence)
                      2);
     ck_assert_msg(strstr(output, "dsgd: e.yaml: every calibrated parameter is 0, so there is "
                                  "nothing to vary") != NULL,
-                  "%s", output);
+                  "%.1500s", output);
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 END_TEST
@@ -1174,7 +1174,7 @@ START_TEST(places_are_compared_each_by_itself)
                                  "at 16 workers, inline, imbalance.0.seconds 0 allreduce is "
                                  "before push, but behind for platform.host_bandwidth +20 "
                                  "%, platform.message_overhead +20 %\n"));
-    ck_assert_msg(strstr(output, "\n1 of 8 rankings change\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "\n1 of 8 rankings change\n") != NULL, "%.1500s", output);
     ck_assert_double_eq_tol(
         sensitivity_of("platform.host_bandwidth,1.2,push,16,inline,inline,0,", "speedup"),
         (10 + 187.5 / 1.2 + 225) / (10 + 400 / 1.2 + 30), 1e-9);
