@@ -129,7 +129,7 @@ typedef struct analysis {
     const dsgd_experiment *experiment;
     const char *baseline;
     double percent;
-    size_t n_variations, n_places, n_contestants, n_seeds;
+    size_t n_variations, n_places, n_contestants, n_seeds, n_left_out;
     variation *variations;
     size_t *place_of, *contestant_of, *seed_of; /* [n_unchanged] */
     size_t *first_at; /* [n_places]: an unchanged run there */
@@ -248,8 +248,9 @@ static void analysis_open(analysis *a, const char *folder)
     for (size_t i = 0; i < e->n_runs; i++) {
         const size_t v = variation_of(a, &e->runs[i]);
         const size_t u = e->runs[i].unchanged;
-        throughputs(a, v, a->place_of[u], a->contestant_of[u])[a->seed_of[u]] =
-            read_throughput(folder, i);
+        const double throughput = read_throughput(folder, i);
+        throughputs(a, v, a->place_of[u], a->contestant_of[u])[a->seed_of[u]] = throughput;
+        a->n_left_out += isnan(throughput);
         a->factor[v * a->n_places + a->place_of[u]] = e->runs[i].factor;
     }
 }
@@ -445,7 +446,8 @@ static char *place_name(const analysis *a, size_t place)
 
 /** A change and where it is: the largest that a parameter makes. */
 typedef struct largest {
-    double change;
+    bool known;
+    double change; /* relative */
     size_t variation, place, contestant;
 } largest;
 
@@ -457,8 +459,8 @@ typedef struct line {
 
 static void take(largest *l, double change, size_t v, size_t place, size_t contestant)
 {
-    if (fabs(change) > fabs(l->change)) /* not where it is NAN */
-        *l = (largest){change, v, place, contestant};
+    if (!isnan(change) && (!l->known || fabs(change) > fabs(l->change)))
+        *l = (largest){true, change, v, place, contestant};
 }
 
 /** Whether two contestants swap places under a variation. */
@@ -494,6 +496,8 @@ static int by_effect(const void *a, const void *b)
 /** "-12.3 %: wagma at 64 workers, for +20 %", in fresh memory. */
 static char *largest_text(const analysis *a, const largest *l)
 {
+    if (!l->known)
+        return dsgd_xstrdup("-");
     if (fabs(l->change) < 5e-4)
         return dsgd_xstrdup("0.0 %");
     char *const name = name_of(a, l->contestant);
@@ -592,6 +596,8 @@ static void print_rankings(const analysis *a)
         printf("%zu of %zu pairs become or cease to be ties (closer than 1 %% or than the 95 %% "
                "interval over seeds), which counts as no swap\n",
                ties, pairs);
+    if (a->n_left_out > 0)
+        printf("%zu runs without results are left out\n", a->n_left_out);
     if (changed == 0)
         puts("no ranking changes");
     else

@@ -1209,6 +1209,26 @@ START_TEST(variations_have_their_places_in_the_list)
 }
 END_TEST
 
+START_TEST(what_has_failed_enters_no_speedup)
+{
+    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --sensitivity --set workers=4 --set "
+                          "algorithms='[allreduce, a_psgd]'",
+                          &output),
+                     5);
+    ck_assert_msg(strstr(output, "\n9 runs without results are left out\nno ranking changes\n") !=
+                      NULL,
+                  "%.1500s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\nworkload.step            -  "));
+    ck_assert_ptr_null(strstr(read_file("r/sensitivity.csv"), "allreduce"));
+    static const char row[] = "workload.step,1.2,a_psgd,4,";
+    ck_assert_double_lt(sensitivity_of(row, "change"), -0.1);
+    ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup"), "");
+    ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup_change"), "");
+}
+END_TEST
+
 static TCase *sensitivity_case(void)
 {
     TCase *t = tcase_create("sensitivity");
@@ -1224,6 +1244,7 @@ static TCase *sensitivity_case(void)
     tcase_add_test(t, with_nothing_to_vary_there_is_a_sentence);
     tcase_add_test(t, places_are_compared_each_by_itself);
     tcase_add_test(t, variations_have_their_places_in_the_list);
+    tcase_add_test(t, what_has_failed_enters_no_speedup);
     return t;
 }
 
