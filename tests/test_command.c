@@ -857,6 +857,74 @@ START_TEST(the_baseline_can_be_chosen)
 }
 END_TEST
 
+#define CURVES_HEADER "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
+#define POINT(run, time, loss, accuracy) run ",x,4,1," time ",1," loss "," accuracy ",0\n"
+#define RUN(run, algorithm, seed, status)                                                          \
+    run "," algorithm ",4," seed ",daint,resnet," status "," NUMBERS("1", "0.5") "\n"
+
+static const char targeted[] = RUNS_HEADER RUN("1", "allreduce", "1", "ok")
+    RUN("2", "allreduce", "2", "ok") RUN("3", "wagma", "1", "ok") RUN("4", "wagma", "2", "ok")
+        RUN("5", "dasgd", "1", "diverged");
+
+/* Up through the target, there from the beginning, there and away again, nearly, and diverged. */
+static const char targeted_curves[] = CURVES_HEADER POINT("1", "0", "2", "0.1")
+    POINT("1", "10", "1", "0.5") POINT("1", "20", "0.5", "0.9") POINT("2", "0", "1.5", "0.8")
+        POINT("3", "0", "3", "0.1") POINT("3", "10", "1.5", "0.8") POINT("3", "20", "4", "0.2")
+            POINT("3", "30", "1", "0.9") POINT("4", "10", "", "0.79") POINT("5", "1", "1", "0.9");
+
+START_TEST(the_time_to_a_target_is_that_of_the_first_crossing)
+{
+    write_runs(targeted);
+    write_file("r/curves.csv", targeted_curves);
+    const char *output = compare(targeted, "--target accuracy=0.8");
+    expect("allreduce,4,", "time_to_target_s_n", 2);
+    expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
+    expect("wagma,4,", "time_to_target_s_n", 1);
+    expect("wagma,4,", "time_to_target_s_mean", 10);
+    expect("wagma,4,", "time_to_target_s_diff", 10 - 17.5);
+    expect("dasgd,4,", "time_to_target_s_n", 0);
+    ck_assert_msg(strstr(output, "time to accuracy=0.8 (s)") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  10 (1 of 2)\n") != NULL, "%s", output);
+    output = compare(targeted, "--target accuracy=0.95");
+    expect_nothing("wagma,4,", "time_to_target_s_mean");
+    ck_assert_msg(strstr(output, "  never\n") != NULL, "%s", output);
+    compare(targeted, "--target loss=1.75");
+    expect("allreduce,4,", "time_to_target_s_mean", (2.5 + 0) / 2);
+    expect("wagma,4,", "time_to_target_s_mean", 10 * 1.25 / 1.5);
+    compare(targeted, "");
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
+}
+END_TEST
+
+static const struct {
+    const char *curves, *arguments;
+    int status;
+    const char *sentence;
+} bad_targets[] = {
+    {targeted_curves, "r --target 0.8", 2, "--target 0.8: accuracy=NUMBER or loss=NUMBER is"},
+    {targeted_curves, "r --target accuracy=high", 2, "--target accuracy=high: accuracy=NUMBER"},
+    {targeted_curves, "r --target lossy=1", 2, "--target lossy=1: accuracy=NUMBER"},
+    {NULL, "r --target loss=1", 3, "r/curves.csv: the file cannot be read"},
+    {"run,virtual_s,loss\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `acc"},
+    {"run,accuracy\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `virtual_s"},
+    {CURVES_HEADER POINT("1", "0", "much", "1"), "r --target loss=1", 2,
+     "r/curves.csv:2: loss is `much`, not a number"},
+};
+
+START_TEST(a_bad_target_costs_nothing)
+{
+    write_runs(targeted);
+    write_file("r/compare.csv", "as it was\n");
+    if (bad_targets[_i].curves != NULL)
+        write_file("r/curves.csv", bad_targets[_i].curves);
+    char *output = NULL;
+    const int status = dsgd(kept(dsgd_xprintf("compare %s", bad_targets[_i].arguments)), &output);
+    ck_assert_msg(status == bad_targets[_i].status, "exit %d: %s", status, output);
+    ck_assert_msg(strstr(output, bad_targets[_i].sentence) != NULL, "%s", output);
+    ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
+}
+END_TEST
+
 START_TEST(plot_makes_a_comparison_that_is_out_of_date)
 {
     char *output = NULL;
@@ -947,6 +1015,9 @@ static TCase *compare_case(void)
     tcase_add_test(t, what_diverged_or_failed_enters_no_mean);
     tcase_add_test(t, sweeps_make_groups_and_columns_are_found_by_name);
     tcase_add_test(t, the_baseline_can_be_chosen);
+    tcase_add_test(t, the_time_to_a_target_is_that_of_the_first_crossing);
+    tcase_add_loop_test(t, a_bad_target_costs_nothing, 0,
+                        sizeof bad_targets / sizeof bad_targets[0]);
     tcase_add_test(t, plot_makes_a_comparison_that_is_out_of_date);
     tcase_add_loop_test(t, bad_runs_are_refused_and_cost_nothing, 0,
                         sizeof bad_runs / sizeof bad_runs[0]);
