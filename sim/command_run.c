@@ -468,7 +468,9 @@ static void print_table(const pool *p)
     for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++)
         printf(k == 1 ? "%-16s" : "%10s", heads[k]);
     putchar('\n');
-    for (size_t i = 0; i < p->experiment->n_unchanged; i++) {
+    for (size_t i = 0; i < p->experiment->n_runs; i++) {
+        if (i >= p->experiment->n_unchanged && (size_t)p->arguments->only != i + 1)
+            continue; /* variations are summed up */
         for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++) {
             char *const field = dsgd_results_field(p->folder, i, columns[k]);
             const bool number = k > 4 && field != NULL && *field != '\0';

@@ -227,7 +227,7 @@ static double read_throughput(const char *folder, size_t i)
                             : NULL;
     const double number = field == NULL || *field == '\0' ? NAN : strtod(field, NULL);
     free(field);
-    return number;
+    return number > 0 ? number : NAN; /* nothing was done: there is no ratio to it */
 }
 
 static void analysis_open(analysis *a, const char *folder)

@@ -1265,6 +1265,7 @@ START_TEST(variations_have_their_places_in_the_list)
     const char *const effects = read_file("results/e-sensitivity/sensitivity.csv");
     ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --only 17", &output), 0);
     ck_assert_ptr_null(strstr(output, "ranking")); /* not before all are there */
+    ck_assert_ptr_nonnull(strstr(output, "\n        17wagma "));
     ck_assert_ptr_nonnull(strstr(read_file("b/runs.csv"), "\n17,wagma,8,"));
     ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --resume -j 3", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "53 of 53 runs"));
