@@ -478,6 +478,19 @@ START_TEST(resume_does_only_what_is_missing)
 }
 END_TEST
 
+START_TEST(names_with_commas_are_resumed_too)
+{
+    write_experiment("");
+    write_file("a, b.yaml", "host_latency: 1us\n");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --set platform='\"a, b.yaml\"'", &output) == 0, "%s",
+                  output);
+    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), ",1,\"a, b.yaml\",inline,ok,"));
+    ck_assert_int_eq(dsgd("run e.yaml -o r --resume --set platform='\"a, b.yaml\"'", &output), 0);
+    ck_assert_msg(strstr(output, "0 of 0 runs") != NULL, "%s", output);
+}
+END_TEST
+
 /** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */
 static int with_failing_forks(const char *plan, const char *arguments, char **output)
 {
@@ -1342,6 +1355,7 @@ Suite *command_suite(void)
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
     tcase_add_test(t, resume_does_only_what_is_missing);
+    tcase_add_test(t, names_with_commas_are_resumed_too);
     tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
     tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
     tcase_add_test(t, sweeps_multiply_the_runs_and_get_a_column);
