@@ -14,8 +14,8 @@ array measure[3] = ['accuracy', 'loss', 'loss'] # of the policy the loss is the 
 array scale[3] = [100, 1, -1]
 array low[3] = [10, 2.1, -1.0]
 array high[3] = [85, 3.6, 1.9]
-array target[3] = [70, 2.4, 1.6]
-array end[3] = [420, 1000, 2000] # s
+array target[3] = [72, 2.4, 1.6]
+array end[3] = [400, 1000, 2000] # s
 name_of(a) = a eq 'sgp_2' ? 'SGP, 2 peers' : title_of(a)
 
 index_of(name, i) = i > n_algorithms ? 0 : word(algorithms, i) eq name ? i : index_of(name, i + 1)
@@ -46,8 +46,8 @@ do for [output in 'svg png pdf'] {
     set samples most
     set xlabel 'virtual time (s)'
     do for [task = 1:3] {
-        set lmargin at screen (task - 1) * 0.28 + 0.055
-        set rmargin at screen task * 0.28 - 0.008
+        set lmargin at screen (task - 1) * 0.27 + 0.05
+        set rmargin at screen task * 0.27 - 0.01
         set tmargin at screen 0.9
         set bmargin at screen 0.15
         set title title[task] noenhanced
