@@ -6,8 +6,6 @@
  * seed by seed: what the seeds do to both cancels, which the difference of two means with its wide interval would hide.
  */
 #include <argp.h>
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 #include "base/csv.h"
 #include "base/option.h"
 #include "sim/command.h"
+#include "sim/summary.h"
 
 /** What is summed up. Columns that not every version of runs.csv has are optional. */
 static const struct {
@@ -30,6 +29,7 @@ static const struct {
     {"local_loss", true},
     {"local_accuracy", true},
     {"final_consensus", true},
+    {"time_to_target_s", true}, /* virtual; out of curves.csv, with --target */
 };
 
 enum {
@@ -41,8 +41,16 @@ enum {
     LOCAL_LOSS,
     LOCAL_ACCURACY,
     CONSENSUS,
+    TO_TARGET,
     N_MEASURES
 };
+
+/** What a run is to reach. */
+typedef struct target {
+    const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
+    double value;
+    bool below; /* reached from above, as a loss is */
+} target;
 
 /** Columns that name a run; the swept ones come behind them. */
 static const char *const names_of_runs[] = {"algorithm", "workers", "platform", "workload"};
@@ -64,8 +72,9 @@ typedef struct group {
 } group;
 
 typedef struct comparison {
-    dsgd_csv csv;
-    size_t seed, status; /* columns */
+    dsgd_csv csv, curves; /* curves: with a target alone */
+    target target;
+    size_t run, seed, status; /* columns */
     size_t columns[N_MEASURES]; /* n_columns of the file: it does not have this one */
     size_t *keys, n_keys; /* columns that name a group */
     bool *varies; /* [n_keys]: not the same for all groups */
@@ -78,6 +87,7 @@ typedef struct comparison {
 
 typedef struct arguments {
     const char *folder, *baseline, *by;
+    target target;
 } arguments;
 
 /* --- columns ------------------------------------------------------------------------------------------------------------------------ */
@@ -105,6 +115,27 @@ static dsgd_status find_keys(comparison *c, dsgd_error *error)
     return status;
 }
 
+/** The runs' numbers, by which their curves are found; without a target nobody looks at them. */
+static dsgd_status find_target(comparison *c, dsgd_error *error)
+{
+    static const char *const needed[] = {"run", "virtual_s"};
+    c->columns[TO_TARGET] = c->csv.n_columns;
+    if (c->target.column == NULL)
+        return DSGD_OK;
+    const dsgd_status status = need_column(c, "run", &c->run, error);
+    if (status != DSGD_OK)
+        return status;
+    for (size_t i = 0; i <= sizeof needed / sizeof needed[0]; i++) {
+        const char *const name =
+            i < sizeof needed / sizeof needed[0] ? needed[i] : c->target.column;
+        if (dsgd_csv_column(&c->curves, name) == c->curves.n_columns)
+            return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", c->curves.path,
+                             name);
+    }
+    c->columns[TO_TARGET] = 0; /* of no column of runs.csv, but there */
+    return DSGD_OK;
+}
+
 static dsgd_status find_columns(comparison *c, dsgd_error *error)
 {
     dsgd_status status = find_keys(c, error);
@@ -113,7 +144,9 @@ static dsgd_status find_columns(comparison *c, dsgd_error *error)
     if (status == DSGD_OK)
         status = need_column(c, "status", &c->status, error);
     for (size_t m = 0; status == DSGD_OK && m < N_MEASURES; m++) {
-        if (measures[m].optional)
+        if (m == TO_TARGET)
+            status = find_target(c, error);
+        else if (measures[m].optional)
             c->columns[m] = dsgd_csv_column(&c->csv, measures[m].name);
         else
             status = need_column(c, measures[m].name, &c->columns[m], error);
@@ -148,6 +181,38 @@ static bool is_whole_number(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
+/** When a run reaches the target first, straight between the evaluations; NAN: never. */
+static dsgd_status read_time_to_target(const comparison *c, const char *run, double *time_s,
+                                       dsgd_error *error)
+{
+    const dsgd_csv *const curves = &c->curves;
+    const size_t of_run = dsgd_csv_column(curves, "run");
+    const size_t columns[] = {dsgd_csv_column(curves, "virtual_s"),
+                              dsgd_csv_column(curves, c->target.column)};
+    double before[2] = {NAN, NAN};
+    *time_s = NAN;
+    for (size_t row = 0; isnan(*time_s) && row < curves->n_rows; row++) {
+        double at[2] = {NAN, NAN}; /* the time, and the value then */
+        if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
+            continue;
+        for (size_t k = 0; k < 2; k++) {
+            const char *const text = dsgd_csv_field(curves, row, columns[k]);
+            if (*text != '\0' && !dsgd_parse_number(text, NULL, &at[k]))
+                return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number",
+                                 curves->path, curves->lines[row + 1], curves->fields[columns[k]],
+                                 text);
+        }
+        const bool reached = c->target.below ? at[1] <= c->target.value : at[1] >= c->target.value;
+        if (reached && isnan(before[1]))
+            *time_s = at[0];
+        else if (reached)
+            *time_s = before[0] +
+                      (at[0] - before[0]) * (c->target.value - before[1]) / (at[1] - before[1]);
+        memcpy(before, at, sizeof before);
+    }
+    return DSGD_OK;
+}
+
 /** Reads the numbers of a row. Those of a run that diverged say nothing; an empty field is no number, and not bad. */
 static dsgd_status read_numbers(comparison *c, size_t row, dsgd_error *error)
 {
@@ -160,6 +225,13 @@ static dsgd_status read_numbers(comparison *c, size_t row, dsgd_error *error)
         *value = NAN;
         if (c->columns[m] == c->csv.n_columns || has_status(c, row, "diverged"))
             continue;
+        if (m == TO_TARGET) {
+            const dsgd_status status =
+                read_time_to_target(c, dsgd_csv_field(&c->csv, row, c->run), value, error);
+            if (status != DSGD_OK)
+                return status;
+            continue;
+        }
         const char *const text = dsgd_csv_field(&c->csv, row, c->columns[m]);
         if (*text != '\0' && !dsgd_parse_number(text, NULL, value))
             return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", c->csv.path,
@@ -346,15 +418,6 @@ static const group *baseline_of(const comparison *c, const group *g)
 
 /* --- statistics --------------------------------------------------------------------------------------------------------------------- */
 
-/** Mean, and half width of its 95 % confidence interval by Student's t; one number has no interval, none has no mean. */
-static void sum_up(const double *x, size_t n, double *mean, double *ci)
-{
-    *mean = n < 1 ? NAN : gsl_stats_mean(x, 1, n);
-    *ci = n < 2 ? NAN
-                : gsl_cdf_tdist_Pinv(0.975, (double)(n - 1)) * gsl_stats_sd(x, 1, n) /
-                      sqrt((double)n);
-}
-
 static void sum_up_group(const comparison *c, group *g, size_t m)
 {
     double *const x = dsgd_xcalloc(2 * g->n_rows, sizeof *x);
@@ -370,8 +433,8 @@ static void sum_up_group(const comparison *c, group *g, size_t m)
         if (other != NULL && !isnan(c->values[*other * N_MEASURES + m]))
             differences[s->pairs++] = value - c->values[*other * N_MEASURES + m];
     }
-    sum_up(x, s->n, &s->mean, &s->ci);
-    sum_up(differences, s->pairs, &s->diff, &s->diff_ci);
+    dsgd_mean(x, s->n, &s->mean, &s->ci);
+    dsgd_mean(differences, s->pairs, &s->diff, &s->diff_ci);
     free(x);
 }
 
@@ -442,51 +505,6 @@ static dsgd_status write_csv(const comparison *c, const char *folder, dsgd_error
 
 /* --- the table ---------------------------------------------------------------------------------------------------------------------- */
 
-/** Texts in rows and columns, which are printed when all widths are known. */
-typedef struct table {
-    char **cells; /* [n_columns][n_rows], the heads first */
-    size_t n_columns, n_rows;
-} table;
-
-/** A fresh column under a head; its other cells are to be filled. */
-static char **add_column(table *t, const char *head)
-{
-    t->cells = dsgd_xrealloc(t->cells, ++t->n_columns * t->n_rows, sizeof *t->cells);
-    char **const column = &t->cells[(t->n_columns - 1) * t->n_rows];
-    column[0] = dsgd_xstrdup(head);
-    return column;
-}
-
-/** Characters of UTF-8, counted by the bytes that begin one. */
-static size_t width_of(const char *text)
-{
-    size_t n = 0;
-    for (; *text != '\0'; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
-static void print_table(table *t)
-{
-    size_t *const widths = dsgd_xcalloc(t->n_columns, sizeof *widths);
-    for (size_t i = 0; i < t->n_columns * t->n_rows; i++)
-        if (width_of(t->cells[i]) > widths[i / t->n_rows])
-            widths[i / t->n_rows] = width_of(t->cells[i]);
-    for (size_t row = 0; row < t->n_rows; row++) {
-        size_t owed = 0; /* blanks are printed only before something */
-        for (size_t k = 0; k < t->n_columns; k++) {
-            char *const cell = t->cells[k * t->n_rows + row];
-            if (*cell != '\0')
-                printf("%*s%s", (int)owed, "", cell);
-            owed = *cell == '\0' ? owed + widths[k] + 2 : widths[k] - width_of(cell) + 2;
-            free(cell);
-        }
-        putchar('\n');
-    }
-    free(widths);
-    free(t->cells);
-}
-
 /** A number for readers, in fresh memory; from 1,000 on it needs no fraction. */
 static char *readable(double x, bool per_cent, bool sign)
 {
@@ -544,44 +562,61 @@ static size_t leading_measure(const comparison *c)
     return THROUGHPUT;
 }
 
-static void add_keys(const comparison *c, table *t)
+static void add_keys(const comparison *c, dsgd_columns *t)
 {
     for (size_t k = 0; k < c->n_keys; k++) {
         if (k > 0 && !c->varies[k])
             continue;
-        char **const column = add_column(t, name_of_key(c, k));
+        char **const column = dsgd_columns_add(t, name_of_key(c, k));
         for (size_t i = 0; i < c->n_groups; i++)
             column[i + 1] = dsgd_xstrdup(key_of(c, &c->groups[i], k));
     }
 }
 
-static void add_counts(const comparison *c, table *t, size_t m)
+static void add_counts(const comparison *c, dsgd_columns *t, size_t m)
 {
     bool any_diverged = false;
-    char **column = add_column(t, "n");
+    char **column = dsgd_columns_add(t, "n");
     for (size_t i = 0; i < c->n_groups; i++) {
         column[i + 1] = dsgd_xprintf("%zu", c->groups[i].of[m].n);
         any_diverged = any_diverged || c->groups[i].n_diverged > 0;
     }
     if (!any_diverged)
         return;
-    column = add_column(t, "diverged");
+    column = dsgd_columns_add(t, "diverged");
     for (size_t i = 0; i < c->n_groups; i++)
         column[i + 1] = dsgd_xprintf("%zu", c->groups[i].n_diverged);
 }
 
-static void add_means(const comparison *c, table *t, size_t m, const char *head)
+static void add_means(const comparison *c, dsgd_columns *t, size_t m, const char *head)
 {
-    char **const column = add_column(t, head);
+    char **const column = dsgd_columns_add(t, head);
     for (size_t i = 0; i < c->n_groups; i++) {
         const summary *const s = &c->groups[i].of[m];
         column[i + 1] = with_interval(s->mean, s->ci, m == ACCURACY, false);
     }
 }
 
-static void add_differences(const comparison *c, table *t, size_t m)
+/** Means over those seeds that reached the target. */
+static void add_times_to_target(const comparison *c, dsgd_columns *t)
 {
-    char **const column = add_column(t, "difference");
+    char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
+    char **const column = dsgd_columns_add(t, head);
+    free(head);
+    for (size_t i = 0; i < c->n_groups; i++) {
+        const group *const g = &c->groups[i];
+        const summary *const s = &g->of[TO_TARGET];
+        char *const mean = with_interval(s->mean, s->ci, false, false);
+        column[i + 1] = s->n == g->n_rows ? dsgd_xstrdup(mean)
+                        : s->n == 0       ? dsgd_xstrdup("never")
+                                          : dsgd_xprintf("%s (%zu of %zu)", mean, s->n, g->n_rows);
+        free(mean);
+    }
+}
+
+static void add_differences(const comparison *c, dsgd_columns *t, size_t m)
+{
+    char **const column = dsgd_columns_add(t, "difference");
     for (size_t i = 0; i < c->n_groups; i++)
         column[i + 1] = difference_of(&c->groups[i], m);
 }
@@ -590,14 +625,16 @@ static void print_comparison(const comparison *c)
 {
     static const char throughput[] = "throughput (samples/s)";
     const size_t m = leading_measure(c);
-    table t = {NULL, 0, c->n_groups + 1};
+    dsgd_columns t = {NULL, 0, c->n_groups + 1};
     add_keys(c, &t);
     add_counts(c, &t, m);
     add_means(c, &t, m, m == ACCURACY ? "accuracy (%)" : m == LOSS ? "loss" : throughput);
     add_differences(c, &t, m);
     if (m != THROUGHPUT)
         add_means(c, &t, THROUGHPUT, throughput);
-    print_table(&t);
+    if (has_measure(c, TO_TARGET))
+        add_times_to_target(c, &t);
+    dsgd_columns_print(&t);
     printf("\n±: half width of the 95 %% confidence interval over seeds. Difference: to %s %s, "
            "over common seeds.\n*: the interval of this difference, taken alone, excludes 0.\n",
            name_of_key(c, c->by), c->baseline);
@@ -610,9 +647,13 @@ static void print_comparison(const comparison *c)
 /** Reads and sums up DIR/runs.csv. To be closed in any case. */
 static dsgd_status compare_open(const arguments *a, comparison *c, dsgd_error *error)
 {
-    *c = (comparison){.by = 0};
+    *c = (comparison){.target = a->target};
     char *const path = dsgd_xprintf("%s/runs.csv", a->folder);
+    char *const curves = dsgd_xprintf("%s/curves.csv", a->folder);
     dsgd_status status = dsgd_csv_read(path, &c->csv, error);
+    if (status == DSGD_OK && c->target.column != NULL)
+        status = dsgd_csv_read(curves, &c->curves, error);
+    free(curves);
     free(path);
     if (status == DSGD_OK)
         status = find_columns(c, error);
@@ -639,6 +680,7 @@ static void compare_close(comparison *c)
     free(c->values);
     free(c->varies);
     free(c->keys);
+    dsgd_csv_close(&c->curves);
     dsgd_csv_close(&c->csv);
 }
 
@@ -672,6 +714,20 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
     return status;
 }
 
+static target parse_target(struct argp_state *state, const char *text)
+{
+    static const char *const columns[] = {"accuracy", "loss"};
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n = strlen(columns[i]);
+        target t = {.text = text, .column = columns[i], .below = i == 1};
+        if (strncmp(text, columns[i], n) == 0 && text[n] == '=' &&
+            dsgd_parse_number(text + n + 1, NULL, &t.value))
+            return t;
+    }
+    argp_error(state, "--target %s: accuracy=NUMBER or loss=NUMBER is expected", text);
+    return (target){NULL};
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     arguments *const a = state->input;
@@ -681,6 +737,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case 'y':
         a->by = text;
+        return 0;
+    case 't':
+        a->target = parse_target(state, text);
         return 0;
     case ARGP_KEY_ARG:
         if (a->folder != NULL)
@@ -703,6 +762,10 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         {"by", 'y', "COLUMN", 0,
          "The column that the baseline is a value of (algorithm); all others are the same in both",
          0},
+        {"target", 't', "WHAT=NUMBER", 0,
+         "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, straight "
+         "between the evaluations; runs that never do enter no mean",
+         0},
         {0},
     };
     static const struct argp argp = {
@@ -714,7 +777,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         NULL,
         NULL,
         NULL};
-    arguments a = {NULL, NULL, NULL};
+    arguments a = {NULL};
     argp_parse(&argp, count, words, 0, NULL, &a);
     comparison c;
     dsgd_status status = compare_open(&a, &c, error);
@@ -728,7 +791,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_compare = {
     .name = "compare",
-    .usage = "DIR [--baseline NAME] [--by COLUMN]",
+    .usage = "DIR [--baseline NAME] [--by COLUMN] [--target accuracy=NUMBER|loss=NUMBER]",
     .summary = "sums up the runs of a folder of results over seeds, and compares them",
     .run = compare,
 };

@@ -21,6 +21,7 @@
 #include "sim/experiment.h"
 #include "sim/plugin.h"
 #include "sim/results.h"
+#include "sim/sensitivity.h"
 
 enum {
     MOST_SETS = 256,
@@ -30,16 +31,19 @@ enum {
     KEY_ONLY,
     KEY_THREADS,
     KEY_FORCE,
-    KEY_RECORD
+    KEY_RECORD,
+    KEY_SENSITIVITY,
+    KEY_BASELINE
 };
 
 typedef struct arguments {
-    const char *file, *folder, *record;
+    const char *file, *folder, *record, *baseline;
     const char *sets[MOST_SETS];
     size_t n_sets;
     dsgd_plugin_paths plugins;
     long jobs, only, threads; /* 0: not given */
     int numerics;
+    double sensitivity_percent; /* 0: none */
     bool resume, force;
 } arguments;
 
@@ -61,6 +65,17 @@ static int numerics(struct argp_state *state, const char *text)
             return i;
     argp_error(state, "--numerics %s: auto, cpu, cuda or off is expected", text);
     return 0;
+}
+
+static double sensitivity(struct argp_state *state, const char *text)
+{
+    double percent = 20;
+    if (text != NULL &&
+        (!dsgd_parse_number(text, NULL, &percent) || percent <= 0 || percent >= 100))
+        argp_error(state,
+                   "--sensitivity=%s: a number of per cent above 0 and below 100 is expected",
+                   text);
+    return percent;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -99,6 +114,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_THREADS:
         a->threads = positive(state, "--threads", text);
         return 0;
+    case KEY_SENSITIVITY:
+        a->sensitivity_percent = sensitivity(state, text);
+        return 0;
+    case KEY_BASELINE:
+        a->baseline = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (a->baseline != NULL && a->sensitivity_percent == 0)
+            argp_error(state,
+                       "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
+                       a->baseline);
+        return 0;
     case ARGP_KEY_ARG:
         if (a->file != NULL)
             argp_error(state, "%s: one experiment at a time", text);
@@ -129,12 +156,20 @@ static const struct argp_option run_options[] = {
      0},
     {"only", KEY_ONLY, "RUN", 0, "Does this run alone", 0},
     {"force", KEY_FORCE, NULL, 0, "Replaces the results of another experiment", 0},
+    {"sensitivity", KEY_SENSITIVITY, "PERCENT", OPTION_ARG_OPTIONAL,
+     "Runs the experiment also with each calibrated parameter of its platform and workload so much "
+     "smaller and larger (20), and says which speed-ups and rankings hang on it; results in "
+     "results/NAME-sensitivity. With --numerics off nothing is learned meanwhile",
+     0},
+    {"baseline", KEY_BASELINE, "NAME", 0,
+     "Of the speed-ups that --sensitivity looks at (the first algorithm)", 0},
     {0},
 };
 
 static const struct argp_option check_options[] = {
     {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
     {"numerics", KEY_NUMERICS, "WHERE", 0, "As in `dsgd run`", 0},
+    {"sensitivity", KEY_SENSITIVITY, "PERCENT", OPTION_ARG_OPTIONAL, "As in `dsgd run`", 0},
     {0},
 };
 
@@ -434,6 +469,8 @@ static void print_table(const pool *p)
         printf(k == 1 ? "%-16s" : "%10s", heads[k]);
     putchar('\n');
     for (size_t i = 0; i < p->experiment->n_runs; i++) {
+        if (i >= p->experiment->n_unchanged && (size_t)p->arguments->only != i + 1)
+            continue; /* variations are summed up */
         for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++) {
             char *const field = dsgd_results_field(p->folder, i, columns[k]);
             const bool number = k > 4 && field != NULL && *field != '\0';
@@ -550,6 +587,9 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_experiment *exp
     rmdir(p.scratch);
     if (status == DSGD_OK)
         print_table(&p);
+    if (status == DSGD_OK && a->sensitivity_percent > 0 && a->only == 0)
+        status =
+            dsgd_sensitivity_report(experiment, folder, a->sensitivity_percent, a->baseline, error);
     if (status == DSGD_OK && p.n_failed > 0)
         status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
                            p.n_failed, p.n_tasks, folder);
@@ -564,7 +604,7 @@ static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error 
     size_t n = experiment->n_runs > 0 ? 1 : 0;
     for (size_t k = 0; k < experiment->n_columns; k++)
         if (strncmp(experiment->columns[k], "learn", 5) == 0)
-            n = experiment->n_runs;
+            n = experiment->n_unchanged;
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; status == DSGD_OK && i < n; i++)
         if (experiment->runs[i].config.learning != NULL)
@@ -633,10 +673,17 @@ static char *joined(int count, char **words)
 static dsgd_status open_experiment(const arguments *a, dsgd_experiment *experiment,
                                    dsgd_error *error)
 {
-    const dsgd_status status = dsgd_plugins_load(&a->plugins, error);
-    if (status != DSGD_OK)
+    dsgd_status status = dsgd_plugins_load(&a->plugins, error);
+    if (status == DSGD_OK)
+        status = dsgd_experiment_open(a->file, a->sets, a->n_sets, a->numerics, experiment, error);
+    if (status != DSGD_OK || a->sensitivity_percent == 0)
         return status;
-    return dsgd_experiment_open(a->file, a->sets, a->n_sets, a->numerics, experiment, error);
+    status = dsgd_sensitivity_check(experiment, a->baseline, error);
+    if (status == DSGD_OK)
+        status = dsgd_sensitivity_vary(experiment, a->sensitivity_percent, error);
+    if (status != DSGD_OK)
+        dsgd_experiment_close(experiment);
+    return status;
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)
@@ -667,8 +714,10 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
             status = choose_numerics(&a, &experiment, error);
         signal(SIGINT, on_interrupt);
         signal(SIGTERM, on_interrupt);
-        char *const folder =
-            a.folder != NULL ? dsgd_xstrdup(a.folder) : dsgd_xprintf("results/%s", experiment.name);
+        char *const folder = a.folder != NULL
+                                 ? dsgd_xstrdup(a.folder)
+                                 : dsgd_xprintf("results/%s%s", experiment.name,
+                                                a.sensitivity_percent > 0 ? "-sensitivity" : "");
         if (status == DSGD_OK)
             status = run_experiment(&a, &experiment, folder, command, error);
         free(folder);
@@ -717,14 +766,17 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_run = {
     .name = "run",
     .usage = "EXPERIMENT.yaml [-o DIR] [-j N] [--set A.B=C] [--numerics auto|cpu|cuda|off] "
-             "[--resume] [--only RUN] [--record FILE] [--plugin FILE]",
+             "[--resume] [--only RUN] [--record FILE] [--sensitivity[=PERCENT] [--baseline NAME]] "
+             "[--plugin FILE]",
     .summary = "runs an experiment and writes its results",
     .run = run,
 };
 
 const dsgd_command dsgd_command_check = {
     .name = "check",
-    .usage = "EXPERIMENT.yaml [--set A.B=C] [--numerics auto|cpu|cuda|off] [--plugin FILE]",
+    .usage =
+        "EXPERIMENT.yaml [--set A.B=C] [--numerics auto|cpu|cuda|off] [--sensitivity[=PERCENT]] "
+        "[--plugin FILE]",
     .summary = "checks an experiment and shows its runs, without running them",
     .run = check,
 };

@@ -299,9 +299,7 @@ static const dsgd_option settings_options[] = {
     END,
 };
 
-/** The lists that multiply the runs, slowest first. */
-enum { PLATFORM, WORKLOAD, WORKERS, ALGORITHM, SEED, N_AXES };
-
+/** Keys of the lists that multiply the runs, by dsgd_axis. */
 static const char *const axes[] = {"platform", "workload", "workers", "algorithms", "seed", NULL};
 
 /* --- shipped files ------------------------------------------------------------------------------------------------------------------ */
@@ -464,30 +462,30 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
     return status;
 }
 
-static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[N_AXES],
+static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
                              dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
     double workers = 0;
     double seed = 1;
-    dsgd_status status = read_platform(experiment, entries[PLATFORM], run, error);
+    dsgd_status status = read_platform(experiment, entries[DSGD_AXIS_PLATFORM], run, error);
     if (status == DSGD_OK)
-        status = read_workload(experiment, entries[WORKLOAD], run, error);
+        status = read_workload(experiment, entries[DSGD_AXIS_WORKLOAD], run, error);
     if (status == DSGD_OK)
-        status = dsgd_config_read_number(config, entries[WORKERS], "workers", 1, 1 << 20, true,
-                                         &workers, error);
+        status = dsgd_config_read_number(config, entries[DSGD_AXIS_WORKERS], "workers", 1, 1 << 20,
+                                         true, &workers, error);
     if (status == DSGD_OK)
-        status = read_algorithm(config, entries[ALGORITHM], run, error);
-    if (status == DSGD_OK && entries[SEED] != NULL)
-        status =
-            dsgd_config_read_number(config, entries[SEED], "seed", 0, 9e15, true, &seed, error);
+        status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
+    if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
+        status = dsgd_config_read_number(config, entries[DSGD_AXIS_SEED], "seed", 0, 9e15, true,
+                                         &seed, error);
     run->config.workers = (int)workers;
     run->config.seed = (uint64_t)seed;
     return status;
 }
 
 /** Reads a run with the sweeps chosen as they are. */
-static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[N_AXES],
+static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
                             dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
@@ -517,14 +515,14 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
 
 /** The chosen element of each axis, and where the sweeps stand. */
 typedef struct odometer {
-    dsgd_entry *lists[N_AXES];
-    size_t chosen[N_AXES], n[N_AXES];
+    dsgd_entry *lists[DSGD_N_AXES];
+    size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
 } odometer;
 
 /** A sweep counts for a run unless it is in an element of an axis that the run did not choose. */
 static bool applies(dsgd_config *config, const odometer *o, const dsgd_sweep *sweep)
 {
-    for (size_t a = 0; a < N_AXES; a++) {
+    for (size_t a = 0; a < DSGD_N_AXES; a++) {
         for (size_t i = 0; i < o->n[a]; i++) {
             size_t n = 0;
             dsgd_sweep **const inside =
@@ -542,14 +540,16 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
                            dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    dsgd_entry *entries[N_AXES];
-    for (size_t a = 0; a < N_AXES; a++)
+    dsgd_entry *entries[DSGD_N_AXES];
+    for (size_t a = 0; a < DSGD_N_AXES; a++)
         entries[a] = o->lists[a] == NULL ? NULL : dsgd_entry_at(o->lists[a], o->chosen[a]);
     experiment->runs =
         dsgd_xrealloc(experiment->runs, experiment->n_runs + 1, sizeof *experiment->runs);
     dsgd_planned_run *const run = &experiment->runs[experiment->n_runs++];
     *run = (dsgd_planned_run){
+        .unchanged = experiment->n_runs - 1,
         .swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *))};
+    memcpy(run->chosen, o->chosen, sizeof run->chosen);
     for (size_t i = 0; i < experiment->n_columns; i++)
         run->swept[i] = applies(config, o, sweeps[i]) ? dsgd_sweep_text(config, sweeps[i]) : NULL;
     return read_run(experiment, entries, run, error);
@@ -574,7 +574,7 @@ static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, dsg
 static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis,
                            dsgd_sweep **sweeps, dsgd_error *error)
 {
-    if (axis == N_AXES)
+    if (axis == DSGD_N_AXES)
         return add_swept(experiment, o, sweeps, 0, error);
     dsgd_status status = DSGD_OK;
     for (o->chosen[axis] = 0; status == DSGD_OK && o->chosen[axis] < o->n[axis]; o->chosen[axis]++)
@@ -586,9 +586,9 @@ static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis
 static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    for (size_t a = 0; a < N_AXES; a++) {
+    for (size_t a = 0; a < DSGD_N_AXES; a++) {
         o->lists[a] = dsgd_entry_find(dsgd_config_root(config), axes[a]);
-        o->n[a] = a == SEED && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
+        o->n[a] = a == DSGD_AXIS_SEED && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
         if (o->n[a] == 0)
             return dsgd_entry_fail(config, o->lists[a], error,
                                    "%s is missing; `dsgd list` shows what there is", axes[a]);
@@ -596,8 +596,7 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
     return DSGD_OK;
 }
 
-/** Points the configurations at their parts, now that the runs no longer move, and checks them. */
-static dsgd_status settle(dsgd_experiment *experiment, int numerics, dsgd_error *error)
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error)
 {
     for (size_t i = 0; i < experiment->n_runs; i++) {
         dsgd_planned_run *const run = &experiment->runs[i];
@@ -625,9 +624,9 @@ static const char *default_name(dsgd_config *config, const char *path)
 /** The path of a sweep; those of a platform or workload as a whole have names of their own, because there is a column of that name. */
 static const char *column_of(const char *path)
 {
-    if (strcmp(path, axes[PLATFORM]) == 0)
+    if (strcmp(path, axes[DSGD_AXIS_PLATFORM]) == 0)
         return "platform.sweep";
-    return strcmp(path, axes[WORKLOAD]) == 0 ? "workload.sweep" : path;
+    return strcmp(path, axes[DSGD_AXIS_WORKLOAD]) == 0 ? "workload.sweep" : path;
 }
 
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
@@ -655,7 +654,8 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     if (status == DSGD_OK && experiment->n_runs == 0)
         status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
     if (status == DSGD_OK)
-        status = settle(experiment, numerics, error);
+        status = dsgd_experiment_settle(experiment, numerics, error);
+    experiment->n_unchanged = experiment->n_runs;
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);
     return status;

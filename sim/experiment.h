@@ -13,6 +13,16 @@
 extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
     dsgd_stop_options[];
 
+/** The lists that multiply the runs, slowest first. */
+typedef enum dsgd_axis {
+    DSGD_AXIS_PLATFORM,
+    DSGD_AXIS_WORKLOAD,
+    DSGD_AXIS_WORKERS,
+    DSGD_AXIS_ALGORITHM,
+    DSGD_AXIS_SEED,
+    DSGD_N_AXES
+} dsgd_axis;
+
 /** One run with everything that its configuration points to. */
 typedef struct dsgd_planned_run {
     dsgd_run_config config;
@@ -22,13 +32,17 @@ typedef struct dsgd_planned_run {
     dsgd_pick algorithm;
     const char *label; /* of the algorithm, in the results; its name where the file gives none */
     const char *platform_name, *workload_name; /* as in the file */
+    size_t chosen[DSGD_N_AXES]; /* which element of each list */
     const char **swept; /* [n_columns] of the experiment; NULL where a sweep is not this run's */
+    size_t unchanged; /* the run that this one varies (sim/sensitivity.h), or its own index */
+    const char *parameter; /* that is varied, such as platform.host_bandwidth; NULL: none */
+    double factor; /* by which */
 } dsgd_planned_run;
 
 typedef struct dsgd_experiment {
     const char *path, *name;
-    size_t n_runs;
-    dsgd_planned_run *runs; /* [n_runs] */
+    size_t n_runs, n_unchanged;
+    dsgd_planned_run *runs; /* [n_runs]: n_unchanged as the file has them, then their variations */
     size_t n_columns; /* sweeps */
     const char **columns; /* [n_columns] their paths, such as imbalance.0.seconds */
     struct dsgd_config
@@ -42,6 +56,9 @@ typedef struct dsgd_experiment {
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  int numerics, dsgd_experiment *experiment, dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
+
+/** Points the configurations of all runs at their parts, which move when runs are added, and checks them. */
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error);
 
 /**
  * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path (of a platform also SimGrid XML), for

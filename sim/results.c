@@ -235,6 +235,19 @@ char *dsgd_results_note(const char *folder, size_t i)
     return read_all(part_path(folder, i, "note"));
 }
 
+/** Cuts the first field off a row; commas between quotes are part of it, and so are the quotes. */
+static char *cut_field(char **rest)
+{
+    char *const field = *rest;
+    char *c = field;
+    bool quoted = false;
+    for (; *c != '\0' && (quoted || (*c != ',' && *c != '\n')); c++)
+        quoted ^= *c == '"';
+    *rest = *c == '\0' ? NULL : c + 1;
+    *c = '\0';
+    return field;
+}
+
 char *dsgd_results_field(const char *folder, size_t i, const char *column)
 {
     size_t k = 0;
@@ -244,7 +257,7 @@ char *dsgd_results_field(const char *folder, size_t i, const char *column)
     char *rest = row;
     char *field = NULL;
     for (size_t j = 0; j <= k && rest != NULL; j++)
-        field = strsep(&rest, ",\n");
+        field = cut_field(&rest);
     char *const copy = dsgd_xstrdup(field);
     free(row);
     return copy;

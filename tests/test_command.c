@@ -144,6 +144,13 @@ static const struct {
     {NULL, "run e.yaml --numerics gpu", 2, "auto, cpu, cuda or off"},
     {NULL, "run e.yaml -j 0", 2, "whole number from 1"},
     {NULL, "run e.yaml --only 7", 2, "6 runs"},
+    {NULL, "run e.yaml --sensitivity=0", 2, "--sensitivity=0: a number of per cent above 0"},
+    {NULL, "run e.yaml --sensitivity=100", 2, "below 100"},
+    {NULL, "check e.yaml --sensitivity=much", 2, "--sensitivity=much: a number"},
+    {NULL, "run e.yaml --baseline wagma", 2, "--baseline wagma: it goes with --sensitivity"},
+    {NULL, "run e.yaml --sensitivity --baseline wagam", 2,
+     "--baseline wagam: e.yaml has no such algorithm; did you mean `wagma`?"},
+    {NULL, "run e.yaml --sensitivity --only 500", 2, "there are 54 runs"},
     {NULL, "runn e.yaml", 2, "did you mean `run`"},
     {NULL, "list algoritms", 2, "did you mean `algorithms`"},
     {NULL, "describe imbalance bytedance-sf", 2, "did you mean `bytedance-se`"},
@@ -527,6 +534,19 @@ START_TEST(resume_does_only_what_is_missing)
 }
 END_TEST
 
+START_TEST(names_with_commas_are_resumed_too)
+{
+    write_experiment("");
+    write_file("a, b.yaml", "host_latency: 1us\n");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --set platform='\"a, b.yaml\"'", &output) == 0, "%s",
+                  output);
+    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), ",1,\"a, b.yaml\",inline,ok,"));
+    ck_assert_int_eq(dsgd("run e.yaml -o r --resume --set platform='\"a, b.yaml\"'", &output), 0);
+    ck_assert_msg(strstr(output, "0 of 0 runs") != NULL, "%s", output);
+}
+END_TEST
+
 /** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */
 static int with_failing_forks(const char *plan, const char *arguments, char **output)
 {
@@ -904,10 +924,10 @@ static const char *skip_field(const char *c)
     return *c == ',' ? c + 1 : c;
 }
 
-/** The field of r/compare.csv in a column, and in the row that begins with @p row. */
-static char *cell(const char *row, const char *column)
+/** The field of a file in a column, and in the row that begins with @p row. */
+static char *cell_of(const char *file, const char *row, const char *column)
 {
-    const char *const text = read_file("r/compare.csv");
+    const char *const text = read_file(file);
     const char *line = strstr(text, kept(dsgd_xprintf("\n%s", row)));
     ck_assert_msg(line != NULL, "no row %s in %s", row, text);
     line++;
@@ -916,6 +936,11 @@ static char *cell(const char *row, const char *column)
         if (strncmp(head, column, n) == 0 && strchr(",\n", head[n]) != NULL)
             return kept(strndup(line, strcspn(line, ",\n")));
     ck_abort_msg("no column %s in %s", column, text);
+}
+
+static char *cell(const char *row, const char *column)
+{
+    return cell_of("r/compare.csv", row, column);
 }
 
 static void expect(const char *row, const char *column, double number)
@@ -1101,6 +1126,74 @@ START_TEST(the_baseline_can_be_chosen)
 }
 END_TEST
 
+#define CURVES_HEADER "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
+#define POINT(run, time, loss, accuracy) run ",x,4,1," time ",1," loss "," accuracy ",0\n"
+#define RUN(run, algorithm, seed, status)                                                          \
+    run "," algorithm ",4," seed ",daint,resnet," status "," NUMBERS("1", "0.5") "\n"
+
+static const char targeted[] = RUNS_HEADER RUN("1", "allreduce", "1", "ok")
+    RUN("2", "allreduce", "2", "ok") RUN("3", "wagma", "1", "ok") RUN("4", "wagma", "2", "ok")
+        RUN("5", "dasgd", "1", "diverged");
+
+/* Up through the target, there from the beginning, there and away again, nearly, and diverged. */
+static const char targeted_curves[] = CURVES_HEADER POINT("1", "0", "2", "0.1")
+    POINT("1", "10", "1", "0.5") POINT("1", "20", "0.5", "0.9") POINT("2", "0", "1.5", "0.8")
+        POINT("3", "0", "3", "0.1") POINT("3", "10", "1.5", "0.8") POINT("3", "20", "4", "0.2")
+            POINT("3", "30", "1", "0.9") POINT("4", "10", "", "0.79") POINT("5", "1", "1", "0.9");
+
+START_TEST(the_time_to_a_target_is_that_of_the_first_crossing)
+{
+    write_runs(targeted);
+    write_file("r/curves.csv", targeted_curves);
+    const char *output = compare(targeted, "--target accuracy=0.8");
+    expect("allreduce,4,", "time_to_target_s_n", 2);
+    expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
+    expect("wagma,4,", "time_to_target_s_n", 1);
+    expect("wagma,4,", "time_to_target_s_mean", 10);
+    expect("wagma,4,", "time_to_target_s_diff", 10 - 17.5);
+    expect("dasgd,4,", "time_to_target_s_n", 0);
+    ck_assert_msg(strstr(output, "time to accuracy=0.8 (s)") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  10 (1 of 2)\n") != NULL, "%s", output);
+    output = compare(targeted, "--target accuracy=0.95");
+    expect_nothing("wagma,4,", "time_to_target_s_mean");
+    ck_assert_msg(strstr(output, "  never\n") != NULL, "%s", output);
+    compare(targeted, "--target loss=1.75");
+    expect("allreduce,4,", "time_to_target_s_mean", (2.5 + 0) / 2);
+    expect("wagma,4,", "time_to_target_s_mean", 10 * 1.25 / 1.5);
+    compare(targeted, "");
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
+}
+END_TEST
+
+static const struct {
+    const char *curves, *arguments;
+    int status;
+    const char *sentence;
+} bad_targets[] = {
+    {targeted_curves, "r --target 0.8", 2, "--target 0.8: accuracy=NUMBER or loss=NUMBER is"},
+    {targeted_curves, "r --target accuracy=high", 2, "--target accuracy=high: accuracy=NUMBER"},
+    {targeted_curves, "r --target lossy=1", 2, "--target lossy=1: accuracy=NUMBER"},
+    {NULL, "r --target loss=1", 3, "r/curves.csv: the file cannot be read"},
+    {"run,virtual_s,loss\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `acc"},
+    {"run,accuracy\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `virtual_s"},
+    {CURVES_HEADER POINT("1", "0", "much", "1"), "r --target loss=1", 2,
+     "r/curves.csv:2: loss is `much`, not a number"},
+};
+
+START_TEST(a_bad_target_costs_nothing)
+{
+    write_runs(targeted);
+    write_file("r/compare.csv", "as it was\n");
+    if (bad_targets[_i].curves != NULL)
+        write_file("r/curves.csv", bad_targets[_i].curves);
+    char *output = NULL;
+    const int status = dsgd(kept(dsgd_xprintf("compare %s", bad_targets[_i].arguments)), &output);
+    ck_assert_msg(status == bad_targets[_i].status, "exit %d: %s", status, output);
+    ck_assert_msg(strstr(output, bad_targets[_i].sentence) != NULL, "%s", output);
+    ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
+}
+END_TEST
+
 START_TEST(plot_makes_a_comparison_that_is_out_of_date)
 {
     char *output = NULL;
@@ -1191,9 +1284,308 @@ static TCase *compare_case(void)
     tcase_add_test(t, what_diverged_or_failed_enters_no_mean);
     tcase_add_test(t, sweeps_make_groups_and_columns_are_found_by_name);
     tcase_add_test(t, the_baseline_can_be_chosen);
+    tcase_add_test(t, the_time_to_a_target_is_that_of_the_first_crossing);
+    tcase_add_loop_test(t, a_bad_target_costs_nothing, 0,
+                        sizeof bad_targets / sizeof bad_targets[0]);
     tcase_add_test(t, plot_makes_a_comparison_that_is_out_of_date);
     tcase_add_loop_test(t, bad_runs_are_refused_and_cost_nothing, 0,
                         sizeof bad_runs / sizeof bad_runs[0]);
+    return t;
+}
+
+/* --- sensitivity -------------------------------------------------------------------------------------------------------------------- */
+
+/** Runs the experiment and its variations, and demands that it went well. Gives what was printed. */
+static char *sensitivity(const char *experiment, const char *options)
+{
+    char *output = NULL;
+    write_file("e.yaml", experiment);
+    const int status = dsgd(kept(dsgd_xprintf("run e.yaml -o r %s", options)), &output);
+    ck_assert_msg(status == 0, "exit %d: %s", status, output);
+    return output;
+}
+
+static double sensitivity_of(const char *row, const char *column)
+{
+    const char *const text = cell_of("r/sensitivity.csv", row, column);
+    ck_assert_msg(*text != '\0', "%s of %s is empty", column, row);
+    return strtod(text, NULL);
+}
+
+static void expect_effect(const char *row, double change, double elasticity)
+{
+    /* Times in SimGrid are sums of some ten terms of double precision. */
+    ck_assert_double_eq_tol(sensitivity_of(row, "change"), change, 1e-9);
+    ck_assert_double_eq_tol(sensitivity_of(row, "elasticity"), elasticity, 1e-8);
+    ck_assert_double_eq(sensitivity_of(row, "speedup"), 1);
+}
+
+START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
+{
+    /* Recursive doubling among 4: 1 ms, and twice 1 MB at 1 GB/s: 3 ms. */
+    static const char experiment[] =
+        "platform: {host_bandwidth: 1GB/s, host_latency: 0}\n"
+        "workload: {bytes: 1MB, step: 1ms, samples: 8, backward_share: 0}\n"
+        "workers: 4\nalgorithms: allreduce\ncollective: recursive-doubling\n"
+        "until: {steps: 10}\n";
+    const char *const output = sensitivity(experiment, "--sensitivity");
+    ck_assert_double_eq_tol(
+        sensitivity_of("platform.host_bandwidth,0.8,", "unchanged_samples_per_s"), 32 / 3e-3, 1e-6);
+    expect_effect("platform.host_bandwidth,0.8,allreduce,4,", 3 / (1 + 2 / 0.8) - 1,
+                  log(3 / (1 + 2 / 0.8)) / log(0.8));
+    expect_effect("platform.host_bandwidth,1.2,allreduce,4,", 3 / (1 + 2 / 1.2) - 1,
+                  log(3 / (1 + 2 / 1.2)) / log(1.2));
+    expect_effect("workload.step,0.8,allreduce,4,", 3 / 2.8 - 1, log(3 / 2.8) / log(0.8));
+    expect_effect("workload.step,1.2,allreduce,4,", 3 / 3.2 - 1, log(3 / 3.2) / log(1.2));
+    ck_assert_msg(strstr(output, "platform.host_bandwidth  0.0 %                         "
+                                 "-14.3 %: allreduce at 4 workers, for -20 %") != NULL,
+                  "%.1500s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
+    /* With nothing but the wire, as much as the bandwidth. */
+    sensitivity(experiment, "--sensitivity=50 --force --set workload.step=0");
+    expect_effect("platform.host_bandwidth,0.5,allreduce,4,", -0.5, 1);
+    expect_effect("platform.host_bandwidth,1.5,allreduce,4,", 0.5, 1);
+}
+END_TEST
+
+/* A ring among 16: 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to others: 4 times 0.1 s, and 4 times 7.5 ms. */
+static const char swapping[] =
+    "platform: {host_bandwidth: 1GB/s, host_latency: 0, message_overhead: 7.5ms}\n"
+    "workload: {bytes: 100MB, step: 10ms, samples: 8, backward_share: 0}\n"
+    "workers: [8, 16]\n"
+    "algorithms: [allreduce, {name: sgp, label: push, topology: {kind: exponential, peers: 4}}]\n"
+    "collective: ring\nuntil: {steps: 5}\n";
+
+START_TEST(what_swaps_places_is_named_with_what_it_hangs_on)
+{
+    const char *output = sensitivity(swapping, "--sensitivity --set workers=16");
+    const double ratio = (10 + 187.5 + 225) / (10 + 400 + 30);
+    const double dearer = (10 + 187.5 + 1.2 * 225) / (10 + 400 + 1.2 * 30);
+    static const char row[] = "platform.message_overhead,1.2,push,16,";
+    ck_assert_double_eq_tol(sensitivity_of(row, "unchanged_speedup"), ratio, 1e-9);
+    ck_assert_double_eq_tol(sensitivity_of(row, "speedup"), dearer, 1e-9);
+    ck_assert_double_eq_tol(sensitivity_of(row, "speedup_change"), dearer / ratio - 1, 1e-9);
+    ck_assert_msg(strstr(output, "\nat 16 workers allreduce is before push, but behind for "
+                                 "platform.host_bandwidth +20 %, platform.message_overhead +20 %\n"
+                                 "1 of 1 rankings change\n") != NULL,
+                  "%.1500s", output);
+    ck_assert_ptr_nonnull(strstr(output, "speed-ups over allreduce"));
+    /* In the order of their effect on the speed-up; the step has hardly any. */
+    const char *const first = strstr(output, "\nplatform.host_bandwidth ");
+    const char *const second = strstr(output, "\nplatform.message_overhead ");
+    const char *const third = strstr(output, "\nworkload.step ");
+    ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
+    output = sensitivity(swapping, "--sensitivity --resume --baseline push --set workers=16");
+    ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
+    ck_assert_double_eq_tol(
+        sensitivity_of("platform.message_overhead,1.2,allreduce,16,", "speedup"), 1 / dearer, 1e-9);
+    output = sensitivity(swapping, "--sensitivity=1 --force --set workers=16");
+    ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
+}
+END_TEST
+
+/** Two algorithms with two seeds, unchanged and under a variation that clearly turns them round, or not. */
+static const struct {
+    double unchanged[2][2], varied[2][2]; /* [algorithm][seed], samples/s */
+    const char *end;
+} close_calls[] = {
+    {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
+    /* The intervals over seeds have 0 in them, though the means are far apart. */
+    {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "no swap\nno ranking changes\n"},
+    {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "no swap\nno ranking changes\n"},
+    /* The seeds differ by far more than the algorithms, but both alike. */
+    {{{100, 200}, {119, 242}}, {{100, 200}, {80, 161}}, "1 of 1 rankings change\n"},
+    /* Less than 1 %. */
+    {{{100, 100}, {100.9, 100.91}}, {{100, 100}, {80, 80.5}}, "no swap\nno ranking changes\n"},
+    {{{100, 100}, {101.1, 101.11}}, {{100, 100}, {98.9, 98.89}}, "1 of 1 rankings change\n"},
+    {{{100, 100}, {101.1, 101.11}}, {{100, 100}, {99.1, 99.11}}, "no swap\nno ranking changes\n"},
+    {{{100, 100}, {119, 121}}, {{100, 100}, {150, 150.5}}, "\n\nno ranking changes\n"},
+};
+
+START_TEST(who_is_closer_than_the_seeds_or_1_per_cent_is_a_tie)
+{
+    static const char experiment[] =
+        "platform: {host_latency: 0}\n"
+        "workload: {bytes: 1MB, step: 0, samples: 8, backward_share: 0}\n"
+        "workers: 4\nalgorithms: [allreduce, local_sgd]\nuntil: {steps: 1}\nseed: [1, 2]\n";
+    sensitivity(experiment, "--sensitivity");
+    for (int i = 0; i < 12;
+         i++) { /* four unchanged ones, four with less bandwidth, four with more */
+        const double(*const x)[2] =
+            i < 4 || i >= 8 ? close_calls[_i].unchanged : close_calls[_i].varied;
+        write_file(kept(dsgd_xprintf("r/.parts/%d.runs", i + 1)),
+                   kept(dsgd_xprintf("%d,x,4,1,inline,inline,ok,1,1,1,,%.9g\n", i + 1,
+                                     x[i / 2 % 2][i % 2])));
+    }
+    const char *const output = sensitivity(experiment, "--sensitivity --resume");
+    const size_t n = strlen(close_calls[_i].end);
+    ck_assert_msg(strlen(output) > n &&
+                      strcmp(output + strlen(output) - n, close_calls[_i].end) == 0,
+                  "%.1500s", output);
+    const double(*const u)[2] = close_calls[_i].unchanged;
+    const double(*const v)[2] = close_calls[_i].varied;
+    static const char row[] = "platform.host_bandwidth,0.8,local_sgd,4,";
+    ck_assert_double_eq(sensitivity_of(row, "n"), 2);
+    ck_assert_double_eq_tol(sensitivity_of(row, "change"),
+                            (v[1][0] / u[1][0] + v[1][1] / u[1][1]) / 2 - 1, 1e-9);
+    ck_assert_double_eq_tol(
+        sensitivity_of(row, "speedup_change"),
+        (v[1][0] / v[0][0] / (u[1][0] / u[0][0]) + v[1][1] / v[0][1] / (u[1][1] / u[0][1])) / 2 - 1,
+        1e-9);
+}
+END_TEST
+
+/** Platform and workload, how many parameters there are to vary, and some that are among them or not. */
+static const struct {
+    const char *sets;
+    int parameters;
+    const char *there, *not_there;
+} varied[] = {
+    {"platform=idle-switch", 4, "parameter=platform.host_latency  factor=0.8\n", "group_"},
+    {"platform=piz-daint", 10, "parameter=platform.group_flow_bandwidth  factor=1.2\n",
+     "group_hosts"},
+    {"platform='{name: piz-daint, topology: switch}'", 7, "platform.reduction", "group_"},
+    {"platform='{name: idle-switch, reference_speed: 1Gf}'", 4, "step", "reference_speed"},
+    {"platform='{topology: xml, file: p.xml, message_overhead: 1us}'", 3, "message_overhead",
+     "host_"},
+    {"platform=idle-switch --set workload.backward_share=0.9", 4,
+     "parameter=workload.backward_share  factor=1.11111\n", "factor=1.2\n   0"},
+    {"platform=idle-switch --set workload.backward_share=0", 3, "workload.step", "backward_share"},
+};
+
+static const char links[] =
+    "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+    "<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" "
+    "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/>\n</platform>\n";
+
+START_TEST(every_calibrated_parameter_is_varied_that_matters)
+{
+    write_experiment("");
+    write_file("p.xml", links);
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("check e.yaml --sensitivity --set %s", varied[_i].sets)), &output),
+        0);
+    ck_assert_msg(
+        strstr(output, kept(dsgd_xprintf(": %d runs\n", 6 * (1 + 2 * varied[_i].parameters)))),
+        "%.1500s", output);
+    ck_assert_msg(strstr(output, varied[_i].there) != NULL, "%.1500s", output);
+    ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%.1500s", output);
+}
+END_TEST
+
+START_TEST(a_share_of_1_has_no_more_to_gain)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd("check e.yaml --sensitivity --set workload.backward_share=1 --set workers=4", &output),
+        0);
+    ck_assert_ptr_nonnull(strstr(output, "parameter=workload.backward_share  factor=0.8\n"));
+    ck_assert_ptr_null(strstr(output, "parameter=workload.backward_share  factor=1\n"));
+    ck_assert_ptr_nonnull(strstr(output, ": 24 runs\n")); /* 3 + 3 * 2 * 3 + 3 */
+}
+END_TEST
+
+START_TEST(with_nothing_to_vary_there_is_a_sentence)
+{
+    write_experiment("");
+    write_file("p.xml", links);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity --set platform=p.xml --set "
+                          "'workload={bytes: 1, step: 0, samples: 1, backward_share: 0}'",
+                          &output),
+                     2);
+    ck_assert_msg(strstr(output, "dsgd: e.yaml: every calibrated parameter is 0, so there is "
+                                 "nothing to vary") != NULL,
+                  "%.1500s", output);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+}
+END_TEST
+
+START_TEST(places_are_compared_each_by_itself)
+{
+    /* Where one platform has an overhead per message and the other has none, each is varied in what it has. */
+    const char *const output =
+        sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
+                              "host_latency: 0, message_overhead: 7.5ms}]' --set "
+                              "imbalance='[{kind: constant, seconds: {sweep: [0, 10s]}}]'");
+    ck_assert_ptr_nonnull(strstr(output,
+                                 "at 16 workers, inline, imbalance.0.seconds 0 allreduce is "
+                                 "before push, but behind for platform.host_bandwidth +20 "
+                                 "%, platform.message_overhead +20 %\n"));
+    ck_assert_msg(strstr(output, "\n1 of 8 rankings change\n") != NULL, "%.1500s", output);
+    ck_assert_double_eq_tol(
+        sensitivity_of("platform.host_bandwidth,1.2,push,16,inline,inline,0,", "speedup"),
+        (10 + 187.5 / 1.2 + 225) / (10 + 400 / 1.2 + 30), 1e-9);
+    ck_assert_ptr_null(
+        strstr(read_file("r/sensitivity.csv"), "platform.message_overhead,0.8,push,16,idle"));
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/runs.csv"), ",imbalance.0.seconds,parameter,factor\n"));
+}
+END_TEST
+
+START_TEST(variations_have_their_places_in_the_list)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -j 1", &output), 0);
+    const char *const whole = without_wall(read_file("results/e-sensitivity/runs.csv"));
+    const char *const effects = read_file("results/e-sensitivity/sensitivity.csv");
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --only 17", &output), 0);
+    ck_assert_ptr_null(strstr(output, "ranking")); /* not before all are there */
+    ck_assert_ptr_nonnull(strstr(output, "\n        17wagma "));
+    ck_assert_ptr_nonnull(strstr(read_file("b/runs.csv"), "\n17,wagma,8,"));
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --resume -j 3", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "53 of 53 runs"));
+    ck_assert_str_eq(without_wall(read_file("b/runs.csv")), whole);
+    ck_assert_str_eq(read_file("b/sensitivity.csv"), effects);
+    ck_assert_int_eq(dsgd("run e.yaml -o c", &output), 0); /* the unchanged ones are the same */
+    char *rows = read_file("c/runs.csv");
+    strsep(&rows, "\n");
+    for (char *row = strsep(&rows, "\n"); *row != '\0'; row = strsep(&rows, "\n")) {
+        *strrchr(row, ',') = '\0'; /* wall_s */
+        ck_assert_msg(strstr(whole, row) != NULL, "%s", row);
+    }
+}
+END_TEST
+
+START_TEST(what_has_failed_enters_no_speedup)
+{
+    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --sensitivity --set workers=4 --set "
+                          "algorithms='[allreduce, a_psgd]'",
+                          &output),
+                     5);
+    ck_assert_msg(strstr(output, "\n9 runs without results are left out\nno ranking changes\n") !=
+                      NULL,
+                  "%.1500s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\nworkload.step            -  "));
+    ck_assert_ptr_null(strstr(read_file("r/sensitivity.csv"), "allreduce"));
+    static const char row[] = "workload.step,1.2,a_psgd,4,";
+    ck_assert_double_lt(sensitivity_of(row, "change"), -0.1);
+    ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup"), "");
+    ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup_change"), "");
+}
+END_TEST
+
+static TCase *sensitivity_case(void)
+{
+    TCase *t = tcase_create("sensitivity");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, a_parameter_changes_a_throughput_as_a_closed_form_says);
+    tcase_add_test(t, what_swaps_places_is_named_with_what_it_hangs_on);
+    tcase_add_loop_test(t, who_is_closer_than_the_seeds_or_1_per_cent_is_a_tie, 0,
+                        sizeof close_calls / sizeof close_calls[0]);
+    tcase_add_loop_test(t, every_calibrated_parameter_is_varied_that_matters, 0,
+                        sizeof varied / sizeof varied[0]);
+    tcase_add_test(t, a_share_of_1_has_no_more_to_gain);
+    tcase_add_test(t, with_nothing_to_vary_there_is_a_sentence);
+    tcase_add_test(t, places_are_compared_each_by_itself);
+    tcase_add_test(t, variations_have_their_places_in_the_list);
+    tcase_add_test(t, what_has_failed_enters_no_speedup);
     return t;
 }
 
@@ -1223,6 +1615,7 @@ Suite *command_suite(void)
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
     tcase_add_test(t, resume_does_only_what_is_missing);
+    tcase_add_test(t, names_with_commas_are_resumed_too);
     tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
     tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
     tcase_add_test(t, sweeps_multiply_the_runs_and_get_a_column);
@@ -1237,5 +1630,6 @@ Suite *command_suite(void)
     tcase_add_test(t, a_column_is_taken_by_name_or_because_it_is_the_only_one);
     suite_add_tcase(s, t);
     suite_add_tcase(s, compare_case());
+    suite_add_tcase(s, sensitivity_case());
     return s;
 }
