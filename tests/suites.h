@@ -33,7 +33,8 @@
     X(record)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \
-    X(smpi_long)
+    X(smpi_long)                                                                                   \
+    X(figures_long)
 
 #define X(name) Suite *name##_suite(void);
 DSGD_SUITES(X)
