@@ -15,7 +15,7 @@ array scale[3] = [100, 1, -1]
 array low[3] = [10, 2.1, -1.0]
 array high[3] = [85, 3.6, 1.9]
 array target[3] = [72, 2.4, 1.6]
-array end[3] = [400, 1000, 2000] # s
+array end[3] = [400, 800, 2000] # s
 name_of(a) = a eq 'sgp_2' ? 'SGP, 2 peers' : title_of(a)
 
 index_of(name, i) = i > n_algorithms ? 0 : word(algorithms, i) eq name ? i : index_of(name, i + 1)
