@@ -677,9 +677,18 @@ static const struct {
     size_t tensors;
     double parameters;
 } throughputs[] = {
-    {"resnet50-p100", 3336.0 / 16, 161, 25559081}, {"resnet50-v100", 1200, 161, 25559081},
-    {"resnet50-a100", 2470, 161, 25559081},        {"resnet50-h100", 7000, 161, 25559081},
-    {"transformer-big-v100", 32153, 1, 213e6},     {"llm-dp-bytedance", 131072 / 23.5, 1, 1.75e9},
+    {"resnet50-p100", 3336.0 / 16, 161, 25559081},
+    {"resnet50-v100", 1200, 161, 25559081},
+    {"resnet50-a100", 2470, 161, 25559081},
+    {"resnet50-h100", 7000, 161, 25559081},
+    {"transformer-big-v100", 32153, 1, 213e6},
+    {"transformer-big-a100", 32153 * 2470 / 1200.0, 1, 213e6},
+    {"transformer-big-h100", 32153 * 7000 / 1200.0, 1, 213e6},
+    {"llm-dp-bytedance", 131072 / 23.5, 1, 1.75e9},
+    {"transformer-wmt17-p100", 244386.0 / 16, 185, 61362176},
+    {"lstm-ucf101-p100", 16 / 1.235, 1, 34663525},
+    {"resnet32-cifar10-p100", 64 / 0.198, 1, 467194},
+    {"hyperplane-p100", 256 / 0.375, 1, 8193},
 };
 
 START_TEST(a_workload_has_the_throughput_and_the_parameters_that_it_cites)
