@@ -47,8 +47,10 @@ static int shell(const char *command, char **output)
     ck_assert_ptr_nonnull(stream);
     char *text = NULL;
     size_t room = 0;
-    if (getdelim(&text, &room, '\0', stream) < 0)
+    if (getdelim(&text, &room, '\0', stream) < 0) {
+        free(text);
         text = dsgd_xstrdup("");
+    }
     const int state = pclose(stream);
     *output = kept(text);
     ck_assert_msg(WIFEXITED(state), "%s", text);
