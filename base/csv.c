@@ -19,6 +19,18 @@ typedef struct cursor {
     size_t line;
 } cursor;
 
+/** Takes away what spreadsheets put around lines: the mark of UTF-8 at the beginning, the carriage return at an end. */
+static void strip(char *text)
+{
+    const char *from = text;
+    if (strncmp(from, "\xef\xbb\xbf", 3) == 0)
+        from += 3;
+    for (; *from != '\0'; from++)
+        if (*from != '\r' || from[1] != '\n')
+            *text++ = *from;
+    *text = '\0';
+}
+
 static dsgd_status read_text(dsgd_csv *csv, dsgd_error *error)
 {
     FILE *const stream = fopen(csv->path, "r");
@@ -34,6 +46,8 @@ static dsgd_status read_text(dsgd_csv *csv, dsgd_error *error)
     else if (!feof(stream))
         status = dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
     fclose(stream);
+    if (status == DSGD_OK)
+        strip(csv->text);
     return status;
 }
 
@@ -185,6 +199,8 @@ dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
 
 dsgd_status dsgd_make_folder(const char *path, dsgd_error *error)
 {
+    if (*path == '\0')
+        return dsgd_fail(error, DSGD_EUSAGE, "the name of a folder is empty");
     char *const copy = dsgd_xstrdup(path);
     for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';

@@ -14,6 +14,7 @@ do for [i = 1:n_algorithms] {
     print 'place,mean'
     do for [j = 1:words(places)] {
         undefine T_*
+        if (along eq 'algorithm' && i != j) { continue }
         stats runs using (strcol('algorithm') eq algorithm(i) && strcol(along) eq word(places, j) && counts(strcol('status')) ? column(quantity) : NaN) name 'T' nooutput
         mean = exists('T_records') && T_records > 0 ? T_mean : NaN
         if (mean == mean) { print sprintf('%s,%g', bars ? sprintf('%d', j) : word(places, j), mean) }

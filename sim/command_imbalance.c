@@ -303,6 +303,8 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "imbalance: give `fit` and a CSV file of step times, such as `dsgd "
                          "imbalance fit steps.csv`");
+    if (a.folder != NULL && *a.folder == '\0')
+        return dsgd_fail(error, DSGD_EUSAGE, "-o: the name of a folder is expected");
     measured m = {.file = a.words[1], .column = a.column};
     dsgd_csv csv;
     dsgd_status status = dsgd_csv_read(m.file, &csv, error);

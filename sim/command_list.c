@@ -334,13 +334,19 @@ static void print_entries(const family *f, const char *name)
     free(path);
 }
 
+/** What a file does not say is empty. */
+static void print_head(const char *name, const char *summary, const char *origin)
+{
+    printf("%s: %s\n%s\n\n", name, summary == NULL ? "" : summary, origin == NULL ? "" : origin);
+}
+
 static dsgd_status describe_set(const family *f, const char *name, dsgd_error *error)
 {
     dsgd_config *config = NULL;
     dsgd_pick_set set;
     const dsgd_status status = dsgd_imbalance_set_open(name, &config, &set, error);
     if (status == DSGD_OK) {
-        printf("%s: %s\n%s\n\n", name, set.summary, set.origin);
+        print_head(name, set.summary, set.origin);
         print_entries(f, name);
         puts("\na step of 1 s, and what those of P workers are to its mean:\n"
              "     P  mean (s)  deviation  shortest  longest   slowest  median  fastest");
@@ -400,7 +406,7 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     const dsgd_status status = dsgd_workload_open(name, &config, &w, error);
     if (status == DSGD_OK) {
         double *bytes = NULL;
-        printf("%s: %s\n%s\n\n", name, w.summary, w.origin == NULL ? "" : w.origin);
+        print_head(name, w.summary, w.origin);
         printf("  one gradient        %.4g MB in %zu tensors\n", dsgd_workload_bytes(&w) / 1e6,
                dsgd_workload_pieces(&w, 0, 0, &bytes));
         printf("  step                %g s, without what imbalance adds\n  samples             %g "
@@ -440,8 +446,9 @@ static void print_platform(const dsgd_platform *p)
     print_extents("size", &p->size);
     print_extents("up", &p->up);
     print_extents("cables", &p->cables);
-    printf("  host link           %g GB/s each way, %g us between neighbours\n",
-           p->host_bandwidth_bytes_per_s / 1e9, p->host_latency_s * 1e6);
+    if (p->topology != DSGD_TOPOLOGY_XML)
+        printf("  host link           %g GB/s each way, %g us between neighbours\n",
+               p->host_bandwidth_bytes_per_s / 1e9, p->host_latency_s * 1e6);
     if (p->island_hosts > 0)
         printf("  islands             %ld hosts on %ld NICs; within them %g GB/s, %g us\n",
                p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
@@ -464,7 +471,7 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     dsgd_platform p;
     const dsgd_status status = dsgd_platform_open(name, &config, &p, error);
     if (status == DSGD_OK) {
-        printf("%s: %s\n%s\n\n", name, p.summary, p.origin == NULL ? "" : p.origin);
+        print_head(name, p.summary, p.origin);
         print_platform(&p);
     }
     dsgd_config_close(config);

@@ -4,7 +4,8 @@
  *
  * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a published point: columns that are also in
  * runs.csv say which runs it is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is compared with
- * `published`. `relation` is ~ (a point, whose error counts), < or > (a bound that the source states). `over` names what to divide by: the
+ * `published`. `use` is `fitted` where a parameter was fitted to the point, `known` where it was looked at meanwhile, `predicted`, or
+ * `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the source states). `over` names what to divide by: the
  * same runs but for key=value pairs, separated by spaces.
  */
 #include <argp.h>
@@ -12,8 +13,10 @@
 #include <fcntl.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,8 +49,9 @@ typedef struct figure {
 
 /** What is scored, over all figures. */
 typedef struct score {
-    double *errors; /* relative, without sign */
-    size_t n, n_bounds, n_kept, n_pairs, n_in_order;
+    double *errors,
+        *predicted; /* relative, without sign: of all points, and of those whose use is `predicted` */
+    size_t n, n_predicted, n_bounds, n_kept, n_pairs, n_in_order;
 } score;
 
 /* --- matching ----------------------------------------------------------------------------------------------------------------------- */
@@ -136,6 +140,15 @@ static dsgd_status simulate_rows(figure *f, dsgd_error *error)
         if (quantity == f->runs.n_columns)
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
                              p->lines[row + 1], name, f->runs.path);
+        const char *const relation = field(f, row, RELATION);
+        double published = NAN;
+        if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
+                             p->path, p->lines[row + 1], relation);
+        if (!dsgd_parse_number(field(f, row, PUBLISHED), NULL, &published) || !(published > 0))
+            return dsgd_fail(error, DSGD_EIO,
+                             "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
+                             p->lines[row + 1], field(f, row, PUBLISHED));
         const char *const over = field(f, row, OVER);
         double x = mean_of(f, row, quantity, "");
         if (*over != '\0')
@@ -231,6 +244,8 @@ static void print_row(const figure *f, size_t row, score *total)
         return;
     }
     total->errors[total->n++] = fabs(error_at(f, row));
+    if (strcmp(field(f, row, USE), "predicted") == 0)
+        total->predicted[total->n_predicted++] = fabs(error_at(f, row));
     print_number(published_at(f, row));
     print_number(f->simulated[row]);
     printf(" %+7.1f %%  %s\n", 100 * error_at(f, row), field(f, row, USE));
@@ -297,6 +312,7 @@ static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_erro
     fflush(NULL);
     const pid_t process = fork();
     if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
         const int nowhere = open("/dev/null", O_WRONLY);
         dup2(nowhere, STDOUT_FILENO);
         const dsgd_status status = dsgd_command_run.run(count, words, error);
@@ -352,8 +368,9 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
     if (status == DSGD_OK)
         status = write_scores(&f, error);
     if (status == DSGD_OK) {
-        total->errors =
-            dsgd_xrealloc(total->errors, total->n + f.published.n_rows, sizeof *total->errors);
+        const size_t room = total->n + f.published.n_rows;
+        total->errors = dsgd_xrealloc(total->errors, room, sizeof *total->errors);
+        total->predicted = dsgd_xrealloc(total->predicted, room, sizeof *total->predicted);
         printf("\n%s\n  %-44s %-26s %12s %12s %9s\n", name, "", "", "published", "simulated",
                "error");
         for (size_t row = 0; row < f.published.n_rows; row++)
@@ -379,17 +396,23 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void print_errors(const char *what, double *errors, size_t n)
+{
+    if (n == 0)
+        return;
+    qsort(errors, n, sizeof *errors, by_size);
+    size_t within = 0;
+    for (size_t i = 0; i < n; i++)
+        within += errors[i] <= 0.15;
+    printf("%zu %s: median error %.1f %%, %zu within 15 %%, worst %.1f %%\n", n, what,
+           100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
+}
+
 static void print_score(score *total)
 {
-    qsort(total->errors, total->n, sizeof *total->errors, by_size);
-    size_t within = 0;
-    for (size_t i = 0; i < total->n; i++)
-        within += total->errors[i] <= 0.15;
     putchar('\n');
-    if (total->n > 0)
-        printf("%zu points: median error %.1f %%, %zu within 15 %%, worst %.1f %%\n", total->n,
-               100 * gsl_stats_median_from_sorted_data(total->errors, 1, total->n), within,
-               100 * total->errors[total->n - 1]);
+    print_errors("points", total->errors, total->n);
+    print_errors("of them predicted", total->predicted, total->n_predicted);
     if (total->n_pairs > 0)
         printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
                "left out)\n",
@@ -458,6 +481,7 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *names, s
     if (status == DSGD_OK)
         print_score(&total);
     free(total.errors);
+    free(total.predicted);
     return status;
 }
 

@@ -406,7 +406,7 @@ dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experim
         status = dsgd_make_folder(folder, error);
     if (status == DSGD_OK)
         status = dsgd_make_folder(folder_of_parts, error);
-    for (size_t i = 0; status == DSGD_OK && other && dsgd_results_has(folder, i); i++)
+    for (size_t i = 0; status == DSGD_OK && other && i < experiment->n_runs; i++)
         dsgd_results_forget(folder, i);
     dsgd_whole_file file;
     if (status == DSGD_OK)

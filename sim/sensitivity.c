@@ -320,6 +320,17 @@ static effect effect_of(const analysis *a, size_t v, size_t place, size_t contes
         sum.speedup / p, sum.unchanged_speedup / p, sum.speedup_change / p};
 }
 
+/** Whether two contestants can be compared there: both have a run with one seed. */
+static bool is_known(const analysis *a, size_t v, size_t place, size_t first, size_t second)
+{
+    const double *const x = throughputs(a, v, place, first);
+    const double *const y = throughputs(a, v, place, second);
+    for (size_t s = 0; s < a->n_seeds; s++)
+        if (!isnan(x[s]) && !isnan(y[s]))
+            return true;
+    return false;
+}
+
 /** 1 where the first of two contestants is faster, -1 where it is slower, 0 for a tie: closer than 1 % or than the seeds' interval. */
 static int order_of(const analysis *a, size_t v, size_t place, size_t first, size_t second)
 {
@@ -556,7 +567,9 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     for (size_t v = 1; v < a->n_variations; v++) {
         if (a->factor[v * a->n_places + place] == 0)
             continue; /* there is no such parameter here */
-        tie = tie || (order == 0) != (order_of(a, v, place, first, second) == 0);
+        tie =
+            tie || (is_known(a, 0, place, first, second) && is_known(a, v, place, first, second) &&
+                    (order == 0) != (order_of(a, v, place, first, second) == 0));
         if (!swaps(a, v, place, first, second))
             continue;
         char factor[32];

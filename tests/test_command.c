@@ -521,6 +521,18 @@ START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
 }
 END_TEST
 
+/** Results of another experiment go, also behind a run that has none. */
+START_TEST(force_and_resume_mix_no_experiments)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --only 6", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --force --resume --set until.steps=7", &output), 0);
+    const char *const rows = read_file("r/runs.csv");
+    ck_assert_ptr_nonnull(strstr(rows, "\n6,ad_psgd,8,1,idle-switch,inline,ok,7,"));
+}
+END_TEST
+
 START_TEST(resume_does_only_what_is_missing)
 {
     write_experiment("");
@@ -752,6 +764,8 @@ static const struct {
     {"allreduce,2,throughput,1,~,,x,x\n", "tiny", 3,
      "published.csv:2: quantity `throughput` is no column of"},
     {"wagma,2,step_mean_s,1,~,,x,x\n", "tiny", 3, "published.csv:2: no run of"},
+    {"allreduce,2,step_mean_s,abc,~,,x,x\n", "tiny", 3, "published.csv:2: published is \"abc\""},
+    {"allreduce,2,step_mean_s,1,=,,x,x\n", "tiny", 3, "published.csv:2: relation is \"=\""},
     {"allreduce,2,step_mean_s,1,~,,x,x\n", "tinny", 2, "did you mean `tiny`?"},
 };
 
@@ -859,6 +873,7 @@ static const struct {
     {"t\n2\n2\n2\n2\n2\n2\n2\n2\n2\n2\n", "fit s.csv", 3, "all values of t are 2"},
     {"", "fit s.csv", 3, "s.csv"},
     {"t\n1\n", "fit none.csv", 3, "none.csv"},
+    {"t\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "fit s.csv -o ''", 2, "-o: the name of a folder"},
     {"t\n1\n", "fit", 2, "give `fit` and a CSV file"},
     {"t\n1\n", "fti s.csv", 2, "give `fit` and a CSV file"},
 };
@@ -880,7 +895,7 @@ START_TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
     write_steps("s.csv", 1, "worker,step,took\n");
     ck_assert_msg(dsgd("imbalance fit s.csv --column took", &output) == 0, "%s", output);
     ck_assert_ptr_nonnull(strstr(output, "400 values of took\nmean 1.24"));
-    write_file("s.csv", "t\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
+    write_file("s.csv", "\xef\xbb\xbft\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n10\r\n");
     ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
     ck_assert_ptr_nonnull(strstr(output, "10 values of t\nmean 5.5 s"));
 }
@@ -1601,6 +1616,8 @@ START_TEST(published_figures_are_met)
     ck_assert_msg(status == 0, "%s", output);
     const char *const sum = strstr(output, " points: median error ");
     ck_assert_ptr_nonnull(sum);
+    ck_assert_ptr_nonnull(strstr(output, "\n31 points: "));
+    ck_assert_ptr_nonnull(strstr(output, "\n19 of 19 stated bounds hold"));
     double median = NAN;
     double worst = NAN;
     ck_assert_int_eq(
@@ -1649,6 +1666,7 @@ Suite *command_suite(void)
     tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
+    tcase_add_test(t, force_and_resume_mix_no_experiments);
     tcase_add_test(t, resume_does_only_what_is_missing);
     tcase_add_test(t, names_with_commas_are_resumed_too);
     tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
