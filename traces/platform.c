@@ -541,17 +541,21 @@ static void write_topology(FILE *xml, const dsgd_platform *platform)
     fputc('"', xml);
 }
 
-/** Two hosts of one switch or router are two links apart, neighbours in a torus one. */
+/**
+ * Two hosts of one switch or router are two links apart, neighbours in a torus one. The zone around them is for SimGrid 4.0, which crashes
+ * where such a cluster is the outermost.
+ */
 static void write_cluster(FILE *xml, const dsgd_platform *platform)
 {
     const double links = platform->topology == DSGD_TOPOLOGY_TORUS ? 1 : 2;
     fprintf(xml,
-            "<cluster id=\"all\" prefix=\"n\" suffix=\"\" radical=\"0-%d\" speed=\"%.17gf\" "
+            "<zone id=\"world\" routing=\"Full\">\n<cluster id=\"all\" prefix=\"n\" suffix=\"\" "
+            "radical=\"0-%d\" speed=\"%.17gf\" "
             "bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"\n         ",
             dsgd_platform_most_hosts(platform) - 1, dsgd_platform_nominal_flops,
             platform->host_bandwidth_bytes_per_s, platform->host_latency_s / links);
     write_topology(xml, platform);
-    fputs("/>\n", xml);
+    fputs("/>\n</zone>\n", xml);
 }
 
 dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
