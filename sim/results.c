@@ -380,27 +380,45 @@ char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char
     return text;
 }
 
+/** Whether there are values, and not only times: runs with and without them do not go into one table. */
+static bool computes(const dsgd_experiment *experiment)
+{
+    bool any = false;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_run_config *const c = &experiment->runs[i].config;
+        any = any || (c->learning != NULL && c->numerics != DSGD_NUMERICS_OFF);
+    }
+    return any;
+}
+
+static bool same_member(const json_t *a, const json_t *b, const char *key)
+{
+    return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
+}
+
 dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
                               const char *command, bool force, dsgd_error *error)
 {
     json_t *const new = manifest(experiment, 0, experiment->n_runs, command);
     DSGD_ASSERT(new != NULL, "the manifest is no JSON");
+    json_object_set_new(new, "computed", json_boolean(computes(experiment)));
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const old = json_load_file(path, 0, NULL);
     /* Read back what would be written, so that numbers are compared as they stand in a file. */
     char *const text = json_dumps(new, JSON_INDENT(1));
     json_t *const again = json_loads(text, 0, NULL);
     const bool other = access(path, F_OK) == 0 &&
-                       !json_equal(json_object_get(old, "runs"), json_object_get(again, "runs"));
+                       !(same_member(old, again, "runs") && same_member(old, again, "computed"));
     json_decref(old);
     json_decref(again);
     json_decref(new);
     dsgd_status status = DSGD_OK;
     if (other && !force)
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "%s: the folder has the results of another experiment; take another "
-                           "folder with -o, or --force to replace them",
-                           folder);
+        status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "%s: the folder has the results of another experiment, or of this one with "
+                      "other --numerics; take another folder with -o, or --force to replace them",
+                      folder);
     char *const folder_of_parts = dsgd_xprintf("%s/.parts", folder);
     if (status == DSGD_OK)
         status = dsgd_make_folder(folder, error);

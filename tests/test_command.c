@@ -521,6 +521,18 @@ START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
 }
 END_TEST
 
+/** What was not computed is not taken for done where it is to be. */
+START_TEST(resume_without_numerics_is_another_experiment)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off --resume", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics cpu --resume", &output), 2);
+    ck_assert_msg(strstr(output, "with other --numerics") != NULL, "%s", output);
+}
+END_TEST
+
 /** Results of another experiment go, also behind a run that has none. */
 START_TEST(force_and_resume_mix_no_experiments)
 {
@@ -1667,6 +1679,7 @@ Suite *command_suite(void)
     tcase_add_test(t, cuda_without_a_device_exits_with_4);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
     tcase_add_test(t, force_and_resume_mix_no_experiments);
+    tcase_add_test(t, resume_without_numerics_is_another_experiment);
     tcase_add_test(t, resume_does_only_what_is_missing);
     tcase_add_test(t, names_with_commas_are_resumed_too);
     tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
