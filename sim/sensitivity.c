@@ -320,19 +320,15 @@ static effect effect_of(const analysis *a, size_t v, size_t place, size_t contes
         sum.speedup / p, sum.unchanged_speedup / p, sum.speedup_change / p};
 }
 
-/** Whether two contestants can be compared there: both have a run with one seed. */
-static bool is_known(const analysis *a, size_t v, size_t place, size_t first, size_t second)
-{
-    const double *const x = throughputs(a, v, place, first);
-    const double *const y = throughputs(a, v, place, second);
-    for (size_t s = 0; s < a->n_seeds; s++)
-        if (!isnan(x[s]) && !isnan(y[s]))
-            return true;
-    return false;
-}
+/** How two contestants stand to each other at a place. */
+typedef enum order {
+    SLOWER = -1, /* the first */
+    TIE = 0, /* closer than 1 % or than the seeds' interval */
+    FASTER = 1,
+    UNKNOWN = 2 /* they have no seed in common */
+} order;
 
-/** 1 where the first of two contestants is faster, -1 where it is slower, 0 for a tie: closer than 1 % or than the seeds' interval. */
-static int order_of(const analysis *a, size_t v, size_t place, size_t first, size_t second)
+static order order_of(const analysis *a, size_t v, size_t place, size_t first, size_t second)
 {
     const double *const x = throughputs(a, v, place, first);
     const double *const y = throughputs(a, v, place, second);
@@ -345,9 +341,17 @@ static int order_of(const analysis *a, size_t v, size_t place, size_t first, siz
     double ci = 0;
     dsgd_mean(logs, n, &mean, &ci);
     free(logs);
-    if (isnan(mean) || fabs(mean) < fmax(log(1.01), isnan(ci) ? 0 : ci))
-        return 0;
-    return mean > 0 ? 1 : -1;
+    if (n == 0)
+        return UNKNOWN;
+    if (fabs(mean) < fmax(log(1.01), isnan(ci) ? 0 : ci))
+        return TIE;
+    return mean > 0 ? FASTER : SLOWER;
+}
+
+/** Whether one is the other's reverse. */
+static bool is_swap(order a, order b)
+{
+    return (a == FASTER && b == SLOWER) || (a == SLOWER && b == FASTER);
 }
 
 /* --- sensitivity.csv ---------------------------------------------------------------------------------------------------------------- */
@@ -474,12 +478,6 @@ static void take(largest *l, double change, size_t v, size_t place, size_t conte
         *l = (largest){true, change, v, place, contestant};
 }
 
-/** Whether two contestants swap places under a variation. */
-static bool swaps(const analysis *a, size_t v, size_t place, size_t first, size_t second)
-{
-    return order_of(a, 0, place, first, second) * order_of(a, v, place, first, second) < 0;
-}
-
 static void add_to_line(const analysis *a, size_t v, line *l)
 {
     for (size_t place = 0; place < a->n_places; place++) {
@@ -488,7 +486,7 @@ static void add_to_line(const analysis *a, size_t v, line *l)
             take(&l->speedup, x.speedup_change, v, place, c);
             take(&l->throughput, x.change, v, place, c);
             for (size_t d = 0; d < c; d++)
-                l->swaps += swaps(a, v, place, d, c);
+                l->swaps += is_swap(order_of(a, 0, place, d, c), order_of(a, v, place, d, c));
         }
     }
 }
@@ -561,16 +559,16 @@ static void print_parameters(const analysis *a, const char *folder)
 /** Says under which variations two contestants swap places. Counts also the pairs that are a tie in some variation and not in others. */
 static bool print_pair(const analysis *a, size_t place, size_t first, size_t second, size_t *ties)
 {
-    const int order = order_of(a, 0, place, first, second);
+    const order unchanged = order_of(a, 0, place, first, second);
     char *when = dsgd_xstrdup("");
     bool tie = false;
     for (size_t v = 1; v < a->n_variations; v++) {
         if (a->factor[v * a->n_places + place] == 0)
             continue; /* there is no such parameter here */
-        tie =
-            tie || (is_known(a, 0, place, first, second) && is_known(a, v, place, first, second) &&
-                    (order == 0) != (order_of(a, v, place, first, second) == 0));
-        if (!swaps(a, v, place, first, second))
+        const order varied = order_of(a, v, place, first, second);
+        if (unchanged != UNKNOWN && varied != UNKNOWN)
+            tie = tie || (unchanged == TIE) != (varied == TIE);
+        if (!is_swap(unchanged, varied))
             continue;
         char factor[32];
         snprintf(factor, sizeof factor, " %+.3g %%",
@@ -581,8 +579,8 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     *ties += tie;
     const bool swap = *when != '\0';
     char *const at = place_name(a, place);
-    char *const faster = name_of(a, order > 0 ? first : second);
-    char *const slower = name_of(a, order > 0 ? second : first);
+    char *const faster = name_of(a, unchanged == FASTER ? first : second);
+    char *const slower = name_of(a, unchanged == FASTER ? second : first);
     if (swap)
         printf("at %s %s is before %s, but behind for %s\n", at, faster, slower, when);
     free(slower);
