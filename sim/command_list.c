@@ -128,7 +128,10 @@ static void print_summary(const char *kind, const char *name, int width)
         status = dsgd_platform_open(name, &config, &platform, &error);
         summary = platform.summary;
     }
-    printf("%-*s %s\n", width, name, status == DSGD_OK ? summary : error.text);
+    printf("%-*s %s\n", width, name,
+           status != DSGD_OK ? error.text
+           : summary == NULL ? ""
+                             : summary);
     dsgd_config_close(config);
 }
 

@@ -44,7 +44,7 @@ typedef struct figure {
     dsgd_csv published, runs;
     size_t fixed[N_FIXED]; /* columns of published.csv */
     size_t *keys, *key_columns, n_keys; /* columns of published.csv, and the like of runs.csv */
-    double *simulated; /* [published.n_rows] */
+    double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
 } figure;
 
 /** What is scored, over all figures. */
@@ -133,6 +133,7 @@ static double mean_of(const figure *f, size_t row, size_t quantity, const char *
 static dsgd_status simulate_rows(figure *f, dsgd_error *error)
 {
     const dsgd_csv *const p = &f->published;
+    f->values = dsgd_xcalloc(p->n_rows, sizeof *f->values);
     f->simulated = dsgd_xcalloc(p->n_rows, sizeof *f->simulated);
     for (size_t row = 0; row < p->n_rows; row++) {
         const char *const name = field(f, row, QUANTITY);
@@ -141,11 +142,11 @@ static dsgd_status simulate_rows(figure *f, dsgd_error *error)
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
                              p->lines[row + 1], name, f->runs.path);
         const char *const relation = field(f, row, RELATION);
-        double published = NAN;
         if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
                              p->path, p->lines[row + 1], relation);
-        if (!dsgd_parse_number(field(f, row, PUBLISHED), NULL, &published) || !(published > 0))
+        if (!dsgd_parse_number(field(f, row, PUBLISHED), NULL, &f->values[row]) ||
+            !(f->values[row] > 0))
             return dsgd_fail(error, DSGD_EIO,
                              "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
                              p->lines[row + 1], field(f, row, PUBLISHED));
@@ -161,11 +162,6 @@ static dsgd_status simulate_rows(figure *f, dsgd_error *error)
     return DSGD_OK;
 }
 
-static double published_at(const figure *f, size_t row)
-{
-    return strtod(field(f, row, PUBLISHED), NULL);
-}
-
 static bool is_point(const figure *f, size_t row)
 {
     return field(f, row, RELATION)[0] == '~';
@@ -173,13 +169,13 @@ static bool is_point(const figure *f, size_t row)
 
 static double error_at(const figure *f, size_t row)
 {
-    return f->simulated[row] / published_at(f, row) - 1;
+    return f->simulated[row] / f->values[row] - 1;
 }
 
 static bool is_kept(const figure *f, size_t row)
 {
-    return field(f, row, RELATION)[0] == '<' ? f->simulated[row] < published_at(f, row)
-                                             : f->simulated[row] > published_at(f, row);
+    return field(f, row, RELATION)[0] == '<' ? f->simulated[row] < f->values[row]
+                                             : f->simulated[row] > f->values[row];
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------------------------- */
@@ -246,7 +242,7 @@ static void print_row(const figure *f, size_t row, score *total)
     total->errors[total->n++] = fabs(error_at(f, row));
     if (strcmp(field(f, row, USE), "predicted") == 0)
         total->predicted[total->n_predicted++] = fabs(error_at(f, row));
-    print_number(published_at(f, row));
+    print_number(f->values[row]);
     print_number(f->simulated[row]);
     printf(" %+7.1f %%  %s\n", 100 * error_at(f, row), field(f, row, USE));
 }
@@ -277,7 +273,7 @@ static void compare_orders(const figure *f, score *total)
     const size_t workers = dsgd_csv_column(&f->published, "workers");
     for (size_t a = 0; a < f->published.n_rows; a++)
         for (size_t b = a + 1; b < f->published.n_rows; b++) {
-            const double ratio = published_at(f, a) / published_at(f, b);
+            const double ratio = f->values[a] / f->values[b];
             if (!are_rivals(f, a, b) || fabs(ratio - 1) <= tie)
                 continue;
             const bool in_order = (ratio > 1) == (f->simulated[a] > f->simulated[b]);
@@ -382,6 +378,7 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
     dsgd_csv_close(&f.runs);
     free(f.keys);
     free(f.key_columns);
+    free(f.values);
     free(f.simulated);
     free(f.folder);
     return status;
