@@ -5,14 +5,17 @@
 #ifndef DSGD_BASE_APART_H
 #define DSGD_BASE_APART_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
+
 /**
- * Calls work(argument, report) in a process of its own and brings back the report, @p bytes at @p report (at most what a pipe holds,
- * 64 KiB). False where there is no process to be had, or it died; the report is then as it was.
+ * Calls work(argument, report, error) in a process of its own, and brings back its status, its sentence and the @p bytes at @p report (at
+ * most 60 KiB; a pipe has to hold it all). Where there is no process to be had, or it died: DSGD_EIO with the sentence @p died, and the
+ * report as it was.
  */
-bool dsgd_apart(void (*work)(const void *argument, void *report), const void *argument,
-                void *report, size_t bytes);
+dsgd_status dsgd_apart(dsgd_status (*work)(const void *argument, void *report, dsgd_error *error),
+                       const void *argument, void *report, size_t bytes, const char *died,
+                       dsgd_error *error);
 
 #endif

@@ -152,7 +152,7 @@ dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *p
     return status;
 }
 
-/** What is tried, and what the trial tells. */
+/** What is tried. */
 typedef struct attempt {
     const char *path;
     int n_hosts;
@@ -160,18 +160,13 @@ typedef struct attempt {
     uint64_t seed;
 } attempt;
 
-typedef struct trial {
-    dsgd_status status;
-    dsgd_error error;
-} trial;
-
-static void try_to_open(const void *argument, void *report)
+static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *error)
 {
+    (void)nothing;
     const attempt *const a = argument;
-    trial *const told = report;
     if (freopen("/dev/null", "w", stderr) == NULL)
         _exit(1);
-    told->status = dsgd_cluster_open(a->path, a->n_hosts, a->placement, a->seed, &told->error);
+    return dsgd_cluster_open(a->path, a->n_hosts, a->placement, a->seed, error);
 }
 
 dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
@@ -180,13 +175,13 @@ dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
     const attempt a = {path, n_hosts, placement, seed};
-    trial told = {.error = {""}};
-    if (!dsgd_apart(try_to_open, &a, &told, sizeof told))
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s: SimGrid cannot load this platform; `xmllint --valid` or SimGrid's "
-                         "own examples help",
-                         path);
-    return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
+    char *const died = dsgd_xprintf("%s: SimGrid cannot load this platform; `xmllint --valid` or "
+                                    "SimGrid's own examples help",
+                                    path);
+    char nothing = 0;
+    const dsgd_status status = dsgd_apart(try_to_open, &a, &nothing, 0, died, error);
+    free(died);
+    return status;
 }
 
 void dsgd_cluster_each_link(void (*change)(void *argument, const char *name, double *bytes_per_s,

@@ -205,17 +205,10 @@ typedef struct allreduce {
     double bytes;
 } allreduce;
 
-typedef struct report {
-    dsgd_status status;
-    double seconds;
-    dsgd_error error;
-} report;
-
 /** One step of synchronous SGD that computes for no time. */
-static void run_allreduce(const void *argument, void *answer)
+static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error *error)
 {
     const allreduce *const a = argument;
-    report *const told = answer;
     const dsgd_workload workload = {.bytes = a->bytes, .step_s = 1e-15, .samples = 1};
     const dsgd_run_config config = {.platform = a->check->platform,
                                     .workload = &workload,
@@ -228,9 +221,10 @@ static void run_allreduce(const void *argument, void *answer)
                                     .numerics = DSGD_NUMERICS_OFF,
                                     .scratch = "/tmp"};
     dsgd_run_result result;
-    told->status = dsgd_simulate(&config, &result, &told->error);
-    if (told->status == DSGD_OK)
-        told->seconds = result.virtual_s;
+    const dsgd_status status = dsgd_simulate(&config, &result, error);
+    if (status == DSGD_OK)
+        *(double *)seconds = result.virtual_s;
+    return status;
 }
 
 static dsgd_status check_allreduces(check *c, double bytes, const char *size, const char *unit,
@@ -238,15 +232,16 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, co
 {
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
         const allreduce a = {c, collectives[i].collective, bytes};
-        report told = {.error = {""}};
-        if (!dsgd_apart(run_allreduce, &a, &told, sizeof told))
-            return dsgd_fail(error, DSGD_EIO, "an allreduce got no process, or its process died");
-        if (told.status != DSGD_OK)
-            return dsgd_fail(error, told.status, "%s", told.error.text);
+        double seconds = 0;
+        const dsgd_status status =
+            dsgd_apart(run_allreduce, &a, &seconds, sizeof seconds,
+                       "an allreduce got no process, or its process died", error);
+        if (status != DSGD_OK)
+            return status;
         char what[64];
         snprintf(what, sizeof what, "allreduce of %s, %s", size, collectives[i].name);
-        print_line(c, what, per_s * predicted_allreduce_s(c, a.collective, bytes),
-                   per_s * told.seconds, unit);
+        print_line(c, what, per_s * predicted_allreduce_s(c, a.collective, bytes), per_s * seconds,
+                   unit);
     }
     return DSGD_OK;
 }

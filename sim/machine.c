@@ -151,36 +151,27 @@ static double time_here(volley *all)
     return all->arrived_s;
 }
 
-/** What is measured, and what the measurement's process tells. */
+/** What is measured. */
 typedef struct measurement {
     const dsgd_machine *machine;
     const int *to;
     double bytes;
 } measurement;
 
-typedef struct report {
-    dsgd_status status;
-    double seconds;
-    dsgd_error error;
-} report;
-
-static void measure(const void *argument, void *answer)
+static dsgd_status measure(const void *argument, void *seconds, dsgd_error *error)
 {
     const measurement *const m = argument;
-    report *const told = answer;
     volley all = {.to = m->to, .n_hosts = m->machine->n_hosts, .bytes = m->bytes};
-    told->status = dsgd_machine_open(m->machine, &told->error);
-    if (told->status == DSGD_OK)
-        told->seconds = time_here(&all);
+    const dsgd_status status = dsgd_machine_open(m->machine, error);
+    if (status == DSGD_OK)
+        *(double *)seconds = time_here(&all);
+    return status;
 }
 
 dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,
                               double *seconds, dsgd_error *error)
 {
     const measurement m = {machine, to, bytes};
-    report told = {.error = {""}};
-    if (!dsgd_apart(measure, &m, &told, sizeof told))
-        return dsgd_fail(error, DSGD_EIO, "a measurement got no process, or its process died");
-    *seconds = told.seconds;
-    return told.status == DSGD_OK ? DSGD_OK : dsgd_fail(error, told.status, "%s", told.error.text);
+    return dsgd_apart(measure, &m, seconds, sizeof *seconds,
+                      "a measurement got no process, or its process died", error);
 }
