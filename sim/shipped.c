@@ -82,12 +82,14 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
                               dsgd_error *error)
 {
     char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name);
-    char *const hint = dsgd_shipped_hint(kind, name, NULL);
-    const dsgd_status status =
-        path != NULL ? dsgd_config_open(path, config, error)
-                     : dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s", name, kind, hint);
+    if (path == NULL) {
+        char *const hint = dsgd_shipped_hint(kind, name, NULL);
+        dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s", name, kind, hint);
+        free(hint);
+        return DSGD_EUSAGE;
+    }
+    const dsgd_status status = dsgd_config_open(path, config, error);
     free(path);
-    free(hint);
     return status;
 }
 
@@ -110,21 +112,20 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
 {
     char *const path =
         is_path(name) ? dsgd_xstrdup(dsgd_config_path(from, name)) : shipped_path(kind, name);
-    char *const hint = dsgd_shipped_hint(kind, name, also);
-    const size_t length = strlen(kind);
-    dsgd_status status = DSGD_OK;
-    if (path == NULL)
-        status = dsgd_entry_fail(
+    if (path == NULL) {
+        char *const hint = dsgd_shipped_hint(kind, name, also);
+        const size_t length = strlen(kind);
+        const dsgd_status unknown = dsgd_entry_fail(
             from, entry, error,
             "%.*s `%s` is unknown%s; `dsgd list %s` has them, or give the path of a file",
             (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name, hint, kind);
-    else
-        status = dsgd_config_open(path, config, error);
-    if (status == DSGD_OK) {
-        dsgd_config_adopt(from, *config);
-        status = refuse_sweeps(*config, error);
+        free(hint);
+        return unknown;
     }
+    const dsgd_status status = dsgd_config_open(path, config, error);
     free(path);
-    free(hint);
-    return status;
+    if (status != DSGD_OK)
+        return status;
+    dsgd_config_adopt(from, *config);
+    return refuse_sweeps(*config, error);
 }
