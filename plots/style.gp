@@ -41,5 +41,6 @@ n_counts = words(counts_of_workers)
 algorithm(i) = word(algorithms, i)
 is_run(a, w) = strcol('algorithm') eq a && strcol('workers') eq w && counts(strcol('status'))
 
-# What figures of published points share.
+# What figures of published points share, and what figures of curves do.
 published = style[1:strlen(style) - 8].'published.gp'
+runs_of_curves = style[1:strlen(style) - 8].'curves.gp'

@@ -1,8 +1,7 @@
 # The headline: throughput beside the ideal, and test loss of the mean model against virtual time, at the largest number of GPUs.
 # needs: runs.csv curves.csv
 load style
-largest = word(counts_of_workers, 1)
-do for [w in counts_of_workers] { if (int(w) > int(largest)) { largest = w } }
+load runs_of_curves
 array throughput[n_algorithms]
 ideal = 0
 do for [i = 1:n_algorithms] {
@@ -12,8 +11,7 @@ do for [i = 1:n_algorithms] {
     stats runs using (is_run(algorithm(i), largest) ? column('throughput_samples_per_s') / column('compute_share') : NaN) name 'I' nooutput
     if (exists('I_records') && I_records > 0) { ideal = ideal < I_mean ? I_mean : ideal }
 }
-of(a) = strcol('algorithm') eq a && strcol('workers') eq largest
-stats curves using (of(algorithm(1)) || 1 ? column('virtual_s') : NaN) name 'V' nooutput
+stats curves using 'virtual_s' name 'V' nooutput
 do for [output in 'svg png pdf'] {
     if (output eq 'svg') { set terminal svg size 1000,430 font 'Helvetica,13' background '#ffffff' }
     if (output eq 'png') { set terminal pngcairo size 2000,860 font 'Helvetica,13' fontscale 1.8 linewidth 2 }
@@ -39,7 +37,7 @@ do for [output in 'svg png pdf'] {
     set xtics norotate autofreq nomirror scale 1
     set xrange [0:V_max * 1.02]
     set yrange [0:*]
-    plot for [i = 1:n_algorithms] curves using (of(algorithm(i)) ? column('virtual_s') : NaN):'loss' with linespoints lt i title title_of(algorithm(i))
+    plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'loss' with linespoints lt line_of(k) title heading(k)
     unset multiplot
     unset output
 }

@@ -1,11 +1,7 @@
-# Test loss and accuracy of the mean model against virtual time, one line per algorithm and seed, for the largest number of GPUs.
+# Test loss and accuracy of the mean model against virtual time, one line per run, for the largest number of GPUs.
 # needs: runs.csv curves.csv
 load style
-largest = word(counts_of_workers, 1)
-do for [w in counts_of_workers] { if (int(w) > int(largest)) { largest = w } }
-seeds = ' '
-stats curves using (seeds = add(seeds, strcol('seed')), 0) nooutput
-of(a, s) = strcol('algorithm') eq a && strcol('workers') eq largest && strcol('seed') eq s
+load runs_of_curves
 stats curves using (strcol('workers') eq largest && column('virtual_s') > 0 ? column('accuracy') : NaN) name 'A' nooutput
 panels = exists('A_records') && A_records > 0 ? 2 : 1
 set xlabel 'virtual time (s)'
@@ -17,13 +13,11 @@ do for [output in 'svg png pdf'] {
     set multiplot layout panels,1 title largest.' GPUs' noenhanced
     set ylabel 'test loss'
     set key right top
-    plot for [i = 1:n_algorithms] for [k = 1:words(seeds)] curves using (of(algorithm(i), word(seeds, k)) ? column('virtual_s') : NaN):'loss' \
-         with linespoints lt i title (k == 1 ? title_of(algorithm(i)) : '')
+    plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'loss' with linespoints lt line_of(k) title heading(k)
     if (panels == 2) {
         set ylabel 'test accuracy'
         set key off
-        plot for [i = 1:n_algorithms] for [k = 1:words(seeds)] curves using (of(algorithm(i), word(seeds, k)) ? column('virtual_s') : NaN):'accuracy' \
-             with linespoints lt i title (k == 1 ? title_of(algorithm(i)) : '')
+        plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'accuracy' with linespoints lt line_of(k) title heading(k)
     }
     unset multiplot
     unset output
