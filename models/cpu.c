@@ -41,6 +41,7 @@ enum {
     TOGETHER = 8, /* most inputs of a combination that are read side by side */
     LANES = 64, /* independent sums */
     LINE_BYTES = 64, /* of the cache */
+    FETCHED_SAMPLES = 32, /* ahead */
     LEAST_AHEAD = 16384 /* bytes worth fetching ahead */
 };
 
@@ -263,6 +264,18 @@ static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
     return (dsgd_ahead){whole ? pieces[0] : NULL, whole ? p->network->n_params * sizeof(real) : 0};
 }
 
+/** The memory of an operation's samples, which lie anywhere. */
+static void fetch_samples(const context *c, const dsgd_gradient_op *op)
+{
+    const view *const data = &c->train;
+    const bool bytes = data->x_bytes != NULL;
+    const char *const x = bytes ? (const char *)data->x_bytes : (const char *)data->x_real;
+    const size_t size = data->n_features * (bytes ? 1 : sizeof *data->x_real);
+    for (uint32_t i = 0; x != NULL && i < op->n_samples && i < FETCHED_SAMPLES; i++)
+        for (size_t at = 0; at < size; at += LINE_BYTES)
+            __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);
+}
+
 /** @p next, or NULL, comes after it. */
 static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op,
                          const dsgd_gradient_op *next)
@@ -277,8 +290,10 @@ static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *o
     one.replica.state_new = op->state_new;
     one.replica.samples = op->samples;
     one.ahead = vector_ahead(p, op->g);
-    if (next != NULL)
+    if (next != NULL) {
         one.then = vector_ahead(p, next->x);
+        fetch_samples(c, next);
+    }
     network_gradient(&one, p->network, op->n_samples);
     for (size_t k = 0; !direct && k < p->n_pieces; k++)
         if (op->g[k] != NULL)
@@ -310,39 +325,56 @@ static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real
     return (real)dsgd_clip_factor(p->update.clip, op->n, p->network->n_params, squares);
 }
 
-static bool one_update(const context *c, const scratch *s, const dsgd_update_op *op)
+/** Numbers [begin, end) of an update whose inputs are all there. Each loop has one branch of dsgd_updated(), which the compiler takes out of it. */
+static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op, size_t begin,
+                         size_t end)
 {
-    const size_t n = op->n;
-    const real *const x = op->x == NULL ? s->zeros : op->x;
-    const real *const g = op->g == NULL ? s->zeros : op->g;
-    const real *const v = op->v == NULL ? s->zeros : op->v;
+    const real *const x = op->x;
+    const real *const g = op->g;
+    const real *const v = op->v;
     real *const x_new = op->x_new;
     real *const v_new = op->v_new;
-    const dsgd_update_rule rule =
-        dsgd_update_rule_of(&c->problem.update, op->lr, op->t, clipping(&c->problem, op, g));
-    /* Each loop has one branch of dsgd_updated(), which the compiler takes out of it. */
-    if (rule.adaptive) {
-        for (size_t i = 0; i < n; i++) {
+    if (rule->adaptive) {
+        const real *const s = v + op->n;
+        real *const s_new = v_new + op->n;
+        for (size_t i = begin; i < end; i++) {
             real first = v[i];
-            real second = v[n + i];
-            x_new[i] = dsgd_updated(&rule, x[i], g[i], &first, &second);
+            real second = s[i];
+            x_new[i] = dsgd_updated(rule, x[i], g[i], &first, &second);
             v_new[i] = first;
-            v_new[n + i] = second;
+            s_new[i] = second;
         }
+        /* It divides by the second moment: one that is too large would not show in x. */
+        if (!all_finite(v_new + begin, end - begin) || !all_finite(s_new + begin, end - begin))
+            return false;
     } else if (v_new != NULL) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = begin; i < end; i++) {
             real velocity = v[i];
-            x_new[i] = dsgd_updated(&rule, x[i], g[i], &velocity, NULL);
+            x_new[i] = dsgd_updated(rule, x[i], g[i], &velocity, NULL);
             v_new[i] = velocity;
         }
     } else {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = begin; i < end; i++) {
             real velocity = 0;
-            x_new[i] = dsgd_updated(&rule, x[i], g[i], &velocity, NULL);
+            x_new[i] = dsgd_updated(rule, x[i], g[i], &velocity, NULL);
         }
     }
-    /* ADAMW divides by the second moment: one that is too large would not show in x. */
-    return all_finite(x_new, n) && (!rule.adaptive || all_finite(v_new, 2 * n));
+    return all_finite(x_new + begin, end - begin);
+}
+
+static bool one_update(const context *c, const scratch *s, const dsgd_update_op *told)
+{
+    dsgd_update_op op = *told;
+    op.x = op.x == NULL ? s->zeros : op.x;
+    op.g = op.g == NULL ? s->zeros : op.g;
+    op.v = op.v == NULL ? s->zeros : op.v;
+    const dsgd_update_rule rule =
+        dsgd_update_rule_of(&c->problem.update, op.lr, op.t, clipping(&c->problem, &op, op.g));
+    bool finite = true;
+    for (size_t first = 0; first < op.n; first += BLOCK)
+        finite =
+            update_block(&rule, &op, first, first + BLOCK < op.n ? first + BLOCK : op.n) && finite;
+    return finite;
 }
 
 static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
@@ -387,10 +419,24 @@ static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
     }
 }
 
+/** y <- sum / divisor; by its inverse where that is exact, because a division takes as long as reading several operands. */
+static void divide(real *y, const double *sum, size_t n, double divisor)
+{
+    int exponent = 0;
+    const double inverse = 1 / divisor;
+    if (fabs(frexp(divisor, &exponent)) == 0.5 && isnormal(inverse))
+        for (size_t j = 0; j < n; j++)
+            y[j] = (real)(sum[j] * inverse);
+    else
+        for (size_t j = 0; j < n; j++)
+            y[j] = (real)(sum[j] / divisor);
+}
+
 static bool one_combination(const scratch *s, const dsgd_combine_op *op)
 {
     double sum[BLOCK];
     real *const y = op->y;
+    bool finite = true;
     for (size_t first = 0; first < op->n; first += BLOCK) {
         const size_t n = first + BLOCK < op->n ? BLOCK : op->n - first;
         memset(sum, 0, n * sizeof *sum);
@@ -401,10 +447,10 @@ static bool one_combination(const scratch *s, const dsgd_combine_op *op)
             add_inputs(s, op, i, 2, first, n, sum);
         if (i < op->n_inputs)
             add_inputs(s, op, i, 1, first, n, sum);
-        for (size_t j = 0; j < n; j++)
-            y[first + j] = (real)(sum[j] / op->divisor);
+        divide(y + first, sum, n, op->divisor);
+        finite = all_finite(y + first, n) && finite;
     }
-    return all_finite(y, op->n);
+    return finite;
 }
 
 static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *ops, size_t n_ops,

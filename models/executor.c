@@ -6,9 +6,7 @@
  * operation is computed as if it were alone.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "models/operations.h"
@@ -20,59 +18,11 @@ static double wall_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* --- buffers ------------------------------------------------------------------------------------------------------------------------ */
-
-size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
-{
-    const dsgd_problem *const p = &values->config.problem;
-    if (shape < p->n_pieces)
-        return p->piece_begin[shape + 1] - p->piece_begin[shape];
-    if (shape == p->n_pieces)
-        return p->network->n_state;
-    return dsgd_update_states(&p->update) * dsgd_shape_size(values, shape - p->n_pieces - 1);
-}
-
-static size_t shape_bytes(const dsgd_values *values, size_t shape)
-{
-    return dsgd_shape_size(values, shape) * values->config.device->real_bytes;
-}
-
-dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t shape)
-{
-    buffer_pool *const pool = &values->pools[shape];
-    values->held_bytes += shape_bytes(values, shape);
-    if (values->held_bytes > values->stats.peak_bytes)
-        values->stats.peak_bytes = values->held_bytes;
-    if (pool->n > 0)
-        return pool->free[--pool->n];
-    const size_t n = dsgd_shape_size(values, shape);
-    const dsgd_buffer buffer = values->config.device->alloc(values->context, n == 0 ? 1 : n);
-    if (buffer == NULL) {
-        fprintf(stderr,
-                "dsgd: the %s device has no room for another %zu bytes; fewer workers or a smaller "
-                "model would fit\n",
-                values->config.device->name, shape_bytes(values, shape));
-        abort();
-    }
-    return buffer;
-}
-
-static void give_buffer(dsgd_values *values, size_t shape, dsgd_buffer buffer)
-{
-    buffer_pool *const pool = &values->pools[shape];
-    if (pool->n == pool->room) {
-        pool->room = pool->room == 0 ? 64 : 2 * pool->room;
-        pool->free = dsgd_xrealloc(pool->free, pool->room, sizeof(dsgd_buffer));
-    }
-    pool->free[pool->n++] = buffer;
-    values->held_bytes -= shape_bytes(values, shape);
-}
-
 /* --- submission --------------------------------------------------------------------------------------------------------------------- */
 
-static void make_ready(dsgd_values *values, dsgd_operation *operation)
+static void make_ready(dsgd_values *values, uint32_t thread, dsgd_operation *operation)
 {
-    operation_queue *const queue = &values->ready[operation->kind];
+    operation_queue *const queue = &values->desks[thread].ready[operation->kind];
     if (queue->n == queue->room) {
         queue->room = queue->room == 0 ? 64 : 2 * queue->room;
         queue->v = dsgd_xrealloc(queue->v, queue->room, sizeof(dsgd_operation *));
@@ -115,10 +65,8 @@ static void unuse(dsgd_values *values, dsgd_operation *operation)
 /** Gives the buffer of an output back once it is both computed and read by all. */
 static void give_output(dsgd_values *values, dsgd_operation *o, uint32_t k)
 {
-    if (o->readings[k] > 0 || !o->done || o->outputs[k] == NULL)
-        return;
-    give_buffer(values, dsgd_output_shape(values, o, k), o->outputs[k]);
-    o->outputs[k] = NULL;
+    if (o->readings[k] == 0 && o->done && o->outputs[k] != NULL)
+        dsgd_buffer_give(values, o, k);
 }
 
 void dsgd_value_unread(dsgd_values *values, dsgd_value value)
@@ -128,6 +76,17 @@ void dsgd_value_unread(dsgd_values *values, dsgd_value value)
         return;
     give_output(values, o, value.index);
     unuse(values, o);
+}
+
+/** Where an operation goes whose operands are there: to who computed the first; what begins with a constant is shared out by workers. */
+static uint32_t first_desk(const dsgd_values *values, const dsgd_operation *operation)
+{
+    const dsgd_operation *const first =
+        operation->n_inputs > 0 ? operation->inputs[0].operation : NULL;
+    if (first != NULL && first->kind != OPERATION_CONSTANT)
+        return first->thread;
+    const uint64_t n_workers = values->config.stream.n_workers;
+    return (uint32_t)(operation->where.worker % n_workers * values->n_desks / n_workers);
 }
 
 void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation)
@@ -155,7 +114,7 @@ void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation)
     }
     operation->rank = values->next_rank++;
     if (operation->missing == 0)
-        make_ready(values, operation);
+        make_ready(values, first_desk(values, operation), operation);
     /* Outputs that nobody holds now were let go before there was a reading of theirs. */
     for (uint32_t k = 0; k < operation->n_outputs; k++)
         if (operation->handles[k] == 0 && dsgd_goes_apart(values, operation))
@@ -311,17 +270,22 @@ static void compute(dsgd_values *values, uint32_t thread, batch *b)
     }
 }
 
-/** Books the operation as done: its readers may begin, its inputs have one user less. */
-static void finish(dsgd_values *values, dsgd_operation *operation)
+/** Books the operation as done by @p thread: its readers may begin there, its inputs have one user less. */
+static void finish(dsgd_values *values, uint32_t thread, dsgd_operation *operation)
 {
+    operation->thread = thread;
     operation->done = true;
     for (operation_reader *r = operation->readers; r != NULL; r = r->next)
         if (--r->reader->missing == 0)
-            make_ready(values, r->reader);
+            make_ready(values, thread, r->reader);
     operation->readers = NULL;
-    for (uint32_t i = 0; i < operation->n_inputs; i++)
-        if (operation->inputs[i].operation != NULL)
-            dsgd_value_unread(values, operation->inputs[i]);
+    for (uint32_t i = 0; i < operation->n_inputs; i++) {
+        dsgd_operation *const input = operation->inputs[i].operation;
+        if (input == NULL)
+            continue;
+        input->travelled = input->travelled || input->thread != thread;
+        dsgd_value_unread(values, operation->inputs[i]);
+    }
     values->unfinished--;
     for (uint32_t k = 0; k < operation->n_outputs; k++)
         give_output(values, operation, k); /* where nobody reads it */
@@ -338,11 +302,11 @@ static void note_divergence(dsgd_values *values, const dsgd_operation *operation
 }
 
 /** Room for what the operation gives, and a line in the statistics. */
-static void prepare(dsgd_values *values, dsgd_operation *o)
+static void prepare(dsgd_values *values, uint32_t thread, dsgd_operation *o)
 {
     dsgd_values_stats *const stats = &values->stats;
     for (uint32_t k = 0; k < o->n_outputs; k++)
-        o->outputs[k] = dsgd_buffer_take(values, dsgd_output_shape(values, o, k));
+        o->outputs[k] = dsgd_buffer_take(values, thread, dsgd_output_shape(values, o, k));
     stats->gradients += o->kind == OPERATION_GRADIENT;
     stats->gradient_samples += o->kind == OPERATION_GRADIENT ? count_samples(o) : 0;
     stats->updates += o->kind == OPERATION_UPDATE;
@@ -350,43 +314,57 @@ static void prepare(dsgd_values *values, dsgd_operation *o)
     stats->evaluations += o->kind == OPERATION_EVALUATE;
 }
 
-/** The kind whose first ready operation was submitted first, so that what belongs together is computed, and given back, together. */
-static operation_kind next_kind(const dsgd_values *values)
+/** Of two queues the one whose first operation was submitted first, so that what belongs together is computed, and given back, together. */
+static operation_queue *earlier(operation_queue *a, operation_queue *b)
 {
-    operation_kind next = OPERATION_KINDS;
-    for (int kind = 0; kind < OPERATION_KINDS; kind++) {
-        const operation_queue *const queue = &values->ready[kind];
-        if (queue->n > 0 &&
-            (next == OPERATION_KINDS || queue->v[0]->rank < values->ready[next].v[0]->rank))
-            next = (operation_kind)kind;
-    }
+    if (a == NULL || a->n == 0)
+        return b == NULL || b->n == 0 ? NULL : b;
+    return b == NULL || b->n == 0 || a->v[0]->rank < b->v[0]->rank ? a : b;
+}
+
+static operation_queue *first_queue(desk *own)
+{
+    operation_queue *first = NULL;
+    for (int kind = 0; kind < OPERATION_KINDS; kind++)
+        first = earlier(first, &own->ready[kind]);
+    return first;
+}
+
+/** Where @p thread goes on: at its own desk, else at any. NULL: nothing is ready. */
+static operation_queue *next_queue(const dsgd_values *values, uint32_t thread)
+{
+    operation_queue *next = first_queue(&values->desks[thread]);
+    if (next != NULL)
+        return next;
+    for (uint32_t i = 0; i < values->n_desks; i++)
+        next = earlier(next, first_queue(&values->desks[i]));
     return next;
 }
 
-/** Takes ready operations of one kind off their queue; those after a divergence are done without being computed. */
-static bool take_batch(dsgd_values *values, batch *b)
+/** Takes ready operations of one kind off a queue; those after a divergence are done without being computed. */
+static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
 {
     b->n = 0;
-    while (b->n == 0 && next_kind(values) != OPERATION_KINDS) {
-        b->kind = next_kind(values);
-        operation_queue *const queue = &values->ready[b->kind];
+    for (operation_queue *queue = NULL;
+         b->n == 0 && (queue = next_queue(values, thread)) != NULL;) {
+        b->kind = queue->v[0]->kind;
         const size_t most = b->kind == OPERATION_EVALUATE ? 1 : values->config.device->batch;
         while (queue->n > 0 && b->n < most && b->n < MAX_BATCH) {
             dsgd_operation *const operation = take_first(queue);
             if (operation->id > values->diverged_id)
-                finish(values, operation);
+                finish(values, thread, operation);
             else
                 b->operations[b->n++] = operation;
         }
     }
     for (size_t i = 0; i < b->n; i++)
-        prepare(values, b->operations[i]);
+        prepare(values, thread, b->operations[i]);
     return b->n > 0;
 }
 
 static bool any_ready(const dsgd_values *values)
 {
-    return next_kind(values) != OPERATION_KINDS;
+    return next_queue(values, 0) != NULL;
 }
 
 static size_t largest_op(void)
@@ -429,7 +407,7 @@ void dsgd_executor_wake(dsgd_values *values)
 static bool work(dsgd_values *values, uint32_t thread, batch *b)
 {
     const size_t before = values->unfinished;
-    if (!take_batch(values, b))
+    if (!take_batch(values, thread, b))
         return values->unfinished < before; /* what was skipped may have made others ready */
     dsgd_executor_wake(values);
     pthread_mutex_unlock(&values->lock);
@@ -441,7 +419,7 @@ static bool work(dsgd_values *values, uint32_t thread, batch *b)
     for (size_t i = 0; i < b->n; i++) {
         if (!b->finite[i])
             note_divergence(values, b->operations[i]);
-        finish(values, b->operations[i]);
+        finish(values, thread, b->operations[i]);
     }
     return true;
 }

@@ -3,7 +3,7 @@
  * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL), with contraction to fused multiply-add.
  *
  * C is cut into tiles of ROWS x COLUMNS that stay in registers while k runs; k is cut so that the strip of B that a row of tiles
- * shares stays in the first-level cache. Where B does not lie in whole contiguous strips, the strip is copied first.
+ * shares stays in the first-level cache. A strip of B that does not lie in whole rows is copied first.
  */
 #include "models/multiply.h"
 
@@ -106,20 +106,37 @@ ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, rea
     }
 }
 
-/** A tile that is narrower than its vectors goes through memory of its own. */
-static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a, real *c)
+/** Fewer numbers than a tile is wide, in a few moves of constant size. */
+ALWAYS void copy_few(real *to, const real *from, size_t n)
 {
-    real wide[ROWS * COLUMNS] = {0};
+#pragma GCC unroll 8
+    for (size_t part = COLUMNS / 2; part > 0; part /= 2) {
+        if ((n & part) == 0)
+            continue;
+        memcpy(to, from, part * sizeof(real));
+        to += part;
+        from += part;
+    }
+}
+
+/** A tile that is narrower than its vectors goes through memory of its own. */
+static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a, real *c,
+                        const char *ahead)
+{
+    real wide[ROWS * COLUMNS];
     strip s = *whole;
     s.c_row = COLUMNS;
-    for (size_t i = 0; whole->adds && i < rows; i++)
-        memcpy(wide + i * COLUMNS, c + i * whole->c_row, columns * sizeof(real));
+    for (size_t i = 0; s.adds && i < rows; i++) {
+        for (size_t j = 0; j < COLUMNS; j++)
+            wide[i * COLUMNS + j] = 0;
+        copy_few(wide + i * COLUMNS, c + i * whole->c_row, columns);
+    }
     if (columns <= LANES)
-        tile_of(1, &s, rows, a, wide, NULL);
+        tile_of(1, &s, rows, a, wide, ahead);
     else
-        tile_of(VECTORS, &s, rows, a, wide, NULL);
+        tile_of(VECTORS, &s, rows, a, wide, ahead);
     for (size_t i = 0; i < rows; i++)
-        memcpy(c + i * whole->c_row, wide + i * COLUMNS, columns * sizeof(real));
+        copy_few(c + i * whole->c_row, wide + i * COLUMNS, columns);
 }
 
 /** @p columns columns of B as rows of COLUMNS, zeros after them. */
@@ -129,6 +146,19 @@ static void copy_strip(real *to, size_t depth, size_t columns, const real *b, si
     for (size_t k = 0; k < depth; k++)
         for (size_t j = 0; j < COLUMNS; j++)
             to[k * COLUMNS + j] = j < columns ? b[k * b_row + j * b_column] : (real)0;
+}
+
+/** How many rows of B can be read in vectors from column @p j on: all of full width, of narrow ones those whose vectors end within B. */
+static size_t readable_rows(size_t n, size_t k, size_t j, size_t b_row, size_t b_column)
+{
+    const size_t columns = n - j;
+    if (b_column != 1)
+        return 0;
+    if (columns >= COLUMNS)
+        return k;
+    const size_t width = columns <= LANES ? LANES : COLUMNS;
+    const size_t end = (k - 1) * b_row + n; /* of B */
+    return k == 0 || end < j + width ? 0 : b_row == 0 ? k : (end - j - width) / b_row + 1;
 }
 
 /** Where a tile of this depth fetches a line for each k; NULL: nowhere. */
@@ -148,17 +178,20 @@ void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t 
               dsgd_ahead *ahead)
 {
     real copy[DEPTH * COLUMNS];
-    for (size_t first = 0; first < k || first == 0; first += DEPTH) {
-        strip s = {.depth = k - first < DEPTH ? k - first : DEPTH,
-                   .a_row = a_row,
-                   .a_column = a_column,
-                   .c_row = c_row,
-                   .adds = adds || first > 0};
-        for (size_t j = 0; j < n; j += COLUMNS) {
-            const size_t columns = n - j < COLUMNS ? n - j : COLUMNS;
-            s.b = b + first * b_row + j * b_column;
-            s.b_row = b_row;
-            if (columns < COLUMNS || b_column != 1) {
+    for (size_t j = 0; j < n; j += COLUMNS) {
+        const size_t columns = n - j < COLUMNS ? n - j : COLUMNS;
+        const size_t readable = readable_rows(n, k, j, b_row, b_column);
+        size_t first = 0;
+        do {
+            const size_t left = (first < readable ? readable : k) - first;
+            strip s = {.depth = left < DEPTH ? left : DEPTH,
+                       .a_row = a_row,
+                       .a_column = a_column,
+                       .b = b + first * b_row + j * b_column,
+                       .b_row = b_row,
+                       .c_row = c_row,
+                       .adds = adds || first > 0};
+            if (first >= readable) {
                 copy_strip(copy, s.depth, columns, s.b, b_row, b_column);
                 s.b = copy;
                 s.b_row = COLUMNS;
@@ -167,11 +200,13 @@ void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t 
                 const size_t rows = m - i < ROWS ? m - i : ROWS;
                 const real *const from = a + i * a_row + first * a_column;
                 real *const to = c + i * c_row + j;
+                const char *const lines = fetched(ahead, s.depth);
                 if (columns < COLUMNS)
-                    narrow_tile(&s, rows, columns, from, to);
+                    narrow_tile(&s, rows, columns, from, to, lines);
                 else
-                    tile_of(VECTORS, &s, rows, from, to, fetched(ahead, s.depth));
+                    tile_of(VECTORS, &s, rows, from, to, lines);
             }
-        }
+            first += s.depth;
+        } while (first < k);
     }
 }

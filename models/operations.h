@@ -1,6 +1,7 @@
 /**
  * @file operations.h
- * The inside of a value store: operations as nodes of a graph. values.c builds the graph, executor.c computes it.
+ * The inside of a value store: operations as nodes of a graph. values.c builds the graph, executor.c computes it
+ * in buffers.c's memory.
  *
  * Two counts rule a node's life. `holders` are handles outside and operations that were not yet submitted; it changes by calls of the
  * store's functions alone, so that what is shared, fused or never computed follows from the calls. `uses` are outputs that somebody holds
@@ -57,6 +58,7 @@ struct dsgd_operation {
     uint32_t *outside; /* [n_outputs] of those, handles that were given out */
     uint64_t *names; /* [n_outputs] in a record; valid while there are handles outside */
     bool pending; /* described, not submitted */
+    bool goes; /* the flush that is under way submits it */
     bool taken; /* a pending operation that is about to be submitted reads it */
     bool shared; /* in the store's table of equal operations */
     bool large; /* its memory is not of the usual size */
@@ -74,6 +76,8 @@ struct dsgd_operation {
     uint32_t missing; /* inputs that are not done */
     operation_reader *readers; /* submitted operations that wait for this one */
     operation_reader *waits; /* [n_inputs] this operation's places in its inputs' lists */
+    uint32_t thread; /* who computed it, and keeps its buffers */
+    bool travelled; /* another thread has read it */
     uint64_t rank; /* in the order of submission: operands right before the first that reads them */
     dsgd_operation *next_dead;
     dsgd_buffer
@@ -92,11 +96,24 @@ typedef struct ticket {
     dsgd_evaluation result;
 } ticket;
 
-/** Buffers that nobody uses, of one shape. */
+/**
+ * Buffers that nobody uses, of one shape, as a ring. At its end are those that one thread alone has used, the last one outermost: its cache
+ * may hold them. At its beginning are those that others have read, which rest before they are written again.
+ */
 typedef struct buffer_pool {
-    dsgd_buffer *free;
-    size_t n, room;
+    dsgd_buffer *ring; /* [room] */
+    size_t first, n, room;
+    size_t n_own; /* at the end */
 } buffer_pool;
+
+/**
+ * What belongs to one computing thread: operations on what it computed last, and the buffers that it wrote. A core goes on with what its
+ * cache holds, and to write what another core's cache holds too takes several times as long.
+ */
+typedef struct desk {
+    operation_queue ready[OPERATION_KINDS];
+    buffer_pool *pools; /* by shape */
+} desk;
 
 struct dsgd_values {
     dsgd_values_config config;
@@ -127,11 +144,11 @@ struct dsgd_values {
     bool closing;
     bool caller_waits; /* until so many operations at most are unfinished: */
     size_t waits_for;
-    operation_queue ready[OPERATION_KINDS];
     dsgd_operation *dead; /* nobody uses them any more: the caller takes their memory back */
     uint64_t next_rank;
     size_t unfinished; /* submitted and not done */
-    buffer_pool *pools; /* by shape */
+    desk *desks; /* [n_desks], one for each thread that computes */
+    uint32_t n_desks;
     size_t held_bytes;
     uint64_t diverged_id; /* UINT64_MAX: it did not */
     dsgd_origin diverged_where;
@@ -174,10 +191,17 @@ static inline bool dsgd_goes_apart(const dsgd_values *values, const dsgd_operati
            (o->kind == OPERATION_GRADIENT && !dsgd_may_be_fused(values, o));
 }
 
-/* executor.c; all with the lock held */
+/* buffers.c; all with the lock held */
 /** Reals of a buffer. */
 size_t dsgd_shape_size(const dsgd_values *values, size_t shape);
-dsgd_buffer dsgd_buffer_take(dsgd_values *values, size_t shape);
+/** For @p thread to write. */
+dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape);
+/** Back to the thread that wrote output @p k of an operation. */
+void dsgd_buffer_give(dsgd_values *values, dsgd_operation *o, uint32_t k);
+/** The pools of one thread, and what is in them. */
+void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools);
+
+/* executor.c; all with the lock held */
 /** One reading less. The buffer of what nobody reads is given back; an operation of which nothing is in use is dead. */
 void dsgd_value_unread(dsgd_values *values, dsgd_value value);
 /** Hands the operation, and the pending ones it needs, to the threads; dsgd_executor_wake() then wakes them. */

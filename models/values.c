@@ -285,25 +285,38 @@ static dsgd_operation *enter(dsgd_values *values, dsgd_operation *o)
 
 /* --- flushing ------------------------------------------------------------------------------------------------------------------------- */
 
+/** Whether a flush of what was described up to operation @p last takes this one; what came before has been asked. */
+static bool goes(const dsgd_operation *o, uint64_t last)
+{
+    bool all = o->id <= last || o->kind != OPERATION_GRADIENT;
+    for (uint32_t i = 0; o->id > last && i < o->n_inputs; i++) {
+        const dsgd_operation *const input = o->inputs[i].operation;
+        all = all && (input == NULL || !input->pending || input->goes);
+    }
+    return all;
+}
+
 /**
- * Submits what was described up to operation @p last and is still held, but gradients that nothing submitted reads: a collective may fuse
- * those. With the lock held.
+ * Submits the gradients that were described up to operation @p last, and what is computed from no others; but not gradients that nothing
+ * submitted reads: a collective may fuse those. With the lock held.
  */
 static void flush(dsgd_values *values, uint64_t last)
 {
     values->gradients_since_flush = 0;
     values->id_at_flush = values->next_id;
-    /* What nothing else reads goes first, in order, and takes its operands along: what belongs together is computed together. */
     dsgd_operation *const head = &values->pending;
+    for (dsgd_operation *o = head->after; o != head; o = o->after)
+        o->goes = goes(o, last);
+    /* What nothing else reads goes first, in order, and takes its operands along: what belongs together is computed together. */
     for (dsgd_operation *o = head->before; o != head; o = o->before) {
-        const bool goes = o->id <= last && (o->taken || !dsgd_may_be_fused(values, o));
-        for (uint32_t i = 0; goes && i < o->n_inputs; i++)
+        const bool reads = o->goes && (o->taken || !dsgd_may_be_fused(values, o));
+        for (uint32_t i = 0; reads && i < o->n_inputs; i++)
             if (o->inputs[i].operation != NULL)
                 o->inputs[i].operation->taken = true;
     }
     for (dsgd_operation *o = head->after, *next = NULL; o != head; o = next) {
         next = o->after; /* later, so no operand of this one */
-        if (o->id <= last && !o->taken && !dsgd_may_be_fused(values, o))
+        if (o->goes && !o->taken && !dsgd_may_be_fused(values, o))
             dsgd_operation_submit(values, o);
     }
     settle(values);
@@ -323,9 +336,9 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
 {
     dsgd_values *const v = dsgd_xcalloc(1, sizeof *v);
     v->config = *config;
-    const dsgd_status status = config->device->open(
-        &v->config.problem, config->n_threads + (config->device->threaded ? 1 : 0), &v->context,
-        error);
+    v->n_desks = config->n_threads + (config->device->threaded ? 1 : 0);
+    const dsgd_status status =
+        config->device->open(&v->config.problem, v->n_desks, &v->context, error);
     if (status != DSGD_OK) {
         free(v);
         return status;
@@ -336,7 +349,9 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
     v->pending.before = v->pending.after = &v->pending;
     v->flush_every =
         config->stream.n_workers > FLUSH_AT_LEAST ? config->stream.n_workers : FLUSH_AT_LEAST;
-    v->pools = dsgd_xcalloc(dsgd_n_shapes(v), sizeof *v->pools);
+    v->desks = dsgd_xcalloc(v->n_desks, sizeof *v->desks);
+    for (uint32_t i = 0; i < v->n_desks; i++)
+        v->desks[i].pools = dsgd_xcalloc(dsgd_n_shapes(v), sizeof *v->desks[i].pools);
     v->diverged_id = UINT64_MAX;
     dsgd_executor_start(v);
     *values = v;
@@ -390,6 +405,13 @@ static void free_rest(dsgd_values *values)
     free(values->all);
 }
 
+static void free_desk(dsgd_values *values, desk *own)
+{
+    dsgd_buffers_free(values, own->pools);
+    for (int kind = 0; kind < OPERATION_KINDS; kind++)
+        free(own->ready[kind].v);
+}
+
 void dsgd_values_close(dsgd_values *values)
 {
     if (values == NULL)
@@ -399,18 +421,13 @@ void dsgd_values_close(dsgd_values *values)
     pthread_mutex_unlock(&values->lock);
     dsgd_executor_stop(values);
     free_rest(values);
-    for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
-        for (size_t i = 0; i < values->pools[k].n; i++)
-            values->config.device->release(values->context, values->pools[k].free[i]);
-        free(values->pools[k].free);
-    }
+    for (uint32_t i = 0; i < values->n_desks; i++)
+        free_desk(values, &values->desks[i]);
     values->config.device->close(values->context);
     for (size_t i = 0; i < values->n_tickets; i++)
         free(values->tickets[i]);
     free(values->tickets);
-    for (int kind = 0; kind < OPERATION_KINDS; kind++)
-        free(values->ready[kind].v);
-    free(values->pools);
+    free(values->desks);
     free(values->let_go);
     free(values->buckets);
     pthread_cond_destroy(&values->work_there);
@@ -486,7 +503,7 @@ static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
     pthread_mutex_lock(&values->lock);
     if (!values->config.device->threaded)
         dsgd_executor_wait(values, 0); /* this thread is about to call the device */
-    o->outputs[0] = dsgd_buffer_take(values, shape);
+    o->outputs[0] = dsgd_buffer_take(values, o->thread, shape);
     values->config.device->put(values->context, o->outputs[0], x, dsgd_shape_size(values, shape));
     pthread_mutex_unlock(&values->lock);
     share(values, o);
