@@ -70,7 +70,11 @@ template <typename... Parameters, typename... Arguments>
 void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Parameters...),
             Arguments... arguments)
 {
+#ifdef __CUDACC__
     kernel<<<grid, threads, 0, stream>>>(arguments...);
+#else
+    emulated_launch(stream, grid, threads, [=] { kernel(arguments...); });
+#endif
     DSGD_CUDA(cudaGetLastError());
     n_launches++;
 }

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/program.h"
 #include "models/device.h"
+#include "models/network.h"
 
 /* --- the CPU ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -138,4 +140,43 @@ dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error)
     }
     *device = loaded;
     return DSGD_OK;
+}
+
+static dsgd_status try_device(const void *argument, void *report, dsgd_error *error)
+{
+    (void)argument;
+    (void)report;
+    float x[1] = {1};
+    const dsgd_samples samples = {.n = 1, .x_real = x, .targets = x};
+    const dsgd_data data = {.n_rows = 1,
+                            .n_columns = 1,
+                            .width = 1,
+                            .n_features = 1,
+                            .deviation = 1,
+                            .train = samples,
+                            .test = samples};
+    dsgd_network network;
+    dsgd_builder b = dsgd_network_begin(&network, "any", &data, DSGD_LOSS_SQUARED, error);
+    dsgd_status status = dsgd_network_end(&b);
+    const size_t begin[2] = {0, network.n_params};
+    const dsgd_problem problem = {
+        .network = &network, .data = &data, .n_pieces = 1, .piece_begin = begin};
+    const dsgd_device *device = NULL;
+    void *context = NULL;
+    if (status == DSGD_OK)
+        status = dsgd_device_cuda(&device, error);
+    if (status == DSGD_OK)
+        status = device->open(&problem, 1, &context, error);
+    if (status == DSGD_OK)
+        device->close(context);
+    return status;
+}
+
+dsgd_status dsgd_device_cuda_try(dsgd_error *error)
+{
+    char nothing = 0;
+    const dsgd_status status =
+        dsgd_apart(try_device, NULL, &nothing, sizeof nothing,
+                   "CUDA: the device could not be tried; --numerics cpu needs none", error);
+    return status == DSGD_OK ? DSGD_OK : DSGD_EDEVICE;
 }

@@ -141,6 +141,9 @@ extern const dsgd_device dsgd_device_none;
 /** Loads the CUDA module. DSGD_EDEVICE and a sentence where there is no module in this build or no device on this machine. */
 dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error);
 
+/** Whether dsgd_device_cuda() gives a device that opens; found out in a process of its own, because CUDA does not survive a fork. */
+dsgd_status dsgd_device_cuda_try(dsgd_error *error);
+
 /** What a user asks for; AUTO is CUDA where it is there and the precision is its own, else the CPU. */
 typedef enum dsgd_numerics {
     DSGD_NUMERICS_AUTO,

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/csv.h"
-#include "models/network.h"
 #include "sim/command.h"
 #include "sim/experiment.h"
 #include "sim/plugin.h"
@@ -489,50 +488,6 @@ static void print_table(const pool *p)
         p->folder, p->folder);
 }
 
-/** Tries the CUDA device in a process of its own, because CUDA does not survive a fork. */
-static dsgd_status probe_cuda(dsgd_error *error)
-{
-    dsgd_error *const shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        return dsgd_fail(error, DSGD_EDEVICE, "CUDA: no memory to try the device: %m");
-    const pid_t process = fork();
-    if (process < 0)
-        dsgd_fail(shared, DSGD_EDEVICE, "CUDA: no process to try the device: %m");
-    if (process == 0) {
-        float x[1] = {1};
-        const dsgd_samples samples = {.n = 1, .x_real = x, .targets = x};
-        const dsgd_data data = {.n_rows = 1,
-                                .n_columns = 1,
-                                .width = 1,
-                                .n_features = 1,
-                                .deviation = 1,
-                                .train = samples,
-                                .test = samples};
-        dsgd_network network;
-        dsgd_builder b = dsgd_network_begin(&network, "probe", &data, DSGD_LOSS_SQUARED, shared);
-        dsgd_network_end(&b);
-        const size_t begin[2] = {0, network.n_params};
-        const dsgd_problem problem = {
-            .network = &network, .data = &data, .n_pieces = 1, .piece_begin = begin};
-        const dsgd_device *device = NULL;
-        void *context = NULL;
-        dsgd_status status = dsgd_device_cuda(&device, shared);
-        if (status == DSGD_OK)
-            status = device->open(&problem, 1, &context, shared);
-        _exit(status);
-    }
-    int state = 0;
-    if (process > 0)
-        waitpid(process, &state, 0);
-    const dsgd_status status =
-        process > 0 && WIFEXITED(state) ? (dsgd_status)WEXITSTATUS(state) : DSGD_EDEVICE;
-    if (status != DSGD_OK)
-        *error = *shared;
-    munmap(shared, sizeof *shared);
-    return status;
-}
-
 /** Whether a run has its results, and its record where one is asked for. */
 static bool is_done(const pool *p, size_t i)
 {
@@ -623,9 +578,9 @@ static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experime
         learns = learns || (learning != NULL && learning->precision == DSGD_PRECISION_FLOAT);
     }
     if (a->numerics == DSGD_NUMERICS_CUDA)
-        return probe_cuda(error);
+        return dsgd_device_cuda_try(error);
     dsgd_error why = {""};
-    if (a->numerics == DSGD_NUMERICS_AUTO && learns && probe_cuda(&why) != DSGD_OK) {
+    if (a->numerics == DSGD_NUMERICS_AUTO && learns && dsgd_device_cuda_try(&why) != DSGD_OK) {
         fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
         a->numerics = DSGD_NUMERICS_CPU;
     }

@@ -1,6 +1,7 @@
 /**
  * @file main.c
- * Runs the suites named on the command line, or all. Fails if no test ran, which Check alone would call a success.
+ * Runs the suites named on the command line, or all. Fails if no test ran, which Check alone would call a success; returns 77, "skipped",
+ * where they are to run on a CUDA device and there is none.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +9,9 @@
 #include <string.h>
 
 #include "tests/suites.h"
+#include "tests/support.h"
+
+enum { SKIPPED = 77 };
 
 #ifdef __SANITIZE_ADDRESS__
 /* Cases and outcomes of a test live as long as its process; SimGrid's own leaks are not ours. */
@@ -37,6 +41,11 @@ static bool wanted(const char *name, int count, char **arguments)
 
 int main(int count, char **arguments)
 {
+    dsgd_error error = {""};
+    if (support_numerics() == DSGD_NUMERICS_CUDA && dsgd_device_cuda_try(&error) != DSGD_OK) {
+        fprintf(stderr, "skipped: %s\n", error.text);
+        return SKIPPED;
+    }
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
         if (wanted(suites[i].name, count, arguments))

@@ -49,6 +49,27 @@ void support_set(const dsgd_about *about, void *params, const char *name, double
     ck_abort_msg("%s has no option %s", about->name, name);
 }
 
+static bool device_is(const char *name)
+{
+    const char *const wanted = getenv("DSGD_TEST_DEVICE");
+    return wanted != NULL && strcmp(wanted, name) == 0;
+}
+
+dsgd_numerics support_numerics(void)
+{
+    return device_is("cuda") ? DSGD_NUMERICS_CUDA : DSGD_NUMERICS_CPU;
+}
+
+bool support_in_float(void)
+{
+    return device_is("cuda") || device_is("cpu-float");
+}
+
+double support_rounding(void)
+{
+    return support_in_float() ? 1e-5 : 1e-12;
+}
+
 support_case *support_new(const char *algorithm, int workers)
 {
     support_case *c = dsgd_xcalloc(1, sizeof *c);
@@ -60,7 +81,8 @@ support_case *support_new(const char *algorithm, int workers)
                                   .data = pick(dsgd_data_sources, "hyperplane"),
                                   .batch = 4,
                                   .optimizer = {.lr = 0.05, .momentum = 0.9},
-                                  .precision = DSGD_PRECISION_DOUBLE};
+                                  .precision = support_in_float() ? DSGD_PRECISION_FLOAT
+                                                                  : DSGD_PRECISION_DOUBLE};
     support_set(c->learning.data.about, c->learning.data.params, "features", 32);
     support_set(c->learning.data.about, c->learning.data.params, "points", 4096);
     c->config = (dsgd_run_config){.platform = &c->platform,
@@ -72,7 +94,7 @@ support_case *support_new(const char *algorithm, int workers)
                                   .until = {.steps = 20},
                                   .exchange = {.pieces = 1, .overlap = true, .blocking = true},
                                   .learning = &c->learning,
-                                  .numerics = DSGD_NUMERICS_CPU,
+                                  .numerics = support_numerics(),
                                   .threads = 1,
                                   .memory_bytes = (size_t)1 << 30,
                                   .scratch = "/tmp"};

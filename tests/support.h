@@ -43,6 +43,12 @@ typedef struct support_outcome {
     double x[]; /* [workers][n_params]: all models at the end */
 } support_outcome;
 
+/** What the environment's DSGD_TEST_DEVICE names: cpu (in double; also where it names nothing), cpu-float or cuda (in float). */
+dsgd_numerics support_numerics(void);
+bool support_in_float(void);
+/** Relative distance that is rounding there. */
+double support_rounding(void);
+
 /**
  * P workers on an idle switch (10 GB/s, 1 us, no overhead, no reduction cost), 1 MB per exchange, 1 s per step, and the hyperplane in
  * double, 32 features, batch 4, learning rate 0.05, momentum 0.9; ends after 20 steps.

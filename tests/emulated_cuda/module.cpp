@@ -1,0 +1,5 @@
+/**
+ * @file module.cpp
+ * The CUDA module, compiled for the emulated runtime beside this file.
+ */
+#include "models/cuda.cu"
