@@ -26,6 +26,7 @@ typedef struct replica {
     real *slopes; /* [n_reals][n]: derivatives of the loss by them */
     real *kept; /* [n_kept][n] */
     real *totals; /* [n_totals] */
+    bool *finite; /* where a device notes what it finds while it writes g; NULL: nobody asks */
     double *
         scores; /* [n][2] of an evaluation: sums over a sample's rows of loss, and of right answers */
 } replica;
@@ -271,6 +272,9 @@ BODY windows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
                 dx[j] += from[j];
         }
     }
+    const real *const x = values_of(r, &l->in) + i * c;
+    for (uint32_t j = 0; j < c && l->from_rectified; j++)
+        dx[j] = dsgd_rectified_back(x[j], dx[j]);
 }
 
 /** Row i of the output. */
@@ -319,6 +323,8 @@ BODY max_pool_back_body(at_replica r, at_layer l, at_pass p, size_t i)
         }
         const real dy = first ? slopes_of(r, &l->out)[window * c + j] : (real)0;
         dx[j] = (l->adds ? dx[j] : (real)0) + dy;
+        if (l->from_rectified)
+            dx[j] = dsgd_rectified_back(image[(size_t)row * c + j], dx[j]);
     }
 }
 

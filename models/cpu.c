@@ -89,15 +89,21 @@ static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x
     for (size_t i = 0; p->rectified && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)
             x->c[i * x->c_row + j] = dsgd_rectified(x->c[i * x->c_row + j]);
+    for (size_t i = 0; x->made != NULL && i < x->m; i++)
+        for (size_t j = 0; j < p->n; j++)
+            x->c[i * x->c_row + j] =
+                dsgd_rectified_back(x->made[i * x->c_row + j], x->c[i * x->c_row + j]);
 }
 
-static void multiply(run *one, range s, const product *p)
+static void multiply(run *one, range s, const product *products, uint32_t n_products)
 {
     dsgd_ahead *const ahead = one->ahead.bytes >= LEAST_AHEAD ? &one->ahead : &one->then;
-    const size_t n = matrices_in(p, &one->replica, s);
-    for (size_t i = 0; i < n; i++) {
-        const matrices x = matrices_of(p, &one->replica, s, i);
-        multiply_once(p, ahead, &x);
+    for (const product *p = products; p < products + n_products; p++) {
+        const size_t n = matrices_in(p, &one->replica, s);
+        for (size_t i = 0; i < n; i++) {
+            const matrices x = matrices_of(p, &one->replica, s, i);
+            multiply_once(p, ahead, &x);
+        }
     }
 }
 

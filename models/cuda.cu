@@ -270,7 +270,7 @@ __device__ void sum_tile(const lines &a, const lines &b, uint32_t row, uint32_t 
 /** Sums up the parts, in order, and writes what lies inside of C. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows, uint32_t row,
-                           uint32_t column, const real *shared)
+                           uint32_t column, const real *shared, bool *finite)
 {
     for (uint32_t e = threadIdx.x; e < ROWS * COLUMNS; e += THREADS) {
         const uint32_t i = row + e / COLUMNS;
@@ -285,20 +285,33 @@ __device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows
             sum += at.b[at.k * at.b_row + j * at.b_column];
         if (p.adds)
             sum += *to;
+        if (at.made != NULL)
+            sum = dsgd_rectified_back(at.made[i * at.c_row + j], sum);
         *to = p.rectified ? dsgd_rectified(sum) : sum;
+        if (p.c.in == GRADIENT && !isfinite(sum)) /* several threads may write, but all the same */
+            *finite = false;
     }
 }
 
-/** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the product alone. */
+/** Products in one launch, of one tiling: the tiles of the first, then those of the second. */
+struct tiled_products {
+    product v[MOST_PRODUCTS];
+    uint32_t n_tiles[MOST_PRODUCTS];
+};
+
+/** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the products alone. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    multiply_kernel(const replica *replicas, product p, range s)
+    multiply_kernel(const replica *replicas, const __grid_constant__ tiled_products all, range s)
 {
     __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
     const replica r = replicas[blockIdx.y];
+    const uint32_t which = blockIdx.x < all.n_tiles[0] ? 0 : 1;
+    const uint32_t tile = which == 0 ? blockIdx.x : blockIdx.x - all.n_tiles[0];
+    const product &p = all.v[which];
     const uint32_t n_wide = (p.n + COLUMNS - 1) / COLUMNS;
-    const uint32_t row = blockIdx.x / n_wide * ROWS;
-    const uint32_t column = blockIdx.x % n_wide * COLUMNS;
+    const uint32_t row = tile / n_wide * ROWS;
+    const uint32_t column = tile % n_wide * COLUMNS;
     const size_t n = matrices_in(&p, &r, s);
     for (size_t i = blockIdx.z; i < n; i += gridDim.z) {
         const matrices at = matrices_of(&p, &r, s, i);
@@ -309,49 +322,71 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         const lines b = {at.b, at.b_column, at.b_row, p.n, (uint32_t)at.k, false};
         sum_tile<ROWS, COLUMNS>(a, b, row, column, shared);
         __syncthreads();
-        store_tile<ROWS, COLUMNS>(p, at, n_rows, row, column, shared);
+        store_tile<ROWS, COLUMNS>(p, at, n_rows, row, column, shared, r.finite);
         __syncthreads();
     }
 }
 
-template <uint32_t ROWS, uint32_t COLUMNS>
-void launch_multiply(const run *c, range s, const product *p)
+/** Samples of the range that the largest replica has. */
+size_t most_samples(const run *c, range s)
 {
-    const size_t n = c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
-    const size_t n_rows =
-        p->m * (p->samples == SAMPLES_ROWS ? n : 1) + (p->ones == ONES_ROW ? 1 : 0);
-    const size_t n_apart = p->samples == SAMPLES_APART ? n * p->n_heads : 1;
-    const size_t n_tiles = (size_t)blocks_for(n_rows, ROWS) * blocks_for(p->n, COLUMNS);
-    if (n_tiles == 0 || n_apart == 0)
-        return;
-    const dim3 grid((uint32_t)n_tiles, c->n_replicas,
-                    (uint32_t)std::min(n_apart, (size_t)MOST_APART));
-    launch(c->stream, grid, THREADS, multiply_kernel<ROWS, COLUMNS>, c->replicas, *p, s);
+    return c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
 }
 
-template <uint32_t ROWS> void multiply_by_columns(const run *c, range s, const product *p)
+template <uint32_t ROWS, uint32_t COLUMNS>
+void launch_multiply(const run *c, range s, const product *products, uint32_t n_products)
 {
-    if (p->n <= 16)
-        launch_multiply<ROWS, 16>(c, s, p);
-    else if (p->n <= 32)
-        launch_multiply<ROWS, 32>(c, s, p);
+    const size_t n = most_samples(c, s);
+    tiled_products all = {};
+    size_t n_tiles = 0;
+    size_t n_apart = 1;
+    for (uint32_t i = 0; i < n_products && n > 0; i++) {
+        const product *const p = &products[i];
+        const size_t n_rows =
+            p->m * (p->samples == SAMPLES_ROWS ? n : 1) + (p->ones == ONES_ROW ? 1 : 0);
+        all.v[i] = *p;
+        all.n_tiles[i] = blocks_for(n_rows, ROWS) * blocks_for(p->n, COLUMNS);
+        n_tiles += all.n_tiles[i];
+        if (p->samples == SAMPLES_APART)
+            n_apart = std::max(n_apart, n * p->n_heads);
+    }
+    const dim3 grid((uint32_t)n_tiles, c->n_replicas,
+                    (uint32_t)std::min(n_apart, (size_t)MOST_APART));
+    if (n_tiles > 0)
+        launch(c->stream, grid, THREADS, multiply_kernel<ROWS, COLUMNS>, c->replicas, all, s);
+}
+
+template <uint32_t ROWS>
+void multiply_by_columns(const run *c, range s, const product *products, uint32_t n_products,
+                         uint32_t n_columns)
+{
+    if (n_columns <= 16)
+        launch_multiply<ROWS, 16>(c, s, products, n_products);
+    else if (n_columns <= 32)
+        launch_multiply<ROWS, 32>(c, s, products, n_products);
     else
-        launch_multiply<ROWS, 64>(c, s, p);
+        launch_multiply<ROWS, 64>(c, s, products, n_products);
 }
 
 } // namespace
 
-/** The tiling hangs on the shape per sample: a replica's sums must not change with how many samples it or another has. */
-static void multiply(const run *c, range s, const product *p)
+/** The tiling hangs on the shapes per sample: a replica's sums must not change with how many samples it or another has. */
+static void multiply(const run *c, range s, const product *products, uint32_t n_products)
 {
-    const bool samples = p->samples == SAMPLES_ROWS;
-    const uint32_t n_rows = samples ? (p->m == 1 ? 16 : 64) : p->m + (p->ones == ONES_ROW ? 1 : 0);
+    uint32_t n_rows = 0;
+    uint32_t n_columns = 0;
+    for (const product *p = products; p < products + n_products; p++) {
+        const bool samples = p->samples == SAMPLES_ROWS;
+        n_rows = std::max(n_rows,
+                          samples ? (p->m == 1 ? 16 : 64) : p->m + (p->ones == ONES_ROW ? 1 : 0));
+        n_columns = std::max(n_columns, p->n);
+    }
     if (n_rows <= 16)
-        multiply_by_columns<16>(c, s, p);
+        multiply_by_columns<16>(c, s, products, n_products, n_columns);
     else if (n_rows <= 32)
-        multiply_by_columns<32>(c, s, p);
+        multiply_by_columns<32>(c, s, products, n_products, n_columns);
     else
-        multiply_by_columns<64>(c, s, p);
+        multiply_by_columns<64>(c, s, products, n_products, n_columns);
 }
 
 #include "models/layers.h"
@@ -375,9 +410,8 @@ __global__ void copy_kernel(const copy *copies)
         c.to[i] = c.from == NULL ? 0.0f : c.from[i];
 }
 
-/** finite[replica] <- false where its gradient or its state has a number that is not. Several threads may write, but all the same. */
-__global__ void finite_kernel(const replica *replicas, size_t n_params, size_t n_state,
-                              bool *finite)
+/** Notes where a gradient or a state has a number that is not finite. */
+__global__ void finite_kernel(const replica *replicas, size_t n_params, size_t n_state)
 {
     const replica r = replicas[blockIdx.y];
     const size_t stride = (size_t)gridDim.x * THREADS;
@@ -385,7 +419,7 @@ __global__ void finite_kernel(const replica *replicas, size_t n_params, size_t n
     for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n_params + n_state; i += stride)
         all = isfinite(i < n_params ? r.g[i] : r.state_new[i - n_params]) && all;
     if (!all)
-        finite[blockIdx.y] = false;
+        *r.finite = false;
 }
 
 __device__ real number(const void *buffer, size_t i)
@@ -840,6 +874,18 @@ gradients describe(const context *c, const dsgd_gradient_op *ops, size_t n_ops, 
     return out;
 }
 
+/** Whether products write the whole gradient: they tell what is not finite. */
+bool of_products(const dsgd_network *network)
+{
+    bool all = true;
+    for (uint32_t l = 0; l < network->n_layers; l++) {
+        const dsgd_layer *const layer = &network->layers[l];
+        all = all && (layer->n_params == 0 || layer->kind == DSGD_DENSE ||
+                      layer->kind == DSGD_CONVOLUTION || layer->kind == DSGD_LSTM);
+    }
+    return all;
+}
+
 /** As many operations as fit the workspace. */
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
@@ -858,18 +904,20 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
         samples += r.n;
     }
     std::fill(finite, finite + n_ops, true);
+    bool *const finite_there = stage(c, finite, n_ops);
+    for (size_t i = 0; i < n_ops; i++)
+        all.replicas[i].finite = finite_there + i;
     const replica *const replicas = stage(c, all.replicas.data(), n_ops);
     const copy *const before = stage(c, all.before.data(), all.before.size());
     const copy *const after = stage(c, all.after.data(), all.after.size());
-    bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
     run_copies(c, all.before, before);
     run one = run_of(c, &c->train, replicas, n_ops, all.most);
     network_gradient(&one, network, all.most);
     const size_t n_state = ops[0].state_new == NULL ? 0 : network->n_state;
     const dim3 grid(element_blocks(network->n_params + n_state, THREADS, n_ops), (uint32_t)n_ops);
-    launch(c->stream, grid, THREADS, finite_kernel, replicas, network->n_params, n_state,
-           finite_there);
+    if (n_state > 0 || !of_products(network))
+        launch(c->stream, grid, THREADS, finite_kernel, replicas, network->n_params, n_state);
     run_copies(c, all.after, after);
     stage_fetch(c, finite, finite_there, n_ops);
 }

@@ -6,7 +6,7 @@
  *   MAP(run, range, body, layer, n)     calls body(replica, layer, pass, i) for i in [range.first * n, (range.first + range.n) * n):
  *                                       n calls per sample, at every replica, in any order
  *   TOTAL(run, range, body, layer, n)   for i in [0, n), at every replica: sums over samples, which each call does in their order
- *   multiply(run, range, product)       a matrix product at every replica
+ *   multiply(run, range, products, n)   matrix products that do not need each other, MOST_PRODUCTS at most, at every replica
  */
 #ifndef DSGD_MODELS_LAYERS_H
 #define DSGD_MODELS_LAYERS_H
@@ -49,24 +49,27 @@ static inline operand attention_output(space in, at_layer l)
     return operand_at(in, l->out.offset, 0, c, 1, tensor_size(&l->out), c / l->n_heads);
 }
 
-static inline void multiply_heads(run *c, range s, at_layer l, uint32_t m, uint32_t n, uint32_t k,
-                                  operand a, operand b, operand to, bool adds)
+static inline product product_of_heads(at_layer l, uint32_t m, uint32_t n, uint32_t k, operand a,
+                                       operand b, operand to, bool adds)
 {
     product p = product_of(m, n, k, SAMPLES_APART, a, b, to);
     p.n_heads = l->n_heads;
     p.adds = adds;
-    multiply(c, s, &p);
+    return p;
 }
 
 static void attention_forward(run *c, range s, at_layer l)
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
-    multiply_heads(c, s, l, t, t, size, attended(VALUES, l, 0), transposed(attended(VALUES, l, 1)),
-                   attention_weights(l, 0), false);
+    const operand weights = attention_weights(l, 0);
+    const product match = product_of_heads(l, t, t, size, attended(VALUES, l, 0),
+                                           transposed(attended(VALUES, l, 1)), weights, false);
+    const product mix = product_of_heads(l, t, size, t, weights, attended(VALUES, l, 2),
+                                         attention_output(VALUES, l), false);
+    multiply(c, s, &match, 1);
     MAP(c, s, attention_body, l, l->n_heads * t);
-    multiply_heads(c, s, l, t, size, t, attention_weights(l, 0), attended(VALUES, l, 2),
-                   attention_output(VALUES, l), false);
+    multiply(c, s, &mix, 1);
 }
 
 static void attention_backward(run *c, range s, at_layer l)
@@ -75,14 +78,18 @@ static void attention_backward(run *c, range s, at_layer l)
     const uint32_t size = l->out.n_columns / l->n_heads;
     const operand dy = attention_output(SLOPES, l);
     const operand slopes = attention_weights(l, 1);
-    multiply_heads(c, s, l, t, t, size, dy, transposed(attended(VALUES, l, 2)), slopes, false);
-    multiply_heads(c, s, l, t, size, t, transposed(attention_weights(l, 0)), dy,
-                   attended(SLOPES, l, 2), l->adds);
+    const product first[MOST_PRODUCTS] = {
+        product_of_heads(l, t, t, size, dy, transposed(attended(VALUES, l, 2)), slopes, false),
+        product_of_heads(l, t, size, t, transposed(attention_weights(l, 0)), dy,
+                         attended(SLOPES, l, 2), l->adds)};
+    const product second[MOST_PRODUCTS] = {
+        product_of_heads(l, t, size, t, slopes, attended(VALUES, l, 1), attended(SLOPES, l, 0),
+                         l->adds),
+        product_of_heads(l, t, size, t, transposed(slopes), attended(VALUES, l, 0),
+                         attended(SLOPES, l, 1), l->adds)};
+    multiply(c, s, first, 2);
     MAP(c, s, attention_back_body, l, l->n_heads * t);
-    multiply_heads(c, s, l, t, size, t, slopes, attended(VALUES, l, 1), attended(SLOPES, l, 0),
-                   l->adds);
-    multiply_heads(c, s, l, t, size, t, transposed(slopes), attended(VALUES, l, 0),
-                   attended(SLOPES, l, 1), l->adds);
+    multiply(c, s, second, 2);
 }
 
 /** One row of each sample at a step, of n numbers that lie in blocks of [n_rows][n]. */
@@ -101,7 +108,7 @@ static void lstm_forward(run *c, range s, at_layer l)
                        parameters(PARAMETERS, l->params, 4 * u),
                        step_row(KEPT, lstm_gates(l), step, t, 4 * u));
         if (step > 0)
-            multiply(c, s, &p);
+            multiply(c, s, &p, 1);
         c->pass.step = step;
         MAP(c, s, lstm_body, l, u);
     }
@@ -121,12 +128,12 @@ static void lstm_backward(run *c, range s, at_layer l)
                        operand_at(KEPT, lstm_slopes(l), 0, u, 1, u, 0));
         p.adds = true;
         if (step > 0)
-            multiply(c, s, &p);
+            multiply(c, s, &p, 1);
     }
     const operand before = operand_at(KEPT, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
     const product p = product_of(u, 4 * u, t, SAMPLES_DEPTH, transposed(before), slopes,
                                  parameters(GRADIENT, l->params, 4 * u));
-    multiply(c, s, &p);
+    multiply(c, s, &p, 1);
 }
 
 /** y = W^T x + c for rows that are a tensor's or windows. */
@@ -137,25 +144,27 @@ static void linear_forward(run *c, range s, at_layer l, operand x, uint32_t n_in
                    parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
     p.ones = biased ? ONES_COLUMN : ONES_NONE;
     p.rectified = l->rectified;
-    multiply(c, s, &p);
+    multiply(c, s, &p, 1);
 }
 
-/** The gradient of W and c; dx, where it is wanted, is written to @p dx. */
-static void linear_backward(run *c, range s, at_layer l, operand x, uint32_t n_inputs, bool biased,
-                            const operand *dx, bool adds)
+/** The gradient of W and c, and, where the layer does not read the network's input, dx: windows take the place of those of x. */
+static void linear_backward(run *c, range s, at_layer l, operand x, uint32_t n_inputs, bool biased)
 {
+    const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n = l->out.n_columns;
     const operand dy = rows_of(SLOPES, &l->out);
-    product weights = product_of(n_inputs, n, l->out.n_rows, SAMPLES_DEPTH, transposed(x), dy,
-                                 parameters(GRADIENT, l->params, n));
-    weights.ones = biased ? ONES_ROW : ONES_NONE;
-    multiply(c, s, &weights);
-    if (dx == NULL)
-        return;
-    product inputs = product_of(l->out.n_rows, n_inputs, n, SAMPLES_ROWS, dy,
-                                transposed(parameters(PARAMETERS, l->params, n)), *dx);
-    inputs.adds = adds;
-    multiply(c, s, &inputs);
+    product both[MOST_PRODUCTS] = {product_of(n_inputs, n, l->out.n_rows, SAMPLES_DEPTH,
+                                              transposed(x), dy,
+                                              parameters(GRADIENT, l->params, n)),
+                                   product_of(l->out.n_rows, n_inputs, n, SAMPLES_ROWS, dy,
+                                              transposed(parameters(PARAMETERS, l->params, n)),
+                                              windows ? x : rows_of(SLOPES, &l->in))};
+    both[0].ones = biased ? ONES_ROW : ONES_NONE;
+    both[1].adds = !windows && l->adds;
+    both[1].rectified_back = !windows && l->from_rectified;
+    multiply(c, s, both, windows || l->from == 0 ? 1 : 2);
+    if (windows && l->from > 0)
+        multiply(c, s, &both[1], 1);
 }
 
 static void layer_forward(run *c, range s, at_layer l)
@@ -203,18 +212,14 @@ static void layer_forward(run *c, range s, at_layer l)
 
 static void layer_backward(run *c, range s, at_layer l)
 {
-    const operand dx = rows_of(SLOPES, &l->in);
-    const operand windows = windows_of(l);
-    if (l->rectified)
+    if (l->rectified && !l->back_by_reader)
         MAP(c, s, rectify_back_body, l, tensor_size(&l->out));
     switch (l->kind) {
     case DSGD_DENSE:
-        linear_backward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true,
-                        l->from == 0 ? NULL : &dx, l->adds);
+        linear_backward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
         break;
     case DSGD_CONVOLUTION:
-        linear_backward(c, s, l, windows, window_size(l), l->biased, l->from == 0 ? NULL : &windows,
-                        false);
+        linear_backward(c, s, l, windows_of(l), window_size(l), l->biased);
         if (l->from > 0)
             MAP(c, s, windows_back_body, l, l->in.n_rows);
         break;

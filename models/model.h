@@ -50,6 +50,9 @@ typedef struct dsgd_layer {
     dsgd_tensor in, out; /* shapes of `from` and of what is written */
     dsgd_tensor second; /* of `other` */
     bool rectified; /* max(y, 0) at the end */
+    bool
+        back_by_reader; /* backward: that layer takes the derivative through the rectifier which... */
+    bool from_rectified; /* ...made its input */
     bool biased; /* CONVOLUTION */
     bool adds,
         other_adds; /* backward: a later layer has already written the derivative by the input */

@@ -277,18 +277,30 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
 
-/** Marks the layers whose input's derivative is written by a later layer before they add theirs. */
+/**
+ * Marks the layers whose input's derivative is written by a later layer before they add theirs, and those that are the last to write it and
+ * can take it through the rectifier at once.
+ */
 static void mark_sums(dsgd_network *network)
 {
-    bool written[DSGD_MAX_LAYERS + 1] = {false};
+    const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL}; /* who wrote the tensor's derivative */
     for (uint32_t l = network->n_layers; l-- > 0;) {
         dsgd_layer *const layer = &network->layers[l];
-        layer->adds = written[layer->from];
-        written[layer->from] = true;
+        layer->adds = last[layer->from] != NULL;
+        last[layer->from] = layer;
         if (layer->kind == DSGD_ADD) {
-            layer->other_adds = written[layer->other];
-            written[layer->other] = true;
+            layer->other_adds = last[layer->other] != NULL;
+            last[layer->other] = layer;
         }
+    }
+    for (uint32_t l = 0; l < network->n_layers; l++) {
+        dsgd_layer *const layer = &network->layers[l];
+        dsgd_layer *const made = layer->from == 0 ? NULL : &network->layers[layer->from - 1];
+        if (made == NULL || !made->rectified || last[layer->from] != layer)
+            continue;
+        layer->from_rectified = made->back_by_reader = layer->kind == DSGD_DENSE ||
+                                                       layer->kind == DSGD_CONVOLUTION ||
+                                                       layer->kind == DSGD_MAX_POOL;
     }
 }
 

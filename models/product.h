@@ -29,6 +29,8 @@ typedef enum ones_in {
     ONES_ROW /* A has a row of ones after its last: C's row there becomes the column sums of B */
 } ones_in;
 
+enum { MOST_PRODUCTS = 2 /* handed over together */ };
+
 /** C <- A B, or C + A B: C [m][n], A [m][k], B [k][n]. */
 typedef struct product {
     uint32_t m, n, k; /* per sample */
@@ -37,6 +39,8 @@ typedef struct product {
     operand a, b, c;
     bool adds;
     bool rectified; /* max(C, 0) at the end */
+    bool
+        rectified_back; /* C, of SLOPES, goes through the rectifier that made the VALUES at its place */
     ones_in ones;
 } product;
 
@@ -66,7 +70,7 @@ static inline operand parameters(space in, size_t offset, size_t n_columns)
 static inline product product_of(uint32_t m, uint32_t n, uint32_t k, samples_as samples, operand a,
                                  operand b, operand c)
 {
-    const product p = {m, n, k, samples, 1, a, b, c, false, false, ONES_NONE};
+    const product p = {m, n, k, samples, 1, a, b, c, false, false, false, ONES_NONE};
     return p;
 }
 
@@ -77,6 +81,7 @@ typedef struct matrices {
     size_t m, k;
     const real *a, *b;
     real *c;
+    const real *made; /* NULL, or what a rectifier made at C's place */
     size_t a_row, a_column, b_row, b_column, c_row;
 } matrices;
 
@@ -127,6 +132,7 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const product *p, at_rep
     out.a = base_of(r, &p->a, sample) + head * p->a.head;
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
+    out.made = p->rectified_back ? out.c - r->slopes + r->values : NULL;
     /* one row per sample may be of many that it has */
     out.a_row = rows && p->m == 1 ? p->a.sample : p->a.row;
     out.c_row = rows && p->m == 1 ? p->c.sample : p->c.row;

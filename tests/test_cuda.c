@@ -590,7 +590,7 @@ static uint64_t launches_of(const stand *s, size_t n)
 START_TEST(a_step_of_all_workers_takes_few_launches_however_many_they_are)
 {
     static const scene all[] = {{"mlp", {NULL, 0, {0}}}, {"cnn", {NULL, 0, {0}}}};
-    static const uint64_t most[] = {11, 26};
+    static const uint64_t most[] = {8, 20};
     stand *const s = stand_of(all[_i]);
     s->problem.update.momentum = 0;
     const uint64_t one = launches_of(s, 1);

@@ -15,6 +15,7 @@
 #define __device__
 #define __host__
 #define __global__
+#define __grid_constant__
 #define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
