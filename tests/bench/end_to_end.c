@@ -39,7 +39,8 @@ static dsgd_experiment *experiment(const char *const *sets, size_t n_sets)
 {
     dsgd_experiment *const e = dsgd_xcalloc(1, sizeof *e);
     dsgd_error error = {""};
-    DSGD_ASSERT(dsgd_experiment_open(DSGD_BENCH_EXPERIMENT, sets, n_sets, e, &error) == DSGD_OK,
+    DSGD_ASSERT(dsgd_experiment_open(DSGD_BENCH_EXPERIMENT, sets, n_sets, DSGD_NUMERICS_CPU, e,
+                                     &error) == DSGD_OK,
                 "%s", error.text);
     return e;
 }
