@@ -330,15 +330,16 @@ static operation_queue *first_queue(desk *own)
     return first;
 }
 
-/** Where @p thread goes on: at its own desk, else at any. NULL: nothing is ready. */
+enum { AHEAD = 256 };
+
+/** Where @p thread goes on: at its own desk, unless another's is so far behind that it would hold more memory. NULL: nothing is ready. */
 static operation_queue *next_queue(const dsgd_values *values, uint32_t thread)
 {
-    operation_queue *next = first_queue(&values->desks[thread]);
-    if (next != NULL)
-        return next;
+    operation_queue *const own = first_queue(&values->desks[thread]);
+    operation_queue *first = own;
     for (uint32_t i = 0; i < values->n_desks; i++)
-        next = earlier(next, first_queue(&values->desks[i]));
-    return next;
+        first = earlier(first, first_queue(&values->desks[i]));
+    return own != NULL && own->v[0]->rank <= first->v[0]->rank + AHEAD ? own : first;
 }
 
 /** Takes ready operations of one kind off a queue; those after a divergence are done without being computed. */
