@@ -16,7 +16,7 @@
 typedef DSGD_REAL real;
 
 #if defined(__AVX512F__)
-enum { VECTOR_BYTES = 64, ROWS = 8 };
+enum { VECTOR_BYTES = 64, ROWS = 12 };
 #elif defined(__AVX2__)
 enum { VECTOR_BYTES = 32, ROWS = 4 };
 #else
@@ -99,8 +99,20 @@ ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, rea
     case 7:
         tile(7, vectors, s, a, c, ahead);
         break;
-    default:
+    case 8:
         tile(8, vectors, s, a, c, ahead);
+        break;
+    case 9:
+        tile(9, vectors, s, a, c, ahead);
+        break;
+    case 10:
+        tile(10, vectors, s, a, c, ahead);
+        break;
+    case 11:
+        tile(11, vectors, s, a, c, ahead);
+        break;
+    default:
+        tile(12, vectors, s, a, c, ahead);
         break;
 #endif
     }
