@@ -226,14 +226,18 @@ static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_operation 
     const dsgd_buffer *const mean = o->operands;
     dsgd_evaluate_op op = {.x = mean, .state = n_means > n_pieces ? mean[n_pieces] : NULL};
     device->evaluate(values->context, thread, &op, 1);
-    double sum = 0;
-    for (size_t i = n_means; i < o->n_inputs; i++) {
-        const size_t piece = o->shapes[i];
-        dsgd_distance_op distance = {
-            .n = dsgd_shape_size(values, piece), .x = o->operands[i], .y = mean[piece]};
-        device->distance(values->context, thread, &distance, 1);
-        sum += o->weights[i] * distance.distance;
+    const size_t n = o->n_inputs - n_means;
+    dsgd_distance_op *const distances = dsgd_xcalloc(n, sizeof *distances);
+    for (size_t i = 0; i < n; i++) {
+        const size_t piece = o->shapes[n_means + i];
+        distances[i] = (dsgd_distance_op){
+            .n = dsgd_shape_size(values, piece), .x = o->operands[n_means + i], .y = mean[piece]};
     }
+    device->distance(values->context, thread, distances, n);
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += o->weights[n_means + i] * distances[i].distance;
+    free(distances);
     *o->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
 }
 
