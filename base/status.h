@@ -2,7 +2,7 @@
  * @file status.h
  * The three kinds of things that go wrong, and what happens then.
  *
- * Bad input: a function returns a dsgd_status and one sentence in a dsgd_error; sim/main.c alone prints it and exits.
+ * Bad input: a function returns a dsgd_status and one sentence in a dsgd_error; command/main.c alone prints it and exits.
  * A bug: DSGD_ASSERT, never compiled out. An outcome (divergence, starvation): a row of the results, not an error.
  */
 #ifndef DSGD_BASE_STATUS_H

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/config.h"
-#include "sim/experiment.h"
-#include "sim/shipped.h"
+#include "command/config.h"
+#include "command/experiment.h"
+#include "command/shipped.h"
 #include "tests/suites.h"
 #include "tests/support.h"
 #include "traces/fit.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/config.h"
-#include "sim/experiment.h"
+#include "command/config.h"
+#include "command/experiment.h"
 #include "tests/suites.h"
 #include "tests/support.h"
 

@@ -2,7 +2,7 @@
  * @file shipped.c
  * Finds files by name.
  */
-#include "sim/shipped.h"
+#include "command/shipped.h"
 
 #include <dirent.h>
 #include <stdlib.h>

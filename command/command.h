@@ -2,8 +2,8 @@
  * @file command.h
  * The sub-commands of dsgd. Each gets its own words (argv[0] is the sub-command), prints its output, and returns a status with a sentence.
  */
-#ifndef DSGD_SIM_COMMAND_H
-#define DSGD_SIM_COMMAND_H
+#ifndef DSGD_COMMAND_COMMAND_H
+#define DSGD_COMMAND_COMMAND_H
 
 #include "base/status.h"
 

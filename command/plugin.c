@@ -2,7 +2,7 @@
  * @file plugin.c
  * Finds, checks and adds what a plug-in exports.
  */
-#include "sim/plugin.h"
+#include "command/plugin.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * @file results.c
  * Rows, fragments and the manifest.
  */
-#include "sim/results.h"
+#include "command/results.h"
 
 #include <cblas.h>
 #include <gnu/libc-version.h>

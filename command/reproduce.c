@@ -1,5 +1,5 @@
 /**
- * @file command_reproduce.c
+ * @file reproduce.c
  * `dsgd reproduce`: runs the experiments of published figures, and scores what comes out against what was published.
  *
  * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a published point: columns that are also in
@@ -22,8 +22,8 @@
 
 #include "base/csv.h"
 #include "base/option.h"
-#include "sim/command.h"
-#include "sim/shipped.h"
+#include "command/command.h"
+#include "command/shipped.h"
 
 typedef struct arguments {
     const char *output, *jobs;

@@ -5,8 +5,8 @@
  *
  * Every refusal is one sentence that begins with file:line:column and names the value and what is allowed.
  */
-#ifndef DSGD_SIM_CONFIG_H
-#define DSGD_SIM_CONFIG_H
+#ifndef DSGD_COMMAND_CONFIG_H
+#define DSGD_COMMAND_CONFIG_H
 
 #include "base/option.h"
 #include "base/status.h"

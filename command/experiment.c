@@ -2,16 +2,16 @@
  * @file experiment.c
  * From an experiment file to a list of runs.
  */
-#include "sim/experiment.h"
+#include "command/experiment.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/config.h"
+#include "command/config.h"
+#include "command/shipped.h"
 #include "sim/placement.h"
 #include "sim/registry.h"
-#include "sim/shipped.h"
 #include "traces/imbalance.h"
 
 /* --- the table ---------------------------------------------------------------------------------------------------------------------- */

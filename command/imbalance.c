@@ -1,5 +1,5 @@
 /**
- * @file command_imbalance.c
+ * @file imbalance.c
  * `dsgd imbalance fit`: from measured step times to an entry for an experiment's list.
  *
  * Entries are relative to the mean and scale: they shape any workload's step, and give the measured seconds back where the workload's
@@ -14,7 +14,7 @@
 
 #include "base/csv.h"
 #include "base/option.h"
-#include "sim/command.h"
+#include "command/command.h"
 #include "traces/fit.h"
 
 enum { LEAST_VALUES = 10 };

@@ -4,7 +4,7 @@
  *
  * A place is what algorithms are ranked at: everything that a run has in common with others but the algorithm, its options, and the seed.
  */
-#include "sim/sensitivity.h"
+#include "command/sensitivity.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "sim/config.h"
-#include "sim/results.h"
-#include "sim/summary.h"
+#include "command/config.h"
+#include "command/results.h"
+#include "command/summary.h"
 
 /* --- the runs ----------------------------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /**
- * @file command_list.c
+ * @file list.c
  * `dsgd list`, `dsgd describe` and `dsgd plot`: what there is, what it is, and what it looks like.
  */
 #include <argp.h>
@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include "base/csv.h"
-#include "sim/command.h"
-#include "sim/config.h"
-#include "sim/experiment.h"
-#include "sim/plugin.h"
+#include "command/command.h"
+#include "command/config.h"
+#include "command/experiment.h"
+#include "command/plugin.h"
+#include "command/results.h"
+#include "command/shipped.h"
 #include "sim/registry.h"
-#include "sim/results.h"
 #include "sim/run.h"
-#include "sim/shipped.h"
 #include "traces/imbalance.h"
 
 /** A kind of thing that has a registry, or a folder of files. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "command/command.h"
 #include "models/command_replay.h"
-#include "sim/command.h"
 
 const char *argp_program_version = "dsgd " DSGD_VERSION;
 

@@ -1,5 +1,5 @@
 /**
- * @file command_run.c
+ * @file run.c
  * `dsgd run` and `dsgd check`: the list of runs, each in a process of its own, the longest first.
  */
 #include <argp.h>
@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/csv.h"
-#include "sim/command.h"
-#include "sim/experiment.h"
-#include "sim/plugin.h"
-#include "sim/results.h"
-#include "sim/sensitivity.h"
+#include "command/command.h"
+#include "command/experiment.h"
+#include "command/plugin.h"
+#include "command/results.h"
+#include "command/sensitivity.h"
 
 enum {
     MOST_SETS = 256,

@@ -1,5 +1,5 @@
 /**
- * @file command_compare.c
+ * @file compare.c
  * `dsgd compare`: means over seeds with what they are worth, and differences to a baseline, paired by seed.
  *
  * A group is what has everything in common but the seed. Runs of two groups with one seed see the same draws, so the difference is taken
@@ -13,8 +13,8 @@
 
 #include "base/csv.h"
 #include "base/option.h"
-#include "sim/command.h"
-#include "sim/summary.h"
+#include "command/command.h"
+#include "command/summary.h"
 
 /** What is summed up. Columns that not every version of runs.csv has are optional. */
 static const struct {

@@ -2,8 +2,8 @@
  * @file summary.h
  * What the commands that sum up runs share: a mean with what it is worth, and tables for readers.
  */
-#ifndef DSGD_SIM_SUMMARY_H
-#define DSGD_SIM_SUMMARY_H
+#ifndef DSGD_COMMAND_SUMMARY_H
+#define DSGD_COMMAND_SUMMARY_H
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
  * @file config.c
  * YAML by libfyaml, read by option tables.
  */
-#include "sim/config.h"
+#include "command/config.h"
 
 #include <libfyaml.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/shipped.h"
+#include "command/shipped.h"
 
 /** Memory that goes with the config. */
 typedef struct block {

@@ -3,10 +3,10 @@
  * Which conclusions of an experiment hang on which calibrated parameter: the experiment again with each of them a little smaller and a
  * little larger, one at a time, and what that does to throughputs, to speed-ups over a baseline, and to the ranking of the algorithms.
  */
-#ifndef DSGD_SIM_SENSITIVITY_H
-#define DSGD_SIM_SENSITIVITY_H
+#ifndef DSGD_COMMAND_SENSITIVITY_H
+#define DSGD_COMMAND_SENSITIVITY_H
 
-#include "sim/experiment.h"
+#include "command/experiment.h"
 
 /**
  * Adds to the runs of an experiment, behind them, each of them with one parameter of its platform or workload times 1 - percent / 100 and

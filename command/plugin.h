@@ -2,8 +2,8 @@
  * @file plugin.h
  * Algorithms from outside the tree: shared objects that export a dsgd_plugin (sim/algorithm.h).
  */
-#ifndef DSGD_SIM_PLUGIN_H
-#define DSGD_SIM_PLUGIN_H
+#ifndef DSGD_COMMAND_PLUGIN_H
+#define DSGD_COMMAND_PLUGIN_H
 
 #include <argp.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * @file summary.c
  * Means with their intervals, and tables whose columns are as wide as what is in them.
  */
-#include "sim/summary.h"
+#include "command/summary.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>

@@ -1,5 +1,5 @@
 /**
- * @file command_platform.c
+ * @file platform.c
  * `dsgd platform check`: messages, the bisection and allreduces in simulated time on a platform, beside what the platform's own numbers say,
  * so that a wrong file shows at once.
  */
@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/apart.h"
+#include "command/command.h"
+#include "command/config.h"
+#include "command/experiment.h"
 #include "sim/algorithm.h"
-#include "sim/command.h"
-#include "sim/config.h"
-#include "sim/experiment.h"
 #include "sim/machine.h"
 #include "traces/nominal.h"
 

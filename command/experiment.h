@@ -3,8 +3,8 @@
  * An experiment file as a list of runs: the product of its platforms, workloads, worker counts, algorithms, seeds and sweeps, in this
  * order, the last moving fastest.
  */
-#ifndef DSGD_SIM_EXPERIMENT_H
-#define DSGD_SIM_EXPERIMENT_H
+#ifndef DSGD_COMMAND_EXPERIMENT_H
+#define DSGD_COMMAND_EXPERIMENT_H
 
 #include "sim/algorithm.h"
 #include "sim/run.h"
@@ -34,7 +34,7 @@ typedef struct dsgd_planned_run {
     const char *platform_name, *workload_name; /* as in the file */
     size_t chosen[DSGD_N_AXES]; /* which element of each list */
     const char **swept; /* [n_columns] of the experiment; NULL where a sweep is not this run's */
-    size_t unchanged; /* the run that this one varies (sim/sensitivity.h), or its own index */
+    size_t unchanged; /* the run that this one varies (command/sensitivity.h), or its own index */
     const char *parameter; /* that is varied, such as platform.host_bandwidth; NULL: none */
     double factor; /* by which */
 } dsgd_planned_run;

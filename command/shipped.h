@@ -2,10 +2,10 @@
  * @file shipped.h
  * Files by name: what comes with the program under traces/, and what a user's file points to.
  */
-#ifndef DSGD_SIM_SHIPPED_H
-#define DSGD_SIM_SHIPPED_H
+#ifndef DSGD_COMMAND_SHIPPED_H
+#define DSGD_COMMAND_SHIPPED_H
 
-#include "sim/config.h"
+#include "command/config.h"
 
 /** Folder of the shipped files: the environment's DSGD_DATA, else ../share/dsgd seen from the program, else where it was built. */
 const char *dsgd_data_folder(void);

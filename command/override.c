@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/config.h"
+#include "command/config.h"
 
 /** The deepest place along a.b.c that exists; *rest is what is left of the path. */
 static struct fy_node *walk(struct fy_node *node, char **rest)

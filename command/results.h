@@ -5,10 +5,10 @@
  * Each run writes its rows into fragments of its own (DIR/.parts/N.runs and so on, N from 1), which are joined in the order of the list
  * whenever a run ends; everything is written beside its place and renamed, so that a kill loses at most the runs under way.
  */
-#ifndef DSGD_SIM_RESULTS_H
-#define DSGD_SIM_RESULTS_H
+#ifndef DSGD_COMMAND_RESULTS_H
+#define DSGD_COMMAND_RESULTS_H
 
-#include "sim/experiment.h"
+#include "command/experiment.h"
 
 /** Makes the folder, or says why it cannot be written; refuses a folder that has the results of another experiment, unless @p force. */
 dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
