@@ -21,6 +21,9 @@ extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_lis
 /** Makes compare.csv, where runs.csv is newer and some seeds differ only in themselves. */
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);
 
+/** Whether plots/ has a figure of this name. */
+bool dsgd_figure_exists(const char *name);
+
 /** Draws a figure of plots/ from the data in @p folder into its folder figures, which is there, and says so. */
 dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error);
 

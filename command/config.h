@@ -1,7 +1,7 @@
 /**
  * @file config.h
- * Files for people: YAML or JSON, read by option tables (base/option.h). config.c and override.c are the only files that
- * know libfyaml.
+ * Files for people: YAML or JSON, read by option tables (base/option.h). config.c, read.c and override.c are the
+ * only files that know libfyaml.
  *
  * Every refusal is one sentence that begins with file:line:column and names the value and what is allowed.
  */

@@ -1,14 +1,12 @@
 /**
  * @file list.c
- * `dsgd list`, `dsgd describe` and `dsgd plot`: what there is, what it is, and what it looks like.
+ * `dsgd list` and `dsgd describe`: what there is, and what it is.
  */
 #include <argp.h>
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -91,15 +89,6 @@ static int is_shown(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
-/** Whether a folder of plots/ has a script of its own name. */
-static bool has_script(const char *name)
-{
-    char *const path = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
-    const bool has = access(path, R_OK) == 0;
-    free(path);
-    return has;
-}
-
 /** Whether a family has a file of this name. */
 static bool has_file(const family *f, const char *name)
 {
@@ -152,7 +141,7 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
                                                             : width;
     for (int i = 0; i < n; i++) {
         char *const dot = strrchr(entries[i]->d_name, '.');
-        if (strcmp(f->singular, "figure") == 0 && has_script(entries[i]->d_name)) {
+        if (strcmp(f->singular, "figure") == 0 && dsgd_figure_exists(entries[i]->d_name)) {
             puts(entries[i]->d_name);
         } else if (dot != NULL && strcmp(dot, ".yaml") == 0) {
             *dot = '\0';
@@ -513,158 +502,6 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
                      dsgd_data_folder(), a.words[1], a.words[1]);
 }
 
-/* --- plot --------------------------------------------------------------------------------------------------------------------------- */
-
-/** Rows of a CSV file below its header; 0 for no file. */
-static size_t count_rows(const char *folder, const char *name)
-{
-    char *const path = dsgd_xprintf("%s/%s", folder, name);
-    FILE *const stream = fopen(path, "r");
-    free(path);
-    size_t lines = 0;
-    for (int c = 0; stream != NULL && (c = fgetc(stream)) != EOF;)
-        lines += c == '\n';
-    if (stream != NULL)
-        fclose(stream);
-    return lines > 0 ? lines - 1 : 0;
-}
-
-/** Whether the CSV file has a row and, where @p name is file:column, that column. */
-static bool has_table(const char *folder, const char *name)
-{
-    char *const file = dsgd_xstrdup(name);
-    char *const column = strchr(file, ':');
-    if (column != NULL)
-        *column = '\0';
-    bool has = count_rows(folder, file) > 0;
-    if (has && column != NULL) {
-        char *const path = dsgd_xprintf("%s/%s", folder, file);
-        FILE *const stream = fopen(path, "r");
-        char *header = NULL;
-        size_t room = 0;
-        has = stream != NULL && getline(&header, &room, stream) > 0 &&
-              strstr(header, column + 1) != NULL;
-        free(header);
-        free(path);
-        if (stream != NULL)
-            fclose(stream);
-    }
-    free(file);
-    return has;
-}
-
-/** Whether the folder has the data that the script's line "# needs: a.csv b.csv:column" asks for. */
-static bool has_data(const char *script, const char *folder)
-{
-    FILE *const stream = fopen(script, "r");
-    char *line = NULL;
-    size_t room = 0;
-    bool has = true;
-    while (stream != NULL && getline(&line, &room, stream) > 0 && line[0] == '#') {
-        if (strncmp(line, "# needs:", 8) != 0)
-            continue;
-        char *rest = NULL;
-        for (char *name = strtok_r(line + 8, " \n", &rest); name != NULL;
-             name = strtok_r(NULL, " \n", &rest))
-            has = has && has_table(folder, name);
-    }
-    free(line);
-    if (stream != NULL)
-        fclose(stream);
-    return has;
-}
-
-static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_error *error)
-{
-    char *const setting =
-        dsgd_xprintf("dir='%s'; style='%s/plots/style.gp'", folder, dsgd_data_folder());
-    const pid_t process = fork();
-    if (process == 0) {
-        execlp("gnuplot", "gnuplot", "-e", setting, script, (char *)NULL);
-        _exit(127);
-    }
-    int state = 0;
-    waitpid(process, &state, 0);
-    free(setting);
-    if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
-        return dsgd_fail(error, DSGD_EIO,
-                         "gnuplot cannot be started; Debian has it as gnuplot-nox");
-    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: gnuplot failed on the results in %s", script,
-                         folder);
-    return DSGD_OK;
-}
-
-dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
-{
-    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
-    dsgd_status status = DSGD_OK;
-    if (!has_data(script, folder)) {
-        printf("%-12s skipped: its data is not in %s\n", figure, folder);
-    } else {
-        status = run_gnuplot(script, folder, error);
-        if (status == DSGD_OK)
-            printf("%-12s %s/figures/%s.svg, .png, .pdf\n", figure, folder, figure);
-    }
-    free(script);
-    return status;
-}
-
-/** Some figures are about sums over seeds; those that cannot be had cost no other figure. */
-static void refresh_comparison(const char *folder)
-{
-    dsgd_error error;
-    if (dsgd_compare_refresh(folder, &error) != DSGD_OK)
-        printf("%-12s not made: %s\n", "compare.csv", error.text);
-}
-
-static dsgd_status plot_all(const char *folder, dsgd_error *error)
-{
-    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
-    struct dirent **entries = NULL;
-    const int n = scandir(plots, &entries, is_shown, alphasort);
-    dsgd_status status =
-        n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
-    for (int i = 0; i < n; i++) {
-        if (status == DSGD_OK && has_script(entries[i]->d_name))
-            status = dsgd_figure_draw(entries[i]->d_name, folder, error);
-        free(entries[i]);
-    }
-    free(entries);
-    free(plots);
-    return status;
-}
-
-static dsgd_status plot(int count, char **words, dsgd_error *error)
-{
-    static const struct argp argp = {NULL,
-                                     parse_words,
-                                     "DIR [FIGURE]",
-                                     "Draws the figures of a folder of results into DIR/figures.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
-    arguments a = {0};
-    argp_parse(&argp, count, words, 0, NULL, &a);
-    if (a.n != 1 && a.n != 2)
-        return dsgd_fail(error, DSGD_EUSAGE, "plot: give the folder of an experiment's results");
-    if (count_rows(a.words[0], "runs.csv") == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", a.words[0]);
-    if (strchr(a.words[0], '\'') != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: gnuplot cannot take a folder with a ' in its name", a.words[0]);
-    if (a.n == 2 && !has_script(a.words[1]))
-        return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
-                         a.words[1]);
-    char *const figures = dsgd_xprintf("%s/figures", a.words[0]);
-    dsgd_status status = dsgd_make_folder(figures, error);
-    free(figures);
-    if (status != DSGD_OK)
-        return status;
-    refresh_comparison(a.words[0]);
-    return a.n == 2 ? dsgd_figure_draw(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
-}
-
 const dsgd_command dsgd_command_list = {
     .name = "list",
     .usage =
@@ -678,11 +515,4 @@ const dsgd_command dsgd_command_describe = {
     .usage = "KIND NAME [--plugin FILE]",
     .summary = "tells what something is and which options it takes",
     .run = describe,
-};
-
-const dsgd_command dsgd_command_plot = {
-    .name = "plot",
-    .usage = "DIR [FIGURE]",
-    .summary = "draws the figures of a folder of results",
-    .run = plot,
 };
