@@ -62,6 +62,27 @@ const char *dsgd_nearest(const char *name, const char *const *names)
     return nearest;
 }
 
+char *dsgd_hint(const char *name, const char *const *names)
+{
+    const char *const nearest = dsgd_nearest(name, names);
+    return nearest == NULL ? dsgd_xstrdup("") : dsgd_xprintf("; did you mean `%s`?", nearest);
+}
+
+char *dsgd_listed(const char *const *names, const char *last)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        char *const longer = dsgd_xprintf("%s%s%s", text,
+                                          i == 0                 ? ""
+                                          : names[i + 1] == NULL ? last
+                                                                 : ", ",
+                                          names[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
 /**
  * Something with the defaults of its options. There is one of each for the whole program, never to be changed or freed, so that a
  * default that is overwritten costs nothing.

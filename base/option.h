@@ -119,6 +119,12 @@ const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char 
 /** The name nearest to @p name by edit distance, or NULL when none is near enough to be meant. @p names ends with NULL. */
 const char *dsgd_nearest(const char *name, const char *const *names);
 
+/** For the end of a sentence, in fresh memory: "; did you mean `x`?", or nothing where no name is near. */
+char *dsgd_hint(const char *name, const char *const *names);
+
+/** "a, b, c", in fresh memory; @p last stands before the last, such as " or ". */
+char *dsgd_listed(const char *const *names, const char *last);
+
 /** Fills @p params with the defaults of @p options (NULL allowed). Required options keep zero. */
 void dsgd_options_default(const dsgd_option *options, void *params);
 

@@ -325,18 +325,6 @@ static void label_groups(comparison *c)
 
 /* --- the baseline ------------------------------------------------------------------------------------------------------------------- */
 
-/** The words of @p names but the NULL at their end, with commas, in fresh memory. */
-static char *joined(const char *const *names)
-{
-    char *text = dsgd_xstrdup("");
-    for (size_t i = 0; names[i] != NULL; i++) {
-        char *const shorter = text;
-        text = dsgd_xprintf("%s%s%s", shorter, i == 0 ? "" : ", ", names[i]);
-        free(shorter);
-    }
-    return text;
-}
-
 /** The one of @p names that is @p name. If there is none, NULL, and the sentence names those that there are. */
 static const char *const *pick(const char *name, const char *option, const char *const *names,
                                const comparison *c, dsgd_error *error)
@@ -344,11 +332,11 @@ static const char *const *pick(const char *name, const char *option, const char 
     for (size_t i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], name) == 0)
             return &names[i];
-    const char *const nearest = dsgd_nearest(name, names);
-    char *const all = joined(names);
-    dsgd_fail(error, DSGD_EUSAGE, "%s: %s `%s` is unknown%s%s%s; there is %s", c->csv.path, option,
-              name, nearest == NULL ? "" : "; did you mean `", nearest == NULL ? "" : nearest,
-              nearest == NULL ? "" : "`?", all);
+    char *const hint = dsgd_hint(name, names);
+    char *const all = dsgd_listed(names, ", ");
+    dsgd_fail(error, DSGD_EUSAGE, "%s: %s `%s` is unknown%s; there is %s", c->csv.path, option,
+              name, hint, all);
+    free(hint);
     free(all);
     return NULL;
 }

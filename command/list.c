@@ -48,12 +48,11 @@ static const family *find_family(const char *name, dsgd_error *error)
             return &families[i];
         names[i] = families[i].plural;
     }
-    const char *const nearest = dsgd_nearest(name, names);
-    dsgd_fail(error, DSGD_EUSAGE,
-              "`%s` is unknown%s%s%s; there is algorithms, models, data, imbalance, workloads, "
-              "platforms, topologies, figures",
-              name, nearest == NULL ? "" : "; did you mean `", nearest == NULL ? "" : nearest,
-              nearest == NULL ? "" : "`?");
+    char *const hint = dsgd_hint(name, names);
+    char *const all = dsgd_listed(names, ", ");
+    dsgd_fail(error, DSGD_EUSAGE, "`%s` is unknown%s; there is %s", name, hint, all);
+    free(hint);
+    free(all);
     return NULL;
 }
 
@@ -360,10 +359,8 @@ static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *
     const char *names[64] = {NULL};
     for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
         names[i] = f->registry[i]->name;
-    const char *const nearest = dsgd_nearest(name, names);
-    char *const hint = f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names)
-                       : nearest == NULL ? dsgd_xstrdup("")
-                                         : dsgd_xprintf("; did you mean `%s`?", nearest);
+    char *const hint =
+        f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names);
     const dsgd_status status =
         dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular,
                   name, hint, f->plural);

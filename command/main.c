@@ -53,10 +53,10 @@ static dsgd_status unknown(const char *name, dsgd_error *error)
     const char *names[sizeof commands / sizeof commands[0]] = {NULL};
     for (size_t i = 0; commands[i] != NULL; i++)
         names[i] = commands[i]->name;
-    const char *const nearest = dsgd_nearest(name, names);
-    return dsgd_fail(error, DSGD_EUSAGE, "`%s` is no command%s%s%s; `dsgd --help` lists them", name,
-                     nearest == NULL ? "" : "; did you mean `", nearest == NULL ? "" : nearest,
-                     nearest == NULL ? "" : "`?");
+    char *const hint = dsgd_hint(name, names);
+    dsgd_fail(error, DSGD_EUSAGE, "`%s` is no command%s; `dsgd --help` lists them", name, hint);
+    free(hint);
+    return DSGD_EUSAGE;
 }
 
 int main(int count, char **words)

@@ -25,14 +25,6 @@ static const char *shown(dsgd_entry *entry)
 static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                void *field, dsgd_error *error);
 
-static size_t count_words(const char *const *words)
-{
-    size_t n = 0;
-    while (words != NULL && words[n] != NULL)
-        n++;
-    return n;
-}
-
 static bool is_word(const char *const *words, const char *text)
 {
     for (; words != NULL && *words != NULL; words++)
@@ -41,35 +33,16 @@ static bool is_word(const char *const *words, const char *text)
     return false;
 }
 
-/** "a, b or c". */
-static char *listed(const char *const *words)
-{
-    const size_t n = count_words(words);
-    char *text = dsgd_xstrdup("");
-    for (size_t i = 0; i < n; i++) {
-        char *const longer = dsgd_xprintf("%s%s%s", text,
-                                          i == 0       ? ""
-                                          : i + 1 == n ? " or "
-                                                       : ", ",
-                                          words[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
-/** "`x` is no Y; did you mean `z`?", or the list of what there is. */
+/** What there is instead, and which of it could have been meant. */
 static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *what,
                            const char *name, const char *const *names, dsgd_error *error)
 {
-    const char *const nearest = dsgd_nearest(name, names);
-    char *const all = listed(names);
+    char *const hint = dsgd_hint(name, names);
+    char *const all = dsgd_listed(names, " or ");
     const dsgd_status status =
-        nearest == NULL ? dsgd_entry_fail(config, entry, error, "%s `%s` is unknown; there is %s",
-                                          what, name, all)
-                        : dsgd_entry_fail(config, entry, error,
-                                          "%s `%s` is unknown; did you mean `%s`? There is %s",
-                                          what, name, nearest, all);
+        dsgd_entry_fail(config, entry, error, "%s `%s` is unknown%s%s%s", what, name, hint,
+                        *hint == '\0' ? "; there is " : " There is ", all);
+    free(hint);
     free(all);
     return status;
 }
@@ -92,7 +65,7 @@ static dsgd_status read_number(dsgd_config *config, dsgd_entry *entry, const dsg
 {
     const char *const text = dsgd_entry_text(entry);
     if (text == NULL || !dsgd_parse_number(text, o->unit, number)) {
-        char *const words = listed(o->words);
+        char *const words = dsgd_listed(o->words, " or ");
         const dsgd_status status =
             dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a number%s%s%s%s",
                             o->name, shown(entry), o->unit == NULL ? "" : " in ",
@@ -112,7 +85,7 @@ static dsgd_status read_double(dsgd_config *config, dsgd_entry *entry, const dsg
                                double *field, dsgd_error *error)
 {
     const char *const text = dsgd_entry_text(entry);
-    for (size_t i = 0; text != NULL && i < count_words(o->words); i++) {
+    for (size_t i = 0; text != NULL && o->words != NULL && o->words[i] != NULL; i++) {
         if (strcmp(text, o->words[i]) == 0) {
             *field = -(double)(i + 1);
             return DSGD_OK;
@@ -139,7 +112,7 @@ static dsgd_status read_word(dsgd_config *config, dsgd_entry *entry, const dsgd_
                              int *field, dsgd_error *error)
 {
     const char *const text = dsgd_entry_text(entry);
-    for (size_t i = 0; text != NULL && i < count_words(o->words); i++) {
+    for (size_t i = 0; text != NULL && o->words != NULL && o->words[i] != NULL; i++) {
         if (strcmp(text, o->words[i]) == 0) {
             *field = (int)i;
             return DSGD_OK;
@@ -298,7 +271,7 @@ static dsgd_status read_lines_file(dsgd_config *config, const dsgd_option *o, co
                                    dsgd_lines *field, dsgd_error *error)
 {
     static const char blank[] = " \t\r";
-    char *const words = listed(o->words);
+    char *const words = dsgd_listed(o->words, " or ");
     FILE *const stream = fopen(path, "r");
     dsgd_status status = DSGD_OK;
     if (stream == NULL)

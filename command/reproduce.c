@@ -452,17 +452,12 @@ static dsgd_status check_figures(const arguments *a, const char **known, dsgd_er
     for (size_t i = 0; i < a->n_figures; i++) {
         if (has_published(a->figures[i]) && strchr(a->figures[i], '/') == NULL)
             continue;
-        const char *const nearest = dsgd_nearest(a->figures[i], known);
-        char *list = dsgd_xstrdup("");
-        for (size_t k = 0; known[k] != NULL; k++) {
-            char *const longer = dsgd_xprintf("%s%s%s", list, k > 0 ? ", " : "", known[k]);
-            free(list);
-            list = longer;
-        }
-        dsgd_fail(error, DSGD_EUSAGE, "figure `%s` has no published numbers%s%s%s; these have: %s",
-                  a->figures[i], nearest == NULL ? "" : "; did you mean `",
-                  nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?", list);
-        free(list);
+        char *const hint = dsgd_hint(a->figures[i], known);
+        char *const all = dsgd_listed(known, ", ");
+        dsgd_fail(error, DSGD_EUSAGE, "figure `%s` has no published numbers%s; these have: %s",
+                  a->figures[i], hint, all);
+        free(hint);
+        free(all);
         return DSGD_EUSAGE;
     }
     return DSGD_OK;

@@ -626,13 +626,13 @@ dsgd_status dsgd_sensitivity_check(const dsgd_experiment *experiment, const char
         names[i] = experiment->runs[i].label;
         found = found || strcmp(names[i], baseline) == 0;
     }
-    const char *const nearest = dsgd_nearest(baseline, names);
+    char *const hint = dsgd_hint(baseline, names);
     dsgd_status status = DSGD_OK;
     if (!found)
         status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--baseline %s: %s has no such algorithm%s%s%s; `dsgd check` shows them",
-                           baseline, experiment->path, nearest == NULL ? "" : "; did you mean `",
-                           nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`?");
+                           "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
+                           baseline, experiment->path, hint);
+    free(hint);
     free(names);
     return status;
 }

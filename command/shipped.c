@@ -52,9 +52,7 @@ char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *a
 {
     char *const folder = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
     char **const names = candidates(folder, also);
-    const char *const nearest = dsgd_nearest(name, (const char *const *)names);
-    char *const hint =
-        nearest == NULL ? dsgd_xstrdup("") : dsgd_xprintf("; did you mean `%s`?", nearest);
+    char *const hint = dsgd_hint(name, (const char *const *)names);
     for (size_t i = 0; names[i] != NULL; i++)
         free(names[i]);
     free(names);
