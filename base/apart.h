@@ -1,6 +1,7 @@
 /**
  * @file apart.h
- * Work in a process of its own, because SimGrid has one engine per process, and ends the process where it does not like a file.
+ * Work in a process of its own, because SimGrid has one engine per process and ends the process where it does not like a file,
+ * and because CUDA does not survive a fork.
  */
 #ifndef DSGD_BASE_APART_H
 #define DSGD_BASE_APART_H

@@ -331,6 +331,8 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
 {
     const dsgd_experiment *const experiment = config->experiment;
     pool p = {.config = config, .experiment = experiment, .start_wall_s = wall_s()};
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
     const char *const tmp = getenv("TMPDIR");
     snprintf(p.scratch, sizeof p.scratch, "%.40s/dsgd-XXXXXX",
              tmp == NULL || strlen(tmp) > 40 ? "/tmp" : tmp);
@@ -340,8 +342,6 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
     p.progress =
         mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     DSGD_ASSERT(p.progress != MAP_FAILED, "no shared memory of %zu bytes", shared_bytes);
-    signal(SIGINT, on_interrupt);
-    signal(SIGTERM, on_interrupt);
     list_tasks(&p);
     dsgd_status status = dsgd_results_join(config->folder, experiment, error);
     if (status == DSGD_OK)

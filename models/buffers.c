@@ -7,10 +7,13 @@
 
 #include "models/operations.h"
 
+/* Of each shape and thread: */
 enum {
     AT_REST =
-        8, /* so many that other threads have read stay, until no cache of theirs holds them */
-    PLENTY = 32 /* a thread with more of them lends to others what rested longest */
+        8, /* so many that other threads have read stay until no cache of theirs holds them, */
+    REST_BYTES = 1 << 20, /* or fewer that have so many bytes; */
+    PLENTY = 32, /* with more than so many, */
+    PLENTY_BYTES = 4 << 20 /* or so many bytes, the thread lends to others */
 };
 
 size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
@@ -63,9 +66,13 @@ static dsgd_buffer take_last(buffer_pool *pool)
     return pool->ring[(pool->first + pool->n) % pool->room];
 }
 
-static dsgd_buffer take_first(buffer_pool *pool)
+/** The one that rested longest of those that others have read, or the one that was used longest ago. */
+static dsgd_buffer take_rested(buffer_pool *pool)
 {
-    const dsgd_buffer buffer = pool->ring[pool->first];
+    const size_t k = pool->n > pool->n_own ? pool->n - pool->n_own - 1 : 0;
+    dsgd_buffer *const place = &pool->ring[(pool->first + k) % pool->room];
+    const dsgd_buffer buffer = *place;
+    *place = pool->ring[pool->first];
     pool->first = (pool->first + 1) % pool->room;
     pool->n--;
     if (pool->n_own > pool->n)
@@ -73,15 +80,23 @@ static dsgd_buffer take_first(buffer_pool *pool)
     return buffer;
 }
 
+static size_t at_most(size_t n, size_t bytes, size_t each)
+{
+    return each * n > bytes ? bytes / each : n;
+}
+
 /** NULL: the pools have none to spare. */
 static dsgd_buffer take_spare(const dsgd_values *values, uint32_t thread, size_t shape)
 {
+    const size_t each = shape_bytes(values, shape);
+    const size_t at_rest = values->n_desks > 1 ? at_most(AT_REST, REST_BYTES, each) : 0;
+    const size_t plenty = at_most(PLENTY, PLENTY_BYTES, each);
     buffer_pool *const own = &values->desks[thread].pools[shape];
-    if (own->n_own > 0 || own->n > (values->n_desks > 1 ? AT_REST : 0))
+    if (own->n_own > 0 || own->n > at_rest)
         return take_last(own);
     for (uint32_t i = 0; i < values->n_desks; i++)
-        if (values->desks[i].pools[shape].n > PLENTY)
-            return take_first(&values->desks[i].pools[shape]);
+        if (values->desks[i].pools[shape].n > plenty)
+            return take_rested(&values->desks[i].pools[shape]);
     return NULL;
 }
 
@@ -119,7 +134,7 @@ void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools)
 {
     for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
         while (pools[k].n > 0)
-            values->config.device->release(values->context, take_first(&pools[k]));
+            values->config.device->release(values->context, take_last(&pools[k]));
         free(pools[k].ring);
     }
     free(pools);

@@ -22,7 +22,10 @@ static double wall_s(void)
 
 static void make_ready(dsgd_values *values, uint32_t thread, dsgd_operation *operation)
 {
-    operation_queue *const queue = &values->desks[thread].ready[operation->kind];
+    desk *const own = &values->desks[thread];
+    operation_queue *const queue = &own->ready[operation->kind];
+    if (operation->rank < own->first_rank)
+        own->first_rank = operation->rank;
     if (queue->n == queue->room) {
         queue->room = queue->room == 0 ? 64 : 2 * queue->room;
         queue->v = dsgd_xrealloc(queue->v, queue->room, sizeof(dsgd_operation *));
@@ -37,9 +40,21 @@ static void make_ready(dsgd_values *values, uint32_t thread, dsgd_operation *ope
     queue->v[at] = operation;
 }
 
-static dsgd_operation *take_first(operation_queue *queue)
+/** The desk's queue whose first operation was submitted first, so that what belongs together is computed, and given back, together. */
+static operation_queue *first_queue(desk *own)
 {
-    dsgd_operation *const first = queue->v[0];
+    operation_queue *first = NULL;
+    for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+        operation_queue *const queue = &own->ready[kind];
+        if (queue->n > 0 && (first == NULL || queue->v[0]->rank < first->v[0]->rank))
+            first = queue;
+    }
+    return first;
+}
+
+static dsgd_operation *take_first(desk *own, operation_queue *queue)
+{
+    dsgd_operation *const operation = queue->v[0];
     dsgd_operation *const last = queue->v[--queue->n];
     size_t at = 0;
     for (size_t below = 1; below < queue->n; below = 2 * at + 1) {
@@ -51,7 +66,9 @@ static dsgd_operation *take_first(operation_queue *queue)
         at = below;
     }
     queue->v[at] = last;
-    return first;
+    const operation_queue *const next = first_queue(own);
+    own->first_rank = next == NULL ? UINT64_MAX : next->v[0]->rank;
+    return operation;
 }
 
 static void unuse(dsgd_values *values, dsgd_operation *operation)
@@ -79,7 +96,7 @@ void dsgd_value_unread(dsgd_values *values, dsgd_value value)
 }
 
 /** Where an operation goes whose operands are there: to who computed the first; what begins with a constant is shared out by workers. */
-static uint32_t first_desk(const dsgd_values *values, const dsgd_operation *operation)
+static uint32_t desk_of(const dsgd_values *values, const dsgd_operation *operation)
 {
     const dsgd_operation *const first =
         operation->n_inputs > 0 ? operation->inputs[0].operation : NULL;
@@ -114,7 +131,7 @@ void dsgd_operation_submit(dsgd_values *values, dsgd_operation *operation)
     }
     operation->rank = values->next_rank++;
     if (operation->missing == 0)
-        make_ready(values, first_desk(values, operation), operation);
+        make_ready(values, desk_of(values, operation), operation);
     /* Outputs that nobody holds now were let go before there was a reading of theirs. */
     for (uint32_t k = 0; k < operation->n_outputs; k++)
         if (operation->handles[k] == 0 && dsgd_goes_apart(values, operation))
@@ -318,44 +335,42 @@ static void prepare(dsgd_values *values, uint32_t thread, dsgd_operation *o)
     stats->evaluations += o->kind == OPERATION_EVALUATE;
 }
 
-/** Of two queues the one whose first operation was submitted first, so that what belongs together is computed, and given back, together. */
-static operation_queue *earlier(operation_queue *a, operation_queue *b)
+/** Where something is ready that was submitted before all that is ready elsewhere. */
+static desk *first_desk(const dsgd_values *values)
 {
-    if (a == NULL || a->n == 0)
-        return b == NULL || b->n == 0 ? NULL : b;
-    return b == NULL || b->n == 0 || a->v[0]->rank < b->v[0]->rank ? a : b;
+    desk *first = &values->desks[0];
+    for (uint32_t i = 1; i < values->n_desks; i++)
+        if (values->desks[i].first_rank < first->first_rank)
+            first = &values->desks[i];
+    return first;
 }
 
-static operation_queue *first_queue(desk *own)
+static bool any_ready(const dsgd_values *values)
 {
-    operation_queue *first = NULL;
-    for (int kind = 0; kind < OPERATION_KINDS; kind++)
-        first = earlier(first, &own->ready[kind]);
-    return first;
+    return first_desk(values)->first_rank != UINT64_MAX;
 }
 
 enum { AHEAD = 256 };
 
-/** Where @p thread goes on: at its own desk, unless another's is so far behind that it would hold more memory. NULL: nothing is ready. */
-static operation_queue *next_queue(const dsgd_values *values, uint32_t thread)
+/** Where @p thread goes on: at its own desk, unless another's is so far behind that it would hold more memory. */
+static desk *next_desk(const dsgd_values *values, uint32_t thread)
 {
-    operation_queue *const own = first_queue(&values->desks[thread]);
-    operation_queue *first = own;
-    for (uint32_t i = 0; i < values->n_desks; i++)
-        first = earlier(first, first_queue(&values->desks[i]));
-    return own != NULL && own->v[0]->rank <= first->v[0]->rank + AHEAD ? own : first;
+    desk *const own = &values->desks[thread];
+    desk *const first = first_desk(values);
+    return own->first_rank - first->first_rank <= AHEAD ? own : first;
 }
 
-/** Takes ready operations of one kind off a queue; those after a divergence are done without being computed. */
+/** Takes ready operations of one kind off a desk; those after a divergence are done without being computed. */
 static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
 {
     b->n = 0;
-    for (operation_queue *queue = NULL;
-         b->n == 0 && (queue = next_queue(values, thread)) != NULL;) {
+    while (b->n == 0 && any_ready(values)) {
+        desk *const from = next_desk(values, thread);
+        operation_queue *const queue = first_queue(from);
         b->kind = queue->v[0]->kind;
         const size_t most = b->kind == OPERATION_EVALUATE ? 1 : values->config.device->batch;
         while (queue->n > 0 && b->n < most && b->n < MAX_BATCH) {
-            dsgd_operation *const operation = take_first(queue);
+            dsgd_operation *const operation = take_first(from, queue);
             if (operation->id > values->diverged_id)
                 finish(values, thread, operation);
             else
@@ -365,11 +380,6 @@ static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
     for (size_t i = 0; i < b->n; i++)
         prepare(values, thread, b->operations[i]);
     return b->n > 0;
-}
-
-static bool any_ready(const dsgd_values *values)
-{
-    return next_queue(values, 0) != NULL;
 }
 
 static size_t largest_op(void)
@@ -467,6 +477,7 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
         pthread_cond_wait(&values->work_done, &values->lock);
         values->caller_waits = false;
     }
+    dsgd_executor_wake(values); /* what this thread has just made ready */
     close_batch(&b);
     values->stats.waiting_wall_s += wall_s() - start_s;
 }

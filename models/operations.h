@@ -112,6 +112,7 @@ typedef struct buffer_pool {
  */
 typedef struct desk {
     operation_queue ready[OPERATION_KINDS];
+    uint64_t first_rank; /* of those; UINT64_MAX: there are none */
     buffer_pool *pools; /* by shape */
 } desk;
 

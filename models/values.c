@@ -350,8 +350,10 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
     v->flush_every =
         config->stream.n_workers > FLUSH_AT_LEAST ? config->stream.n_workers : FLUSH_AT_LEAST;
     v->desks = dsgd_xcalloc(v->n_desks, sizeof *v->desks);
-    for (uint32_t i = 0; i < v->n_desks; i++)
+    for (uint32_t i = 0; i < v->n_desks; i++) {
+        v->desks[i].first_rank = UINT64_MAX;
         v->desks[i].pools = dsgd_xcalloc(dsgd_n_shapes(v), sizeof *v->desks[i].pools);
+    }
     v->diverged_id = UINT64_MAX;
     dsgd_executor_start(v);
     *values = v;
