@@ -285,19 +285,26 @@ static dsgd_operation *enter(dsgd_values *values, dsgd_operation *o)
 
 /* --- flushing ------------------------------------------------------------------------------------------------------------------------- */
 
-/** Whether a flush of what was described up to operation @p last takes this one; what came before has been asked. */
+/**
+ * Whether a flush of what was described up to operation @p last takes this one; what came before has been asked. The means of models that
+ * it takes go with them, so that they are computed while a cache holds the models. Nothing else does: what waits can still be shared.
+ */
 static bool goes(const dsgd_operation *o, uint64_t last)
 {
-    bool all = o->id <= last || o->kind != OPERATION_GRADIENT;
+    bool with_updates = false;
     for (uint32_t i = 0; o->id > last && i < o->n_inputs; i++) {
         const dsgd_operation *const input = o->inputs[i].operation;
-        all = all && (input == NULL || !input->pending || input->goes);
+        if (input == NULL || !input->pending)
+            continue;
+        if (!input->goes)
+            return false;
+        with_updates = with_updates || input->kind == OPERATION_UPDATE;
     }
-    return all;
+    return o->id <= last || (o->kind == OPERATION_COMBINE && with_updates);
 }
 
 /**
- * Submits the gradients that were described up to operation @p last, and what is computed from no others; but not gradients that nothing
+ * Submits what was described up to operation @p last and is still held, and the means of models among it; but not gradients that nothing
  * submitted reads: a collective may fuse those. With the lock held.
  */
 static void flush(dsgd_values *values, uint64_t last)
