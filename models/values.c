@@ -285,27 +285,35 @@ static dsgd_operation *enter(dsgd_values *values, dsgd_operation *o)
 
 /* --- flushing ------------------------------------------------------------------------------------------------------------------------- */
 
-/**
- * Whether a flush of what was described up to operation @p last takes this one; what came before has been asked. The means of models that
- * it takes go with them, so that they are computed while a cache holds the models. Nothing else does: what waits can still be shared.
- */
-static bool goes(const dsgd_operation *o, uint64_t last)
+/** Whether it is a mean of models that have made a step, or a step from such a mean or from the beginning. */
+static bool mixes_models(const dsgd_operation *o)
 {
-    bool with_updates = false;
-    for (uint32_t i = 0; o->id > last && i < o->n_inputs; i++) {
-        const dsgd_operation *const input = o->inputs[i].operation;
-        if (input == NULL || !input->pending)
-            continue;
-        if (!input->goes)
-            return false;
-        with_updates = with_updates || input->kind == OPERATION_UPDATE;
-    }
-    return o->id <= last || (o->kind == OPERATION_COMBINE && with_updates);
+    bool stepped = false;
+    for (uint32_t i = 0; o->kind == OPERATION_COMBINE && i < o->n_inputs; i++)
+        stepped = stepped || o->inputs[i].operation->kind == OPERATION_UPDATE;
+    const dsgd_operation *const x = o->n_inputs == 0 ? NULL : o->inputs[0].operation;
+    return stepped || (o->kind == OPERATION_UPDATE && x != NULL && x->kind != OPERATION_UPDATE);
 }
 
 /**
- * Submits what was described up to operation @p last and is still held, and the means of models among it; but not gradients that nothing
- * submitted reads: a collective may fuse those. With the lock held.
+ * Whether a flush of what was described up to operation @p last takes this one; what came before has been asked. What mixes models that it
+ * takes goes with them, so that it is computed while a cache holds them. Nothing else does: what waits can still be shared.
+ */
+static bool goes(const dsgd_operation *o, uint64_t last)
+{
+    if (o->id <= last)
+        return true;
+    bool all = mixes_models(o);
+    for (uint32_t i = 0; i < o->n_inputs; i++) {
+        const dsgd_operation *const input = o->inputs[i].operation;
+        all = all && (input == NULL || !input->pending || input->goes);
+    }
+    return all;
+}
+
+/**
+ * Submits what was described up to operation @p last and is still held, and what goes with it; but not gradients that nothing submitted
+ * reads: a collective may fuse those. With the lock held.
  */
 static void flush(dsgd_values *values, uint64_t last)
 {

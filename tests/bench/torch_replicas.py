@@ -8,6 +8,7 @@ All workers' models are stacked in tensors: torch.baddbmm for dense layers, grou
 the mean with the next worker, in float32 without TF32. The images are noise; both sides normalise them at every gradient. Checks a stacked
 gradient against that of the network alone, then lets the two take turns and prints medians and the ratio of each turn.
 """
+import os
 import re
 import statistics
 import subprocess
@@ -18,6 +19,7 @@ import torch
 import torch.nn.functional as F
 
 TURNS, STEPS, CLASSES, MOMENTUM, LR, BATCH, TRAIN, WIDTH = 5, 4, 10, 0.9, 0.01, 16, 4096, 28
+torch.set_num_threads(os.cpu_count())
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
 
