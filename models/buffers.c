@@ -33,50 +33,41 @@ static size_t shape_bytes(const dsgd_values *values, size_t shape)
 
 /* --- pools -------------------------------------------------------------------------------------------------------------------------- */
 
-static void grow_pool(buffer_pool *pool)
-{
-    const size_t room = pool->room == 0 ? 64 : 2 * pool->room;
-    dsgd_buffer *const ring = dsgd_xcalloc(room, sizeof *ring);
-    for (size_t i = 0; i < pool->n; i++)
-        ring[i] = pool->ring[(pool->first + i) % pool->room];
-    free(pool->ring);
-    pool->ring = ring;
-    pool->first = 0;
-    pool->room = room;
-}
-
-/** To the end of the pool, or, where another thread has read it, to the beginning. */
+/** To those of the thread alone, or, where another has read it, to those that rest. */
 static void put_into(buffer_pool *pool, dsgd_buffer buffer, bool travelled)
 {
-    if (pool->n == pool->room)
-        grow_pool(pool);
-    pool->n++;
-    if (travelled)
-        pool->first = (pool->first + pool->room - 1) % pool->room;
-    else
-        pool->n_own++;
-    pool->ring[(pool->first + (travelled ? 0 : pool->n - 1)) % pool->room] = buffer;
+    if (!travelled) {
+        if (pool->n_own == pool->own_room) {
+            pool->own_room = pool->own_room == 0 ? 64 : 2 * pool->own_room;
+            pool->own = dsgd_xrealloc(pool->own, pool->own_room, sizeof *pool->own);
+        }
+        pool->own[pool->n_own++] = buffer;
+        return;
+    }
+    if (pool->n_rests == pool->rests_room) {
+        const size_t room = pool->rests_room == 0 ? 64 : 2 * pool->rests_room;
+        dsgd_buffer *const ring = dsgd_xcalloc(room, sizeof *ring);
+        for (size_t i = 0; i < pool->n_rests; i++)
+            ring[i] = pool->rests[(pool->first + i) % pool->rests_room];
+        free(pool->rests);
+        pool->rests = ring;
+        pool->first = 0;
+        pool->rests_room = room;
+    }
+    pool->rests[(pool->first + pool->n_rests++) % pool->rests_room] = buffer;
 }
 
-static dsgd_buffer take_last(buffer_pool *pool)
+static dsgd_buffer take_own(buffer_pool *pool)
 {
-    pool->n--;
-    if (pool->n_own > 0)
-        pool->n_own--;
-    return pool->ring[(pool->first + pool->n) % pool->room];
+    return pool->own[--pool->n_own];
 }
 
-/** The one that rested longest of those that others have read, or the one that was used longest ago. */
+/** The one that rested longest. */
 static dsgd_buffer take_rested(buffer_pool *pool)
 {
-    const size_t k = pool->n > pool->n_own ? pool->n - pool->n_own - 1 : 0;
-    dsgd_buffer *const place = &pool->ring[(pool->first + k) % pool->room];
-    const dsgd_buffer buffer = *place;
-    *place = pool->ring[pool->first];
-    pool->first = (pool->first + 1) % pool->room;
-    pool->n--;
-    if (pool->n_own > pool->n)
-        pool->n_own = pool->n;
+    const dsgd_buffer buffer = pool->rests[pool->first];
+    pool->first = (pool->first + 1) % pool->rests_room;
+    pool->n_rests--;
     return buffer;
 }
 
@@ -91,12 +82,16 @@ static dsgd_buffer take_spare(const dsgd_values *values, uint32_t thread, size_t
     const size_t each = shape_bytes(values, shape);
     const size_t at_rest = values->n_desks > 1 ? at_most(AT_REST, REST_BYTES, each) : 0;
     const size_t plenty = at_most(PLENTY, PLENTY_BYTES, each);
-    buffer_pool *const own = &values->desks[thread].pools[shape];
-    if (own->n_own > 0 || own->n > at_rest)
-        return take_last(own);
-    for (uint32_t i = 0; i < values->n_desks; i++)
-        if (values->desks[i].pools[shape].n > plenty)
-            return take_rested(&values->desks[i].pools[shape]);
+    buffer_pool *const pool = &values->desks[thread].pools[shape];
+    if (pool->n_own > 0)
+        return take_own(pool);
+    if (pool->n_rests > at_rest)
+        return take_rested(pool);
+    for (uint32_t i = 0; i < values->n_desks; i++) {
+        buffer_pool *const other = &values->desks[i].pools[shape];
+        if (other->n_own + other->n_rests > plenty)
+            return other->n_rests > 0 ? take_rested(other) : take_own(other);
+    }
     return NULL;
 }
 
@@ -133,9 +128,12 @@ void dsgd_buffer_give(dsgd_values *values, dsgd_operation *o, uint32_t k)
 void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools)
 {
     for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
-        while (pools[k].n > 0)
-            values->config.device->release(values->context, take_last(&pools[k]));
-        free(pools[k].ring);
+        while (pools[k].n_own > 0)
+            values->config.device->release(values->context, take_own(&pools[k]));
+        while (pools[k].n_rests > 0)
+            values->config.device->release(values->context, take_rested(&pools[k]));
+        free(pools[k].own);
+        free(pools[k].rests);
     }
     free(pools);
 }

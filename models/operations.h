@@ -96,14 +96,13 @@ typedef struct ticket {
     dsgd_evaluation result;
 } ticket;
 
-/**
- * Buffers that nobody uses, of one shape, as a ring. At its end are those that one thread alone has used, the last one outermost: its cache
- * may hold them. At its beginning are those that others have read, which rest before they are written again.
- */
+/** Buffers of one shape that a thread has written and nobody uses. */
 typedef struct buffer_pool {
-    dsgd_buffer *ring; /* [room] */
-    size_t first, n, room;
-    size_t n_own; /* at the end */
+    dsgd_buffer
+        *own; /* [n_own]: no other thread has read them, and the last may still be in the cache */
+    size_t n_own, own_room;
+    dsgd_buffer *rests; /* a ring: others have read them; the one at `first` rests longest */
+    size_t first, n_rests, rests_room;
 } buffer_pool;
 
 /**
