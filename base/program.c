@@ -1,10 +1,11 @@
 /**
  * @file program.c
- * Where the running program is.
+ * Where the running program is, and how late it is.
  */
 #include "base/program.h"
 
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -19,4 +20,11 @@ char *dsgd_program_folder(void)
         return dsgd_xstrdup(".");
     *slash = '\0';
     return dsgd_xstrdup(program);
+}
+
+double dsgd_wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -3,6 +3,7 @@
  * Processes of runs: started longest first, waited for, shown, and counted.
  */
 #include "command/pool.h"
+#include "base/program.h"
 
 #include <math.h>
 #include <signal.h>
@@ -31,7 +32,6 @@ typedef struct task {
 
 typedef struct pool {
     const dsgd_pool_config *config;
-    const dsgd_experiment *experiment;
     char scratch[64];
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
@@ -44,13 +44,6 @@ static volatile sig_atomic_t interrupted;
 static void on_interrupt(int number)
 {
     interrupted = number;
-}
-
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 long dsgd_cores(void)
@@ -98,7 +91,7 @@ static char *record_path(const dsgd_pool_config *config, size_t i)
 /** In the process of the run: simulates, writes the rows, and ends. */
 static void run_here(const pool *p, size_t i)
 {
-    dsgd_run_config config = p->experiment->runs[i].config;
+    dsgd_run_config config = p->config->experiment->runs[i].config;
     config.numerics = p->config->numerics;
     /* The simulating thread computes too, when it has to wait. */
     const long threads =
@@ -110,7 +103,7 @@ static void run_here(const pool *p, size_t i)
     config.progress = &p->progress[i];
     config.record = record_path(p->config, i);
     if (config.record != NULL)
-        config.record_about = dsgd_results_about(p->experiment, i, p->config->command);
+        config.record_about = dsgd_results_about(p->config->experiment, i, p->config->command);
     dsgd_run_result result;
     dsgd_error error = {""};
     const dsgd_status status = dsgd_simulate(&config, &result, &error);
@@ -119,7 +112,8 @@ static void run_here(const pool *p, size_t i)
         result.why = error;
         fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
     }
-    if (dsgd_results_write(p->config->folder, p->experiment, i, &result, &error) != DSGD_OK) {
+    if (dsgd_results_write(p->config->folder, p->config->experiment, i, &result, &error) !=
+        DSGD_OK) {
         fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
         _exit(DSGD_EIO);
     }
@@ -140,7 +134,7 @@ static bool start(pool *p, task *t)
         run_here(p, t->i);
     }
     t->started = true;
-    t->start_wall_s = wall_s();
+    t->start_wall_s = dsgd_wall_s();
     t->process = process;
     return true;
 }
@@ -152,9 +146,10 @@ static void write_failure(const pool *p, const task *t, const dsgd_error *why)
                                     .why = *why,
                                     .partial_active_mean = NAN,
                                     .device = "off",
-                                    .total_wall_s = t->started ? wall_s() - t->start_wall_s : 0};
+                                    .total_wall_s =
+                                        t->started ? dsgd_wall_s() - t->start_wall_s : 0};
     fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, why->text);
-    dsgd_results_write(p->config->folder, p->experiment, t->i, &failed, NULL);
+    dsgd_results_write(p->config->folder, p->config->experiment, t->i, &failed, NULL);
 }
 
 /** Books a run that ended. */
@@ -164,7 +159,7 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     t->ended = true;
     p->n_ended++;
     p->n_failed += !dsgd_results_has(p->config->folder, t->i);
-    return dsgd_results_join(p->config->folder, p->experiment, error);
+    return dsgd_results_join(p->config->folder, p->config->experiment, error);
 }
 
 /** Books a run whose process ended, perhaps by a signal. */
@@ -194,7 +189,7 @@ static void print_duration(FILE *stream, double seconds)
 static void show_progress(pool *p, bool last)
 {
     const bool terminal = isatty(STDERR_FILENO);
-    const double now_s = wall_s();
+    const double now_s = dsgd_wall_s();
     if (!last && now_s - p->last_line_s < (terminal ? 0.2 : 10))
         return;
     p->last_line_s = now_s;
@@ -223,8 +218,8 @@ static void show_progress(pool *p, bool last)
         const double run_share = atomic_load_explicit(&p->progress[t->i], memory_order_relaxed);
         if (t->process == 0)
             continue;
-        fprintf(stderr, "; %s %d: %.0f %%, ", p->experiment->runs[t->i].label,
-                p->experiment->runs[t->i].config.workers, 100 * run_share);
+        fprintf(stderr, "; %s %d: %.0f %%, ", p->config->experiment->runs[t->i].label,
+                p->config->experiment->runs[t->i].config.workers, 100 * run_share);
         print_duration(stderr, run_share > 0
                                    ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
                                    : INFINITY);
@@ -314,15 +309,15 @@ static bool is_done(const pool *p, size_t i)
 /** What there is to do, longest first. */
 static void list_tasks(pool *p)
 {
-    p->tasks = dsgd_xcalloc(p->experiment->n_runs, sizeof *p->tasks);
-    for (size_t i = 0; i < p->experiment->n_runs; i++) {
+    p->tasks = dsgd_xcalloc(p->config->experiment->n_runs, sizeof *p->tasks);
+    for (size_t i = 0; i < p->config->experiment->n_runs; i++) {
         if (p->config->only > 0 && (size_t)p->config->only != i + 1)
             continue;
         if (p->config->resume && is_done(p, i))
             continue;
         dsgd_results_forget(p->config->folder, i);
         p->tasks[p->n_tasks++] =
-            (task){.i = i, .cost = estimated_cost(&p->experiment->runs[i].config)};
+            (task){.i = i, .cost = estimated_cost(&p->config->experiment->runs[i].config)};
     }
     qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
 }
@@ -330,7 +325,7 @@ static void list_tasks(pool *p)
 dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
-    pool p = {.config = config, .experiment = experiment, .start_wall_s = wall_s()};
+    pool p = {.config = config, .start_wall_s = dsgd_wall_s()};
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
     const char *const tmp = getenv("TMPDIR");

@@ -3,13 +3,13 @@
  * `dsgd replay`: one record after another, with progress, into one curves.csv.
  */
 #include "models/command_replay.h"
+#include "base/program.h"
 
 #include <argp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -106,19 +106,12 @@ typedef struct progress {
     double start_wall_s, last_wall_s;
 } progress;
 
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /** On a terminal one line that changes, elsewhere a line now and then. */
 static void show(void *argument, double share)
 {
     progress *const p = argument;
     const bool terminal = isatty(STDERR_FILENO);
-    const double now_s = wall_s();
+    const double now_s = dsgd_wall_s();
     if (now_s - p->last_wall_s < (terminal ? 0.2 : 10))
         return;
     p->last_wall_s = now_s;
@@ -177,7 +170,7 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
            "loss", "accuracy", "wall s");
     fflush(stdout);
     for (size_t i = 0; status == DSGD_OK && i < a->n_files; i++) {
-        progress p = {i, a->n_files, wall_s(), wall_s()};
+        progress p = {i, a->n_files, dsgd_wall_s(), dsgd_wall_s()};
         const dsgd_replay_config config = {.path = a->files[i],
                                            .numerics = (dsgd_numerics)a->numerics,
                                            .precision = a->precision,

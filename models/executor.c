@@ -9,14 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/program.h"
 #include "models/operations.h"
-
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* --- submission --------------------------------------------------------------------------------------------------------------------- */
 
@@ -426,9 +420,9 @@ static bool work(dsgd_values *values, uint32_t thread, batch *b)
         return values->unfinished < before; /* what was skipped may have made others ready */
     dsgd_executor_wake(values);
     pthread_mutex_unlock(&values->lock);
-    const double start_s = wall_s();
+    const double start_s = dsgd_wall_s();
     compute(values, thread, b);
-    const double busy_s = wall_s() - start_s;
+    const double busy_s = dsgd_wall_s() - start_s;
     pthread_mutex_lock(&values->lock);
     values->stats.busy_wall_s += busy_s;
     for (size_t i = 0; i < b->n; i++) {
@@ -465,7 +459,7 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
 {
     if (values->unfinished <= unfinished)
         return;
-    const double start_s = wall_s();
+    const double start_s = dsgd_wall_s();
     const bool helps = values->config.device->threaded;
     batch b;
     open_batch(values, &b);
@@ -479,7 +473,7 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
     }
     dsgd_executor_wake(values); /* what this thread has just made ready */
     close_batch(&b);
-    values->stats.waiting_wall_s += wall_s() - start_s;
+    values->stats.waiting_wall_s += dsgd_wall_s() - start_s;
 }
 
 void dsgd_executor_start(dsgd_values *values)

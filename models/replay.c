@@ -5,10 +5,10 @@
  * A checksum says that a block is what was written, not that a recorder wrote it: whatever a record says is looked at before it is done.
  */
 #include "models/replay.h"
+#include "base/program.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "models/operations.h"
 #include "models/record_format.h"
@@ -615,17 +615,10 @@ static void close_replay(replay *r)
     free(r->tickets);
 }
 
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *result,
                         dsgd_error *error)
 {
-    const double start_s = wall_s();
+    const double start_s = dsgd_wall_s();
     replay r = {.config = config, .result = result};
     *result = (dsgd_replay_result){.device = "off"};
     static dsgd_status (*const stages[])(replay *, dsgd_error *) = {read_head, build, cut,
@@ -636,7 +629,7 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
     if (status == DSGD_OK)
         sum_up(&r);
     close_replay(&r);
-    result->wall_s = wall_s() - start_s;
+    result->wall_s = dsgd_wall_s() - start_s;
     return status;
 }
 

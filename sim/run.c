@@ -3,6 +3,7 @@
  * One run from its configuration to its result: loads, builds, simulates, sums up.
  */
 #include "sim/run.h"
+#include "base/program.h"
 
 #include <limits.h>
 #include <math.h>
@@ -17,13 +18,6 @@
 #include "models/record.h"
 #include "sim/engine.h"
 #include "sim/machine.h"
-
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static bool learns(const dsgd_run_config *config)
 {
@@ -687,13 +681,13 @@ static void simulate(dsgd_engine *engine)
     open_workers(engine);
     if (engine->values != NULL)
         dsgd_evaluate_now(engine);
-    const double start_s = wall_s();
+    const double start_s = dsgd_wall_s();
     if (!dsgd_cluster_run(clock_main, engine)) {
         if (!engine->finished)
             result->virtual_s = dsgd_now_s();
         fail(engine, "every worker waited for another (deadlock or starvation)");
     }
-    result->timing_wall_s = wall_s() - start_s;
+    result->timing_wall_s = dsgd_wall_s() - start_s;
     /* What is computed from here on, nobody waits for while simulating. */
     result->timing_wall_s -= dsgd_values_stats_get(engine->values).waiting_wall_s;
     sum_up(engine);
@@ -706,7 +700,7 @@ static void simulate(dsgd_engine *engine)
 
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
 {
-    const double start_s = wall_s();
+    const double start_s = dsgd_wall_s();
     *result = (dsgd_run_result){.device = "off",
                                 .partial_active_mean = NAN,
                                 .local_loss = NAN,
@@ -730,7 +724,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (dsgd_recorder_close(engine.recorder, status == DSGD_OK, &why) != DSGD_OK)
         status = dsgd_fail(error, DSGD_EIO, "%s", why.text);
     close_engine(&engine);
-    result->total_wall_s = wall_s() - start_s;
+    result->total_wall_s = dsgd_wall_s() - start_s;
     return status;
 }
 

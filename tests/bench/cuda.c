@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/draw.h"
+#include "base/program.h"
 #include "models/device.h"
 #include "tests/cuda_probe.h"
 
@@ -20,13 +20,6 @@ enum { WIDTH = 28, CLASSES = 10, GROUP = 2 };
 static const dsgd_update_config update = {
     .kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 1e-4};
 static const double ones[GROUP] = {1, 1};
-
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static double uniform(uint32_t what, uint32_t row, uint32_t column)
 {
@@ -161,15 +154,15 @@ static void team_free(team *t)
 
 static void step(team *t)
 {
-    const double start_s = wall_s();
+    const double start_s = dsgd_wall_s();
     t->device->gradient(t->context, 0, t->gradients, t->n, t->finite);
-    const double gradients_s = wall_s();
+    const double gradients_s = dsgd_wall_s();
     t->device->update(t->context, 0, t->updates, t->n, t->finite);
-    const double updates_s = wall_s();
+    const double updates_s = dsgd_wall_s();
     t->device->combine(t->context, 0, t->combinations, t->n, t->finite);
     t->gradient_wall_s += gradients_s - start_s;
     t->update_wall_s += updates_s - gradients_s;
-    t->combine_wall_s += wall_s() - updates_s;
+    t->combine_wall_s += dsgd_wall_s() - updates_s;
     for (uint32_t w = 0; w < t->n; w++)
         DSGD_ASSERT(t->finite[w], "worker %u diverged", w);
 }
@@ -230,10 +223,10 @@ static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const c
     t->gradient_wall_s = t->update_wall_s = t->combine_wall_s = 0;
     double ms[RUNS];
     for (int r = 0; r < RUNS; r++) {
-        const double start_s = wall_s();
+        const double start_s = dsgd_wall_s();
         for (int i = 0; i < STEPS; i++)
             step(t);
-        ms[r] = 1e3 * (wall_s() - start_s) / STEPS;
+        ms[r] = 1e3 * (dsgd_wall_s() - start_s) / STEPS;
     }
     qsort(ms, RUNS, sizeof ms[0], by_size);
     const double steps_ms = 1e3 / (RUNS * STEPS);
@@ -274,14 +267,14 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
     double mean_s[RUNS], copy_s[RUNS];
     for (int r = -1; r < RUNS; r++) {
-        const double start_s = wall_s();
+        const double start_s = dsgd_wall_s();
         cuda->combine(context, 0, ops, VECTORS, finite);
-        const double middle_s = wall_s();
+        const double middle_s = dsgd_wall_s();
         probe->copy(context, to, from, VECTORS * n);
         if (r < 0)
             continue; /* the first warms up */
         mean_s[r] = middle_s - start_s;
-        copy_s[r] = wall_s() - middle_s;
+        copy_s[r] = dsgd_wall_s() - middle_s;
     }
     qsort(mean_s, RUNS, sizeof mean_s[0], by_size);
     qsort(copy_s, RUNS, sizeof copy_s[0], by_size);

@@ -8,20 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/draw.h"
+#include "base/program.h"
 #include "models/device.h"
 #include "models/network.h"
 
 enum { REPLICAS = 1024, BATCH = 16, REPEATS = 7, SIDE = 1024, MODEL = 100000 };
-
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static float uniform(uint32_t row, uint32_t column)
 {
@@ -46,10 +39,10 @@ static double gemm_flops_per_s(void)
     float *const c = filled((size_t)SIDE * SIDE, 3);
     double best = 0;
     for (int r = 0; r < REPEATS; r++) {
-        const double start = wall_s();
+        const double start = dsgd_wall_s();
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1, a, SIDE, b,
                     SIDE, 0, c, SIDE);
-        best = fmax(best, 2.0 * SIDE * SIDE * SIDE / (wall_s() - start));
+        best = fmax(best, 2.0 * SIDE * SIDE * SIDE / (dsgd_wall_s() - start));
     }
     free(a);
     free(b);
@@ -65,9 +58,9 @@ static double copy_bytes_per_s(void)
     float *const b = filled(n, 2);
     double best = 0;
     for (int r = 0; r < REPEATS; r++) {
-        const double start = wall_s();
+        const double start = dsgd_wall_s();
         memcpy(a, b, n * sizeof *a);
-        best = fmax(best, 2.0 * (double)(n * sizeof *a) / (wall_s() - start));
+        best = fmax(best, 2.0 * (double)(n * sizeof *a) / (dsgd_wall_s() - start));
     }
     free(a);
     free(b);
@@ -164,13 +157,13 @@ static void bench_gradients(double hidden, double gemm, double copy)
     }
     double best = INFINITY;
     for (int repeat = 0; repeat <= REPEATS; repeat++) {
-        const double start = wall_s();
+        const double start = dsgd_wall_s();
         for (uint32_t r = 0; r < REPLICAS; r += device->batch)
             device->gradient(context, 0, ops + r, device->batch, finite + r);
         if (repeat == 0)
             check(&problem, x[REPLICAS - 1], g[REPLICAS - 1], ops[REPLICAS - 1].samples);
         else
-            best = fmin(best, wall_s() - start);
+            best = fmin(best, dsgd_wall_s() - start);
     }
     /* The first layer needs no derivative by its input. */
     const double flops = BATCH * (4.0 * FEATURES * hidden + 6.0 * hidden * CLASSES);
@@ -217,9 +210,9 @@ static void bench_mean(double copy)
     double read = INFINITY;
     for (int repeat = 0; repeat <= REPEATS; repeat++) {
         bool finite = false;
-        double start = wall_s();
+        double start = dsgd_wall_s();
         device->combine(context, 0, &op, 1, &finite);
-        best = repeat == 0 ? best : fmin(best, wall_s() - start);
+        best = repeat == 0 ? best : fmin(best, dsgd_wall_s() - start);
         for (size_t i = 0; i < MODEL && repeat == 0; i += 997) {
             double sum = 0;
             for (uint32_t r = 0; r < REPLICAS; r++)
@@ -227,11 +220,11 @@ static void bench_mean(double copy)
             DSGD_ASSERT(finite && y[i] == (float)(sum / REPLICAS), "mean %zu is %g", i,
                         (double)y[i]);
         }
-        start = wall_s();
+        start = dsgd_wall_s();
         for (uint32_t r = 0; r < REPLICAS;
              r++) /* the same memory, read once and copied to a cache */
             memcpy(y, x[r], MODEL * sizeof *y);
-        read = fmin(read, wall_s() - start);
+        read = fmin(read, dsgd_wall_s() - start);
     }
     const double bytes = (double)REPLICAS * MODEL * sizeof(float);
     printf("mean of %d models of %d floats: %.1f GB/s, %.0f %% of copying them to a cache (%.1f "

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/program.h"
 #include "models/values.h"
 
 enum { RUNS = 7, STEPS = 4 };
@@ -20,13 +20,6 @@ typedef struct bench {
     dsgd_value *x, *v, *mean; /* [n_workers] */
     uint64_t step;
 } bench;
-
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static const dsgd_data *load(void)
 {
@@ -90,7 +83,7 @@ static void synchronous_step(bench *b)
 
 static double steps_wall_s(bench *b)
 {
-    const double start_s = wall_s();
+    const double start_s = dsgd_wall_s();
     for (int i = 0; i < STEPS; i++) {
         if (b->group == 0)
             synchronous_step(b);
@@ -104,7 +97,7 @@ static double steps_wall_s(bench *b)
     }
     dsgd_values_flush(b->values);
     DSGD_ASSERT(!dsgd_values_divergence(b->values).happened, "it diverged");
-    return wall_s() - start_s;
+    return dsgd_wall_s() - start_s;
 }
 
 /** The mean of x and 3 x is 2 x; and a few steps, which also warm the pools, bring the loss down. */
