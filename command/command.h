@@ -5,7 +5,20 @@
 #ifndef DSGD_COMMAND_COMMAND_H
 #define DSGD_COMMAND_COMMAND_H
 
+#include <argp.h>
+
 #include "base/status.h"
+#include "command/plugin.h"
+
+/** The words of a command line and, where the parser has dsgd_plugin_option as a child, its plug-ins. */
+typedef struct dsgd_words {
+    size_t n; /* how many there were, even if more than there is room for */
+    const char *v[2];
+    dsgd_plugin_paths plugins;
+} dsgd_words;
+
+/** argp's parser of dsgd_words. */
+error_t dsgd_parse_words(int key, char *text, struct argp_state *state);
 
 typedef struct dsgd_command {
     const char *name;

@@ -56,31 +56,6 @@ static const family *find_family(const char *name, dsgd_error *error)
     return NULL;
 }
 
-/** The words of a sub-command, and its plug-ins where it takes any. */
-typedef struct arguments {
-    size_t n; /* how many there were, even if more than there is room for */
-    const char *words[2];
-    dsgd_plugin_paths plugins;
-} arguments;
-
-static error_t parse_words(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        if (state->child_inputs != NULL) /* the parser has --plugin as a child */
-            state->child_inputs[0] = &a->plugins;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->n < 2)
-            a->words[a->n] = text;
-        a->n++;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* --- files -------------------------------------------------------------------------------------------------------------------------- */
 
 static int is_shown(const struct dirent *e)
@@ -157,20 +132,20 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
 {
     static const struct argp argp = {
         NULL,
-        parse_words,
+        dsgd_parse_words,
         "KIND",
         "Lists algorithms, models, data, imbalance, workloads, platforms, topologies or figures.",
         dsgd_plugin_option,
         NULL,
         NULL};
-    arguments a = {0};
+    dsgd_words a = {0};
     argp_parse(&argp, count, words, 0, NULL, &a);
     if (a.n != 1)
         return dsgd_fail(
             error, DSGD_EUSAGE,
             "list: give one of algorithms, models, data, imbalance, workloads, platforms, "
             "topologies, figures");
-    const family *const f = find_family(a.words[0], error);
+    const family *const f = find_family(a.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
     const dsgd_status status = dsgd_plugins_load(&a.plugins, error);
@@ -470,33 +445,33 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
     static const struct argp argp = {NULL,
-                                     parse_words,
+                                     dsgd_parse_words,
                                      "KIND NAME",
                                      "Tells what something is and which options it takes.",
                                      dsgd_plugin_option,
                                      NULL,
                                      NULL};
-    arguments a = {0};
+    dsgd_words a = {0};
     argp_parse(&argp, count, words, 0, NULL, &a);
     if (a.n != 2)
         return dsgd_fail(
             error, DSGD_EUSAGE,
             "describe: give a kind and a name, such as `dsgd describe algorithm wagma`");
-    const family *const f = find_family(a.words[0], error);
+    const family *const f = find_family(a.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
     const dsgd_status status = dsgd_plugins_load(&a.plugins, error);
     if (status != DSGD_OK)
         return status;
     if (f->registry != NULL)
-        return describe_about(f, a.words[1], error);
+        return describe_about(f, a.v[1], error);
     if (strcmp(f->singular, "workload") == 0)
-        return describe_workload(a.words[1], error);
+        return describe_workload(a.v[1], error);
     if (strcmp(f->singular, "platform") == 0)
-        return describe_platform(a.words[1], error);
+        return describe_platform(a.v[1], error);
     return dsgd_fail(error, DSGD_EUSAGE,
                      "describe: a figure is described by the first lines of %s/plots/%s/%s.gp",
-                     dsgd_data_folder(), a.words[1], a.words[1]);
+                     dsgd_data_folder(), a.v[1], a.v[1]);
 }
 
 const dsgd_command dsgd_command_list = {

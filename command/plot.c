@@ -154,51 +154,34 @@ static dsgd_status plot_all(const char *folder, dsgd_error *error)
     return status;
 }
 
-/** The words of the command line. */
-typedef struct arguments {
-    size_t n; /* how many there were, even if more than there is room for */
-    const char *words[2];
-} arguments;
-
-static error_t parse_words(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    if (key != ARGP_KEY_ARG)
-        return ARGP_ERR_UNKNOWN;
-    if (a->n < 2)
-        a->words[a->n] = text;
-    a->n++;
-    return 0;
-}
-
 static dsgd_status plot(int count, char **words, dsgd_error *error)
 {
     static const struct argp argp = {NULL,
-                                     parse_words,
+                                     dsgd_parse_words,
                                      "DIR [FIGURE]",
                                      "Draws the figures of a folder of results into DIR/figures.",
                                      NULL,
                                      NULL,
                                      NULL};
-    arguments a = {0};
+    dsgd_words a = {0};
     argp_parse(&argp, count, words, 0, NULL, &a);
     if (a.n != 1 && a.n != 2)
         return dsgd_fail(error, DSGD_EUSAGE, "plot: give the folder of an experiment's results");
-    if (count_rows(a.words[0], "runs.csv") == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", a.words[0]);
-    if (strchr(a.words[0], '\'') != NULL)
+    if (count_rows(a.v[0], "runs.csv") == 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", a.v[0]);
+    if (strchr(a.v[0], '\'') != NULL)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: gnuplot cannot take a folder with a ' in its name", a.words[0]);
-    if (a.n == 2 && !dsgd_figure_exists(a.words[1]))
+                         "%s: gnuplot cannot take a folder with a ' in its name", a.v[0]);
+    if (a.n == 2 && !dsgd_figure_exists(a.v[1]))
         return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
-                         a.words[1]);
-    char *const figures = dsgd_xprintf("%s/figures", a.words[0]);
+                         a.v[1]);
+    char *const figures = dsgd_xprintf("%s/figures", a.v[0]);
     dsgd_status status = dsgd_make_folder(figures, error);
     free(figures);
     if (status != DSGD_OK)
         return status;
-    refresh_comparison(a.words[0]);
-    return a.n == 2 ? dsgd_figure_draw(a.words[1], a.words[0], error) : plot_all(a.words[0], error);
+    refresh_comparison(a.v[0]);
+    return a.n == 2 ? dsgd_figure_draw(a.v[1], a.v[0], error) : plot_all(a.v[0], error);
 }
 
 const dsgd_command dsgd_command_plot = {
