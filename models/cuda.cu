@@ -121,11 +121,16 @@ __global__ void map_kernel(const replica *replicas, dsgd_layer layer, pass commo
         CALLED(&r, &layer, &common, i);
 }
 
+/** Samples of the range that the largest replica has. */
+size_t most_samples(const run *c, range s)
+{
+    return c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
+}
+
 template <body_of *CALLED, bool PER_SAMPLE>
 void launch_map(const run *c, range s, at_layer layer, size_t n)
 {
-    const size_t n_samples = c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
-    const size_t most = PER_SAMPLE ? n_samples * n : n;
+    const size_t most = PER_SAMPLE ? most_samples(c, s) * n : n;
     const uint32_t threads = (uint32_t)std::min(
         (size_t)THREADS, (size_t)blocks_for(std::max(most, (size_t)1), WARP) * WARP);
     const dim3 grid(element_blocks(most, threads, c->n_replicas), c->n_replicas);
@@ -325,12 +330,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         store_tile<ROWS, COLUMNS>(p, at, n_rows, row, column, shared, r.finite);
         __syncthreads();
     }
-}
-
-/** Samples of the range that the largest replica has. */
-size_t most_samples(const run *c, range s)
-{
-    return c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
 }
 
 template <uint32_t ROWS, uint32_t COLUMNS>

@@ -76,46 +76,27 @@ ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, 
 ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, real *c,
                     const char *ahead)
 {
+#define TILE(n)                                                                                    \
+    case n:                                                                                        \
+        tile(n, vectors, s, a, c, ahead);                                                          \
+        break
     switch (rows) {
-    case 1:
-        tile(1, vectors, s, a, c, ahead);
-        break;
-    case 2:
-        tile(2, vectors, s, a, c, ahead);
-        break;
-    case 3:
-        tile(3, vectors, s, a, c, ahead);
-        break;
-    case 4:
-        tile(4, vectors, s, a, c, ahead);
-        break;
+        TILE(1);
+        TILE(2);
+        TILE(3);
+        TILE(4);
 #if defined(__AVX512F__)
-    case 5:
-        tile(5, vectors, s, a, c, ahead);
-        break;
-    case 6:
-        tile(6, vectors, s, a, c, ahead);
-        break;
-    case 7:
-        tile(7, vectors, s, a, c, ahead);
-        break;
-    case 8:
-        tile(8, vectors, s, a, c, ahead);
-        break;
-    case 9:
-        tile(9, vectors, s, a, c, ahead);
-        break;
-    case 10:
-        tile(10, vectors, s, a, c, ahead);
-        break;
-    case 11:
-        tile(11, vectors, s, a, c, ahead);
-        break;
-    default:
-        tile(12, vectors, s, a, c, ahead);
-        break;
+        TILE(5);
+        TILE(6);
+        TILE(7);
+        TILE(8);
+        TILE(9);
+        TILE(10);
+        TILE(11);
+        TILE(12);
 #endif
     }
+#undef TILE
 }
 
 /** Fewer numbers than a tile is wide, in a few moves of constant size. */

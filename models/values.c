@@ -304,9 +304,9 @@ static bool goes(const dsgd_operation *o, uint64_t last)
     if (o->id <= last)
         return true;
     bool all = mixes_models(o);
-    for (uint32_t i = 0; i < o->n_inputs; i++) {
+    for (uint32_t i = 0; all && i < o->n_inputs; i++) {
         const dsgd_operation *const input = o->inputs[i].operation;
-        all = all && (input == NULL || !input->pending || input->goes);
+        all = input == NULL || !input->pending || input->goes;
     }
     return all;
 }
