@@ -17,6 +17,7 @@ set border 3 lc rgb '#444444'
 set tics nomirror textcolor rgb '#222222'
 set grid ytics lc rgb '#dddddd' lw 1 dt 1
 set key noenhanced
+set xtics noenhanced
 
 # Runs that count, and the words and numbers in them.
 counts(status) = status eq 'ok' || status eq 'diverged'

@@ -25,7 +25,7 @@ do for [output in 'svg png pdf'] {
     set yrange [0:ideal * 1.2]
     set boxwidth 0.7
     set style fill solid 0.85 noborder
-    set xtics rotate by -30 scale 0
+    set xtics rotate by -30 scale 0 noenhanced
     set for [i = 1:n_algorithms] xtics add (title_of(algorithm(i)) i)
     set key right top
     plot for [i = 1:n_algorithms] '+' using (i):(throughput[i]) every ::::0 with boxes lt i notitle, \
