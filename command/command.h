@@ -8,7 +8,7 @@
 #include <argp.h>
 
 #include "base/status.h"
-#include "command/plugin.h"
+#include "command/experiment/plugin.h"
 
 /** The words of a command line and, where the parser has dsgd_plugin_option as a child, its plug-ins. */
 typedef struct dsgd_words {

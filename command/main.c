@@ -9,7 +9,7 @@
 
 #include "base/option.h"
 #include "command/command.h"
-#include "models/command_replay.h"
+#include "command/run/replay.h"
 
 const char *argp_program_version = "dsgd " DSGD_VERSION;
 

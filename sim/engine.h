@@ -10,7 +10,7 @@
 #ifndef DSGD_SIM_ENGINE_H
 #define DSGD_SIM_ENGINE_H
 
-#include "models/values.h"
+#include "models/values/values.h"
 #include "sim/algorithm.h"
 #include "sim/cluster.h"
 #include "sim/run.h"

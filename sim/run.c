@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/round.h"
-#include "models/record.h"
+#include "models/record/record.h"
 #include "sim/engine.h"
 #include "sim/machine.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/option.h"
 #include "base/status.h"
-#include "models/curve.h"
-#include "models/values.h"
+#include "models/record/curve.h"
+#include "models/values/values.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
 
@@ -111,7 +111,8 @@ typedef struct dsgd_run_config {
         memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
     const char *scratch; /* folder for the platform's XML */
     const char *record; /* file that the operations on values are written to; NULL: none */
-    const char *record_about; /* what it says about the run: a JSON object (models/record.h) */
+    const char
+        *record_about; /* what it says about the run: a JSON object (models/record/record.h) */
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
     /* For tests. */

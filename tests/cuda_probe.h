@@ -7,7 +7,7 @@
 
 #include <dlfcn.h>
 
-#include "models/cuda.h"
+#include "models/devices/cuda.h"
 
 static inline const dsgd_cuda_probe *cuda_probe_of(const dsgd_device *device)
 {

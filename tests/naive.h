@@ -1,6 +1,6 @@
 /**
  * @file naive.h
- * Networks forward, in long double, by loops that follow the definitions in models/model.h one by one; slow, and shares no formula with
+ * Networks forward, in long double, by loops that follow the definitions in models/zoo/model.h one by one; slow, and shares no formula with
  * the devices. The finite differences of these losses are what gradients are held against.
  */
 #ifndef DSGD_TESTS_NAIVE_H

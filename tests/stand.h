@@ -5,8 +5,8 @@
 #ifndef DSGD_TESTS_STAND_H
 #define DSGD_TESTS_STAND_H
 
-#include "models/device.h"
-#include "models/model.h"
+#include "models/devices/device.h"
+#include "models/zoo/model.h"
 
 enum { STAND_MOST_SAMPLES = 64, STAND_MOST_PIECES = 161, STAND_MOST_WIDTHS = 3 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/draw.h"
-#include "models/device.h"
-#include "models/values.h"
+#include "models/devices/device.h"
+#include "models/values/values.h"
 #include "tests/cuda_probe.h"
 
 Suite *cuda_suite(void);

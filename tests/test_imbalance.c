@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/config.h"
-#include "command/experiment.h"
-#include "command/shipped.h"
+#include "command/experiment/config.h"
+#include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
 #include "tests/suites.h"
 #include "tests/support.h"
 #include "traces/fit.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/multiply.h"
+#include "models/devices/multiply.h"
 #include "tests/stand.h"
 #include "tests/support.h"
 

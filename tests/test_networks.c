@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/draw.h"
-#include "models/network.h"
+#include "models/zoo/network.h"
 #include "tests/naive.h"
 #include "tests/stand.h"
 #include "tests/support.h"
@@ -418,7 +418,7 @@ END_TEST
 
 /* --- policies ------------------------------------------------------------------------------------------------------------------------- */
 
-/** An agent on its way, as the head of models/environment.h tells it, in this file's own words. */
+/** An agent on its way, as the head of models/data/environment.h tells it, in this file's own words. */
 typedef struct walker {
     double x, y, goal_x, goal_y;
     int steps;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/draw.h"
-#include "command/config.h"
-#include "command/experiment.h"
+#include "command/experiment/config.h"
+#include "command/experiment/experiment.h"
 #include "sim/machine.h"
 #include "tests/suites.h"
 #include "tests/support.h"

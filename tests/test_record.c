@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "models/network.h"
-#include "models/record.h"
-#include "models/record_format.h"
-#include "models/replay.h"
+#include "models/record/format.h"
+#include "models/record/record.h"
+#include "models/record/replay.h"
+#include "models/zoo/network.h"
 #include "tests/suites.h"
 #include "tests/support.h"
 

@@ -19,7 +19,7 @@ typedef double real;
 #define real_log log
 #define real_sqrt sqrt
 #define real_tanh tanh
-#include "models/environment.h"
+#include "models/data/environment.h"
 
 Suite *sources_suite(void);
 

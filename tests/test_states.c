@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/draw.h"
-#include "models/values.h"
+#include "models/values/values.h"
 #include "tests/stand.h"
 #include "tests/support.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/config.h"
-#include "command/experiment.h"
+#include "command/experiment/config.h"
+#include "command/experiment/experiment.h"
 #include "tests/suites.h"
 #include "tests/support.h"
 

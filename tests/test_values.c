@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/draw.h"
-#include "models/network.h"
-#include "models/values.h"
+#include "models/values/values.h"
+#include "models/zoo/network.h"
 
 Suite *values_suite(void);
 

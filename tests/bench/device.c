@@ -11,8 +11,8 @@
 
 #include "base/draw.h"
 #include "base/program.h"
-#include "models/device.h"
-#include "models/network.h"
+#include "models/devices/device.h"
+#include "models/zoo/network.h"
 
 enum { REPLICAS = 1024, BATCH = 16, REPEATS = 7, SIDE = 1024, MODEL = 100000 };
 

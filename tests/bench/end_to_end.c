@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command/experiment.h"
+#include "command/experiment/experiment.h"
 
 enum { MOST_RUNS = 99 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/program.h"
-#include "models/values.h"
+#include "models/values/values.h"
 
 enum { RUNS = 7, STEPS = 4 };
 

@@ -1,6 +1,6 @@
 /**
  * @file cuda_runtime.h
- * As much of the CUDA runtime as models/cuda.cu asks for, on one thread of the CPU: the module is tested where there is no device.
+ * As much of the CUDA runtime as models/devices/cuda.cu asks for, on one thread of the CPU: the module is tested where there is no device.
  *
  * Work waits until somebody synchronises, as on a device. Memory that was never written is not a number. Blocks, and the threads of a block
  * between two barriers, run one after the other, from the first on or from the last on, in a sequence without a

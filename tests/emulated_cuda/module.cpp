@@ -2,4 +2,4 @@
  * @file module.cpp
  * The CUDA module, compiled for the emulated runtime beside this file.
  */
-#include "models/cuda.cu"
+#include "models/devices/cuda.cu"

@@ -6,7 +6,7 @@ The numbers in this folder were written by Debian 12's python3-torch 1.13.1+dfsg
     python3 tests/reference/gradients.py tests/reference
 
 Parameters and data are series of a formula, number() here and stand_number() in tests/stand.c. The order of parameters is that of
-models/model.h: the last layer first; in a layer the weights [inputs][outputs], then the biases. Images lie pixel by pixel.
+models/zoo/model.h: the last layer first; in a layer the weights [inputs][outputs], then the biases. Images lie pixel by pixel.
 """
 import sys
 

@@ -1,0 +1,544 @@
+/**
+ * @file reproduce.c
+ * `dsgd reproduce`: runs the experiments of published figures, and scores what comes out against what was published.
+ *
+ * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a published point: columns that are also in
+ * runs.csv say which runs it is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is compared with
+ * `published`. `use` is `fitted` where a parameter was fitted to the point, `known` where it was looked at meanwhile, `predicted`, or
+ * `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the source states). `over` names what to divide by: the
+ * same runs but for key=value pairs, separated by spaces.
+ */
+#include <argp.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "base/option.h"
+#include "command/command.h"
+#include "command/experiment/shipped.h"
+
+typedef struct arguments {
+    const char *output, *jobs;
+    bool resume;
+    char **figures;
+    size_t n_figures;
+} arguments;
+
+/** Columns of published.csv that are no keys. */
+enum { QUANTITY, PUBLISHED, RELATION, OVER, USE, SOURCE, N_FIXED };
+
+static const char *const fixed_names[N_FIXED] = {"quantity", "published", "relation",
+                                                 "over",     "use",       "source"};
+
+typedef struct figure {
+    const char *name;
+    char *folder; /* of its results */
+    dsgd_csv published, runs;
+    size_t fixed[N_FIXED]; /* columns of published.csv */
+    size_t *keys, *key_columns, n_keys; /* columns of published.csv, and the like of runs.csv */
+    double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
+} figure;
+
+/** What is scored, over all figures. */
+typedef struct score {
+    double *errors,
+        *predicted; /* relative, without sign: of all points, and of those whose use is `predicted` */
+    size_t n, n_predicted, n_bounds, n_kept, n_pairs, n_in_order;
+} score;
+
+/* --- matching ----------------------------------------------------------------------------------------------------------------------- */
+
+static const char *field(const figure *f, size_t row, int which)
+{
+    return dsgd_csv_field(&f->published, row, f->fixed[which]);
+}
+
+static dsgd_status find_columns(figure *f, dsgd_error *error)
+{
+    const dsgd_csv *const p = &f->published;
+    for (int i = 0; i < N_FIXED; i++) {
+        f->fixed[i] = dsgd_csv_column(p, fixed_names[i]);
+        if (f->fixed[i] == p->n_columns)
+            return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", p->path,
+                             fixed_names[i]);
+    }
+    f->keys = dsgd_xcalloc(p->n_columns, sizeof *f->keys);
+    f->key_columns = dsgd_xcalloc(p->n_columns, sizeof *f->key_columns);
+    for (size_t c = 0; c < p->n_columns; c++) {
+        bool fixed = false;
+        for (int i = 0; i < N_FIXED; i++)
+            fixed = fixed || f->fixed[i] == c;
+        if (fixed)
+            continue;
+        f->keys[f->n_keys] = c;
+        f->key_columns[f->n_keys] = dsgd_csv_column(&f->runs, p->fields[c]);
+        if (f->key_columns[f->n_keys++] == f->runs.n_columns)
+            return dsgd_fail(error, DSGD_EIO, "%s:1: column `%s` is not in %s", p->path,
+                             p->fields[c], f->runs.path);
+    }
+    return DSGD_OK;
+}
+
+/** The value that @p over gives a key, as fresh text; NULL for none. */
+static char *value_in(const char *over, const char *key)
+{
+    const size_t length = strlen(key);
+    for (const char *at = over; *at != '\0'; at += strspn(at, " ")) {
+        const size_t word = strcspn(at, " ");
+        if (word > length && strncmp(at, key, length) == 0 && at[length] == '=')
+            return strndup(at + length + 1, word - length - 1);
+        at += word;
+    }
+    return NULL;
+}
+
+static bool is_about(const figure *f, size_t row, size_t run, const char *over)
+{
+    for (size_t k = 0; k < f->n_keys; k++) {
+        char *const other = value_in(over, f->published.fields[f->keys[k]]);
+        const char *const wanted =
+            other != NULL ? other : dsgd_csv_field(&f->published, row, f->keys[k]);
+        const bool same = *wanted == '\0' ||
+                          strcmp(wanted, dsgd_csv_field(&f->runs, run, f->key_columns[k])) == 0;
+        free(other);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/** Mean over the runs that the row is about; NAN for none. */
+static double mean_of(const figure *f, size_t row, size_t quantity, const char *over)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t run = 0; run < f->runs.n_rows; run++) {
+        if (!is_about(f, row, run, over))
+            continue;
+        const char *const text = dsgd_csv_field(&f->runs, run, quantity);
+        sum += *text == '\0' ? NAN : strtod(text, NULL);
+        n++;
+    }
+    return n > 0 ? sum / (double)n : NAN;
+}
+
+static dsgd_status simulate_rows(figure *f, dsgd_error *error)
+{
+    const dsgd_csv *const p = &f->published;
+    f->values = dsgd_xcalloc(p->n_rows, sizeof *f->values);
+    f->simulated = dsgd_xcalloc(p->n_rows, sizeof *f->simulated);
+    for (size_t row = 0; row < p->n_rows; row++) {
+        const char *const name = field(f, row, QUANTITY);
+        const size_t quantity = dsgd_csv_column(&f->runs, name);
+        if (quantity == f->runs.n_columns)
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
+                             p->lines[row + 1], name, f->runs.path);
+        const char *const relation = field(f, row, RELATION);
+        if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
+                             p->path, p->lines[row + 1], relation);
+        if (!dsgd_parse_number(field(f, row, PUBLISHED), NULL, &f->values[row]) ||
+            !(f->values[row] > 0))
+            return dsgd_fail(error, DSGD_EIO,
+                             "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
+                             p->lines[row + 1], field(f, row, PUBLISHED));
+        const char *const over = field(f, row, OVER);
+        double x = mean_of(f, row, quantity, "");
+        if (*over != '\0')
+            x /= mean_of(f, row, quantity, over);
+        if (isnan(x))
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about",
+                             p->path, p->lines[row + 1], f->runs.path);
+        f->simulated[row] = x;
+    }
+    return DSGD_OK;
+}
+
+static bool is_point(const figure *f, size_t row)
+{
+    return field(f, row, RELATION)[0] == '~';
+}
+
+static double error_at(const figure *f, size_t row)
+{
+    return f->simulated[row] / f->values[row] - 1;
+}
+
+static bool is_kept(const figure *f, size_t row)
+{
+    return field(f, row, RELATION)[0] == '<' ? f->simulated[row] < f->values[row]
+                                             : f->simulated[row] > f->values[row];
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------------------------- */
+
+/** The published rows with what was simulated, for the figure's script and for whoever wants to look closer. */
+static dsgd_status write_scores(const figure *f, dsgd_error *error)
+{
+    dsgd_whole_file file;
+    const dsgd_status opened =
+        dsgd_whole_open(&file, dsgd_xprintf("%s/%s.csv", f->folder, f->name), error);
+    if (opened != DSGD_OK)
+        return opened;
+    const dsgd_csv *const p = &f->published;
+    for (size_t row = 0; row <= p->n_rows; row++) {
+        for (size_t c = 0; c < p->n_columns; c++) {
+            if (c > 0)
+                fputc(',', file.stream);
+            dsgd_csv_text(file.stream, p->fields[row * p->n_columns + c]);
+        }
+        if (row == 0) {
+            fputs(",simulated,error\n", file.stream);
+            continue;
+        }
+        fputc(',', file.stream);
+        dsgd_csv_number(file.stream, f->simulated[row - 1]);
+        fputc(',', file.stream);
+        if (is_point(f, row - 1))
+            dsgd_csv_number(file.stream, error_at(f, row - 1));
+        fputc('\n', file.stream);
+    }
+    return dsgd_whole_close(&file, error);
+}
+
+static void print_number(double x)
+{
+    if (fabs(x) >= 1000)
+        printf(" %12.0f", x);
+    else
+        printf(" %12.4g", x);
+}
+
+static void print_row(const figure *f, size_t row, score *total)
+{
+    char about[128] = "";
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const char *const value = dsgd_csv_field(&f->published, row, f->keys[k]);
+        const char *const key = f->published.fields[f->keys[k]];
+        const bool plain = strcmp(key, "algorithm") == 0;
+        const size_t n = strlen(about);
+        if (*value != '\0')
+            snprintf(about + n, sizeof about - n, "%s%s%s%s", n > 0 ? ", " : "", plain ? "" : key,
+                     plain ? "" : " ", value);
+    }
+    printf("  %-44s %-26s", about, field(f, row, QUANTITY));
+    if (!is_point(f, row)) {
+        total->n_bounds++;
+        total->n_kept += is_kept(f, row);
+        printf(" %2s", field(f, row, RELATION));
+        printf("%10s", field(f, row, PUBLISHED));
+        print_number(f->simulated[row]);
+        printf("  %s\n", is_kept(f, row) ? "holds" : "DOES NOT HOLD");
+        return;
+    }
+    total->errors[total->n++] = fabs(error_at(f, row));
+    if (strcmp(field(f, row, USE), "predicted") == 0)
+        total->predicted[total->n_predicted++] = fabs(error_at(f, row));
+    print_number(f->values[row]);
+    print_number(f->simulated[row]);
+    printf(" %+7.1f %%  %s\n", 100 * error_at(f, row), field(f, row, USE));
+}
+
+/** Whether two rows differ in the algorithm alone. */
+static bool are_rivals(const figure *f, size_t a, size_t b)
+{
+    bool differ = false;
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const bool same = strcmp(dsgd_csv_field(&f->published, a, f->keys[k]),
+                                 dsgd_csv_field(&f->published, b, f->keys[k])) == 0;
+        if (strcmp(f->published.fields[f->keys[k]], "algorithm") == 0)
+            differ = !same;
+        else if (!same)
+            return false;
+    }
+    return differ && is_point(f, a) && is_point(f, b) &&
+           strcmp(field(f, a, QUANTITY), field(f, b, QUANTITY)) == 0 &&
+           strcmp(field(f, a, OVER), field(f, b, OVER)) == 0;
+}
+
+/** Published values closer than this are taken for equal: figures are read off a drawing, and measured once. */
+static const double tie = 0.02;
+
+static void compare_orders(const figure *f, score *total)
+{
+    const size_t algorithm = dsgd_csv_column(&f->published, "algorithm");
+    const size_t workers = dsgd_csv_column(&f->published, "workers");
+    for (size_t a = 0; a < f->published.n_rows; a++)
+        for (size_t b = a + 1; b < f->published.n_rows; b++) {
+            const double ratio = f->values[a] / f->values[b];
+            if (!are_rivals(f, a, b) || fabs(ratio - 1) <= tie)
+                continue;
+            const bool in_order = (ratio > 1) == (f->simulated[a] > f->simulated[b]);
+            total->n_pairs++;
+            total->n_in_order += in_order;
+            if (in_order)
+                continue;
+            printf("  order: %s%s: %s %s %s as published, not as simulated\n",
+                   workers < f->published.n_columns ? "workers " : "",
+                   workers < f->published.n_columns ? dsgd_csv_field(&f->published, a, workers)
+                                                    : f->name,
+                   dsgd_csv_field(&f->published, a, algorithm), ratio > 1 ? "above" : "below",
+                   dsgd_csv_field(&f->published, b, algorithm));
+        }
+}
+
+/* --- a figure ----------------------------------------------------------------------------------------------------------------------- */
+
+/** Runs the experiment as `dsgd run` would, without its table. */
+static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_error *error)
+{
+    char *const yaml = dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), f->name, f->name);
+    char *words[] = {(char *)"run", yaml, (char *)"--force", (char *)"-o", f->folder, NULL, NULL,
+                     NULL,          NULL};
+    int count = 5;
+    if (a->jobs != NULL) {
+        words[count++] = (char *)"-j";
+        words[count++] = (char *)a->jobs;
+    }
+    if (a->resume)
+        words[count++] = (char *)"--resume";
+    fflush(NULL);
+    const pid_t process = fork();
+    if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
+        const int nowhere = open("/dev/null", O_WRONLY);
+        dup2(nowhere, STDOUT_FILENO);
+        const dsgd_status status = dsgd_command_run.run(count, words, error);
+        if (status != DSGD_OK)
+            fprintf(stderr, "dsgd: %s\n", error->text);
+        fflush(NULL);
+        _exit(status);
+    }
+    int state = 0;
+    const bool ended = process > 0 && waitpid(process, &state, 0) == process && WIFEXITED(state);
+    free(yaml);
+    if (!ended)
+        return dsgd_fail(error, DSGD_EIO, "%s: its experiment could not be run", f->name);
+    if (WEXITSTATUS(state) != 0)
+        return dsgd_fail(error, (dsgd_status)WEXITSTATUS(state), "%s: its experiment failed",
+                         f->name);
+    return DSGD_OK;
+}
+
+static dsgd_status read_tables(figure *f, dsgd_error *error)
+{
+    char *const published = dsgd_xprintf("%s/plots/%s/published.csv", dsgd_data_folder(), f->name);
+    dsgd_status status = dsgd_csv_read(published, &f->published, error);
+    free(published);
+    char *const runs = dsgd_xprintf("%s/runs.csv", f->folder);
+    if (status == DSGD_OK)
+        status = dsgd_csv_read(runs, &f->runs, error);
+    free(runs);
+    return status;
+}
+
+static void draw(const figure *f)
+{
+    dsgd_error error;
+    char *const figures = dsgd_xprintf("%s/figures", f->folder);
+    if (dsgd_make_folder(figures, &error) != DSGD_OK ||
+        dsgd_figure_draw(f->name, f->folder, &error) != DSGD_OK)
+        printf("  not drawn: %s\n", error.text);
+    free(figures);
+}
+
+static dsgd_status reproduce_figure(const arguments *a, const char *name, score *total,
+                                    dsgd_error *error)
+{
+    figure f = {.name = name, .folder = dsgd_xprintf("%s/%s", a->output, name)};
+    dsgd_status status = run_experiment(a, &f, error);
+    if (status == DSGD_OK)
+        status = read_tables(&f, error);
+    if (status == DSGD_OK)
+        status = find_columns(&f, error);
+    if (status == DSGD_OK)
+        status = simulate_rows(&f, error);
+    if (status == DSGD_OK)
+        status = write_scores(&f, error);
+    if (status == DSGD_OK) {
+        const size_t room = total->n + f.published.n_rows;
+        total->errors = dsgd_xrealloc(total->errors, room, sizeof *total->errors);
+        total->predicted = dsgd_xrealloc(total->predicted, room, sizeof *total->predicted);
+        printf("\n%s\n  %-44s %-26s %12s %12s %9s\n", name, "", "", "published", "simulated",
+               "error");
+        for (size_t row = 0; row < f.published.n_rows; row++)
+            print_row(&f, row, total);
+        compare_orders(&f, total);
+        draw(&f);
+    }
+    dsgd_csv_close(&f.published);
+    dsgd_csv_close(&f.runs);
+    free(f.keys);
+    free(f.key_columns);
+    free(f.values);
+    free(f.simulated);
+    free(f.folder);
+    return status;
+}
+
+/* --- all -------------------------------------------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_errors(const char *what, double *errors, size_t n)
+{
+    if (n == 0)
+        return;
+    qsort(errors, n, sizeof *errors, by_size);
+    size_t within = 0;
+    for (size_t i = 0; i < n; i++)
+        within += errors[i] <= 0.15;
+    printf("%zu %s: median error %.1f %%, %zu within 15 %%, worst %.1f %%\n", n, what,
+           100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
+}
+
+static void print_score(score *total)
+{
+    putchar('\n');
+    print_errors("points", total->errors, total->n);
+    print_errors("of them predicted", total->predicted, total->n_predicted);
+    if (total->n_pairs > 0)
+        printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
+               "left out)\n",
+               total->n_in_order, total->n_pairs, 100 * tie);
+    if (total->n_bounds > 0)
+        printf("%zu of %zu stated bounds hold\n", total->n_kept, total->n_bounds);
+}
+
+static bool has_published(const char *name)
+{
+    char *const path = dsgd_xprintf("%s/plots/%s/published.csv", dsgd_data_folder(), name);
+    const bool has = access(path, R_OK) == 0;
+    free(path);
+    return has;
+}
+
+static int is_figure(const struct dirent *e)
+{
+    return e->d_name[0] != '.' && has_published(e->d_name);
+}
+
+/** All figures that have published numbers, by name. NULL at the end. */
+static const char **list_figures(void)
+{
+    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    struct dirent **entries = NULL;
+    const int n = scandir(plots, &entries, is_figure, alphasort);
+    const char **const names = dsgd_xcalloc((size_t)(n < 0 ? 0 : n) + 1, sizeof *names);
+    for (int i = 0; i < n; i++) {
+        names[i] = dsgd_xstrdup(entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    free(plots);
+    return names;
+}
+
+static dsgd_status check_figures(const arguments *a, const char **known, dsgd_error *error)
+{
+    for (size_t i = 0; i < a->n_figures; i++) {
+        if (has_published(a->figures[i]) && strchr(a->figures[i], '/') == NULL)
+            continue;
+        char *const hint = dsgd_hint(a->figures[i], known);
+        char *const all = dsgd_listed(known, ", ");
+        dsgd_fail(error, DSGD_EUSAGE, "figure `%s` has no published numbers%s; these have: %s",
+                  a->figures[i], hint, all);
+        free(hint);
+        free(all);
+        return DSGD_EUSAGE;
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status reproduce_all(const arguments *a, const char *const *names, size_t n,
+                                 dsgd_error *error)
+{
+    score total = {0};
+    dsgd_status status = dsgd_make_folder(a->output, error);
+    for (size_t i = 0; status == DSGD_OK && i < n; i++)
+        status = reproduce_figure(a, names[i], &total, error);
+    if (status == DSGD_OK)
+        print_score(&total);
+    free(total.errors);
+    free(total.predicted);
+    return status;
+}
+
+enum { KEY_RESUME = 256 };
+
+static const struct argp_option options[] = {
+    {"output", 'o', "DIR", 0, "Folder of the results (results/reproduce)", 0},
+    {"jobs", 'j', "N", 0, "Runs at the same time (the number of cores)", 0},
+    {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
+    {0},
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    arguments *const a = state->input;
+    switch (key) {
+    case 'o':
+        a->output = text;
+        return 0;
+    case 'j':
+        a->jobs = text;
+        return 0;
+    case KEY_RESUME:
+        a->resume = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        a->figures = state->argv + state->next;
+        a->n_figures = (size_t)(state->argc - state->next);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static dsgd_status reproduce(int count, char **words, dsgd_error *error)
+{
+    static const struct argp argp = {options,
+                                     parse,
+                                     "[FIGURE...]",
+                                     "Runs the experiments of published figures, all or those that "
+                                     "are named, and prints what was published "
+                                     "beside what was simulated.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
+    arguments a = {.output = "results/reproduce"};
+    argp_parse(&argp, count, words, 0, NULL, &a);
+    const char **const known = list_figures();
+    size_t n_known = 0;
+    while (known[n_known] != NULL)
+        n_known++;
+    dsgd_status status = check_figures(&a, known, error);
+    if (status == DSGD_OK)
+        status = a.n_figures > 0
+                     ? reproduce_all(&a, (const char *const *)a.figures, a.n_figures, error)
+                     : reproduce_all(&a, (const char *const *)known, n_known, error);
+    for (size_t i = 0; i < n_known; i++)
+        free((char *)known[i]);
+    free(known);
+    return status;
+}
+
+const dsgd_command dsgd_command_reproduce = {
+    .name = "reproduce",
+    .usage = "[FIGURE...] [-o DIR] [-j N] [--resume]",
+    .summary = "runs the experiments of published figures and scores them",
+    .run = reproduce,
+};

@@ -1,0 +1,309 @@
+/**
+ * @file config.c
+ * YAML by libfyaml: files, places in them, sentences about them, and lists that are swept.
+ */
+#include "command/experiment/config.h"
+
+#include <libfyaml.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/experiment/shipped.h"
+
+/** Memory that goes with the config. */
+typedef struct block {
+    struct block *next;
+    _Alignas(max_align_t) unsigned char memory[];
+} block;
+
+/** A part of the document that came from --set. */
+typedef struct override {
+    struct override *next;
+    struct fy_node *node;
+    const char *assignment;
+} override;
+
+struct dsgd_config {
+    char *path;
+    struct fy_document *document;
+    block *blocks;
+    override *overrides;
+    dsgd_sweep **sweeps;
+    size_t n_sweeps;
+    dsgd_config *named; /* files that this one names, through their `next` */
+    dsgd_config *next;
+};
+
+void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
+{
+    block *b = dsgd_xcalloc(1, sizeof *b + bytes);
+    b->next = config->blocks;
+    config->blocks = b;
+    return b->memory;
+}
+
+const char *dsgd_config_keep(dsgd_config *config, const char *text)
+{
+    char *copy = dsgd_config_alloc(config, strlen(text) + 1);
+    return strcpy(copy, text);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+
+static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
+
+dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
+{
+    if (access(path, R_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    struct fy_diag *const diag = fy_diag_create(NULL);
+    fy_diag_set_collect_errors(diag, true);
+    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_RESOLVE_DOCUMENT, .diag = diag};
+    struct fy_document *const document = fy_document_build_from_file(&cfg, path);
+    if (document == NULL || fy_document_root(document) == NULL) {
+        void *iterator = NULL;
+        const struct fy_diag_error *const first = fy_diag_errors_iterate(diag, &iterator);
+        if (first != NULL)
+            dsgd_fail(error, DSGD_EIO, "%s:%d:%d: this is no YAML: %s", path, first->line,
+                      first->column, first->msg);
+        else
+            dsgd_fail(error, DSGD_EIO, "%s: the file is empty", path);
+        if (document != NULL)
+            fy_document_destroy(document);
+        fy_diag_destroy(diag);
+        return DSGD_EIO;
+    }
+    fy_diag_destroy(diag);
+    *config = dsgd_xcalloc(1, sizeof **config);
+    (*config)->path = dsgd_xstrdup(path);
+    (*config)->document = document;
+    find_sweeps(*config, fy_document_root(document), "");
+    if (!fy_node_is_mapping(fy_document_root(document))) {
+        const dsgd_status status = dsgd_entry_fail(*config, fy_document_root(document), error,
+                                                   "a mapping of keys to values is expected here");
+        dsgd_config_close(*config);
+        *config = NULL;
+        return status;
+    }
+    return DSGD_OK;
+}
+
+void dsgd_config_close(dsgd_config *config)
+{
+    if (config == NULL)
+        return;
+    fy_document_destroy(config->document);
+    for (block *b = config->blocks, *next = NULL; b != NULL; b = next) {
+        next = b->next;
+        free(b);
+    }
+    for (dsgd_config *c = config->named, *next = NULL; c != NULL; c = next) {
+        next = c->next;
+        dsgd_config_close(c);
+    }
+    free(config->sweeps);
+    free(config->path);
+    free(config);
+}
+
+void dsgd_config_adopt(dsgd_config *config, dsgd_config *named)
+{
+    named->next = config->named;
+    config->named = named;
+}
+
+dsgd_entry *dsgd_config_root(dsgd_config *config)
+{
+    return fy_document_root(config->document);
+}
+
+const char *dsgd_config_path(dsgd_config *config, const char *path)
+{
+    const char *const slash = strrchr(config->path, '/');
+    if (path[0] == '/' || slash == NULL)
+        return path;
+    char *const joined = dsgd_xprintf("%.*s/%s", (int)(slash - config->path), config->path, path);
+    const char *const beside = dsgd_config_keep(config, joined);
+    free(joined);
+    return access(beside, F_OK) == 0 ? beside : path;
+}
+
+/* --- places and sentences ----------------------------------------------------------------------------------------------------------- */
+
+/** The first scalar at or below a node: what has a position in the file. */
+static struct fy_node *first_scalar(struct fy_node *node)
+{
+    while (node != NULL && !fy_node_is_scalar(node)) {
+        void *iterator = NULL;
+        if (fy_node_is_sequence(node)) {
+            node = fy_node_sequence_iterate(node, &iterator);
+        } else {
+            struct fy_node_pair *const pair = fy_node_mapping_iterate(node, &iterator);
+            node = pair == NULL ? NULL : fy_node_pair_key(pair);
+        }
+    }
+    return node;
+}
+
+static const override *override_of(const dsgd_config *config, struct fy_node *node)
+{
+    for (; node != NULL; node = fy_node_get_parent(node))
+        for (const override *o = config->overrides; o != NULL; o = o->next)
+            if (o->node == node)
+                return o;
+    return NULL;
+}
+
+dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *error,
+                            const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const override *const set = override_of(config, entry);
+    if (set != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: %s", set->assignment, text);
+    struct fy_node *const scalar = first_scalar(entry);
+    struct fy_token *const token = scalar == NULL ? NULL : fy_node_get_scalar_token(scalar);
+    const struct fy_mark *const mark = token == NULL ? NULL : fy_token_start_mark(token);
+    if (mark == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s: %s", config->path, text);
+    return dsgd_fail(error, DSGD_EUSAGE, "%s:%d:%d: %s", config->path, mark->line + 1,
+                     mark->column + 1, text);
+}
+
+/* --- entries ------------------------------------------------------------------------------------------------------------------------ */
+
+static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *node)
+{
+    for (size_t i = 0; i < config->n_sweeps; i++)
+        if (config->sweeps[i]->entry == node)
+            return config->sweeps[i];
+    return NULL;
+}
+
+dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry)
+{
+    const dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
+    return sweep == NULL ? entry : dsgd_entry_at(dsgd_entry_find(entry, "sweep"), sweep->chosen);
+}
+
+dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
+{
+    if (mapping == NULL || !fy_node_is_mapping(mapping))
+        return NULL;
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL;
+         (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
+        const char *const text = dsgd_entry_text(fy_node_pair_key(p));
+        if (text != NULL && strcmp(text, key) == 0)
+            return fy_node_pair_value(p);
+    }
+    return NULL;
+}
+
+size_t dsgd_entry_count(dsgd_entry *entry)
+{
+    if (entry == NULL)
+        return 0;
+    return fy_node_is_sequence(entry) ? (size_t)fy_node_sequence_item_count(entry) : 1;
+}
+
+dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i)
+{
+    return fy_node_is_sequence(entry) ? fy_node_sequence_get_by_index(entry, (int)i) : entry;
+}
+
+bool dsgd_entry_is_empty(dsgd_entry *entry)
+{
+    if (fy_node_is_mapping(entry))
+        return fy_node_mapping_item_count(entry) == 0;
+    return dsgd_entry_count(entry) == 0 ||
+           (dsgd_entry_text(entry) != NULL && *dsgd_entry_text(entry) == '\0');
+}
+
+const char *dsgd_entry_text(dsgd_entry *entry)
+{
+    return entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
+}
+
+/* --- sweeps ------------------------------------------------------------------------------------------------------------------------- */
+
+static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
+{
+    dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
+    *sweep = (dsgd_sweep){node, dsgd_config_keep(config, path),
+                          dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
+    config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
+    config->sweeps[config->n_sweeps++] = sweep;
+}
+
+static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path)
+{
+    if (fy_node_is_mapping(node) && fy_node_mapping_item_count(node) == 1 &&
+        dsgd_entry_find(node, "sweep") != NULL) {
+        add_sweep(config, node, path);
+        return;
+    }
+    const char *const dot = *path == '\0' ? "" : ".";
+    void *iterator = NULL;
+    if (fy_node_is_mapping(node)) {
+        for (struct fy_node_pair *p = NULL;
+             (p = fy_node_mapping_iterate(node, &iterator)) != NULL;) {
+            const char *const key = dsgd_entry_text(fy_node_pair_key(p));
+            char *const below = dsgd_xprintf("%s%s%s", path, dot, key == NULL ? "?" : key);
+            find_sweeps(config, fy_node_pair_value(p), below);
+            free(below);
+        }
+    } else if (fy_node_is_sequence(node)) {
+        size_t i = 0;
+        for (struct fy_node *n = NULL; (n = fy_node_sequence_iterate(node, &iterator)) != NULL;
+             i++) {
+            char *const below = dsgd_xprintf("%s%s%zu", path, dot, i);
+            find_sweeps(config, n, below);
+            free(below);
+        }
+    }
+}
+
+static bool is_below(struct fy_node *node, const struct fy_node *top)
+{
+    while (node != NULL && node != top)
+        node = fy_node_get_parent(node);
+    return node != NULL;
+}
+
+dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n)
+{
+    dsgd_sweep **const found = dsgd_config_alloc(config, (config->n_sweeps + 1) * sizeof *found);
+    *n = 0;
+    for (size_t i = 0; i < config->n_sweeps; i++)
+        if (is_below(config->sweeps[i]->entry, entry))
+            found[(*n)++] = config->sweeps[i];
+    return found;
+}
+
+const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
+{
+    struct fy_node *const value = dsgd_entry_chosen(config, sweep->entry);
+    if (dsgd_entry_text(value) != NULL)
+        return dsgd_entry_text(value);
+    char *const text = fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
+    const char *const kept = dsgd_config_keep(config, text == NULL ? "?" : text);
+    free(text);
+    return kept;
+}
+
+void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)
+{
+    override *const o = dsgd_config_alloc(config, sizeof *o);
+    *o = (override){config->overrides, part, dsgd_config_keep(config, assignment)};
+    config->overrides = o;
+    config->n_sweeps = 0;
+    find_sweeps(config, dsgd_config_root(config), "");
+}

@@ -1,0 +1,669 @@
+/**
+ * @file experiment.c
+ * From an experiment file to a list of runs.
+ */
+#include "command/experiment/experiment.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/experiment/config.h"
+#include "command/experiment/shipped.h"
+#include "sim/placement.h"
+#include "sim/registry.h"
+#include "traces/imbalance.h"
+
+/* --- the table ---------------------------------------------------------------------------------------------------------------------- */
+
+/** What a run reads from the file apart from the lists that multiply the runs. */
+typedef struct settings {
+    const char *name;
+    bool inherent;
+    dsgd_picks imbalance;
+    dsgd_until until;
+    dsgd_learning learning;
+    int collective;
+    dsgd_lines placement;
+    dsgd_exchange_config exchange;
+    dsgd_records stops;
+} settings;
+
+#define FIELD(type, member) .offset = offsetof(type, member)
+#define END                                                                                        \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+const dsgd_option dsgd_until_options[] = {
+    {.name = "steps",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, steps),
+     .max = 1e12,
+     .help = "gradient steps of all workers, divided by their number"},
+    {.name = "seconds",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, seconds),
+     .max = 1e12,
+     .unit = "s",
+     .help = "virtual time"},
+    {.name = "samples",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, samples),
+     .max = 1e18,
+     .help = "of the workload, of all workers"},
+    {.name = "accuracy",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_until, accuracy),
+     .max = 1,
+     .help = "of the mean model on the test set"},
+    END,
+};
+
+static const dsgd_option drop_options[] = {
+    {.name = "step",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_lr_drop, step),
+     .max = 1e12,
+     .required = true,
+     .help = "from which on"},
+    {.name = "factor",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_lr_drop, factor),
+     .max = 1e6,
+     .required = true,
+     .help = "the rate is multiplied by this"},
+    END,
+};
+
+static const char *const optimizer_kinds[] = {"momentum", "nesterov", "adamw", NULL};
+static const char *const usual_words[] = {"usual", NULL};
+
+static const dsgd_option optimizer_options[] = {
+    {.name = "kind",
+     .kind = DSGD_CHOICE,
+     FIELD(dsgd_optimizer, kind),
+     .words = optimizer_kinds,
+     .help = "SGD with momentum, with Nesterov's, or AdamW"},
+    {.name = "lr",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, lr),
+     .max = 1e100,
+     .required = true,
+     .help = "learning rate after warm-up"},
+    {.name = "momentum",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, momentum),
+     .init = -1,
+     .max = 1,
+     .words = usual_words,
+     .help = "of the velocity; beta1 of adamw; usual: 0.9 of adamw, else 0"},
+    {.name = "beta2",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, beta2),
+     .init = 0.999,
+     .max = 1,
+     .help = "of adamw's second moment"},
+    {.name = "epsilon",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, epsilon),
+     .init = 1e-8,
+     .max = 1,
+     .help = "of adamw, beside the root of the second moment"},
+    {.name = "weight_decay",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, weight_decay),
+     .max = 1e6,
+     .help = "added to the gradient, times the weights; of adamw, decoupled from it"},
+    {.name = "clip",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_optimizer, clip),
+     .max = 1e100,
+     .help = "largest norm of a gradient, of a piece its share; 0: any"},
+    {.name = "warmup",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_optimizer, warmup_steps),
+     .max = 1e12,
+     .unit = "steps",
+     .help = "over which the rate rises linearly"},
+    {.name = "decay",
+     .kind = DSGD_RECORDS,
+     FIELD(dsgd_optimizer, decay),
+     .fields = drop_options,
+     .record_size = sizeof(dsgd_lr_drop),
+     .help = "drops of the rate"},
+    END,
+};
+
+static const dsgd_option evaluate_options[] = {
+    {.name = "every",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_evaluate_config, every),
+     .max = 1e12,
+     .unit = "steps",
+     .help = "between looks at the mean model; 0: at the start and the end"},
+    {.name = "local",
+     .kind = DSGD_BOOL,
+     FIELD(dsgd_evaluate_config, local),
+     .help = "at the end each worker's own model is looked at too"},
+    END,
+};
+
+static const char *const precisions[] = {"float", "double", NULL};
+
+const dsgd_option dsgd_learning_options[] = {
+    {.name = "model",
+     .kind = DSGD_PICK,
+     FIELD(dsgd_learning, model),
+     .registry = dsgd_model_kinds,
+     .key = "name",
+     .required = true,
+     .help = "the reduced model"},
+    {.name = "data",
+     .kind = DSGD_PICK,
+     FIELD(dsgd_learning, data),
+     .registry = dsgd_data_sources,
+     .key = "name",
+     .required = true,
+     .help = "what it learns from"},
+    {.name = "batch",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_learning, batch),
+     .init = 4,
+     .min = 1,
+     .max = 1 << 20,
+     .help = "samples per worker and gradient"},
+    {.name = "optimizer",
+     .kind = DSGD_RECORD,
+     FIELD(dsgd_learning, optimizer),
+     .fields = optimizer_options,
+     .required = true,
+     .help = "what a local step does with a gradient"},
+    {.name = "evaluate",
+     .kind = DSGD_RECORD,
+     FIELD(dsgd_learning, evaluate),
+     .fields = evaluate_options,
+     .help = "when the mean model is looked at"},
+    {.name = "precision",
+     .kind = DSGD_CHOICE,
+     FIELD(dsgd_learning, precision),
+     .words = precisions,
+     .help = "of the numbers"},
+    END,
+};
+
+static const char *const pieces_words[] = {"tensors", NULL};
+
+const dsgd_option dsgd_exchange_options[] = {
+    {.name = "pieces",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_exchange_config, pieces),
+     .init = 1,
+     .min = 1,
+     .max = 4096,
+     .words = pieces_words,
+     .help = "exchanges per vector: a number of equal ones, or the workload's tensors"},
+    {.name = "bucket",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_exchange_config, bucket_bytes),
+     .max = 1e15,
+     .unit = "bytes",
+     .help = "instead of pieces: whole tensors until so many bytes are together; 0: no"},
+    {.name = "overlap",
+     .kind = DSGD_BOOL,
+     FIELD(dsgd_exchange_config, overlap),
+     .init = true,
+     .help = "pieces become ready during the backward pass, not all at its end"},
+    {.name = "blocking",
+     .kind = DSGD_BOOL,
+     FIELD(dsgd_exchange_config, blocking),
+     .init = true,
+     .help = "in a fixed order, each when the one before has ended; else all at once"},
+    {.name = "barrier",
+     .kind = DSGD_BOOL,
+     FIELD(dsgd_exchange_config, barrier),
+     .help = "no worker begins a step before all have ended theirs, as micro-benchmarks have it"},
+    END,
+};
+
+const dsgd_option dsgd_stop_options[] = {
+    {.name = "worker",
+     .kind = DSGD_LONG,
+     FIELD(dsgd_stop, worker),
+     .max = 1 << 20,
+     .required = true,
+     .help = "its rank"},
+    {.name = "after",
+     .kind = DSGD_DOUBLE,
+     FIELD(dsgd_stop, after_s),
+     .max = 1e12,
+     .unit = "s",
+     .help = "virtual time from which on it begins no step and answers nobody"},
+    END,
+};
+
+static const char *const collectives[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
+                                          NULL};
+static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
+
+static const dsgd_option settings_options[] = {
+    {.name = "name",
+     .kind = DSGD_STRING,
+     FIELD(settings, name),
+     .help = "of the experiment, and of its folder of results"},
+    {.name = "inherent",
+     .kind = DSGD_BOOL,
+     FIELD(settings, inherent),
+     .init = true,
+     .help = "the workload's own imbalance applies"},
+    {.name = "imbalance",
+     .kind = DSGD_PICKS,
+     FIELD(settings, imbalance),
+     .registry = dsgd_imbalance_kinds,
+     .key = "kind",
+     .shipped = "imbalance",
+     .help = "on top of that, in order"},
+    {.name = "until",
+     .kind = DSGD_RECORD,
+     FIELD(settings, until),
+     .fields = dsgd_until_options,
+     .required = true,
+     .help = "when a run ends"},
+    {.name = "learn",
+     .kind = DSGD_RECORD,
+     FIELD(settings, learning),
+     .fields = dsgd_learning_options,
+     .help = "what to learn; without it, timing only"},
+    {.name = "collective",
+     .kind = DSGD_CHOICE,
+     FIELD(settings, collective),
+     .words = collectives,
+     .help = "how an allreduce travels"},
+    {.name = "placement",
+     .kind = DSGD_LINES,
+     FIELD(settings, placement),
+     .words = placements,
+     .help = "of workers, then servers, on hosts; or a list of hosts by index or name, or a file "
+             "with one per line"},
+    {.name = "exchange",
+     .kind = DSGD_RECORD,
+     FIELD(settings, exchange),
+     .fields = dsgd_exchange_options,
+     .help = "how vectors are cut, and when their pieces travel"},
+    {.name = "stops",
+     .kind = DSGD_RECORDS,
+     FIELD(settings, stops),
+     .fields = dsgd_stop_options,
+     .record_size = sizeof(dsgd_stop),
+     .help = "workers that fail"},
+    END,
+};
+
+/** Keys of the lists that multiply the runs, by dsgd_axis. */
+static const char *const axes[] = {"platform", "workload", "workers", "algorithms", "seed", NULL};
+
+/* --- shipped files ------------------------------------------------------------------------------------------------------------------ */
+
+/**
+ * A workload that is like another begins as that one. @p depth of such files are behind @p mapping; nobody means more than a few, but a
+ * circle has no end.
+ */
+static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mapping, int depth,
+                                         dsgd_workload *workload, dsgd_error *error)
+{
+    enum { MOST_DEPTH = 8 };
+    static const char *const like_key[] = {"like", NULL};
+    dsgd_entry *const like = dsgd_entry_chosen(config, dsgd_entry_find(mapping, "like"));
+    if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
+        return dsgd_config_read(config, mapping, dsgd_workload_options, like_key, workload, error);
+    if (dsgd_entry_text(like) == NULL)
+        return dsgd_entry_fail(config, like, error,
+                               "like has to be a text, the name of a workload");
+    if (depth == MOST_DEPTH)
+        return dsgd_entry_fail(
+            config, like, error,
+            "like: `%s` is the %dth workload that is like another; is it a circle?",
+            dsgd_entry_text(like), depth + 1);
+    dsgd_config *file = NULL;
+    dsgd_status status =
+        dsgd_named_open(config, like, "workloads", dsgd_entry_text(like), NULL, &file, error);
+    if (status == DSGD_OK)
+        status = read_workload_mapping(file, dsgd_config_root(file), depth + 1, workload, error);
+    /* Of bytes and tensors it has what it says itself, in place of the other. */
+    if (dsgd_entry_find(mapping, "bytes") != NULL)
+        workload->tensors = (dsgd_records){0, NULL};
+    if (dsgd_entry_find(mapping, "tensors") != NULL)
+        workload->bytes = 0;
+    if (status == DSGD_OK)
+        status =
+            dsgd_config_refine(config, mapping, dsgd_workload_options, like_key, workload, error);
+    return status;
+}
+
+dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
+                               dsgd_error *error)
+{
+    const dsgd_status status = dsgd_shipped_open("workloads", name, config, error);
+    return status != DSGD_OK
+               ? status
+               : read_workload_mapping(*config, dsgd_config_root(*config), 0, workload, error);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text);
+    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
+}
+
+dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
+                               dsgd_error *error)
+{
+    dsgd_options_default(dsgd_platform_options, platform);
+    if (ends_with(name, ".xml")) {
+        platform->topology = DSGD_TOPOLOGY_XML;
+        platform->file = name;
+        return DSGD_OK;
+    }
+    const dsgd_status status = dsgd_shipped_open("platforms", name, config, error);
+    return status != DSGD_OK ? status
+                             : dsgd_config_read(*config, dsgd_config_root(*config),
+                                                dsgd_platform_options, NULL, platform, error);
+}
+
+dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
+                                    dsgd_error *error)
+{
+    static const dsgd_option entries = {.registry = dsgd_imbalance_kinds, .key = "kind"};
+    const dsgd_status status = dsgd_shipped_open("imbalance", name, config, error);
+    return status != DSGD_OK ? status : dsgd_config_read_set(*config, &entries, set, error);
+}
+
+/* --- one run ------------------------------------------------------------------------------------------------------------------------ */
+
+static const char *const name_key[] = {"name", NULL};
+
+static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
+                                 dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    entry = dsgd_entry_chosen(config, entry);
+    dsgd_entry *const named = dsgd_entry_chosen(
+        config, dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, "name"));
+    const char *const name = dsgd_entry_text(named);
+    dsgd_options_default(dsgd_platform_options, &run->platform);
+    run->platform_name = name != NULL ? name : "inline";
+    if (named != NULL && name == NULL)
+        return dsgd_entry_fail(config, named, error,
+                               "name has to be a text; several platforms are a list of them");
+    if (dsgd_entry_is_empty(entry))
+        return dsgd_entry_fail(config, entry, error,
+                               "platform is empty: give a name, or values such as topology and "
+                               "host_bandwidth; `dsgd list platforms` has names");
+    dsgd_status status = DSGD_OK;
+    if (name != NULL && ends_with(name, ".xml")) {
+        run->platform.topology = DSGD_TOPOLOGY_XML;
+        run->platform.file = dsgd_config_path(config, name);
+    } else if (name != NULL) {
+        dsgd_config *file = NULL;
+        status = dsgd_named_open(config, named, "platforms", name, NULL, &file, error);
+        if (status == DSGD_OK)
+            status = dsgd_config_read(file, dsgd_config_root(file), dsgd_platform_options, NULL,
+                                      &run->platform, error);
+    }
+    if (status == DSGD_OK && dsgd_entry_text(entry) == NULL)
+        status = dsgd_config_refine(config, entry, dsgd_platform_options, name_key, &run->platform,
+                                    error);
+    return status;
+}
+
+static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
+                                 dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    entry = dsgd_entry_chosen(config, entry);
+    run->workload_name = dsgd_entry_text(entry);
+    if (run->workload_name == NULL) {
+        run->workload_name = "inline";
+        return read_workload_mapping(config, entry, 0, &run->workload, error);
+    }
+    dsgd_config *file = NULL;
+    const dsgd_status status =
+        dsgd_named_open(config, entry, "workloads", run->workload_name, NULL, &file, error);
+    if (status != DSGD_OK)
+        return status;
+    return read_workload_mapping(file, dsgd_config_root(file), 0, &run->workload, error);
+}
+
+/** An algorithm, its label in the results, and what it asks of the optimizer and of exchanges. */
+static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
+                                  dsgd_error *error)
+{
+    static const char *const elsewhere[] = {"label", "optimizer", "exchange", NULL};
+    dsgd_status status = dsgd_config_read_pick(config, entry, dsgd_algorithms, "name", elsewhere,
+                                               &run->algorithm, error);
+    if (status != DSGD_OK)
+        return status;
+    entry = dsgd_entry_chosen(config, entry);
+    dsgd_entry *const label = dsgd_entry_chosen(config, dsgd_entry_find(entry, "label"));
+    run->label = run->algorithm.about->name;
+    if (label != NULL)
+        run->label = dsgd_entry_text(label);
+    if (run->label == NULL || run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL)
+        return dsgd_entry_fail(config, label, error,
+                               "label has to be a text without commas and quotes");
+    dsgd_entry *const optimizer = dsgd_entry_chosen(config, dsgd_entry_find(entry, "optimizer"));
+    if (optimizer != NULL)
+        status = dsgd_config_refine(config, optimizer, optimizer_options, NULL,
+                                    &run->learning.optimizer, error);
+    dsgd_entry *const exchange = dsgd_entry_chosen(config, dsgd_entry_find(entry, "exchange"));
+    if (status == DSGD_OK && exchange != NULL)
+        status = dsgd_config_refine(config, exchange, dsgd_exchange_options, NULL,
+                                    &run->config.exchange, error);
+    return status;
+}
+
+static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
+                             dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    double workers = 0;
+    double seed = 1;
+    dsgd_status status = read_platform(experiment, entries[DSGD_AXIS_PLATFORM], run, error);
+    if (status == DSGD_OK)
+        status = read_workload(experiment, entries[DSGD_AXIS_WORKLOAD], run, error);
+    if (status == DSGD_OK)
+        status = dsgd_config_read_number(config, entries[DSGD_AXIS_WORKERS], "workers", 1, 1 << 20,
+                                         true, &workers, error);
+    if (status == DSGD_OK)
+        status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
+    if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
+        status = dsgd_config_read_number(config, entries[DSGD_AXIS_SEED], "seed", 0, 9e15, true,
+                                         &seed, error);
+    run->config.workers = (int)workers;
+    run->config.seed = (uint64_t)seed;
+    return status;
+}
+
+/** Reads a run with the sweeps chosen as they are. */
+static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
+                            dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    settings *const s = dsgd_config_alloc(config, sizeof *s);
+    dsgd_status status =
+        dsgd_config_read(config, dsgd_config_root(config), settings_options, axes, s, error);
+    run->learning = s->learning;
+    run->config.exchange = s->exchange;
+    if (status == DSGD_OK)
+        status = read_axes(experiment, entries, run, error);
+    if (status != DSGD_OK)
+        return status;
+    if (s->name != NULL)
+        experiment->name = s->name;
+    run->config.inherent = s->inherent;
+    run->config.imbalance = s->imbalance;
+    run->config.until = s->until;
+    run->config.collective = s->collective;
+    run->config.placement = s->placement;
+    run->config.stops = s->stops;
+    run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
+    run->config.params = run->algorithm.params;
+    return DSGD_OK;
+}
+
+/* --- all runs ----------------------------------------------------------------------------------------------------------------------- */
+
+/** The chosen element of each axis, and where the sweeps stand. */
+typedef struct odometer {
+    dsgd_entry *lists[DSGD_N_AXES];
+    size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
+} odometer;
+
+/** A sweep counts for a run unless it is in an element of an axis that the run did not choose. */
+static bool applies(dsgd_config *config, const odometer *o, const dsgd_sweep *sweep)
+{
+    for (size_t a = 0; a < DSGD_N_AXES; a++) {
+        for (size_t i = 0; i < o->n[a]; i++) {
+            size_t n = 0;
+            dsgd_sweep **const inside =
+                o->lists[a] == NULL ? NULL
+                                    : dsgd_config_sweeps(config, dsgd_entry_at(o->lists[a], i), &n);
+            for (size_t j = 0; j < n; j++)
+                if (inside[j] == sweep && i != o->chosen[a])
+                    return false;
+        }
+    }
+    return true;
+}
+
+static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_sweep **sweeps,
+                           dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    dsgd_entry *entries[DSGD_N_AXES];
+    for (size_t a = 0; a < DSGD_N_AXES; a++)
+        entries[a] = o->lists[a] == NULL ? NULL : dsgd_entry_at(o->lists[a], o->chosen[a]);
+    experiment->runs =
+        dsgd_xrealloc(experiment->runs, experiment->n_runs + 1, sizeof *experiment->runs);
+    dsgd_planned_run *const run = &experiment->runs[experiment->n_runs++];
+    *run = (dsgd_planned_run){
+        .unchanged = experiment->n_runs - 1,
+        .swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *))};
+    memcpy(run->chosen, o->chosen, sizeof run->chosen);
+    for (size_t i = 0; i < experiment->n_columns; i++)
+        run->swept[i] = applies(config, o, sweeps[i]) ? dsgd_sweep_text(config, sweeps[i]) : NULL;
+    return read_run(experiment, entries, run, error);
+}
+
+/** Runs through the values of the sweeps from the i-th on that apply. */
+static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, dsgd_sweep **sweeps,
+                             size_t i, dsgd_error *error)
+{
+    if (i == experiment->n_columns)
+        return add_run(experiment, o, sweeps, error);
+    const size_t n = applies(experiment->config, o, sweeps[i]) ? sweeps[i]->n : 1;
+    dsgd_status status = DSGD_OK;
+    for (size_t v = 0; status == DSGD_OK && v < n; v++) {
+        sweeps[i]->chosen = v;
+        status = add_swept(experiment, o, sweeps, i + 1, error);
+    }
+    sweeps[i]->chosen = 0;
+    return status;
+}
+
+static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis,
+                           dsgd_sweep **sweeps, dsgd_error *error)
+{
+    if (axis == DSGD_N_AXES)
+        return add_swept(experiment, o, sweeps, 0, error);
+    dsgd_status status = DSGD_OK;
+    for (o->chosen[axis] = 0; status == DSGD_OK && o->chosen[axis] < o->n[axis]; o->chosen[axis]++)
+        status = add_all(experiment, o, axis + 1, sweeps, error);
+    return status;
+}
+
+/** Finds the lists; all but the seed have to be there. */
+static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    for (size_t a = 0; a < DSGD_N_AXES; a++) {
+        o->lists[a] = dsgd_entry_find(dsgd_config_root(config), axes[a]);
+        o->n[a] = a == DSGD_AXIS_SEED && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
+        if (o->n[a] == 0)
+            return dsgd_entry_fail(config, o->lists[a], error,
+                                   "%s is missing; `dsgd list` shows what there is", axes[a]);
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error)
+{
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        dsgd_planned_run *const run = &experiment->runs[i];
+        run->config.numerics = numerics;
+        run->config.platform = &run->platform;
+        run->config.workload = &run->workload;
+        run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
+        dsgd_error why;
+        const dsgd_status status = dsgd_run_check(&run->config, &why);
+        if (status != DSGD_OK)
+            return dsgd_fail(error, status, "%s: run %zu: %s", experiment->path, i + 1, why.text);
+    }
+    return DSGD_OK;
+}
+
+/** The file's name without folder and ending: the experiment's, where it has none. */
+static const char *default_name(dsgd_config *config, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const base = slash == NULL ? path : slash + 1;
+    char *const name = dsgd_config_alloc(config, strlen(base) + 1);
+    return strncpy(name, base, strcspn(base, "."));
+}
+
+/** The path of a sweep; those of a platform or workload as a whole have names of their own, because there is a column of that name. */
+static const char *column_of(const char *path)
+{
+    if (strcmp(path, axes[DSGD_AXIS_PLATFORM]) == 0)
+        return "platform.sweep";
+    return strcmp(path, axes[DSGD_AXIS_WORKLOAD]) == 0 ? "workload.sweep" : path;
+}
+
+dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
+                                 int numerics, dsgd_experiment *experiment, dsgd_error *error)
+{
+    *experiment = (dsgd_experiment){.path = path};
+    dsgd_config *config = NULL;
+    dsgd_status status = dsgd_config_open(path, &config, error);
+    if (status != DSGD_OK)
+        return status;
+    experiment->config = config;
+    experiment->name = default_name(config, path);
+    for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
+        status = dsgd_config_override(config, sets[i], error);
+    dsgd_sweep **const sweeps =
+        dsgd_config_sweeps(config, dsgd_config_root(config), &experiment->n_columns);
+    experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
+    for (size_t i = 0; i < experiment->n_columns; i++)
+        experiment->columns[i] = column_of(sweeps[i]->path);
+    odometer o = {{NULL}, {0}, {0}};
+    if (status == DSGD_OK)
+        status = find_axes(experiment, &o, error);
+    if (status == DSGD_OK)
+        status = add_all(experiment, &o, 0, sweeps, error);
+    if (status == DSGD_OK && experiment->n_runs == 0)
+        status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
+    if (status == DSGD_OK)
+        status = dsgd_experiment_settle(experiment, numerics, error);
+    experiment->n_unchanged = experiment->n_runs;
+    if (status != DSGD_OK)
+        dsgd_experiment_close(experiment);
+    return status;
+}
+
+void dsgd_experiment_close(dsgd_experiment *experiment)
+{
+    dsgd_config_close(experiment->config);
+    free(experiment->runs);
+    *experiment = (dsgd_experiment){0};
+}

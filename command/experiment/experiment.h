@@ -1,0 +1,75 @@
+/**
+ * @file experiment.h
+ * An experiment file as a list of runs: the product of its platforms, workloads, worker counts, algorithms, seeds and sweeps, in this
+ * order, the last moving fastest.
+ */
+#ifndef DSGD_COMMAND_EXPERIMENT_EXPERIMENT_H
+#define DSGD_COMMAND_EXPERIMENT_EXPERIMENT_H
+
+#include "sim/algorithm.h"
+#include "sim/run.h"
+
+/** Sections of the file: tables of dsgd_until, dsgd_learning, dsgd_exchange_config and dsgd_stop. */
+extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
+    dsgd_stop_options[];
+
+/** The lists that multiply the runs, slowest first. */
+typedef enum dsgd_axis {
+    DSGD_AXIS_PLATFORM,
+    DSGD_AXIS_WORKLOAD,
+    DSGD_AXIS_WORKERS,
+    DSGD_AXIS_ALGORITHM,
+    DSGD_AXIS_SEED,
+    DSGD_N_AXES
+} dsgd_axis;
+
+/** One run with everything that its configuration points to. */
+typedef struct dsgd_planned_run {
+    dsgd_run_config config;
+    dsgd_platform platform;
+    dsgd_workload workload;
+    dsgd_learning learning;
+    dsgd_pick algorithm;
+    const char *label; /* of the algorithm, in the results; its name where the file gives none */
+    const char *platform_name, *workload_name; /* as in the file */
+    size_t chosen[DSGD_N_AXES]; /* which element of each list */
+    const char **swept; /* [n_columns] of the experiment; NULL where a sweep is not this run's */
+    size_t
+        unchanged; /* the run that this one varies (command/analyse/sensitivity.h), or its own index */
+    const char *parameter; /* that is varied, such as platform.host_bandwidth; NULL: none */
+    double factor; /* by which */
+} dsgd_planned_run;
+
+typedef struct dsgd_experiment {
+    const char *path, *name;
+    size_t n_runs, n_unchanged;
+    dsgd_planned_run *runs; /* [n_runs]: n_unchanged as the file has them, then their variations */
+    size_t n_columns; /* sweeps */
+    const char **columns; /* [n_columns] their paths, such as imbalance.0.seconds */
+    struct dsgd_config
+        *config; /* the file and those that it names; owns all that the runs point to */
+} dsgd_experiment;
+
+/**
+ * Reads and checks an experiment, with @p n_sets overrides of the form a.b=c, for runs whose numerics are where @p numerics
+ * (dsgd_numerics) says. Sets that and what decides results; the rest is the caller's.
+ */
+dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
+                                 int numerics, dsgd_experiment *experiment, dsgd_error *error);
+void dsgd_experiment_close(dsgd_experiment *experiment);
+
+/** Points the configurations of all runs at their parts, which move when runs are added, and checks them. */
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error);
+
+/**
+ * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path (of a platform also SimGrid XML), for
+ * `dsgd describe` and `dsgd platform`. The caller closes *config, which it has set to NULL before.
+ */
+dsgd_status dsgd_workload_open(const char *name, struct dsgd_config **config,
+                               dsgd_workload *workload, dsgd_error *error);
+dsgd_status dsgd_platform_open(const char *name, struct dsgd_config **config,
+                               dsgd_platform *platform, dsgd_error *error);
+dsgd_status dsgd_imbalance_set_open(const char *name, struct dsgd_config **config,
+                                    dsgd_pick_set *set, dsgd_error *error);
+
+#endif

@@ -1,0 +1,91 @@
+/**
+ * @file plugin.c
+ * Finds, checks and adds what a plug-in exports.
+ */
+#include "command/experiment/plugin.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/registry.h"
+
+/* --- one file ----------------------------------------------------------------------------------------------------------------------- */
+
+static dsgd_status add_all(const char *path, const dsgd_plugin *plugin, dsgd_error *error)
+{
+    if (plugin->algorithms == NULL || plugin->algorithms[0] == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s: the plug-in has no algorithms", path);
+    for (size_t i = 0; plugin->algorithms[i] != NULL; i++) {
+        dsgd_error why = {""};
+        const dsgd_status status = dsgd_algorithm_add(plugin->algorithms[i], &why);
+        if (status != DSGD_OK)
+            return dsgd_fail(error, status, "%s: %s", path, why.text);
+    }
+    return DSGD_OK;
+}
+
+/** @p path has a slash. What was loaded stays, even if it is refused: the registry may already have some of it. */
+static dsgd_status load(const char *path, dsgd_error *error)
+{
+    if (access(path, R_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the plug-in cannot be read: %m", path);
+    void *const object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (object == NULL)
+        return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
+    const dsgd_plugin *const plugin = dlsym(object, DSGD_PLUGIN_SYMBOL);
+    if (plugin == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s: the plug-in does not export %s", path,
+                         DSGD_PLUGIN_SYMBOL);
+    if (plugin->abi != DSGD_PLUGIN_ABI)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s was built for interface %u, but this program has %d; build it again",
+                         path, (unsigned)plugin->abi, DSGD_PLUGIN_ABI);
+    /* Only now every verb has to be there: one that is gone is a matter of the interface. */
+    if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL)
+        return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
+    return add_all(path, plugin, error);
+}
+
+dsgd_status dsgd_plugin_load(const char *path, dsgd_error *error)
+{
+    if (strchr(path, '/') != NULL)
+        return load(path, error);
+    char *const here = dsgd_xprintf("./%s", path); /* a bare name would be looked for elsewhere */
+    const dsgd_status status = load(here, error);
+    free(here);
+    return status;
+}
+
+/* --- the command line --------------------------------------------------------------------------------------------------------------- */
+
+enum { KEY_PLUGIN = 512 }; /* beyond the keys of the sub-commands */
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    dsgd_plugin_paths *const paths = state->input;
+    if (key != KEY_PLUGIN)
+        return ARGP_ERR_UNKNOWN;
+    if (paths->n == DSGD_MOST_PLUGINS)
+        argp_error(state, "--plugin: at most %d are possible", DSGD_MOST_PLUGINS);
+    paths->v[paths->n++] = text;
+    return 0;
+}
+
+static const struct argp_option options[] = {
+    {"plugin", KEY_PLUGIN, "FILE", 0, "Adds the algorithms of a shared object; may be repeated", 0},
+    {0},
+};
+
+static const struct argp argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
+
+const struct argp_child dsgd_plugin_option[] = {{&argp, 0, NULL, 0}, {0}};
+
+dsgd_status dsgd_plugins_load(const dsgd_plugin_paths *paths, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < paths->n; i++)
+        status = dsgd_plugin_load(paths->v[i], error);
+    return status;
+}

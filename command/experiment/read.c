@@ -1,0 +1,537 @@
+/**
+ * @file read.c
+ * What stands in a file, read into the fields that option tables (base/option.h) describe.
+ */
+#include <libfyaml.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/experiment/config.h"
+#include "command/experiment/shipped.h"
+
+/** What stands there, for a sentence. */
+static const char *shown(dsgd_entry *entry)
+{
+    const char *const text = dsgd_entry_text(entry);
+    if (text != NULL)
+        return text;
+    return fy_node_is_sequence(entry)  ? "a list"
+           : fy_node_is_mapping(entry) ? "a mapping"
+                                       : "nothing";
+}
+
+static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               void *field, dsgd_error *error);
+
+static bool is_word(const char *const *words, const char *text)
+{
+    for (; words != NULL && *words != NULL; words++)
+        if (strcmp(*words, text) == 0)
+            return true;
+    return false;
+}
+
+/** What there is instead, and which of it could have been meant. */
+static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *what,
+                           const char *name, const char *const *names, dsgd_error *error)
+{
+    char *const hint = dsgd_hint(name, names);
+    char *const all = dsgd_listed(names, " or ");
+    const dsgd_status status =
+        dsgd_entry_fail(config, entry, error, "%s `%s` is unknown%s%s%s", what, name, hint,
+                        *hint == '\0' ? "; there is " : " There is ", all);
+    free(hint);
+    free(all);
+    return status;
+}
+
+dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,
+                                    double min, double max, bool whole, double *number,
+                                    dsgd_error *error)
+{
+    const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
+    entry = dsgd_entry_chosen(config, entry);
+    const dsgd_status status = read_option(config, entry, &o, number, error);
+    if (status == DSGD_OK && whole && *number != (double)(long long)*number)
+        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
+                               shown(entry));
+    return status;
+}
+
+static dsgd_status read_number(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               double *number, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    if (text == NULL || !dsgd_parse_number(text, o->unit, number)) {
+        char *const words = dsgd_listed(o->words, " or ");
+        const dsgd_status status =
+            dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a number%s%s%s%s",
+                            o->name, shown(entry), o->unit == NULL ? "" : " in ",
+                            o->unit == NULL ? "" : o->unit, *words == '\0' ? "" : ", or ", words);
+        free(words);
+        return status;
+    }
+    if (*number < o->min || *number > o->max)
+        return dsgd_entry_fail(config, entry, error,
+                               "%s is %s, but has to be between %.10g and %.10g", o->name, text,
+                               o->min, o->max);
+    return DSGD_OK;
+}
+
+/** A number, or a word: the i-th as -(i + 1). */
+static dsgd_status read_double(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               double *field, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    for (size_t i = 0; text != NULL && o->words != NULL && o->words[i] != NULL; i++) {
+        if (strcmp(text, o->words[i]) == 0) {
+            *field = -(double)(i + 1);
+            return DSGD_OK;
+        }
+    }
+    return read_number(config, entry, o, field, error);
+}
+
+static dsgd_status read_long(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             long *field, dsgd_error *error)
+{
+    double number = 0;
+    const dsgd_status status = read_double(config, entry, o, &number, error);
+    if (status != DSGD_OK)
+        return status;
+    if (number != (double)(long)number)
+        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number",
+                               o->name, shown(entry));
+    *field = (long)number;
+    return DSGD_OK;
+}
+
+static dsgd_status read_word(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             int *field, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    for (size_t i = 0; text != NULL && o->words != NULL && o->words[i] != NULL; i++) {
+        if (strcmp(text, o->words[i]) == 0) {
+            *field = (int)i;
+            return DSGD_OK;
+        }
+    }
+    return unknown(config, entry, o->name, shown(entry), o->words, error);
+}
+
+static dsgd_status read_bool(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             bool *field, dsgd_error *error)
+{
+    static const char *const words[] = {"false", "true", "off", "on", "no", "yes", NULL};
+    const dsgd_option as_word = {.name = o->name, .words = words};
+    int word = 0;
+    const dsgd_status status = read_word(config, entry, &as_word, &word, error);
+    *field = word % 2 == 1;
+    return status;
+}
+
+static dsgd_status read_numbers(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                dsgd_numbers *field, dsgd_error *error)
+{
+    field->n = dsgd_entry_count(entry);
+    field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
+    for (size_t i = 0; i < field->n; i++) {
+        const dsgd_status status = read_number(
+            config, dsgd_entry_chosen(config, dsgd_entry_at(entry, i)), o, &field->v[i], error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status read_table(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_table *field, dsgd_error *error)
+{
+    if (!fy_node_is_mapping(entry))
+        return dsgd_entry_fail(config, entry, error,
+                               "%s is %s, but has to be a mapping of numbers to numbers", o->name,
+                               shown(entry));
+    const size_t n = (size_t)fy_node_mapping_item_count(entry);
+    *field = (dsgd_table){0, dsgd_config_alloc(config, n * sizeof(double)),
+                          dsgd_config_alloc(config, n * sizeof(double))};
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(entry, &iterator)) != NULL;) {
+        const size_t i = field->n;
+        const dsgd_option key = {.name = o->name, .min = -1e300, .max = 1e300};
+        dsgd_status status = read_number(config, fy_node_pair_key(p), &key, &field->x[i], error);
+        if (status == DSGD_OK)
+            status = read_number(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+                                 &field->y[i], error);
+        if (status != DSGD_OK)
+            return status;
+        if (i > 0 && field->x[i] <= field->x[i - 1])
+            return dsgd_entry_fail(config, fy_node_pair_key(p), error,
+                                   "%s: %g follows %g, but keys have to rise", o->name, field->x[i],
+                                   field->x[i - 1]);
+        field->n++;
+    }
+    return DSGD_OK;
+}
+
+/** One more pair, within the option's limits. @p where the refusal points to. */
+static dsgd_status add_pair(dsgd_config *config, const dsgd_option *o, dsgd_pairs *field,
+                            const double *pair, const char *where, dsgd_error *error)
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i] < o->min || pair[i] > o->max || pair[i] != floor(pair[i]))
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "%s: %s: %g, but a whole number from %.10g to %.10g is needed", where,
+                             o->name, pair[i], o->min, o->max);
+    if ((field->n & (field->n - 1)) == 0) { /* at powers of two the room doubles */
+        const size_t room = field->n == 0 ? 1 : 2 * field->n;
+        void *const larger = dsgd_config_alloc(config, room * sizeof *field->v);
+        if (field->n > 0)
+            memcpy(larger, field->v, field->n * sizeof *field->v);
+        field->v = larger;
+    }
+    field->v[field->n][0] = (long)pair[0];
+    field->v[field->n][1] = (long)pair[1];
+    field->n++;
+    return DSGD_OK;
+}
+
+/** Two whole numbers per line; what follows a # is a remark. */
+static dsgd_status read_pairs_file(dsgd_config *config, const dsgd_option *o, const char *path,
+                                   dsgd_pairs *field, dsgd_error *error)
+{
+    FILE *const stream = fopen(path, "r");
+    if (stream == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
+    char *line = NULL;
+    size_t room = 0;
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 1; status == DSGD_OK && getline(&line, &room, stream) > 0; i++) {
+        line[strcspn(line, "#\n")] = '\0';
+        if (line[strspn(line, " \t\r")] == '\0')
+            continue;
+        double pair[2] = {0, 0};
+        char extra = 0;
+        char *const where = dsgd_xprintf("%s:%zu", path, i);
+        const bool decimal =
+            line[strspn(line, "0123456789+-.eE, \t\r")] == '\0'; /* no 0x10, no nan */
+        if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: `%.60s`, but two whole numbers are expected", where, line);
+        else
+            status = add_pair(config, o, field, pair, where, error);
+        free(where);
+    }
+    if (ferror(stream) && status == DSGD_OK)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
+    free(line);
+    fclose(stream);
+    return status;
+}
+
+static dsgd_status read_pairs(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_pairs *field, dsgd_error *error)
+{
+    *field = (dsgd_pairs){0, NULL};
+    if (dsgd_entry_text(entry) != NULL)
+        return read_pairs_file(config, o, dsgd_config_path(config, dsgd_entry_text(entry)), field,
+                               error);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < dsgd_entry_count(entry); i++) {
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
+        double pair[2] = {0, 0};
+        if (dsgd_entry_count(element) != 2 || !fy_node_is_sequence(element))
+            return dsgd_entry_fail(config, element, error,
+                                   "%s: %s, but a pair of numbers is expected, such as [0, 1]",
+                                   o->name, shown(element));
+        for (size_t j = 0; status == DSGD_OK && j < 2; j++)
+            status = read_number(config, dsgd_entry_chosen(config, dsgd_entry_at(element, j)), o,
+                                 &pair[j], error);
+        if (status == DSGD_OK)
+            status = add_pair(config, o, field, pair, o->name, error);
+    }
+    return status;
+}
+
+static void add_line(dsgd_config *config, dsgd_lines *field, const char *text)
+{
+    if ((field->n & (field->n - 1)) == 0) { /* at powers of two the room doubles */
+        const size_t room = field->n == 0 ? 1 : 2 * field->n;
+        void *const larger = dsgd_config_alloc(config, room * sizeof *field->v);
+        if (field->n > 0)
+            memcpy(larger, field->v, field->n * sizeof *field->v);
+        field->v = larger;
+    }
+    field->v[field->n++] = dsgd_config_keep(config, text);
+}
+
+/** A text per line; what follows a # is a remark. */
+static dsgd_status read_lines_file(dsgd_config *config, const dsgd_option *o, const char *path,
+                                   dsgd_lines *field, dsgd_error *error)
+{
+    static const char blank[] = " \t\r";
+    char *const words = dsgd_listed(o->words, " or ");
+    FILE *const stream = fopen(path, "r");
+    dsgd_status status = DSGD_OK;
+    if (stream == NULL)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
+                           o->name, *words == '\0' ? "" : "; without a file, there is ", words);
+    free(words);
+    if (stream == NULL)
+        return status;
+    char *line = NULL;
+    size_t room = 0;
+    for (size_t i = 1; status == DSGD_OK && getline(&line, &room, stream) > 0; i++) {
+        line[strcspn(line, "#\n")] = '\0';
+        char *const text = line + strspn(line, blank);
+        const size_t length = strcspn(text, blank);
+        if (text[length + strspn(text + length, blank)] != '\0')
+            status = dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: `%.60s`, but one word is expected",
+                               path, i, line);
+        text[length] = '\0';
+        if (status == DSGD_OK && length > 0)
+            add_line(config, field, text);
+    }
+    if (ferror(stream) && status == DSGD_OK)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
+    free(line);
+    fclose(stream);
+    return status;
+}
+
+static dsgd_status read_lines(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_lines *field, dsgd_error *error)
+{
+    *field = (dsgd_lines){0, NULL};
+    const char *const alone = dsgd_entry_text(entry);
+    if (alone != NULL && is_word(o->words, alone))
+        add_line(config, field, alone);
+    else if (alone != NULL)
+        return read_lines_file(config, o, dsgd_config_path(config, alone), field, error);
+    for (size_t i = 0; alone == NULL && i < dsgd_entry_count(entry); i++) {
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
+        const char *const text = dsgd_entry_text(element);
+        if (text == NULL)
+            return dsgd_entry_fail(config, element, error, "%s: %s, but a text is expected",
+                                   o->name, shown(element));
+        add_line(config, field, text);
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                dsgd_records *field, dsgd_error *error)
+{
+    field->n = dsgd_entry_count(entry);
+    field->v = dsgd_config_alloc(config, field->n * o->record_size);
+    for (size_t i = 0; i < field->n; i++) {
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
+        const dsgd_status status = dsgd_config_read(config, element, o->fields, NULL,
+                                                    (char *)field->v + i * o->record_size, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
+                                  const dsgd_about *const *registry, const char *key,
+                                  const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error)
+{
+    entry = dsgd_entry_chosen(config, entry);
+    dsgd_entry *const named =
+        fy_node_is_mapping(entry) ? dsgd_entry_chosen(config, dsgd_entry_find(entry, key)) : entry;
+    const char *const name = dsgd_entry_text(named);
+    if (name == NULL)
+        return dsgd_entry_fail(config, entry, error,
+                               "%s is missing: give a name, or {%s: NAME, ...}", key, key);
+    pick->about = dsgd_about_find(registry, name);
+    if (pick->about == NULL) {
+        const char *names[64] = {NULL};
+        for (size_t i = 0; registry[i] != NULL && i < 63; i++)
+            names[i] = registry[i]->name;
+        return unknown(config, named, key, name, names, error);
+    }
+    pick->params = dsgd_config_alloc(config, pick->about->params_size);
+    const char *others[16] = {key};
+    for (size_t n = 1; elsewhere != NULL && *elsewhere != NULL && n < 15; n++)
+        others[n] = *elsewhere++;
+    return dsgd_config_read(config, fy_node_is_mapping(entry) ? entry : NULL, pick->about->options,
+                            others, pick->params, error);
+}
+
+static void append_picks(dsgd_config *config, dsgd_picks *field, const dsgd_picks *more)
+{
+    dsgd_pick *const both = dsgd_config_alloc(config, (field->n + more->n) * sizeof *both);
+    if (field->n > 0)
+        memcpy(both, field->v, field->n * sizeof *both);
+    if (more->n > 0)
+        memcpy(both + field->n, more->v, more->n * sizeof *both);
+    *field = (dsgd_picks){field->n + more->n, both};
+}
+
+/** The picks of the file that is called @p name. */
+static dsgd_status read_named_set(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                  const char *name, dsgd_pick_set *set, dsgd_error *error)
+{
+    const char *kinds[64] = {NULL};
+    for (size_t i = 0; o->registry[i] != NULL && i < 63; i++)
+        kinds[i] = o->registry[i]->name;
+    dsgd_config *file = NULL;
+    const dsgd_status status =
+        dsgd_named_open(config, entry, o->shipped, name, kinds, &file, error);
+    return status == DSGD_OK ? dsgd_config_read_set(file, o, set, error) : status;
+}
+
+dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
+                                 dsgd_error *error)
+{
+    const dsgd_option options[] = {
+        {.name = "summary",
+         .kind = DSGD_STRING,
+         .offset = offsetof(dsgd_pick_set, summary),
+         .required = true,
+         .help = "what it is, in a line"},
+        {.name = "origin",
+         .kind = DSGD_STRING,
+         .offset = offsetof(dsgd_pick_set, origin),
+         .required = true,
+         .help = "where the figures come from"},
+        {.name = "entries",
+         .kind = DSGD_PICKS,
+         .offset = offsetof(dsgd_pick_set, entries),
+         .required = true,
+         .registry = o->registry,
+         .key = o->key,
+         .help = "what it stands for"},
+        DSGD_OPTION_END,
+    };
+    return dsgd_config_read(config, dsgd_config_root(config), options, NULL, set, error);
+}
+
+static dsgd_status read_picks(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                              dsgd_picks *field, dsgd_error *error)
+{
+    *field = (dsgd_picks){0, NULL};
+    for (size_t i = 0; i < dsgd_entry_count(entry); i++) {
+        dsgd_entry *const element = dsgd_entry_chosen(config, dsgd_entry_at(entry, i));
+        const char *const name = dsgd_entry_text(element);
+        dsgd_pick pick = {NULL, NULL};
+        dsgd_pick_set set = {.entries = {1, &pick}};
+        const bool is_set =
+            name != NULL && o->shipped != NULL && dsgd_about_find(o->registry, name) == NULL;
+        const dsgd_status status = is_set ? read_named_set(config, element, o, name, &set, error)
+                                          : dsgd_config_read_pick(config, element, o->registry,
+                                                                  o->key, NULL, &pick, error);
+        if (status != DSGD_OK)
+            return status;
+        append_picks(config, field, &set.entries);
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status read_string(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               const char **field, dsgd_error *error)
+{
+    const char *const text = dsgd_entry_text(entry);
+    if (text == NULL)
+        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a text", o->name,
+                               shown(entry));
+    const bool is_path = o->unit != NULL && strcmp(o->unit, "path") == 0;
+    *field = is_path ? dsgd_config_path(config, text) : text;
+    return DSGD_OK;
+}
+
+static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                               void *field, dsgd_error *error)
+{
+    switch (o->kind) {
+    case DSGD_BOOL:
+        return read_bool(config, entry, o, field, error);
+    case DSGD_LONG:
+        return read_long(config, entry, o, field, error);
+    case DSGD_DOUBLE:
+        return read_double(config, entry, o, field, error);
+    case DSGD_CHOICE:
+        return read_word(config, entry, o, field, error);
+    case DSGD_STRING:
+        return read_string(config, entry, o, field, error);
+    case DSGD_NUMBERS:
+        return read_numbers(config, entry, o, field, error);
+    case DSGD_PAIRS:
+        return read_pairs(config, entry, o, field, error);
+    case DSGD_LINES:
+        return read_lines(config, entry, o, field, error);
+    case DSGD_TABLE:
+        return read_table(config, entry, o, field, error);
+    case DSGD_RECORD:
+        return dsgd_config_read(config, entry, o->fields, NULL, field, error);
+    case DSGD_RECORDS:
+        return read_records(config, entry, o, field, error);
+    case DSGD_PICK:
+        return dsgd_config_read_pick(config, entry, o->registry, o->key, NULL, field, error);
+    case DSGD_PICKS:
+        return read_picks(config, entry, o, field, error);
+    }
+    return DSGD_OK;
+}
+
+static const dsgd_option *find_option(const dsgd_option *options, const char *name)
+{
+    for (; options != NULL && options->name != NULL; options++)
+        if (strcmp(options->name, name) == 0)
+            return options;
+    return NULL;
+}
+
+static dsgd_status unknown_key(dsgd_config *config, dsgd_entry *key, const dsgd_option *options,
+                               const char *const *elsewhere, dsgd_error *error)
+{
+    const char *names[64] = {NULL};
+    size_t n = 0;
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL && n < 63; o++)
+        names[n++] = o->name;
+    for (; elsewhere != NULL && *elsewhere != NULL && n < 63; elsewhere++)
+        names[n++] = *elsewhere;
+    return unknown(config, key, "key", shown(key), names, error);
+}
+
+dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+                               const char *const *elsewhere, void *params, dsgd_error *error)
+{
+    if (mapping != NULL && !fy_node_is_mapping(mapping))
+        return dsgd_entry_fail(config, mapping, error,
+                               "%s stands where a mapping of keys to values is expected",
+                               shown(mapping));
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL;
+         mapping != NULL && (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
+        const char *const key = shown(fy_node_pair_key(p));
+        const dsgd_option *const o = find_option(options, key);
+        if (o == NULL && is_word(elsewhere, key))
+            continue;
+        if (o == NULL)
+            return unknown_key(config, fy_node_pair_key(p), options, elsewhere, error);
+        const dsgd_status status =
+            read_option(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+                        (char *)params + o->offset, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+                             const char *const *elsewhere, void *params, dsgd_error *error)
+{
+    dsgd_options_default(options, params);
+    const dsgd_status status =
+        dsgd_config_refine(config, mapping, options, elsewhere, params, error);
+    if (status != DSGD_OK)
+        return status;
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
+        if (o->required && dsgd_entry_find(mapping, o->name) == NULL)
+            return dsgd_entry_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);
+    return DSGD_OK;
+}

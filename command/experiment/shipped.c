@@ -1,0 +1,129 @@
+/**
+ * @file shipped.c
+ * Finds files by name.
+ */
+#include "command/experiment/shipped.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/program.h"
+
+const char *dsgd_data_folder(void)
+{
+    static char *installed; /* lives as long as the program */
+    const char *const named = getenv("DSGD_DATA");
+    if (named != NULL)
+        return named;
+    if (installed == NULL) {
+        char *const program = dsgd_program_folder();
+        installed = dsgd_xprintf("%s/../share/dsgd", program);
+        free(program);
+    }
+    return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
+}
+
+/** Names of the YAML files in a folder and those in @p also, NULL-terminated; the caller frees them. */
+static char **candidates(const char *folder, const char *const *also)
+{
+    char **names = dsgd_xcalloc(1, sizeof *names);
+    size_t n = 0;
+    for (; also != NULL && *also != NULL; also++) {
+        names = dsgd_xrealloc(names, n + 2, sizeof *names);
+        names[n++] = dsgd_xstrdup(*also);
+    }
+    DIR *const directory = opendir(folder);
+    for (struct dirent *e = NULL; directory != NULL && (e = readdir(directory)) != NULL;) {
+        const size_t length = strlen(e->d_name);
+        if (length <= 5 || strcmp(e->d_name + length - 5, ".yaml") != 0)
+            continue;
+        names = dsgd_xrealloc(names, n + 2, sizeof *names);
+        names[n++] = dsgd_xprintf("%.*s", (int)length - 5, e->d_name);
+    }
+    names[n] = NULL;
+    if (directory != NULL)
+        closedir(directory);
+    return names;
+}
+
+char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also)
+{
+    char *const folder = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
+    char **const names = candidates(folder, also);
+    char *const hint = dsgd_hint(name, (const char *const *)names);
+    for (size_t i = 0; names[i] != NULL; i++)
+        free(names[i]);
+    free(names);
+    free(folder);
+    return hint;
+}
+
+/** Names of what is shipped have neither slashes nor dots. */
+static bool is_path(const char *name)
+{
+    return strpbrk(name, "/.") != NULL;
+}
+
+/** Path of a shipped file, or NULL. The caller frees it. */
+static char *shipped_path(const char *kind, const char *name)
+{
+    char *const path = dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
+    if (access(path, R_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
+                              dsgd_error *error)
+{
+    char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name);
+    if (path == NULL) {
+        char *const hint = dsgd_shipped_hint(kind, name, NULL);
+        dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s", name, kind, hint);
+        free(hint);
+        return DSGD_EUSAGE;
+    }
+    const dsgd_status status = dsgd_config_open(path, config, error);
+    free(path);
+    return status;
+}
+
+/** In a file that another names nobody would go through the values. */
+static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
+{
+    size_t n = 0;
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, dsgd_config_root(config), &n);
+    if (n == 0)
+        return DSGD_OK;
+    return dsgd_entry_fail(
+        config, sweeps[0]->entry, error,
+        "%s is a sweep, but only what the experiment's own file says can be swept",
+        sweeps[0]->path);
+}
+
+dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
+                            const char *name, const char *const *also, dsgd_config **config,
+                            dsgd_error *error)
+{
+    char *const path =
+        is_path(name) ? dsgd_xstrdup(dsgd_config_path(from, name)) : shipped_path(kind, name);
+    if (path == NULL) {
+        char *const hint = dsgd_shipped_hint(kind, name, also);
+        const size_t length = strlen(kind);
+        const dsgd_status unknown = dsgd_entry_fail(
+            from, entry, error,
+            "%.*s `%s` is unknown%s; `dsgd list %s` has them, or give the path of a file",
+            (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name, hint, kind);
+        free(hint);
+        return unknown;
+    }
+    const dsgd_status status = dsgd_config_open(path, config, error);
+    free(path);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_config_adopt(from, *config);
+    return refuse_sweeps(*config, error);
+}

@@ -1,0 +1,349 @@
+/**
+ * @file pool.c
+ * Processes of runs: started longest first, waited for, shown, and counted.
+ */
+#include "command/run/pool.h"
+#include "base/program.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "command/run/results.h"
+#include "sim/run.h"
+
+/** A run as the pool sees it. */
+typedef struct task {
+    size_t i; /* in the experiment */
+    double cost; /* by which the longest come first */
+    pid_t process; /* 0: not started or ended */
+    double start_wall_s;
+    bool started, ended;
+} task;
+
+typedef struct pool {
+    const dsgd_pool_config *config;
+    char scratch[64];
+    task *tasks;
+    size_t n_tasks, n_ended, n_failed;
+    _Atomic double *progress; /* [n_runs], shared with the processes */
+    double start_wall_s, last_line_s;
+} pool;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    interrupted = number;
+}
+
+long dsgd_cores(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n;
+}
+
+static double estimated_cost(const dsgd_run_config *config)
+{
+    const double p = config->workers;
+    const double steps = config->until.steps > 0 ? config->until.steps : 100;
+    return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) *
+           (config->exchange.pieces < 1 ? 100 : (double)config->exchange.pieces);
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const task *const s = a;
+    const task *const t = b;
+    if (s->cost != t->cost)
+        return s->cost > t->cost ? -1 : 1;
+    return s->i < t->i ? -1 : 1;
+}
+
+bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
+{
+    const char *const record = config->record;
+    struct stat facts;
+    return (config->experiment->n_runs > 1 && config->only == 0) ||
+           record[strlen(record) - 1] == '/' ||
+           (stat(record, &facts) == 0 && S_ISDIR(facts.st_mode));
+}
+
+/** Where the record of run @p i goes, in fresh memory; NULL without records. */
+static char *record_path(const dsgd_pool_config *config, size_t i)
+{
+    if (config->record == NULL)
+        return NULL;
+    return dsgd_pool_records_in_folder(config)
+               ? dsgd_xprintf("%s/%zu.record", config->record, i + 1)
+               : dsgd_xstrdup(config->record);
+}
+
+/** In the process of the run: simulates, writes the rows, and ends. */
+static void run_here(const pool *p, size_t i)
+{
+    dsgd_run_config config = p->config->experiment->runs[i].config;
+    config.numerics = p->config->numerics;
+    /* The simulating thread computes too, when it has to wait. */
+    const long threads =
+        p->config->threads > 0 ? p->config->threads : dsgd_cores() / p->config->jobs - 1;
+    config.threads = (uint32_t)(threads < 1 ? 1 : threads);
+    config.memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2 /
+                          (size_t)p->config->jobs;
+    config.scratch = p->scratch;
+    config.progress = &p->progress[i];
+    config.record = record_path(p->config, i);
+    if (config.record != NULL)
+        config.record_about = dsgd_results_about(p->config->experiment, i, p->config->command);
+    dsgd_run_result result;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_simulate(&config, &result, &error);
+    if (status != DSGD_OK) {
+        result.outcome = DSGD_RUN_FAILED;
+        result.why = error;
+        fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
+    }
+    if (dsgd_results_write(p->config->folder, p->config->experiment, i, &result, &error) !=
+        DSGD_OK) {
+        fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
+        _exit(DSGD_EIO);
+    }
+    fflush(NULL);
+    _exit(status);
+}
+
+/** False, with errno, where there is no process to be had. */
+static bool start(pool *p, task *t)
+{
+    fflush(NULL);
+    const pid_t process = fork();
+    if (process < 0)
+        return false;
+    if (process == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        run_here(p, t->i);
+    }
+    t->started = true;
+    t->start_wall_s = dsgd_wall_s();
+    t->process = process;
+    return true;
+}
+
+/** Leaves a row that says why the process of a run could not. */
+static void write_failure(const pool *p, const task *t, const dsgd_error *why)
+{
+    const dsgd_run_result failed = {.outcome = DSGD_RUN_FAILED,
+                                    .why = *why,
+                                    .partial_active_mean = NAN,
+                                    .device = "off",
+                                    .total_wall_s =
+                                        t->started ? dsgd_wall_s() - t->start_wall_s : 0};
+    fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, why->text);
+    dsgd_results_write(p->config->folder, p->config->experiment, t->i, &failed, NULL);
+}
+
+/** Books a run that ended. */
+static dsgd_status end(pool *p, task *t, dsgd_error *error)
+{
+    t->process = 0;
+    t->ended = true;
+    p->n_ended++;
+    p->n_failed += !dsgd_results_has(p->config->folder, t->i);
+    return dsgd_results_join(p->config->folder, p->config->experiment, error);
+}
+
+/** Books a run whose process ended, perhaps by a signal. */
+static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
+{
+    if (!WIFEXITED(state) && !interrupted) {
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
+        write_failure(p, t, &why);
+    }
+    return end(p, t, error);
+}
+
+/* --- progress ----------------------------------------------------------------------------------------------------------------------- */
+
+static void print_duration(FILE *stream, double seconds)
+{
+    if (!isfinite(seconds))
+        fputs("?", stream);
+    else if (seconds < 90)
+        fprintf(stream, "%.0f s", seconds);
+    else
+        fprintf(stream, "%.1f min", seconds / 60);
+}
+
+/** A bar on a terminal, a line now and then elsewhere. */
+static void show_progress(pool *p, bool last)
+{
+    const bool terminal = isatty(STDERR_FILENO);
+    const double now_s = dsgd_wall_s();
+    if (!last && now_s - p->last_line_s < (terminal ? 0.2 : 10))
+        return;
+    p->last_line_s = now_s;
+    double cost = 0;
+    double done = 0;
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        const task *const t = &p->tasks[k];
+        cost += t->cost;
+        done += t->cost *
+                (t->ended ? 1 : atomic_load_explicit(&p->progress[t->i], memory_order_relaxed));
+    }
+    const double share = cost > 0 ? done / cost : 1;
+    enum { WIDTH = 24 };
+    fputs(terminal ? "\r\033[K" : "", stderr);
+    if (terminal) {
+        fputc('[', stderr);
+        for (int i = 0; i < WIDTH; i++)
+            fputc(i < share * WIDTH ? '#' : '.', stderr);
+        fputs("] ", stderr);
+    }
+    fprintf(stderr, "%zu of %zu runs, %.0f %%, ", p->n_ended, p->n_tasks, 100 * share);
+    print_duration(stderr, share > 0 ? (now_s - p->start_wall_s) * (1 - share) / share : INFINITY);
+    fputs(" left", stderr);
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        const task *const t = &p->tasks[k];
+        const double run_share = atomic_load_explicit(&p->progress[t->i], memory_order_relaxed);
+        if (t->process == 0)
+            continue;
+        fprintf(stderr, "; %s %d: %.0f %%, ", p->config->experiment->runs[t->i].label,
+                p->config->experiment->runs[t->i].config.workers, 100 * run_share);
+        print_duration(stderr, run_share > 0
+                                   ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
+                                   : INFINITY);
+    }
+    fputs(terminal && !last ? "" : "\n", stderr);
+    fflush(stderr);
+}
+
+static task *task_of(pool *p, pid_t process)
+{
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process == process)
+            return &p->tasks[k];
+    return NULL;
+}
+
+/** Where no process is to be had, one that ends makes room; a run without any to wait for has failed. */
+static dsgd_status start_what_fits(pool *p, dsgd_error *error)
+{
+    long under_way = 0;
+    for (size_t k = 0; k < p->n_tasks; k++)
+        under_way += p->tasks[k].process != 0;
+    for (size_t k = 0; k < p->n_tasks && under_way < p->config->jobs; k++) {
+        task *const t = &p->tasks[k];
+        if (t->started || t->ended)
+            continue;
+        if (start(p, t)) {
+            under_way++;
+            continue;
+        }
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "no process for the run: %m");
+        if (under_way > 0)
+            return DSGD_OK;
+        write_failure(p, t, &why);
+        const dsgd_status status = end(p, t, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+static void kill_all(const pool *p)
+{
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process != 0)
+            kill(p->tasks[k].process, SIGKILL);
+}
+
+static dsgd_status run_all(pool *p, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    while (p->n_ended < p->n_tasks && status == DSGD_OK) {
+        if (interrupted)
+            kill_all(p);
+        else
+            status = start_what_fits(p, error);
+        int state = 0;
+        const pid_t process = waitpid(-1, &state, WNOHANG);
+        task *const t = process > 0 ? task_of(p, process) : NULL;
+        if (status == DSGD_OK && t != NULL)
+            status = end_process(p, t, state, error);
+        else if (interrupted && process < 0)
+            break;
+        else
+            nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
+        show_progress(p, false);
+    }
+    show_progress(p, true);
+    if (interrupted)
+        return dsgd_fail(error, DSGD_ERUNS,
+                         "interrupted; %s keeps what was done, and --resume does the rest",
+                         p->config->folder);
+    return status;
+}
+
+/** Whether a run has its results, and its record where one is asked for. */
+static bool is_done(const pool *p, size_t i)
+{
+    char *const record = record_path(p->config, i);
+    const bool done =
+        dsgd_results_has(p->config->folder, i) && (record == NULL || access(record, F_OK) == 0);
+    free(record);
+    return done;
+}
+
+/** What there is to do, longest first. */
+static void list_tasks(pool *p)
+{
+    p->tasks = dsgd_xcalloc(p->config->experiment->n_runs, sizeof *p->tasks);
+    for (size_t i = 0; i < p->config->experiment->n_runs; i++) {
+        if (p->config->only > 0 && (size_t)p->config->only != i + 1)
+            continue;
+        if (p->config->resume && is_done(p, i))
+            continue;
+        dsgd_results_forget(p->config->folder, i);
+        p->tasks[p->n_tasks++] =
+            (task){.i = i, .cost = estimated_cost(&p->config->experiment->runs[i].config)};
+    }
+    qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
+}
+
+dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    pool p = {.config = config, .start_wall_s = dsgd_wall_s()};
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(p.scratch, sizeof p.scratch, "%.40s/dsgd-XXXXXX",
+             tmp == NULL || strlen(tmp) > 40 ? "/tmp" : tmp);
+    if (mkdtemp(p.scratch) == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: no folder for temporary files: %m", p.scratch);
+    const size_t shared_bytes = experiment->n_runs * sizeof *p.progress;
+    p.progress =
+        mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    DSGD_ASSERT(p.progress != MAP_FAILED, "no shared memory of %zu bytes", shared_bytes);
+    list_tasks(&p);
+    dsgd_status status = dsgd_results_join(config->folder, experiment, error);
+    if (status == DSGD_OK)
+        status = run_all(&p, error);
+    rmdir(p.scratch);
+    *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
+    munmap((void *)p.progress, shared_bytes);
+    free(p.tasks);
+    return status;
+}

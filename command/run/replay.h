@@ -1,0 +1,18 @@
+/**
+ * @file replay.h
+ * `dsgd replay`, and the program dsgd-replay, which is that command without the simulator.
+ */
+#ifndef DSGD_COMMAND_RUN_REPLAY_H
+#define DSGD_COMMAND_RUN_REPLAY_H
+
+#include "base/status.h"
+
+#define DSGD_REPLAY_USAGE                                                                          \
+    "FILE... [-o DIR] [--numerics auto|cpu|cuda] [--threads N] [--precision float|double] "        \
+    "[--data OPTION=VALUE]"
+#define DSGD_REPLAY_SUMMARY "computes what `dsgd run --record` wrote down, and writes curves.csv"
+
+/** @p words begin with the name of the command. */
+dsgd_status dsgd_command_replay_run(int count, char **words, dsgd_error *error);
+
+#endif

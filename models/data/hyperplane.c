@@ -1,0 +1,98 @@
+/**
+ * @file hyperplane.c
+ * Points on a noisy hyperplane, generated: y = w . x + noise, with uniform x of unit variance and normal noise.
+ */
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/draw.h"
+#include "models/data/data.h"
+
+extern const dsgd_data_source dsgd_data_hyperplane;
+
+typedef struct hyperplane_params {
+    long features, points;
+    double noise;
+} hyperplane_params;
+
+enum { PLANE, TRAIN, TEST }; /* what a draw is for */
+
+/** Uniform with mean 0 and variance 1. */
+static double unit_uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
+{
+    const dsgd_draw at = {
+        .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = row, .index = column};
+    return sqrt(3) * (2 * dsgd_draw_uniform(at) - 1);
+}
+
+static void generate(const hyperplane_params *p, uint64_t seed, uint32_t what, const double *plane,
+                     uint32_t n, dsgd_samples *part)
+{
+    const uint32_t d = (uint32_t)p->features;
+    *part = (dsgd_samples){.n = n,
+                           .x_real = dsgd_xcalloc((size_t)n * d, sizeof(float)),
+                           .targets = dsgd_xcalloc(n, sizeof(float))};
+    for (uint32_t i = 0; i < n; i++) {
+        double y = 0;
+        for (uint32_t f = 0; f < d; f++) {
+            const float x = (float)unit_uniform(seed, what, i, f);
+            part->x_real[(size_t)i * d + f] = x;
+            y += plane[f] * (double)x;
+        }
+        const dsgd_draw at = {
+            .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = i, .index = d};
+        part->targets[i] = (float)(y + p->noise * gsl_cdf_ugaussian_Pinv(dsgd_draw_uniform(at)));
+    }
+}
+
+static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data **loaded,
+                                   dsgd_error *error)
+{
+    (void)error;
+    const hyperplane_params *p = params;
+    dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
+    data->n_features = data->n_columns = (uint32_t)p->features;
+    data->n_rows = data->width = 1;
+    double *const plane = dsgd_xcalloc(data->n_features, sizeof *plane);
+    for (uint32_t f = 0; f < data->n_features; f++)
+        plane[f] = unit_uniform(seed, PLANE, 0, f);
+    generate(p, seed, TRAIN, plane, (uint32_t)p->points, &data->train);
+    generate(p, seed, TEST, plane, (uint32_t)(p->points / 8 + 1), &data->test);
+    free(plane);
+    *loaded = data;
+    return DSGD_OK;
+}
+
+static const dsgd_option hyperplane_options[] = {
+    {.name = "features",
+     .kind = DSGD_LONG,
+     .offset = offsetof(hyperplane_params, features),
+     .init = 256,
+     .min = 1,
+     .max = 65536,
+     .help = "dimensions of x; the paper has 8,192, which takes 1 GiB at 32,768 points"},
+    {.name = "points",
+     .kind = DSGD_LONG,
+     .offset = offsetof(hyperplane_params, points),
+     .init = 32768,
+     .min = 8,
+     .max = 1 << 24,
+     .help = "points to train on; an eighth as many more to test on"},
+    {.name = "noise",
+     .kind = DSGD_DOUBLE,
+     .offset = offsetof(hyperplane_params, noise),
+     .init = 1,
+     .max = 1e6,
+     .help = "standard deviation of the noise"},
+    {.name = NULL},
+};
+
+const dsgd_data_source dsgd_data_hyperplane = {
+    .about = {.name = "hyperplane",
+              .summary = "points on a noisy hyperplane, generated from the seed",
+              .reference = "Li et al., PPoPP 2020, section 6.2",
+              .params_size = sizeof(hyperplane_params),
+              .options = hyperplane_options},
+    .load = hyperplane_load,
+};

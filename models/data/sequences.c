@@ -1,0 +1,103 @@
+/**
+ * @file sequences.c
+ * Generated sequences of different lengths, as features of a video's frames would be: each class is a slow rotation of its own in a space of
+ * a few dimensions, seen through noise. Lengths are lognormal, cut off; by default with the spread of UCF101's videos (29 to 1,776 frames,
+ * mean 187, of which the logarithm's deviation is about 0.5), in units that make the longest `longest` rows.
+ */
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+
+#include "base/draw.h"
+#include "models/data/data.h"
+
+extern const dsgd_data_source dsgd_data_sequences;
+
+typedef struct sequences_params {
+    long points, classes, features, longest;
+    double median, spread, noise;
+} sequences_params;
+
+enum { TRAIN, TEST, CLASSES }; /* what a draw is for */
+
+static double uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
+{
+    return dsgd_draw_uniform((dsgd_draw){
+        .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = row, .index = column});
+}
+
+static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
+{
+    return gsl_cdf_ugaussian_Pinv(uniform(seed, what, row, column));
+}
+
+/** Sample @p i: every feature is a sine whose frequency and phase belong to the class, from a beginning of the sample's own. */
+static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what, uint32_t i,
+                         dsgd_samples *part)
+{
+    const uint32_t d = (uint32_t)p->features;
+    const double length = p->median * exp(p->spread * normal(seed, what, i, 0));
+    const double longest = (double)p->longest;
+    part->lengths[i] = (uint16_t)(length < 1 ? 1 : length > longest ? longest : ceil(length));
+    part->labels[i] = (uint8_t)(uniform(seed, what, i, 1) * (double)p->classes);
+    const double begin = 2 * M_PI * uniform(seed, what, i, 2);
+    float *const x = part->x_real + (size_t)i * (size_t)p->longest * d;
+    for (uint32_t t = 0; t < part->lengths[i]; t++)
+        for (uint32_t f = 0; f < d; f++) {
+            const double frequency = 0.2 + 0.8 * uniform(seed, CLASSES, part->labels[i], 2 * f);
+            const double phase = 2 * M_PI * uniform(seed, CLASSES, part->labels[i], 2 * f + 1);
+            x[t * d + f] = (float)(sin(begin + phase + frequency * t) +
+                                   p->noise * normal(seed, what, i, 3 + t * d + f));
+        }
+}
+
+static dsgd_samples generate(const sequences_params *p, uint64_t seed, uint32_t what, uint32_t n)
+{
+    const size_t size = (size_t)p->longest * (size_t)p->features;
+    dsgd_samples part = {.n = n,
+                         .x_real = dsgd_xcalloc(n * size, sizeof(float)),
+                         .labels = dsgd_xcalloc(n, 1),
+                         .lengths = dsgd_xcalloc(n, sizeof(uint16_t))};
+    for (uint32_t i = 0; i < n; i++)
+        generate_one(p, seed, what, i, &part);
+    return part;
+}
+
+static dsgd_status sequences_load(const void *params, uint64_t seed, dsgd_data **data,
+                                  dsgd_error *error)
+{
+    (void)error;
+    const sequences_params *p = params;
+    *data = dsgd_xcalloc(1, sizeof **data);
+    **data = (dsgd_data){.kind = DSGD_DATA_SEQUENCES,
+                         .n_rows = (uint32_t)p->longest,
+                         .n_columns = (uint32_t)p->features,
+                         .width = 1,
+                         .n_features = (uint32_t)(p->longest * p->features),
+                         .n_labels = 1,
+                         .n_classes = (uint32_t)p->classes,
+                         .deviation = 1,
+                         .train = generate(p, seed, TRAIN, (uint32_t)p->points),
+                         .test = generate(p, seed, TEST, (uint32_t)(p->points / 8 + 1))};
+    return DSGD_OK;
+}
+
+static const dsgd_option sequences_options[] = {
+    DSGD_OPTION_LONG(sequences_params, points, 8192, 8, 1 << 22, NULL, NULL,
+                     "sequences to train on; an eighth as many more to test on"),
+    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, NULL, "to be told apart"),
+    DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, NULL, "of a row"),
+    DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, NULL, "rows", "of any sequence"),
+    DSGD_OPTION_DOUBLE(sequences_params, median, 8, 1, 4096, "rows", "of the lengths"),
+    DSGD_OPTION_DOUBLE(sequences_params, spread, 0.5, 0, 5, NULL,
+                       "standard deviation of the lengths' logarithm"),
+    DSGD_OPTION_DOUBLE(sequences_params, noise, 1, 0, 1e6, NULL, "standard deviation, per feature"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_data_source dsgd_data_sequences = {
+    .about = {.name = "sequences",
+              .summary = "generated sequences of different lengths, told apart by how they move",
+              .params_size = sizeof(sequences_params),
+              .options = sequences_options},
+    .load = sequences_load,
+};

@@ -1,0 +1,123 @@
+/**
+ * @file text.c
+ * Characters of a text. A sample is a window of it, each character labelled by the one that follows; the last tenth is to test on.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "models/data/data.h"
+
+extern const dsgd_data_source dsgd_data_text;
+
+typedef struct text_params {
+    const char *path;
+    long context;
+} text_params;
+
+enum { MOST_BYTES = 1 << 28, N_BYTES = 256 };
+
+/** The file's bytes, plain or gzipped. */
+static dsgd_status read_text(const char *path, uint8_t **bytes, size_t *n, dsgd_error *error)
+{
+    errno = 0;
+    gzFile const file = gzopen(path, "rb");
+    if (file == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: the text cannot be read: %s", path,
+                         errno == 0 ? "out of memory" : strerror(errno));
+    size_t room = 1 << 16;
+    *bytes = dsgd_xrealloc(NULL, room, 1);
+    *n = 0;
+    int count = 0;
+    while ((count = gzread(file, *bytes + *n, (unsigned)(room - *n))) > 0 && *n < MOST_BYTES) {
+        *n += (size_t)count;
+        if (*n == room)
+            *bytes = dsgd_xrealloc(*bytes, room *= 2, 1);
+    }
+    int code = Z_OK;
+    const char *const trouble = gzerror(file, &code);
+    dsgd_status status = DSGD_OK;
+    if (code != Z_OK || count < 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the text cannot be read: %s", path,
+                           code == Z_ERRNO ? strerror(errno) : trouble);
+    else if (*n >= MOST_BYTES)
+        status =
+            dsgd_fail(error, DSGD_EIO, "%s: the text has more than %d bytes", path, MOST_BYTES);
+    gzclose(file);
+    return status;
+}
+
+/** Windows of @p context + 1 tokens, every @p step tokens. */
+static dsgd_samples windows(const uint8_t *tokens, size_t n, size_t context, size_t step)
+{
+    const size_t n_windows = (n - context - 1) / step + 1;
+    dsgd_samples out = {.n = (uint32_t)n_windows,
+                        .x_bytes = dsgd_xcalloc(n_windows * context, 1),
+                        .labels = dsgd_xcalloc(n_windows * context, 1)};
+    for (size_t i = 0; i < n_windows; i++) {
+        memcpy(out.x_bytes + i * context, tokens + i * step, context);
+        memcpy(out.labels + i * context, tokens + i * step + 1, context);
+    }
+    return out;
+}
+
+static dsgd_status text_load(const void *params, uint64_t seed, dsgd_data **loaded,
+                             dsgd_error *error)
+{
+    (void)seed;
+    const text_params *p = params;
+    const size_t context = (size_t)p->context;
+    uint8_t *bytes = NULL;
+    size_t n = 0;
+    dsgd_status status = read_text(p->path, &bytes, &n, error);
+    const size_t n_test = n / 10;
+    if (status == DSGD_OK && n_test < context + 1)
+        status =
+            dsgd_fail(error, DSGD_EIO, "%s: %zu characters are too few; a context of %zu needs %zu",
+                      p->path, n, context, 10 * (context + 1));
+    if (status != DSGD_OK) {
+        free(bytes);
+        return status;
+    }
+    uint32_t token_of[N_BYTES] = {0};
+    uint32_t n_tokens = 0;
+    for (size_t i = 0; i < n; i++)
+        token_of[bytes[i]] = 1;
+    for (size_t i = 0; i < N_BYTES; i++)
+        token_of[i] = token_of[i] == 0 ? 0 : n_tokens++;
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)token_of[bytes[i]];
+    *loaded = dsgd_xcalloc(1, sizeof **loaded);
+    **loaded = (dsgd_data){.kind = DSGD_DATA_TOKENS,
+                           .n_rows = (uint32_t)context,
+                           .n_columns = 1,
+                           .width = 1,
+                           .n_features = (uint32_t)context,
+                           .n_labels = (uint32_t)context,
+                           .n_classes = n_tokens,
+                           .deviation = 1,
+                           .train = windows(bytes, n - n_test, context, context / 2 + context % 2),
+                           .test = windows(bytes + (n - n_test), n_test, context, context)};
+    free(bytes);
+    return DSGD_OK;
+}
+
+static const dsgd_option text_options[] = {
+    {.name = "path",
+     .kind = DSGD_STRING,
+     .offset = offsetof(text_params, path),
+     .init_text = "/usr/share/common-licenses/GPL-3",
+     .unit = "path",
+     .help = "any file, plain or gzipped; every Debian system has the default"},
+    DSGD_OPTION_LONG(text_params, context, 32, 1, 4096, NULL, "characters", "in a sample"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_data_source dsgd_data_text = {
+    .about = {.name = "text",
+              .summary = "characters of a text, each to be told from those before",
+              .params_size = sizeof(text_params),
+              .options = text_options},
+    .load = text_load,
+};

@@ -1,0 +1,536 @@
+/**
+ * @file cpu.c
+ * The CPU as a device, compiled for float and double (DSGD_REAL) and for several levels of the instruction set (DSGD_LEVEL). A thread
+ * works on one replica at a time; what a call computes hangs on the operation alone, so that its bits do too.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/devices/device.h"
+#include "models/devices/multiply.h"
+
+#define JOIN_(a, b, c) a##b##_##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+#define DEVICE JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
+
+typedef DSGD_REAL real;
+#ifdef DSGD_IN_DOUBLE
+#define real_exp exp
+#define real_log log
+#define real_sqrt sqrt
+#define real_tanh tanh
+#define DEVICE_NAME "cpu-double"
+#define DEVICE_SUMMARY "CPU in float64"
+#else
+#define real_exp expf
+#define real_log logf
+#define real_sqrt sqrtf
+#define real_tanh tanhf
+#define DEVICE_NAME "cpu"
+#define DEVICE_SUMMARY "CPU in float32"
+#endif
+
+#include "models/layers/elementwise.h"
+#include "models/layers/matmul.h"
+
+enum {
+    EVALUATED_SAMPLES = 256, /* per block */
+    BLOCK = 2048, /* numbers whose sums stay in the first-level cache */
+    TOGETHER = 8, /* most inputs of a combination that are read side by side */
+    LANES = 64, /* independent sums */
+    LINE_BYTES = 64, /* of the cache */
+    FETCHED_SAMPLES = 32, /* ahead */
+    LEAST_AHEAD = 16384 /* bytes worth fetching ahead */
+};
+
+extern const dsgd_device DEVICE;
+
+/* --- one replica -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    replica replica;
+    pass pass;
+    dsgd_ahead ahead;
+    dsgd_ahead then; /* when that is fetched */
+} run;
+
+/* Replica and pass are copied, so that the compiler can keep them in registers. */
+#define CALL(c, body, layer, begin, end)                                                           \
+    do {                                                                                           \
+        const replica r_ = (c)->replica;                                                           \
+        const pass p_ = (c)->pass;                                                                 \
+        for (size_t i_ = (begin), end_ = (end); i_ < end_; i_++)                                   \
+            body(&r_, layer, &p_, i_);                                                             \
+    } while (0)
+#define MAP(c, s, body, layer, n)                                                                  \
+    CALL(c, body, layer, (size_t)(s).first *(n),                                                   \
+         ((size_t)(s).first + samples_in(&(c)->replica, s)) * (n))
+#define TOTAL(c, s, body, layer, n)                                                                \
+    do {                                                                                           \
+        (void)(s);                                                                                 \
+        CALL(c, body, layer, 0, n);                                                                \
+    } while (0)
+
+/** One product of matrices; what is said of ones and of the maximum is done before and after. */
+static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x)
+{
+    if (p->ones == ONES_COLUMN)
+        for (size_t i = 0; i < x->m; i++)
+            memcpy(x->c + i * x->c_row, x->b + x->k * x->b_row, p->n * sizeof(real));
+    MULTIPLY(x->m, p->n, x->k, x->a, x->a_row, x->a_column, x->b, x->b_row, x->b_column, x->c,
+             x->c_row, p->adds || p->ones == ONES_COLUMN, ahead);
+    if (p->ones == ONES_ROW) {
+        const real one = 1;
+        MULTIPLY(1, p->n, x->k, &one, 0, 0, x->b, x->b_row, x->b_column, x->c + x->m * x->c_row,
+                 x->c_row, p->adds, NULL);
+    }
+    for (size_t i = 0; p->rectified && i < x->m; i++)
+        for (size_t j = 0; j < p->n; j++)
+            x->c[i * x->c_row + j] = dsgd_rectified(x->c[i * x->c_row + j]);
+    for (size_t i = 0; x->made != NULL && i < x->m; i++)
+        for (size_t j = 0; j < p->n; j++)
+            x->c[i * x->c_row + j] =
+                dsgd_rectified_back(x->made[i * x->c_row + j], x->c[i * x->c_row + j]);
+}
+
+static void multiply(run *one, range s, const product *products, uint32_t n_products)
+{
+    dsgd_ahead *const ahead = one->ahead.bytes >= LEAST_AHEAD ? &one->ahead : &one->then;
+    for (const product *p = products; p < products + n_products; p++) {
+        const size_t n = matrices_in(p, &one->replica, s);
+        for (size_t i = 0; i < n; i++) {
+            const matrices x = matrices_of(p, &one->replica, s, i);
+            multiply_once(p, ahead, &x);
+        }
+    }
+}
+
+#include "models/layers/layers.h"
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+
+/** Scratch memory of one thread. */
+typedef struct scratch {
+    real *x, *g; /* [n_params], where a vector is in pieces */
+    real *zeros; /* for any vector that is missing, and for a block of a combination */
+    real *workspace; /* of a replica */
+    double *scores; /* [EVALUATED_SAMPLES][2] */
+    uint32_t n_samples; /* that there is room for */
+} scratch;
+
+typedef struct context {
+    dsgd_problem problem;
+    view train, test;
+    size_t shift_bytes; /* of a vector's first number behind the beginning of a line */
+    uint32_t n_threads;
+    scratch *threads;
+} context;
+
+/** Bytes, rounded up to whole lines of the cache. */
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+/** Vectors are placed so that the weights of the largest layer, not their first number, begin a line: those are read most. */
+static dsgd_buffer cpu_alloc(void *opened, size_t n)
+{
+    const context *const c = opened;
+    const size_t shift = n == c->problem.network->n_params ? c->shift_bytes : 0;
+    char *const lines = aligned_alloc(LINE_BYTES, whole_lines(n * sizeof(real) + shift));
+    return lines == NULL ? NULL : lines + shift;
+}
+
+static void cpu_release(void *opened, dsgd_buffer buffer)
+{
+    (void)opened;
+    free((char *)buffer - (uintptr_t)buffer % LINE_BYTES);
+}
+
+static size_t shift_bytes(const dsgd_network *network)
+{
+    const dsgd_layer *largest = &network->layers[0];
+    for (uint32_t l = 1; l < network->n_layers; l++)
+        if (network->layers[l].n_params > largest->n_params)
+            largest = &network->layers[l];
+    return (LINE_BYTES - largest->params * sizeof(real) % LINE_BYTES) % LINE_BYTES;
+}
+
+static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, void **opened,
+                            dsgd_error *error)
+{
+    (void)error;
+    context *const c = dsgd_xcalloc(1, sizeof *c);
+    c->problem = *problem;
+    c->train = view_of(problem->data, &problem->data->train);
+    c->test = view_of(problem->data, &problem->data->test);
+    c->shift_bytes = shift_bytes(problem->network);
+    c->n_threads = n_threads;
+    c->threads = dsgd_xcalloc(n_threads, sizeof *c->threads);
+    const size_t n_params = problem->network->n_params;
+    const size_t n_zeros = n_params * (1 + dsgd_update_states(&problem->update)) + BLOCK;
+    for (uint32_t i = 0; i < n_threads; i++)
+        c->threads[i] =
+            (scratch){.x = dsgd_xcalloc(n_params, sizeof(real)),
+                      .g = dsgd_xcalloc(n_params, sizeof(real)),
+                      .zeros = dsgd_xcalloc(n_zeros, sizeof(real)),
+                      .scores = dsgd_xcalloc((size_t)2 * EVALUATED_SAMPLES, sizeof(double))};
+    *opened = c;
+    return DSGD_OK;
+}
+
+static void cpu_close(void *opened)
+{
+    context *const c = opened;
+    for (uint32_t i = 0; i < c->n_threads; i++) {
+        free(c->threads[i].x);
+        free(c->threads[i].g);
+        free(c->threads[i].zeros);
+        free(c->threads[i].workspace);
+        free(c->threads[i].scores);
+    }
+    free(c->threads);
+    free(c);
+}
+
+static void cpu_put(void *opened, dsgd_buffer to, const double *from, size_t n)
+{
+    (void)opened;
+    for (size_t i = 0; i < n; i++)
+        ((real *)to)[i] = (real)from[i];
+}
+
+static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
+{
+    (void)opened;
+    for (size_t i = 0; i < n; i++)
+        to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
+}
+
+/** A run of one replica of @p n samples in the thread's workspace. */
+static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
+{
+    const dsgd_network *const network = c->problem.network;
+    if (n > s->n_samples) {
+        free(s->workspace);
+        s->workspace = dsgd_xcalloc(
+            n * (2 * network->n_reals + network->n_kept) + network->n_totals, sizeof(real));
+        s->n_samples = n;
+    }
+    real *const slopes = s->workspace + network->n_reals * n;
+    real *const kept = slopes + network->n_reals * n;
+    return (run){.replica = {.n = n,
+                             .values = s->workspace,
+                             .slopes = slopes,
+                             .kept = kept,
+                             .totals = kept + network->n_kept * n,
+                             .scores = s->scores},
+                 .pass = pass_of(network, data)};
+}
+
+/** The pieces of a vector in one run of memory. */
+static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real *memory)
+{
+    if (p->n_pieces == 1 && pieces[0] != NULL)
+        return pieces[0];
+    for (size_t k = 0; k < p->n_pieces; k++) {
+        real *const to = memory + p->piece_begin[k];
+        const size_t bytes = (p->piece_begin[k + 1] - p->piece_begin[k]) * sizeof(real);
+        if (pieces[k] == NULL)
+            memset(to, 0, bytes);
+        else
+            memcpy(to, pieces[k], bytes);
+    }
+    return memory;
+}
+
+/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+
+/** Whether all are finite: 0 times anything else is not 0. Several sums, because one would wait for itself at each addition. */
+static bool all_finite(const real *x, size_t n)
+{
+    real sums[LANES] = {0};
+    const size_t whole = n - n % LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t j = 0; j < LANES; j++)
+            sums[j] += x[i + j] * (real)0;
+    for (size_t i = whole; i < n; i++)
+        sums[0] += x[i] * (real)0;
+    for (size_t j = 1; j < LANES; j++)
+        sums[0] += sums[j];
+    return sums[0] == (real)0;
+}
+
+/** Memory of a whole vector. */
+static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
+{
+    const bool whole = p->n_pieces == 1 && pieces[0] != NULL;
+    return (dsgd_ahead){whole ? pieces[0] : NULL, whole ? p->network->n_params * sizeof(real) : 0};
+}
+
+/** The memory of an operation's samples, which lie anywhere. */
+static void fetch_samples(const context *c, const dsgd_gradient_op *op)
+{
+    const view *const data = &c->train;
+    const bool bytes = data->x_bytes != NULL;
+    const char *const x = bytes ? (const char *)data->x_bytes : (const char *)data->x_real;
+    const size_t size = data->n_features * (bytes ? 1 : sizeof *data->x_real);
+    for (uint32_t i = 0; x != NULL && i < op->n_samples && i < FETCHED_SAMPLES; i++)
+        for (size_t at = 0; at < size; at += LINE_BYTES)
+            __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);
+}
+
+/** @p next, or NULL, comes after it. */
+static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op,
+                         const dsgd_gradient_op *next)
+{
+    const dsgd_problem *const p = &c->problem;
+    const bool direct = p->n_pieces == 1 && op->g[0] != NULL;
+    real *const g = direct ? op->g[0] : s->g;
+    run one = run_of(c, s, &c->train, op->n_samples);
+    one.replica.x = gather(p, op->x, s->x);
+    one.replica.g = g;
+    one.replica.state = op->state;
+    one.replica.state_new = op->state_new;
+    one.replica.samples = op->samples;
+    one.ahead = vector_ahead(p, op->g);
+    if (next != NULL) {
+        one.then = vector_ahead(p, next->x);
+        fetch_samples(c, next);
+    }
+    network_gradient(&one, p->network, op->n_samples);
+    for (size_t k = 0; !direct && k < p->n_pieces; k++)
+        if (op->g[k] != NULL)
+            memcpy(op->g[k], g + p->piece_begin[k],
+                   (p->piece_begin[k + 1] - p->piece_begin[k]) * sizeof(real));
+    return all_finite(g, p->network->n_params) &&
+           (op->state_new == NULL || all_finite(op->state_new, p->network->n_state));
+}
+
+static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, size_t n_ops,
+                         bool *finite)
+{
+    const context *const c = opened;
+    for (size_t i = 0; i < n_ops; i++)
+        finite[i] =
+            one_gradient(c, &c->threads[thread], &ops[i], i + 1 < n_ops ? &ops[i + 1] : NULL);
+}
+
+/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+
+/** Factor that keeps the norm of a gradient's piece within its share of the bound. */
+static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real *g)
+{
+    if (p->update.clip == 0)
+        return 1;
+    double squares = 0;
+    for (size_t i = 0; i < op->n; i++)
+        squares += (double)g[i] * (double)g[i];
+    return (real)dsgd_clip_factor(p->update.clip, op->n, p->network->n_params, squares);
+}
+
+/** Numbers [begin, end) of an update whose inputs are all there. Each loop has one branch of dsgd_updated(), which the compiler takes out of it. */
+static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op, size_t begin,
+                         size_t end)
+{
+    const real *const x = op->x;
+    const real *const g = op->g;
+    const real *const v = op->v;
+    real *const x_new = op->x_new;
+    real *const v_new = op->v_new;
+    if (rule->adaptive) {
+        const real *const s = v + op->n;
+        real *const s_new = v_new + op->n;
+        for (size_t i = begin; i < end; i++) {
+            real first = v[i];
+            real second = s[i];
+            x_new[i] = dsgd_updated(rule, x[i], g[i], &first, &second);
+            v_new[i] = first;
+            s_new[i] = second;
+        }
+        /* It divides by the second moment: one that is too large would not show in x. */
+        if (!all_finite(v_new + begin, end - begin) || !all_finite(s_new + begin, end - begin))
+            return false;
+    } else if (v_new != NULL) {
+        for (size_t i = begin; i < end; i++) {
+            real velocity = v[i];
+            x_new[i] = dsgd_updated(rule, x[i], g[i], &velocity, NULL);
+            v_new[i] = velocity;
+        }
+    } else {
+        for (size_t i = begin; i < end; i++) {
+            real velocity = 0;
+            x_new[i] = dsgd_updated(rule, x[i], g[i], &velocity, NULL);
+        }
+    }
+    return all_finite(x_new + begin, end - begin);
+}
+
+static bool one_update(const context *c, const scratch *s, const dsgd_update_op *told)
+{
+    dsgd_update_op op = *told;
+    op.x = op.x == NULL ? s->zeros : op.x;
+    op.g = op.g == NULL ? s->zeros : op.g;
+    op.v = op.v == NULL ? s->zeros : op.v;
+    const dsgd_update_rule rule =
+        dsgd_update_rule_of(&c->problem.update, op.lr, op.t, clipping(&c->problem, &op, op.g));
+    bool finite = true;
+    for (size_t first = 0; first < op.n; first += BLOCK)
+        finite =
+            update_block(&rule, &op, first, first + BLOCK < op.n ? first + BLOCK : op.n) && finite;
+    return finite;
+}
+
+static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
+                       bool *finite)
+{
+    const context *const c = opened;
+    for (size_t i = 0; i < n_ops; i++)
+        finite[i] = one_update(c, &c->threads[thread], &ops[i]);
+}
+
+/** Input @p i of a combination from number @p first on, for a block; zeros where there is none. */
+static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
+{
+    return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros;
+}
+
+/** sum[n] += weights x of @p count inputs, one after the other, from number @p first on; the next inputs are fetched meanwhile. */
+static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
+                                                             const dsgd_combine_op *op, size_t from,
+                                                             size_t count, size_t first, size_t n,
+                                                             double *sum)
+{
+    const size_t per_line = LINE_BYTES / sizeof(real);
+    const real *x[TOGETHER];
+    const real *next[TOGETHER];
+    double weights[TOGETHER];
+    for (size_t k = 0; k < count; k++) {
+        x[k] = input_at(s, op, from + k, first);
+        next[k] = input_at(s, op, from + count + k, first);
+        weights[k] = op->weights[from + k];
+    }
+    for (size_t begin = 0; begin < n; begin += per_line) {
+        const size_t end = n - begin < per_line ? n : begin + per_line;
+        for (size_t k = 0; k < count; k++)
+            __builtin_prefetch(next[k] + begin);
+        for (size_t j = begin; j < end; j++) {
+            double total = sum[j];
+            for (size_t k = 0; k < count; k++)
+                total += weights[k] * (double)x[k][j];
+            sum[j] = total;
+        }
+    }
+}
+
+/** y <- sum / divisor; by its inverse where that is exact, because a division takes as long as reading several operands. */
+static void divide(real *y, const double *sum, size_t n, double divisor)
+{
+    int exponent = 0;
+    const double inverse = 1 / divisor;
+    if (fabs(frexp(divisor, &exponent)) == 0.5 && isnormal(inverse))
+        for (size_t j = 0; j < n; j++)
+            y[j] = (real)(sum[j] * inverse);
+    else
+        for (size_t j = 0; j < n; j++)
+            y[j] = (real)(sum[j] / divisor);
+}
+
+static bool one_combination(const scratch *s, const dsgd_combine_op *op)
+{
+    double sum[BLOCK];
+    real *const y = op->y;
+    bool finite = true;
+    for (size_t first = 0; first < op->n; first += BLOCK) {
+        const size_t n = first + BLOCK < op->n ? BLOCK : op->n - first;
+        memset(sum, 0, n * sizeof *sum);
+        size_t i = 0;
+        for (; i + TOGETHER <= op->n_inputs; i += TOGETHER)
+            add_inputs(s, op, i, TOGETHER, first, n, sum);
+        for (; i + 2 <= op->n_inputs; i += 2)
+            add_inputs(s, op, i, 2, first, n, sum);
+        if (i < op->n_inputs)
+            add_inputs(s, op, i, 1, first, n, sum);
+        divide(y + first, sum, n, op->divisor);
+        finite = all_finite(y + first, n) && finite;
+    }
+    return finite;
+}
+
+static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *ops, size_t n_ops,
+                        bool *finite)
+{
+    const context *const c = opened;
+    for (size_t i = 0; i < n_ops; i++)
+        finite[i] = one_combination(&c->threads[thread], &ops[i]);
+}
+
+/* --- evaluation --------------------------------------------------------------------------------------------------------------------- */
+
+static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
+{
+    const dsgd_problem *const p = &c->problem;
+    const uint32_t n_test = p->data->test.n;
+    const real *const x = gather(p, op->x, s->x);
+    double loss = 0;
+    double right = 0;
+    for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES) {
+        const uint32_t n = n_test - first < EVALUATED_SAMPLES ? n_test - first : EVALUATED_SAMPLES;
+        run one = run_of(c, s, &c->test, n);
+        one.replica.x = x;
+        one.replica.state = op->state;
+        one.replica.first = first;
+        network_scores(&one, p->network, n);
+        for (uint32_t i = 0; i < n; i++) {
+            loss += s->scores[2 * i];
+            right += s->scores[2 * i + 1];
+        }
+    }
+    op->loss = loss / n_test;
+    op->accuracy = p->network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
+}
+
+static void cpu_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, size_t n_ops)
+{
+    const context *const c = opened;
+    for (size_t i = 0; i < n_ops; i++)
+        one_evaluation(c, &c->threads[thread], &ops[i]);
+}
+
+static void cpu_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t n_ops)
+{
+    const context *const c = opened;
+    const real *const zeros = c->threads[thread].zeros;
+    for (size_t i = 0; i < n_ops; i++) {
+        const real *const x = ops[i].x == NULL ? zeros : ops[i].x;
+        const real *const y = ops[i].y == NULL ? zeros : ops[i].y;
+        double sum = 0;
+        for (size_t j = 0; j < ops[i].n; j++) {
+            const double d = (double)x[j] - (double)y[j];
+            sum += d * d;
+        }
+        ops[i].distance = sum;
+    }
+}
+
+const dsgd_device DEVICE = {
+    .abi = DSGD_DEVICE_ABI,
+    .name = DEVICE_NAME,
+    .summary = DEVICE_SUMMARY,
+    .real_bytes = sizeof(real),
+    .batch = 8,
+    .threaded = true,
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .put = cpu_put,
+    .get = cpu_get,
+    .gradient = cpu_gradient,
+    .update = cpu_update,
+    .combine = cpu_combine,
+    .evaluate = cpu_evaluate,
+    .distance = cpu_distance,
+};

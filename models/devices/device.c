@@ -1,0 +1,182 @@
+/**
+ * @file device.c
+ * Which devices there are: the CPU at the level of this machine, and the CUDA module, which is found and loaded here so that the program
+ * itself runs without any CUDA library. Whether there is a GPU is asked later, by the module's open(): CUDA does not survive a fork(), so a
+ * process that only loads the module may still fork.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/program.h"
+#include "models/devices/device.h"
+#include "models/zoo/network.h"
+
+/* --- the CPU ------------------------------------------------------------------------------------------------------------------------- */
+
+extern const dsgd_device dsgd_device_cpu_float_base, dsgd_device_cpu_double_base;
+#ifdef DSGD_CPU_LEVELS
+extern const dsgd_device dsgd_device_cpu_float_v3, dsgd_device_cpu_double_v3;
+extern const dsgd_device dsgd_device_cpu_float_v4, dsgd_device_cpu_double_v4;
+#endif
+
+/** The CPU compiled for one level, from the lowest up. */
+typedef struct cpu_level {
+    const char *name;
+    const dsgd_device *single, *wide;
+} cpu_level;
+
+static const cpu_level levels[] = {
+    {"base", &dsgd_device_cpu_float_base, &dsgd_device_cpu_double_base},
+#ifdef DSGD_CPU_LEVELS
+    {"v3", &dsgd_device_cpu_float_v3, &dsgd_device_cpu_double_v3},
+    {"v4", &dsgd_device_cpu_float_v4, &dsgd_device_cpu_double_v4},
+#endif
+};
+
+/** The highest level that this machine has. */
+static size_t best_level(void)
+{
+#ifdef DSGD_CPU_LEVELS
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !__builtin_cpu_supports("bmi2"))
+        return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl")
+               ? 2
+               : 1;
+#else
+    return 0;
+#endif
+}
+
+/** The best, or a lower one that the environment asks for, to repeat what another machine computed. */
+static const cpu_level *chosen_level(void)
+{
+    const size_t best = best_level();
+    const char *const wanted = getenv("DSGD_CPU_LEVEL");
+    for (size_t i = 0; wanted != NULL && i < best; i++)
+        if (strcmp(levels[i].name, wanted) == 0)
+            return &levels[i];
+    return &levels[best];
+}
+
+const dsgd_device *dsgd_device_cpu(bool in_double)
+{
+    const cpu_level *const level = chosen_level();
+    return in_double ? level->wide : level->single;
+}
+
+const char *dsgd_device_cpu_level(void)
+{
+    return chosen_level()->name;
+}
+
+uint32_t dsgd_update_states(const dsgd_update_config *config)
+{
+    if (config->kind == DSGD_OPTIMIZER_ADAMW)
+        return 2;
+    return config->momentum != 0 ? 1 : 0;
+}
+
+/* --- CUDA ----------------------------------------------------------------------------------------------------------------------------- */
+
+#ifndef DSGD_MODULE_DIR
+#define DSGD_MODULE_DIR "" /* where the module is installed; empty: beside the program only */
+#endif
+
+static const char module_name[] = "dsgd_cuda.so";
+
+/** What the environment names, else the module beside the running program, else the installed one. */
+static char *module_path(void)
+{
+    const char *const named = getenv("DSGD_CUDA_MODULE");
+    if (named != NULL)
+        return dsgd_xstrdup(named);
+    char *const folder = dsgd_program_folder();
+    char *const beside = dsgd_xprintf("%s/%s", folder, module_name);
+    free(folder);
+    if (access(beside, R_OK) == 0 || DSGD_MODULE_DIR[0] == '\0')
+        return beside;
+    free(beside);
+    return dsgd_xprintf("%s/%s", DSGD_MODULE_DIR, module_name);
+}
+
+static dsgd_status load(const char *path, const dsgd_device **device, dsgd_error *error)
+{
+    if (access(path, R_OK) != 0)
+        return dsgd_fail(error, DSGD_EDEVICE,
+                         "CUDA: this build has no module %s; build with a CUDA compiler, or use "
+                         "--numerics cpu",
+                         path);
+    void *const module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (module == NULL)
+        return dsgd_fail(error, DSGD_EDEVICE, "CUDA: the module cannot be loaded: %s", dlerror());
+    const dsgd_device *const found = dlsym(module, DSGD_DEVICE_SYMBOL);
+    if (found == NULL || found->abi != DSGD_DEVICE_ABI) {
+        const uint32_t abi = found == NULL ? 0 : found->abi;
+        dlclose(module);
+        return dsgd_fail(error, DSGD_EDEVICE,
+                         "CUDA: %s has interface %u, but this program needs %d; build it again",
+                         path, abi, DSGD_DEVICE_ABI);
+    }
+    *device = found;
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error)
+{
+    static const dsgd_device *loaded; /* a module is never unloaded */
+    if (loaded == NULL) {
+        char *const path = module_path();
+        const dsgd_status status = load(path, &loaded, error);
+        free(path);
+        if (status != DSGD_OK)
+            return status;
+    }
+    *device = loaded;
+    return DSGD_OK;
+}
+
+static dsgd_status try_device(const void *argument, void *report, dsgd_error *error)
+{
+    (void)argument;
+    (void)report;
+    float x[1] = {1};
+    const dsgd_samples samples = {.n = 1, .x_real = x, .targets = x};
+    const dsgd_data data = {.n_rows = 1,
+                            .n_columns = 1,
+                            .width = 1,
+                            .n_features = 1,
+                            .deviation = 1,
+                            .train = samples,
+                            .test = samples};
+    dsgd_network network;
+    dsgd_builder b = dsgd_network_begin(&network, "any", &data, DSGD_LOSS_SQUARED, error);
+    dsgd_status status = dsgd_network_end(&b);
+    const size_t begin[2] = {0, network.n_params};
+    const dsgd_problem problem = {
+        .network = &network, .data = &data, .n_pieces = 1, .piece_begin = begin};
+    const dsgd_device *device = NULL;
+    void *context = NULL;
+    if (status == DSGD_OK)
+        status = dsgd_device_cuda(&device, error);
+    if (status == DSGD_OK)
+        status = device->open(&problem, 1, &context, error);
+    if (status == DSGD_OK)
+        device->close(context);
+    return status;
+}
+
+dsgd_status dsgd_device_cuda_try(dsgd_error *error)
+{
+    char nothing = 0;
+    const dsgd_status status =
+        dsgd_apart(try_device, NULL, &nothing, sizeof nothing,
+                   "CUDA: the device could not be tried; --numerics cpu needs none", error);
+    return status == DSGD_OK ? DSGD_OK : DSGD_EDEVICE;
+}

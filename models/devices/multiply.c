@@ -1,0 +1,205 @@
+/**
+ * @file multiply.c
+ * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL), with contraction to fused multiply-add.
+ *
+ * C is cut into tiles of ROWS x COLUMNS that stay in registers while k runs; k is cut so that the strip of B that a row of tiles
+ * shares stays in the first-level cache. A strip of B that does not lie in whole rows is copied first.
+ */
+#include "models/devices/multiply.h"
+
+#include <string.h>
+
+#define JOIN_(a, b, c) a##b##_##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+
+typedef DSGD_REAL real;
+
+#if defined(__AVX512F__)
+enum { VECTOR_BYTES = 64, ROWS = 12 };
+#elif defined(__AVX2__)
+enum { VECTOR_BYTES = 32, ROWS = 4 };
+#else
+enum { VECTOR_BYTES = 16, ROWS = 4 };
+#endif
+enum {
+    LANES = VECTOR_BYTES / (int)sizeof(real),
+    VECTORS = 2,
+    COLUMNS = VECTORS * LANES,
+    DEPTH = 256,
+    LINE_BYTES = 64
+};
+
+typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
+/* The same where it may lie anywhere. */
+typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
+
+/** What a row of tiles has in common. */
+typedef struct strip {
+    size_t depth;
+    size_t a_row, a_column;
+    const real *b;
+    size_t b_row;
+    size_t c_row;
+    bool adds;
+} strip;
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+/** One tile of constant size. A line from @p ahead on is fetched for each k. */
+ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, const char *ahead)
+{
+    vector sum[ROWS][VECTORS];
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++)
+            if (s->adds)
+                sum[i][v] = *(const loose_vector *)(c + (size_t)i * s->c_row + v * LANES);
+            else
+                sum[i][v] = (vector){0};
+    for (size_t k = 0; k < s->depth; k++) {
+        if (ahead != NULL)
+            __builtin_prefetch(ahead + k * LINE_BYTES, 0, 2);
+        vector row[VECTORS];
+        for (int v = 0; v < vectors; v++)
+            row[v] = *(const loose_vector *)(s->b + k * s->b_row + v * LANES);
+        for (int i = 0; i < rows; i++) {
+            const real factor = a[(size_t)i * s->a_row + k * s->a_column];
+            for (int v = 0; v < vectors; v++)
+                sum[i][v] += factor * row[v];
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++)
+            *(loose_vector *)(c + (size_t)i * s->c_row + v * LANES) = sum[i][v];
+}
+
+ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, real *c,
+                    const char *ahead)
+{
+#define TILE(n)                                                                                    \
+    case n:                                                                                        \
+        tile(n, vectors, s, a, c, ahead);                                                          \
+        break
+    switch (rows) {
+        TILE(1);
+        TILE(2);
+        TILE(3);
+        TILE(4);
+#if defined(__AVX512F__)
+        TILE(5);
+        TILE(6);
+        TILE(7);
+        TILE(8);
+        TILE(9);
+        TILE(10);
+        TILE(11);
+        TILE(12);
+#endif
+    }
+#undef TILE
+}
+
+/** Fewer numbers than a tile is wide, in a few moves of constant size. */
+ALWAYS void copy_few(real *to, const real *from, size_t n)
+{
+#pragma GCC unroll 8
+    for (size_t part = COLUMNS / 2; part > 0; part /= 2) {
+        if ((n & part) == 0)
+            continue;
+        memcpy(to, from, part * sizeof(real));
+        to += part;
+        from += part;
+    }
+}
+
+/** A tile that is narrower than its vectors goes through memory of its own. */
+static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a, real *c,
+                        const char *ahead)
+{
+    real wide[ROWS * COLUMNS];
+    strip s = *whole;
+    s.c_row = COLUMNS;
+    for (size_t i = 0; s.adds && i < rows; i++) {
+        for (size_t j = 0; j < COLUMNS; j++)
+            wide[i * COLUMNS + j] = 0;
+        copy_few(wide + i * COLUMNS, c + i * whole->c_row, columns);
+    }
+    if (columns <= LANES)
+        tile_of(1, &s, rows, a, wide, ahead);
+    else
+        tile_of(VECTORS, &s, rows, a, wide, ahead);
+    for (size_t i = 0; i < rows; i++)
+        copy_few(c + i * whole->c_row, wide + i * COLUMNS, columns);
+}
+
+/** @p columns columns of B as rows of COLUMNS, zeros after them. */
+static void copy_strip(real *to, size_t depth, size_t columns, const real *b, size_t b_row,
+                       size_t b_column)
+{
+    for (size_t k = 0; k < depth; k++)
+        for (size_t j = 0; j < COLUMNS; j++)
+            to[k * COLUMNS + j] = j < columns ? b[k * b_row + j * b_column] : (real)0;
+}
+
+/** How many rows of B can be read in vectors from column @p j on: all of full width, of narrow ones those whose vectors end within B. */
+static size_t readable_rows(size_t n, size_t k, size_t j, size_t b_row, size_t b_column)
+{
+    const size_t columns = n - j;
+    if (b_column != 1)
+        return 0;
+    if (columns >= COLUMNS)
+        return k;
+    const size_t width = columns <= LANES ? LANES : COLUMNS;
+    const size_t end = (k - 1) * b_row + n; /* of B */
+    return k == 0 || end < j + width ? 0 : b_row == 0 ? k : (end - j - width) / b_row + 1;
+}
+
+/** Where a tile of this depth fetches a line for each k; NULL: nowhere. */
+static const char *fetched(dsgd_ahead *ahead, size_t depth)
+{
+    const size_t bytes = depth * LINE_BYTES;
+    if (ahead == NULL || ahead->bytes < bytes)
+        return NULL;
+    const char *const at = ahead->at;
+    ahead->at += bytes;
+    ahead->bytes -= bytes;
+    return at;
+}
+
+void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t a_column,
+              const real *b, size_t b_row, size_t b_column, real *c, size_t c_row, bool adds,
+              dsgd_ahead *ahead)
+{
+    real copy[DEPTH * COLUMNS];
+    for (size_t j = 0; j < n; j += COLUMNS) {
+        const size_t columns = n - j < COLUMNS ? n - j : COLUMNS;
+        const size_t readable = readable_rows(n, k, j, b_row, b_column);
+        size_t first = 0;
+        do {
+            const size_t left = (first < readable ? readable : k) - first;
+            strip s = {.depth = left < DEPTH ? left : DEPTH,
+                       .a_row = a_row,
+                       .a_column = a_column,
+                       .b = b + first * b_row + j * b_column,
+                       .b_row = b_row,
+                       .c_row = c_row,
+                       .adds = adds || first > 0};
+            if (first >= readable) {
+                copy_strip(copy, s.depth, columns, s.b, b_row, b_column);
+                s.b = copy;
+                s.b_row = COLUMNS;
+            }
+            for (size_t i = 0; i < m; i += ROWS) {
+                const size_t rows = m - i < ROWS ? m - i : ROWS;
+                const real *const from = a + i * a_row + first * a_column;
+                real *const to = c + i * c_row + j;
+                const char *const lines = fetched(ahead, s.depth);
+                if (columns < COLUMNS)
+                    narrow_tile(&s, rows, columns, from, to, lines);
+                else
+                    tile_of(VECTORS, &s, rows, from, to, lines);
+            }
+            first += s.depth;
+        } while (first < k);
+    }
+}

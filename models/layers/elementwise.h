@@ -1,0 +1,816 @@
+/**
+ * @file elementwise.h
+ * What layers and losses compute element by element: each body here once, compiled for each device, which calls it for every i. layers.h
+ * puts layers together from bodies and matrix products.
+ *
+ * A replica is one gradient (or evaluation) under way. All tensors of a replica lie in its workspace, tensor by tensor, sample by sample.
+ * A body may read anything of its replica, but writes only what is its own, so that the order of calls does not matter.
+ */
+#ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
+#define DSGD_MODELS_LAYERS_ELEMENTWISE_H
+
+#include "models/data/environment.h"
+#include "models/zoo/model.h"
+
+/* --- what bodies see ---------------------------------------------------------------------------------------------------------------- */
+
+/** One gradient or evaluation. */
+typedef struct replica {
+    const real *x; /* [n_params] */
+    real *g; /* [n_params]; NULL in evaluations */
+    const real *state; /* [n_state] */
+    real *state_new; /* [n_state]; NULL in evaluations */
+    const uint32_t *samples; /* [n] which of the data set; NULL: first, first + 1, ... */
+    uint32_t first, n;
+    real *values; /* [n_reals][n]: tensors */
+    real *slopes; /* [n_reals][n]: derivatives of the loss by them */
+    real *kept; /* [n_kept][n] */
+    real *totals; /* [n_totals] */
+    bool *finite; /* where a device notes what it finds while it writes g; NULL: nobody asks */
+    double *
+        scores; /* [n][2] of an evaluation: sums over a sample's rows of loss, and of right answers */
+} replica;
+
+/** A part of a data set, where the device can read it. */
+typedef struct view {
+    dsgd_data_kind kind;
+    uint32_t n_features, n_labels, n_classes;
+    real scale, shift;
+    const uint8_t *x_bytes;
+    const float *x_real;
+    const uint8_t *labels;
+    const float *targets;
+    const uint16_t *lengths;
+    uint64_t seed;
+} view;
+
+/** Which samples of a batch; cut off at those that there are. */
+typedef struct range {
+    uint32_t first, n;
+} range;
+
+/** What all bodies of a call have in common. */
+typedef struct pass {
+    view data;
+    uint32_t step; /* of a sequence */
+    uint32_t n_environments;
+    real discount, entropy_weight;
+    size_t policy_kept, policy_state;
+} pass;
+
+typedef const replica *at_replica;
+typedef const dsgd_layer *at_layer;
+typedef const pass *at_pass;
+#define BODY static inline DSGD_DEVICE_FUNCTION void
+
+static inline DSGD_DEVICE_FUNCTION size_t tensor_size(const dsgd_tensor *t)
+{
+    return (size_t)t->n_rows * t->n_columns;
+}
+
+static inline DSGD_DEVICE_FUNCTION real *values_of(at_replica r, const dsgd_tensor *t)
+{
+    return r->values + t->offset * r->n;
+}
+
+static inline DSGD_DEVICE_FUNCTION real *slopes_of(at_replica r, const dsgd_tensor *t)
+{
+    return r->slopes + t->offset * r->n;
+}
+
+static inline DSGD_DEVICE_FUNCTION size_t sample_of(at_replica r, size_t i)
+{
+    return r->samples != NULL ? r->samples[i] : r->first + i;
+}
+
+/** @p samples, part of @p data, where the host can read it. */
+static inline view view_of(const dsgd_data *data, const dsgd_samples *samples)
+{
+    const bool tokens = data->kind == DSGD_DATA_TOKENS;
+    view v;
+    v.kind = data->kind;
+    v.n_features = data->n_features;
+    v.n_labels = data->n_labels;
+    v.n_classes = data->n_classes;
+    v.scale = tokens ? (real)1 : (real)(1 / (255 * (double)data->deviation));
+    v.shift = tokens ? (real)0 : (real)(-(double)data->mean / (double)data->deviation);
+    v.x_bytes = samples->x_bytes;
+    v.x_real = samples->x_real;
+    v.labels = samples->labels;
+    v.targets = samples->targets;
+    v.lengths = samples->lengths;
+    v.seed = data->seed;
+    return v;
+}
+
+static inline pass pass_of(const dsgd_network *network, const view *data)
+{
+    pass p;
+    p.data = *data;
+    p.step = 0;
+    p.n_environments = network->n_environments;
+    p.discount = (real)network->discount;
+    p.entropy_weight = (real)network->entropy_weight;
+    p.policy_kept = network->policy_kept;
+    p.policy_state = network->environments;
+    return p;
+}
+
+/* --- input --------------------------------------------------------------------------------------------------------------------------- */
+
+/** Number @p at of all that the samples of the data set have. */
+static inline DSGD_DEVICE_FUNCTION real number_of(at_pass p, size_t at)
+{
+    return p->data.x_bytes != NULL ? (real)p->data.x_bytes[at] * p->data.scale + p->data.shift
+                                   : (real)p->data.x_real[at];
+}
+
+BODY load_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const size_t n = p->data.n_features;
+    const size_t sample = sample_of(r, i);
+    real *const y = values_of(r, &l->in) + i * n;
+    for (size_t f = 0; f < n; f++)
+        y[f] = number_of(p, sample * n + f);
+}
+
+/** The like, for devices with many threads; i: sample and number. */
+BODY load_number_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const size_t n = p->data.n_features;
+    values_of(r, &l->in)[i] = number_of(p, sample_of(r, i / n) * n + i % n);
+}
+
+/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+
+BODY rectify_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    real *const y = values_of(r, &l->out);
+    y[i] = dsgd_rectified(y[i]);
+}
+
+BODY rectify_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    real *const dy = slopes_of(r, &l->out);
+    dy[i] = dsgd_rectified_back(values_of(r, &l->out)[i], dy[i]);
+}
+
+BODY add_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    values_of(r, &l->out)[i] = values_of(r, &l->in)[i] + values_of(r, &l->second)[i];
+}
+
+BODY add_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const real dy = slopes_of(r, &l->out)[i];
+    real *const a = slopes_of(r, &l->in) + i;
+    real *const b = slopes_of(r, &l->second) + i;
+    *a = l->adds ? *a + dy : dy;
+    *b = l->other_adds ? *b + dy : dy;
+}
+
+/* --- rows ---------------------------------------------------------------------------------------------------------------------------- */
+
+/** i: sample and column. */
+BODY mean_rows_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t n = l->in.n_columns;
+    const real *const x = values_of(r, &l->in) + i / n * tensor_size(&l->in) + i % n;
+    real sum = 0;
+    for (size_t row = 0; row < l->in.n_rows; row++)
+        sum += x[row * n];
+    values_of(r, &l->out)[i] = sum / (real)l->in.n_rows;
+}
+
+/** i: sample, row and column. */
+BODY mean_rows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t n = l->in.n_columns;
+    const real dy = slopes_of(r, &l->out)[i / tensor_size(&l->in) * n + i % n];
+    real *const dx = slopes_of(r, &l->in) + i;
+    *dx = (l->adds ? *dx : (real)0) + dy / (real)l->in.n_rows;
+}
+
+BODY last_row_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t n = l->in.n_columns;
+    values_of(r, &l->out)[i] = values_of(r, &l->in)[(i / n + 1) * tensor_size(&l->in) - n + i % n];
+}
+
+/** i: sample, row and column. */
+BODY last_row_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t n = l->in.n_columns;
+    const size_t size = tensor_size(&l->in);
+    const bool last = i % size >= size - n;
+    const real dy = last ? slopes_of(r, &l->out)[i / size * n + i % n] : (real)0;
+    real *const dx = slopes_of(r, &l->in) + i;
+    *dx = (l->adds ? *dx : (real)0) + dy;
+}
+
+/* --- images -------------------------------------------------------------------------------------------------------------------------- */
+
+/** Row i of the output: the numbers under its window, kernel row by kernel row, zeros outside the image. */
+BODY windows_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const uint32_t k = l->kernel;
+    const uint32_t c = l->in.n_columns;
+    const uint32_t width = l->in.width;
+    const uint32_t height = l->in.n_rows / width;
+    const size_t sample = i / l->out.n_rows;
+    const uint32_t row = (uint32_t)(i % l->out.n_rows);
+    const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in);
+    real *y = r->kept + l->kept * r->n + i * ((size_t)k * k * c);
+    for (uint32_t ky = 0; ky < k; ky++) {
+        const uint32_t iy = row / l->out.width * l->stride + ky - l->padding; /* wraps below 0 */
+        for (uint32_t kx = 0; kx < k; kx++, y += c) {
+            const uint32_t ix = row % l->out.width * l->stride + kx - l->padding;
+            const bool inside = iy < height && ix < width;
+            const real *const from = x + ((size_t)iy * width + ix) * c;
+            for (uint32_t j = 0; j < c; j++)
+                y[j] = inside ? from[j] : (real)0;
+        }
+    }
+}
+
+/** Row i of the input: the derivatives of all windows that it is in. */
+BODY windows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const uint32_t k = l->kernel;
+    const uint32_t c = l->in.n_columns;
+    const uint32_t out_width = l->out.width;
+    const uint32_t out_height = l->out.n_rows / out_width;
+    const size_t sample = i / l->in.n_rows;
+    const uint32_t row = (uint32_t)(i % l->in.n_rows);
+    const real *const windows =
+        r->kept + l->kept * r->n + sample * l->out.n_rows * ((size_t)k * k * c);
+    real *const dx = slopes_of(r, &l->in) + i * c;
+    for (uint32_t j = 0; j < c && !l->adds; j++)
+        dx[j] = 0;
+    for (uint32_t ky = 0; ky < k; ky++) {
+        const uint32_t oy =
+            row / l->in.width + l->padding - ky; /* times the stride; wraps below 0 */
+        if (oy % l->stride != 0 || oy / l->stride >= out_height)
+            continue;
+        for (uint32_t kx = 0; kx < k; kx++) {
+            const uint32_t ox = row % l->in.width + l->padding - kx;
+            if (ox % l->stride != 0 || ox / l->stride >= out_width)
+                continue;
+            const size_t window = (size_t)(oy / l->stride) * out_width + ox / l->stride;
+            const real *const from = windows + ((window * k + ky) * k + kx) * c;
+            for (uint32_t j = 0; j < c; j++)
+                dx[j] += from[j];
+        }
+    }
+    const real *const x = values_of(r, &l->in) + i * c;
+    for (uint32_t j = 0; j < c && l->from_rectified; j++)
+        dx[j] = dsgd_rectified_back(x[j], dx[j]);
+}
+
+/** Row i of the output. */
+BODY max_pool_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const uint32_t c = l->in.n_columns;
+    const size_t sample = i / l->out.n_rows;
+    const uint32_t row = (uint32_t)(i % l->out.n_rows);
+    const size_t corner = (size_t)(row / l->out.width) * l->kernel * l->in.width +
+                          (size_t)(row % l->out.width) * l->kernel;
+    const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in) + corner * c;
+    real *const y = values_of(r, &l->out) + i * c;
+    for (uint32_t j = 0; j < c; j++)
+        y[j] = x[j];
+    for (uint32_t ky = 0; ky < l->kernel; ky++)
+        for (uint32_t kx = 0; kx < l->kernel; kx++)
+            for (uint32_t j = 0; j < c; j++) {
+                const real z = x[((size_t)ky * l->in.width + kx) * c + j];
+                y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* what is not a number goes through */
+            }
+}
+
+/** Row i of the input: has the derivative of its window where it is the first that has its maximum. */
+BODY max_pool_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const uint32_t c = l->in.n_columns;
+    const size_t sample = i / l->in.n_rows;
+    const uint32_t row = (uint32_t)(i % l->in.n_rows);
+    const uint32_t y = row / l->in.width;
+    const uint32_t x = row % l->in.width;
+    const uint32_t wy = y / l->kernel;
+    const uint32_t wx = x / l->kernel;
+    const bool inside = wy < l->out.n_rows / l->out.width && wx < l->out.width;
+    const real *const image = values_of(r, &l->in) + sample * tensor_size(&l->in);
+    const size_t window = inside ? sample * l->out.n_rows + (size_t)wy * l->out.width + wx : 0;
+    real *const dx = slopes_of(r, &l->in) + i * c;
+    for (uint32_t j = 0; j < c; j++) {
+        const real largest = values_of(r, &l->out)[window * c + j];
+        bool first = inside && image[(size_t)row * c + j] == largest;
+        for (uint32_t at = 0; at < (y % l->kernel) * l->kernel + x % l->kernel && first; at++) {
+            const size_t before = (size_t)(wy * l->kernel + at / l->kernel) * l->in.width +
+                                  wx * l->kernel + at % l->kernel;
+            first = image[before * c + j] != largest;
+        }
+        const real dy = first ? slopes_of(r, &l->out)[window * c + j] : (real)0;
+        dx[j] = (l->adds ? dx[j] : (real)0) + dy;
+        if (l->from_rectified)
+            dx[j] = dsgd_rectified_back(image[(size_t)row * c + j], dx[j]);
+    }
+}
+
+/* --- normalisation ------------------------------------------------------------------------------------------------------------------ */
+
+#define NORM_EPSILON ((real)1e-5)
+#define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
+
+/** Column j: mean and variance of the batch, or in an evaluation the running ones. */
+BODY batch_norm_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+{
+    (void)p;
+    const size_t c = l->in.n_columns;
+    const size_t n = (size_t)r->n * l->in.n_rows;
+    const real *const x = values_of(r, &l->in) + j;
+    real *const totals = r->totals + l->totals;
+    const real *const old = r->state + l->state;
+    real mean = old[j];
+    real variance = old[c + j];
+    if (r->g != NULL) {
+        real sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += x[i * c];
+        mean = sum / (real)n;
+        real squares = 0;
+        for (size_t i = 0; i < n; i++)
+            squares += (x[i * c] - mean) * (x[i * c] - mean);
+        variance = squares / (real)n;
+        const real unbiased = n > 1 ? squares / (real)(n - 1) : variance;
+        real *const new_state = r->state_new + l->state;
+        new_state[j] = ((real)1 - NORM_MOMENTUM) * old[j] + NORM_MOMENTUM * mean;
+        new_state[c + j] = ((real)1 - NORM_MOMENTUM) * old[c + j] + NORM_MOMENTUM * unbiased;
+    }
+    totals[j] = mean;
+    totals[c + j] = (real)1 / real_sqrt(variance + NORM_EPSILON);
+}
+
+BODY batch_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t c = l->in.n_columns;
+    const size_t j = i % c;
+    const real *const totals = r->totals + l->totals;
+    const real *const gain = r->x + l->params;
+    const real y = gain[j] * ((values_of(r, &l->in)[i] - totals[j]) * totals[c + j]) + gain[c + j];
+    values_of(r, &l->out)[i] = l->rectified ? dsgd_rectified(y) : y;
+}
+
+BODY batch_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+{
+    (void)p;
+    const size_t c = l->in.n_columns;
+    const size_t n = (size_t)r->n * l->in.n_rows;
+    const real *const x = values_of(r, &l->in) + j;
+    const real *const dy = slopes_of(r, &l->out) + j;
+    real *const totals = r->totals + l->totals;
+    real sum = 0;
+    real with_x = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += dy[i * c];
+        with_x += dy[i * c] * ((x[i * c] - totals[j]) * totals[c + j]);
+    }
+    totals[2 * c + j] = sum;
+    totals[3 * c + j] = with_x;
+    r->g[l->params + j] = with_x;
+    r->g[l->params + c + j] = sum;
+}
+
+BODY batch_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t c = l->in.n_columns;
+    const size_t j = i % c;
+    const real n = (real)((size_t)r->n * l->in.n_rows);
+    const real *const totals = r->totals + l->totals;
+    const real x = (values_of(r, &l->in)[i] - totals[j]) * totals[c + j];
+    const real dy = slopes_of(r, &l->out)[i];
+    const real slope = r->x[l->params + j] * totals[c + j] *
+                       (dy - totals[2 * c + j] / n - x * totals[3 * c + j] / n);
+    real *const dx = slopes_of(r, &l->in) + i;
+    *dx = (l->adds ? *dx : (real)0) + slope;
+}
+
+/** Row i. */
+BODY layer_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t c = l->in.n_columns;
+    const real *const x = values_of(r, &l->in) + i * c;
+    real *const y = values_of(r, &l->out) + i * c;
+    real *const kept = r->kept + l->kept * r->n + 2 * i;
+    const real *const gain = r->x + l->params;
+    real sum = 0;
+    for (size_t j = 0; j < c; j++)
+        sum += x[j];
+    const real mean = sum / (real)c;
+    real squares = 0;
+    for (size_t j = 0; j < c; j++)
+        squares += (x[j] - mean) * (x[j] - mean);
+    kept[0] = mean;
+    kept[1] = (real)1 / real_sqrt(squares / (real)c + NORM_EPSILON);
+    for (size_t j = 0; j < c; j++)
+        y[j] = gain[j] * ((x[j] - mean) * kept[1]) + gain[c + j];
+}
+
+BODY layer_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t c = l->in.n_columns;
+    const real *const x = values_of(r, &l->in) + i * c;
+    const real *const dy = slopes_of(r, &l->out) + i * c;
+    real *const dx = slopes_of(r, &l->in) + i * c;
+    const real *const kept = r->kept + l->kept * r->n + 2 * i;
+    const real *const gain = r->x + l->params;
+    real sum = 0;
+    real with_x = 0;
+    for (size_t j = 0; j < c; j++) {
+        sum += gain[j] * dy[j];
+        with_x += gain[j] * dy[j] * ((x[j] - kept[0]) * kept[1]);
+    }
+    for (size_t j = 0; j < c; j++) {
+        const real normal = (x[j] - kept[0]) * kept[1];
+        const real slope = kept[1] * (gain[j] * dy[j] - sum / (real)c - normal * with_x / (real)c);
+        dx[j] = (l->adds ? dx[j] : (real)0) + slope;
+    }
+}
+
+/** Column j: gain and shift. */
+BODY layer_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+{
+    (void)p;
+    const size_t c = l->in.n_columns;
+    const size_t n = (size_t)r->n * l->in.n_rows;
+    const real *const x = values_of(r, &l->in) + j;
+    const real *const dy = slopes_of(r, &l->out) + j;
+    const real *const kept = r->kept + l->kept * r->n;
+    real sum = 0;
+    real with_x = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += dy[i * c];
+        with_x += dy[i * c] * ((x[i * c] - kept[2 * i]) * kept[2 * i + 1]);
+    }
+    r->g[l->params + j] = with_x;
+    r->g[l->params + c + j] = sum;
+}
+
+/* --- sequences ---------------------------------------------------------------------------------------------------------------------- */
+
+/** i: sample, row and column. */
+BODY embedding_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t c = l->out.n_columns;
+    const size_t row = i / c;
+    const size_t token = (size_t)values_of(r, &l->in)[row];
+    const real *const tokens = r->x + l->params;
+    const real *const places = tokens + (size_t)l->n_tokens * c;
+    values_of(r, &l->out)[i] = tokens[token * c + i % c] + places[row % l->out.n_rows * c + i % c];
+}
+
+/** Column j of both tables. */
+BODY embedding_back_body(at_replica r, at_layer l, at_pass p, size_t j)
+{
+    (void)p;
+    const size_t c = l->out.n_columns;
+    const size_t n_rows = l->out.n_rows;
+    const real *const x = values_of(r, &l->in);
+    const real *const dy = slopes_of(r, &l->out);
+    real *const tokens = r->g + l->params;
+    real *const places = tokens + (size_t)l->n_tokens * c;
+    for (size_t t = 0; t < l->n_tokens + n_rows; t++)
+        tokens[t * c + j] = 0;
+    for (size_t i = 0; i < (size_t)r->n * n_rows; i++) {
+        tokens[(size_t)x[i] * c + j] += dy[i * c + j];
+        places[i % n_rows * c + j] += dy[i * c + j];
+    }
+}
+
+/** Row i of the scores, of one head: softmax of what is not in the future. */
+BODY attention_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t t = l->in.n_rows;
+    const size_t present = i % t + 1;
+    const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
+    real *const score = r->kept + l->kept * r->n + i * t;
+    real largest = score[0];
+    for (size_t j = 1; j < present; j++)
+        largest = score[j] > largest ? score[j] : largest;
+    real sum = 0;
+    for (size_t j = 0; j < present; j++) {
+        score[j] = real_exp(scale * (score[j] - largest));
+        sum += score[j];
+    }
+    for (size_t j = 0; j < t; j++)
+        score[j] = j < present ? score[j] / sum : (real)0;
+}
+
+BODY attention_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)p;
+    const size_t t = l->in.n_rows;
+    const size_t present = i % t + 1;
+    const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
+    const real *const weight = r->kept + l->kept * r->n + i * t;
+    real *const slope = r->kept + (l->kept + (size_t)l->n_heads * t * t) * r->n + i * t;
+    real sum = 0;
+    for (size_t j = 0; j < present; j++)
+        sum += weight[j] * slope[j];
+    for (size_t j = 0; j < t; j++)
+        slope[j] = j < present ? scale * weight[j] * (slope[j] - sum) : (real)0;
+}
+
+/** Places of an LSTM's memory, each for all samples. */
+static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(at_layer l)
+{
+    return l->kept;
+}
+
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cells(at_layer l)
+{
+    return l->kept + 4 * tensor_size(&l->out);
+}
+
+static inline DSGD_DEVICE_FUNCTION size_t lstm_before(at_layer l)
+{
+    return l->kept + 5 * tensor_size(&l->out);
+}
+
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_slopes(at_layer l)
+{
+    return l->kept + 6 * tensor_size(&l->out);
+}
+
+static inline DSGD_DEVICE_FUNCTION size_t lstm_slopes(at_layer l)
+{
+    return l->kept + 6 * tensor_size(&l->out) + l->out.n_columns;
+}
+
+static inline DSGD_DEVICE_FUNCTION bool lstm_over(at_replica r, at_pass p, size_t sample)
+{
+    return p->data.lengths != NULL && p->step >= p->data.lengths[sample_of(r, sample)];
+}
+
+/** Unit i of a sample at pass->step. After the end of its sequence the output stays. */
+BODY lstm_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const size_t u = l->out.n_columns;
+    const size_t sample = i / u;
+    const size_t t = sample * l->out.n_rows + p->step; /* row among those of all samples */
+    const bool begins = p->step == 0;
+    const real *const in = values_of(r, &l->in) + t * 4 * u + i % u;
+    real *const gates = r->kept + lstm_gates(l) * r->n + t * 4 * u + i % u;
+    real *const cell = r->kept + lstm_cells(l) * r->n + t * u + i % u;
+    real *const before = r->kept + lstm_before(l) * r->n + t * u + i % u;
+    real *const y = values_of(r, &l->out) + t * u + i % u;
+    if (begins)
+        *before = 0;
+    const real old = begins ? (real)0 : cell[-(ptrdiff_t)u];
+    if (lstm_over(r, p, sample)) {
+        *cell = old;
+        *y = *before;
+    } else {
+        real z[4];
+        for (size_t k = 0; k < 4; k++)
+            z[k] = in[k * u] + (begins ? (real)0 : gates[k * u]);
+        for (size_t k = 0; k < 4; k++)
+            gates[k * u] = k == 2 ? real_tanh(z[k]) : dsgd_sigmoid(z[k]);
+        *cell = gates[u] * old + gates[0] * gates[2 * u];
+        *y = gates[3 * u] * real_tanh(*cell);
+    }
+    if (p->step + 1 < l->out.n_rows)
+        before[u] = *y;
+}
+
+BODY lstm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const size_t u = l->out.n_columns;
+    const size_t sample = i / u;
+    const size_t t = sample * l->out.n_rows + p->step;
+    const bool ends = p->step + 1 == l->out.n_rows;
+    const real *const gates = r->kept + lstm_gates(l) * r->n + t * 4 * u + i % u;
+    const real *const cell = r->kept + lstm_cells(l) * r->n + t * u + i % u;
+    real *const cell_slope = r->kept + lstm_cell_slopes(l) * r->n + i;
+    real *const slope = r->kept + lstm_slopes(l) * r->n + i;
+    real *const dz = slopes_of(r, &l->in) + t * 4 * u + i % u;
+    const real dy = slopes_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *slope);
+    if (ends)
+        *cell_slope = 0;
+    if (lstm_over(r, p, sample)) {
+        for (size_t k = 0; k < 4; k++)
+            dz[k * u] = 0;
+        *slope = dy; /* to which the recurrence adds nothing */
+        return;
+    }
+    const real old = p->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
+    const real squashed = real_tanh(*cell);
+    const real in = gates[0];
+    const real forget = gates[u];
+    const real candidate = gates[2 * u];
+    const real out = gates[3 * u];
+    const real dc = *cell_slope + dy * out * ((real)1 - squashed * squashed);
+    dz[0] = dc * candidate * in * ((real)1 - in);
+    dz[u] = dc * old * forget * ((real)1 - forget);
+    dz[2 * u] = dc * in * ((real)1 - candidate * candidate);
+    dz[3 * u] = dy * squashed * out * ((real)1 - out);
+    *cell_slope = dc * forget;
+    *slope = 0; /* the recurrence adds what comes through the gates */
+}
+
+/* --- losses -------------------------------------------------------------------------------------------------------------------------- */
+
+/** Where a label of output row i of the batch is. */
+static inline DSGD_DEVICE_FUNCTION uint32_t label_of(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const size_t rows = l->out.n_rows;
+    return p->data.labels[sample_of(r, i / rows) * p->data.n_labels + i % rows];
+}
+
+/** Row i of the output: the derivative of the loss, the mean over all rows of the batch. */
+BODY cross_entropy_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const uint32_t n = l->out.n_columns;
+    const real *const z = values_of(r, &l->out) + i * n;
+    real *const dz = slopes_of(r, &l->out) + i * n;
+    for (uint32_t j = 0; j < n; j++)
+        dz[j] = z[j];
+    dsgd_cross_entropy(dz, n, label_of(r, l, p, i), (real)1 / (real)((size_t)r->n * l->out.n_rows));
+}
+
+BODY squared_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    real *const dz = slopes_of(r, &l->out) + i;
+    *dz = values_of(r, &l->out)[i];
+    dsgd_squared(dz, (real)p->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
+}
+
+/** Sample i: loss and right answers, summed over its rows. */
+BODY cross_entropy_score_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const uint32_t n = l->out.n_columns;
+    double loss = 0;
+    double right = 0;
+    for (size_t row = i * l->out.n_rows; row < (i + 1) * l->out.n_rows; row++) {
+        real *const z = values_of(r, &l->out) + row * n;
+        const uint32_t label = label_of(r, l, p, row);
+        uint32_t largest = 0;
+        for (uint32_t j = 1; j < n; j++)
+            largest = z[j] > z[largest] ? j : largest;
+        right += largest == label ? 1 : 0;
+        loss += dsgd_cross_entropy(z, n, label, 1);
+    }
+    r->scores[2 * i] = loss / (double)l->out.n_rows;
+    r->scores[2 * i + 1] = right / (double)l->out.n_rows;
+}
+
+BODY squared_score_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    r->scores[2 * i] =
+        dsgd_squared(values_of(r, &l->out) + i, (real)p->data.targets[sample_of(r, i)], 1);
+    r->scores[2 * i + 1] = 0;
+}
+
+/* --- policies ------------------------------------------------------------------------------------------------------------------------
+ * Sample j of a batch is step j / E of environment j % E. Kept of each sample: action, reward, whether the episode ended there; then
+ * room for an environment, which evaluations use. */
+
+enum {
+    POLICY_ACTION,
+    POLICY_REWARD,
+    POLICY_ENDED,
+    POLICY_RETURN = POLICY_REWARD,
+    POLICY_ENVIRONMENT = 3
+};
+
+static inline DSGD_DEVICE_FUNCTION real *policy_kept(at_replica r, at_pass p, uint32_t what)
+{
+    return r->kept + (p->policy_kept + what) * r->n;
+}
+
+/** The environment of sample i: the worker's own, or in an evaluation that of episode i. */
+static inline DSGD_DEVICE_FUNCTION real *environment_of(at_replica r, at_pass p, size_t i)
+{
+    return r->g != NULL
+               ? r->state_new + p->policy_state + i % p->n_environments * DSGD_ENVIRONMENT_REALS
+               : policy_kept(r, p, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
+}
+
+BODY state_copy_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)l;
+    r->state_new[p->policy_state + i] = r->state[p->policy_state + i];
+}
+
+BODY observe_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    dsgd_environment_observe(environment_of(r, p, i),
+                             values_of(r, &l->in) + i * DSGD_ENVIRONMENT_FEATURES);
+}
+
+BODY act_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const uint32_t n = l->out.n_columns;
+    const uint32_t id = r->samples[i];
+    real *const e = environment_of(r, p, i);
+    const uint32_t action =
+        dsgd_action_drawn(values_of(r, &l->out) + i * n, n,
+                          dsgd_philox_uniform(p->data.seed, DSGD_DRAW_POLICY, 0, id, 0));
+    bool ended = false;
+    bool there = false;
+    policy_kept(r, p, POLICY_ACTION)[i] = (real)action;
+    policy_kept(r, p, POLICY_REWARD)[i] =
+        dsgd_environment_step(e, action, p->data.seed, id, &ended, &there);
+    policy_kept(r, p, POLICY_ENDED)[i] = ended ? (real)1 : (real)0;
+    if (ended)
+        dsgd_episode_begin(e, p->data.seed, id, 1, 0);
+}
+
+/** Environment e: rewards become discounted returns, cut off at the ends of episodes and of the batch. */
+BODY return_body(at_replica r, at_layer l, at_pass p, size_t e)
+{
+    (void)l;
+    real *const reward = policy_kept(r, p, POLICY_REWARD);
+    const real *const ended = policy_kept(r, p, POLICY_ENDED);
+    real sum = 0;
+    for (size_t t = (r->n + p->n_environments - 1) / p->n_environments; t-- > 0;) {
+        const size_t i = t * p->n_environments + e;
+        if (i >= r->n)
+            continue;
+        sum = reward[i] + (ended[i] != 0 ? (real)0 : p->discount * sum);
+        reward[i] = sum;
+    }
+}
+
+/** The mean return, the baseline, takes the place of the first sample's end. */
+BODY baseline_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)l;
+    (void)i;
+    const real *const returns = policy_kept(r, p, POLICY_RETURN);
+    real sum = 0;
+    for (size_t j = 0; j < r->n; j++)
+        sum += returns[j];
+    policy_kept(r, p, POLICY_ENDED)[0] = sum / (real)r->n;
+}
+
+BODY policy_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const uint32_t n = l->out.n_columns;
+    const real *const z = values_of(r, &l->out) + i * n;
+    real *const dz = slopes_of(r, &l->out) + i * n;
+    for (uint32_t j = 0; j < n; j++)
+        dz[j] = z[j];
+    const real advantage = policy_kept(r, p, POLICY_RETURN)[i] - policy_kept(r, p, POLICY_ENDED)[0];
+    dsgd_policy_gradient(dz, n, (uint32_t)policy_kept(r, p, POLICY_ACTION)[i], advantage,
+                         p->entropy_weight, (real)1 / (real)r->n);
+}
+
+BODY episode_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    (void)l;
+    dsgd_episode_begin(environment_of(r, p, i), p->data.seed, UINT32_MAX, 0,
+                       (uint32_t)sample_of(r, i));
+    policy_kept(r, p, POLICY_ENDED)[i] = 0;
+    r->scores[2 * i] = 0;
+    r->scores[2 * i + 1] = 0;
+}
+
+/** One step of the likeliest action. The loss is the return's negative, undiscounted; right is who arrives. */
+BODY episode_step_body(at_replica r, at_layer l, at_pass p, size_t i)
+{
+    const uint32_t n = l->out.n_columns;
+    const real *const z = values_of(r, &l->out) + i * n;
+    real *const over = policy_kept(r, p, POLICY_ENDED) + i;
+    if (*over != 0)
+        return;
+    uint32_t action = 0;
+    for (uint32_t j = 1; j < n; j++)
+        action = z[j] > z[action] ? j : action;
+    bool ended = false;
+    bool there = false;
+    const uint32_t id = (uint32_t)sample_of(r, i) * DSGD_EPISODE_STEPS + p->step;
+    r->scores[2 * i] -= (double)dsgd_environment_step(environment_of(r, p, i), action,
+                                                      ~p->data.seed, id, &ended, &there);
+    r->scores[2 * i + 1] = there ? 1 : 0;
+    *over = ended ? (real)1 : (real)0;
+}
+
+#endif

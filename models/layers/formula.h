@@ -1,0 +1,119 @@
+/**
+ * @file formula.h
+ * The formulas that every device computes, element by element; each stands here once and is compiled for float, double and CUDA.
+ * The includer defines `real`, `real_exp`, `real_log`, `real_sqrt`, `real_tanh`, and DSGD_DEVICE_FUNCTION where functions need a mark (__device__).
+ */
+#ifndef DSGD_MODELS_LAYERS_FORMULA_H
+#define DSGD_MODELS_LAYERS_FORMULA_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/devices/device.h"
+
+#ifndef DSGD_DEVICE_FUNCTION
+#define DSGD_DEVICE_FUNCTION
+#endif
+
+/** A number between 0 and 1, steep at 0. */
+static inline DSGD_DEVICE_FUNCTION real dsgd_sigmoid(real z)
+{
+    return (real)1 / ((real)1 + real_exp(-z));
+}
+
+/** max(z, 0); what is not a number stays so, or a divergence would hide here. */
+static inline DSGD_DEVICE_FUNCTION real dsgd_rectified(real z)
+{
+    return z < (real)0 ? (real)0 : z;
+}
+
+/** The derivative by z of a loss through a rectifier whose output was @p a. */
+static inline DSGD_DEVICE_FUNCTION real dsgd_rectified_back(real a, real dz)
+{
+    return a > (real)0 ? dz : (real)0;
+}
+
+/** Softmax cross-entropy of one sample: z[n] becomes the derivative of the loss, times @p scale. Returns the loss. */
+static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(real *z, uint32_t n, uint32_t label,
+                                                             real scale)
+{
+    real largest = z[0];
+    for (uint32_t i = 1; i < n; i++)
+        largest = z[i] > largest ? z[i] : largest;
+    real sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += real_exp(z[i] - largest);
+    const double loss = log((double)sum) - (double)(z[label] - largest);
+    for (uint32_t i = 0; i < n; i++)
+        z[i] = scale * (real_exp(z[i] - largest) / sum - (i == label ? (real)1 : (real)0));
+    return loss;
+}
+
+/** Squared loss of one sample with one output: *z becomes its derivative, times @p scale. Returns the loss. */
+static inline DSGD_DEVICE_FUNCTION double dsgd_squared(real *z, real target, real scale)
+{
+    const real error = *z - target;
+    *z = scale * error;
+    return 0.5 * (double)error * (double)error;
+}
+
+/** How an update works; `momentum` is beta1 for ADAMW. Numbers that hang on the step are worked out once per operation. */
+typedef struct dsgd_update_rule {
+    bool adaptive, nesterov;
+    real lr, momentum, weight_decay;
+    real beta2, epsilon;
+    real first, second; /* 1 / (1 - beta^t) */
+    real clip; /* factor on the gradient */
+} dsgd_update_rule;
+
+/** The rule of one update, whose gradient is multiplied by @p clip. */
+static inline DSGD_DEVICE_FUNCTION dsgd_update_rule
+dsgd_update_rule_of(const dsgd_update_config *config, double lr, uint64_t t, real clip)
+{
+    dsgd_update_rule rule;
+    rule.adaptive = config->kind == DSGD_OPTIMIZER_ADAMW;
+    rule.nesterov = config->kind == DSGD_OPTIMIZER_NESTEROV;
+    rule.lr = (real)lr;
+    rule.momentum = (real)config->momentum;
+    rule.weight_decay = (real)config->weight_decay;
+    rule.beta2 = (real)config->beta2;
+    rule.epsilon = (real)config->epsilon;
+    rule.first = rule.adaptive ? (real)(1 / (1 - pow(config->momentum, (double)t))) : (real)1;
+    rule.second = rule.adaptive ? (real)(1 / (1 - pow(config->beta2, (double)t))) : (real)1;
+    rule.clip = clip;
+    return rule;
+}
+
+/** Factor on a piece of @p n of @p n_params numbers whose squares sum to @p squares, for a bound on the norm of the whole. */
+static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t n, size_t n_params,
+                                                           double squares)
+{
+    const double share = bound * sqrt((double)n / (double)n_params);
+    const double norm = sqrt(squares);
+    return norm > share ? share / norm : 1; /* what is not a number stays in the gradient */
+}
+
+/**
+ * One number of the update: returns the new x, and the new state in v[0] (and v[stride], ADAMW's second moment).
+ *   momentum: v' = mu v + (g + wd x); x' = x - lr v', or with Nesterov x - lr (g + wd x + mu v')
+ *   AdamW (Loshchilov, Hutter, 2019, algorithm 2): m' = b1 m + (1 - b1) g; s' = b2 s + (1 - b2) g^2;
+ *     x' = x - lr wd x - lr m'/(1 - b1^t) / (sqrt(s'/(1 - b2^t)) + epsilon)
+ */
+static inline DSGD_DEVICE_FUNCTION real dsgd_updated(const dsgd_update_rule *rule, real x, real g,
+                                                     real *v, real *s)
+{
+    g *= rule->clip;
+    if (rule->adaptive) {
+        *v = rule->momentum * *v + ((real)1 - rule->momentum) * g;
+        *s = rule->beta2 * *s + ((real)1 - rule->beta2) * g * g;
+        return x - rule->lr * rule->weight_decay * x -
+               rule->lr * (*v * rule->first) / (real_sqrt(*s * rule->second) + rule->epsilon);
+    }
+    g += rule->weight_decay * x;
+    *v = rule->momentum * *v + g;
+    return x - rule->lr * (rule->nesterov ? g + rule->momentum * *v : *v);
+}
+
+#endif

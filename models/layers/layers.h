@@ -1,0 +1,329 @@
+/**
+ * @file layers.h
+ * Every layer and loss, forward and backward, as bodies and matrix products, written once and compiled for each device. The includer
+ * defines `run`, which has a member `pass`, and three ways to compute:
+ *
+ *   MAP(run, range, body, layer, n)     calls body(replica, layer, pass, i) for i in [range.first * n, (range.first + range.n) * n):
+ *                                       n calls per sample, at every replica, in any order
+ *   TOTAL(run, range, body, layer, n)   for i in [0, n), at every replica: sums over samples, which each call does in their order
+ *   multiply(run, range, products, n)   matrix products that do not need each other, MOST_PRODUCTS at most, at every replica
+ */
+#ifndef DSGD_MODELS_LAYERS_LAYERS_H
+#define DSGD_MODELS_LAYERS_LAYERS_H
+
+#include "models/layers/elementwise.h"
+#include "models/layers/matmul.h"
+
+/* --- layers -------------------------------------------------------------------------------------------------------------------------- */
+
+static inline uint32_t window_size(at_layer l)
+{
+    return l->kernel * l->kernel * l->in.n_columns;
+}
+
+/** The windows of a convolution as rows. */
+static inline operand windows_of(at_layer l)
+{
+    const size_t n = window_size(l);
+    return operand_at(KEPT, l->kept, 0, n, 1, n * l->out.n_rows, 0);
+}
+
+/** Queries (0), keys (1) or values (2) of each head. */
+static inline operand attended(space in, at_layer l, size_t which)
+{
+    const size_t c = l->out.n_columns;
+    return operand_at(in, l->in.offset, which * c, 3 * c, 1, tensor_size(&l->in), c / l->n_heads);
+}
+
+/** The heads' weights (0) or their derivatives (1). */
+static inline operand attention_weights(at_layer l, size_t which)
+{
+    const size_t t = l->in.n_rows;
+    return operand_at(KEPT, l->kept + which * l->n_heads * t * t, 0, t, 1, l->n_heads * t * t,
+                      t * t);
+}
+
+static inline operand attention_output(space in, at_layer l)
+{
+    const size_t c = l->out.n_columns;
+    return operand_at(in, l->out.offset, 0, c, 1, tensor_size(&l->out), c / l->n_heads);
+}
+
+static inline product product_of_heads(at_layer l, uint32_t m, uint32_t n, uint32_t k, operand a,
+                                       operand b, operand to, bool adds)
+{
+    product p = product_of(m, n, k, SAMPLES_APART, a, b, to);
+    p.n_heads = l->n_heads;
+    p.adds = adds;
+    return p;
+}
+
+static void attention_forward(run *c, range s, at_layer l)
+{
+    const uint32_t t = l->in.n_rows;
+    const uint32_t size = l->out.n_columns / l->n_heads;
+    const operand weights = attention_weights(l, 0);
+    const product match = product_of_heads(l, t, t, size, attended(VALUES, l, 0),
+                                           transposed(attended(VALUES, l, 1)), weights, false);
+    const product mix = product_of_heads(l, t, size, t, weights, attended(VALUES, l, 2),
+                                         attention_output(VALUES, l), false);
+    multiply(c, s, &match, 1);
+    MAP(c, s, attention_body, l, l->n_heads * t);
+    multiply(c, s, &mix, 1);
+}
+
+static void attention_backward(run *c, range s, at_layer l)
+{
+    const uint32_t t = l->in.n_rows;
+    const uint32_t size = l->out.n_columns / l->n_heads;
+    const operand dy = attention_output(SLOPES, l);
+    const operand slopes = attention_weights(l, 1);
+    const product first[MOST_PRODUCTS] = {
+        product_of_heads(l, t, t, size, dy, transposed(attended(VALUES, l, 2)), slopes, false),
+        product_of_heads(l, t, size, t, transposed(attention_weights(l, 0)), dy,
+                         attended(SLOPES, l, 2), l->adds)};
+    const product second[MOST_PRODUCTS] = {
+        product_of_heads(l, t, size, t, slopes, attended(VALUES, l, 1), attended(SLOPES, l, 0),
+                         l->adds),
+        product_of_heads(l, t, size, t, transposed(slopes), attended(VALUES, l, 0),
+                         attended(SLOPES, l, 1), l->adds)};
+    multiply(c, s, first, 2);
+    MAP(c, s, attention_back_body, l, l->n_heads * t);
+    multiply(c, s, second, 2);
+}
+
+/** One row of each sample at a step, of n numbers that lie in blocks of [n_rows][n]. */
+static inline operand step_row(space in, size_t offset, uint32_t step, uint32_t n_rows, size_t n)
+{
+    return operand_at(in, offset, step * n, n, 1, n_rows * n, 0);
+}
+
+static void lstm_forward(run *c, range s, at_layer l)
+{
+    const uint32_t u = l->out.n_columns;
+    const uint32_t t = l->out.n_rows;
+    for (uint32_t step = 0; step < t; step++) {
+        const product p =
+            product_of(1, 4 * u, u, SAMPLES_ROWS, step_row(KEPT, lstm_before(l), step, t, u),
+                       parameters(PARAMETERS, l->params, 4 * u),
+                       step_row(KEPT, lstm_gates(l), step, t, 4 * u));
+        if (step > 0)
+            multiply(c, s, &p, 1);
+        c->pass.step = step;
+        MAP(c, s, lstm_body, l, u);
+    }
+}
+
+static void lstm_backward(run *c, range s, at_layer l)
+{
+    const uint32_t u = l->out.n_columns;
+    const uint32_t t = l->out.n_rows;
+    const operand slopes = operand_at(SLOPES, l->in.offset, 0, 4 * u, 1, tensor_size(&l->in), 0);
+    for (uint32_t step = t; step-- > 0;) {
+        c->pass.step = step;
+        MAP(c, s, lstm_back_body, l, u);
+        product p =
+            product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(SLOPES, l->in.offset, step, t, 4 * u),
+                       transposed(parameters(PARAMETERS, l->params, 4 * u)),
+                       operand_at(KEPT, lstm_slopes(l), 0, u, 1, u, 0));
+        p.adds = true;
+        if (step > 0)
+            multiply(c, s, &p, 1);
+    }
+    const operand before = operand_at(KEPT, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
+    const product p = product_of(u, 4 * u, t, SAMPLES_DEPTH, transposed(before), slopes,
+                                 parameters(GRADIENT, l->params, 4 * u));
+    multiply(c, s, &p, 1);
+}
+
+/** y = W^T x + c for rows that are a tensor's or windows. */
+static void linear_forward(run *c, range s, at_layer l, operand x, uint32_t n_inputs, bool biased)
+{
+    product p =
+        product_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ROWS, x,
+                   parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
+    p.ones = biased ? ONES_COLUMN : ONES_NONE;
+    p.rectified = l->rectified;
+    multiply(c, s, &p, 1);
+}
+
+/** The gradient of W and c, and, where the layer does not read the network's input, dx: windows take the place of those of x. */
+static void linear_backward(run *c, range s, at_layer l, operand x, uint32_t n_inputs, bool biased)
+{
+    const bool windows = l->kind == DSGD_CONVOLUTION;
+    const uint32_t n = l->out.n_columns;
+    const operand dy = rows_of(SLOPES, &l->out);
+    product both[MOST_PRODUCTS] = {product_of(n_inputs, n, l->out.n_rows, SAMPLES_DEPTH,
+                                              transposed(x), dy,
+                                              parameters(GRADIENT, l->params, n)),
+                                   product_of(l->out.n_rows, n_inputs, n, SAMPLES_ROWS, dy,
+                                              transposed(parameters(PARAMETERS, l->params, n)),
+                                              windows ? x : rows_of(SLOPES, &l->in))};
+    both[0].ones = biased ? ONES_ROW : ONES_NONE;
+    both[1].adds = !windows && l->adds;
+    both[1].rectified_back = !windows && l->from_rectified;
+    multiply(c, s, both, windows || l->from == 0 ? 1 : 2);
+    if (windows && l->from > 0)
+        multiply(c, s, &both[1], 1);
+}
+
+static void layer_forward(run *c, range s, at_layer l)
+{
+    switch (l->kind) {
+    case DSGD_DENSE:
+        linear_forward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
+        break;
+    case DSGD_CONVOLUTION:
+        MAP(c, s, windows_body, l, l->out.n_rows);
+        linear_forward(c, s, l, windows_of(l), window_size(l), l->biased);
+        break;
+    case DSGD_MAX_POOL:
+        MAP(c, s, max_pool_body, l, l->out.n_rows);
+        break;
+    case DSGD_MEAN_ROWS:
+        MAP(c, s, mean_rows_body, l, l->in.n_columns);
+        break;
+    case DSGD_LAST_ROW:
+        MAP(c, s, last_row_body, l, l->in.n_columns);
+        break;
+    case DSGD_BATCH_NORM:
+        TOTAL(c, s, batch_norm_total_body, l, l->in.n_columns);
+        MAP(c, s, batch_norm_body, l, tensor_size(&l->in));
+        break;
+    case DSGD_ADD:
+        MAP(c, s, add_body, l, tensor_size(&l->in));
+        if (l->rectified)
+            MAP(c, s, rectify_body, l, tensor_size(&l->in));
+        break;
+    case DSGD_EMBEDDING:
+        MAP(c, s, embedding_body, l, tensor_size(&l->out));
+        break;
+    case DSGD_LAYER_NORM:
+        MAP(c, s, layer_norm_body, l, l->in.n_rows);
+        break;
+    case DSGD_ATTENTION:
+        attention_forward(c, s, l);
+        break;
+    case DSGD_LSTM:
+        lstm_forward(c, s, l);
+        break;
+    }
+}
+
+static void layer_backward(run *c, range s, at_layer l)
+{
+    if (l->rectified && !l->back_by_reader)
+        MAP(c, s, rectify_back_body, l, tensor_size(&l->out));
+    switch (l->kind) {
+    case DSGD_DENSE:
+        linear_backward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
+        break;
+    case DSGD_CONVOLUTION:
+        linear_backward(c, s, l, windows_of(l), window_size(l), l->biased);
+        if (l->from > 0)
+            MAP(c, s, windows_back_body, l, l->in.n_rows);
+        break;
+    case DSGD_MAX_POOL:
+        MAP(c, s, max_pool_back_body, l, l->in.n_rows);
+        break;
+    case DSGD_MEAN_ROWS:
+        MAP(c, s, mean_rows_back_body, l, tensor_size(&l->in));
+        break;
+    case DSGD_LAST_ROW:
+        MAP(c, s, last_row_back_body, l, tensor_size(&l->in));
+        break;
+    case DSGD_BATCH_NORM:
+        TOTAL(c, s, batch_norm_back_total_body, l, l->in.n_columns);
+        MAP(c, s, batch_norm_back_body, l, tensor_size(&l->in));
+        break;
+    case DSGD_ADD:
+        MAP(c, s, add_back_body, l, tensor_size(&l->in));
+        break;
+    case DSGD_EMBEDDING:
+        TOTAL(c, s, embedding_back_body, l, l->out.n_columns);
+        break;
+    case DSGD_LAYER_NORM:
+        MAP(c, s, layer_norm_back_body, l, l->in.n_rows);
+        TOTAL(c, s, layer_norm_back_total_body, l, l->in.n_columns);
+        break;
+    case DSGD_ATTENTION:
+        attention_backward(c, s, l);
+        break;
+    case DSGD_LSTM:
+        lstm_backward(c, s, l);
+        break;
+    }
+}
+
+/* --- networks ------------------------------------------------------------------------------------------------------------------------ */
+
+static void forward(run *c, range s, const dsgd_network *network)
+{
+    for (uint32_t l = 0; l < network->n_layers; l++)
+        layer_forward(c, s, &network->layers[l]);
+}
+
+/** The worker plays; then its environments are where the next batch goes on. @p most: steps of the largest batch. */
+static void play(run *c, const dsgd_network *network, uint32_t most)
+{
+    const at_layer first = &network->layers[0];
+    const at_layer last = &network->layers[network->n_layers - 1];
+    const uint32_t n = network->n_environments;
+    const range all = {0, most};
+    TOTAL(c, all, state_copy_body, first, (size_t)n * DSGD_ENVIRONMENT_REALS);
+    for (uint32_t begin = 0; begin < most; begin += n) {
+        const range s = {begin, n};
+        MAP(c, s, observe_body, first, 1);
+        forward(c, s, network);
+        MAP(c, s, act_body, last, 1);
+    }
+    TOTAL(c, all, return_body, last, n);
+    TOTAL(c, all, baseline_body, last, 1);
+    MAP(c, all, policy_body, last, 1);
+}
+
+/** g <- gradient, at every replica; the largest has @p most samples. */
+static void network_gradient(run *c, const dsgd_network *network, uint32_t most)
+{
+    const at_layer first = &network->layers[0];
+    const at_layer last = &network->layers[network->n_layers - 1];
+    const range all = {0, most};
+    if (network->loss == DSGD_LOSS_POLICY) {
+        play(c, network, most);
+    } else {
+        MAP(c, all, load_body, first, 1);
+        forward(c, all, network);
+        if (network->loss == DSGD_LOSS_SQUARED)
+            MAP(c, all, squared_body, last, 1);
+        else
+            MAP(c, all, cross_entropy_body, last, last->out.n_rows);
+    }
+    for (uint32_t l = network->n_layers; l-- > 0;)
+        layer_backward(c, all, &network->layers[l]);
+}
+
+/** Fills the scores, at every replica. */
+static void network_scores(run *c, const dsgd_network *network, uint32_t most)
+{
+    const at_layer first = &network->layers[0];
+    const at_layer last = &network->layers[network->n_layers - 1];
+    const range all = {0, most};
+    if (network->loss == DSGD_LOSS_POLICY) {
+        MAP(c, all, episode_body, first, 1);
+        for (uint32_t step = 0; step < DSGD_EPISODE_STEPS; step++) {
+            c->pass.step = step;
+            MAP(c, all, observe_body, first, 1);
+            forward(c, all, network);
+            MAP(c, all, episode_step_body, last, 1);
+        }
+        return;
+    }
+    MAP(c, all, load_body, first, 1);
+    forward(c, all, network);
+    if (network->loss == DSGD_LOSS_SQUARED)
+        MAP(c, all, squared_score_body, last, 1);
+    else
+        MAP(c, all, cross_entropy_score_body, last, 1);
+}
+
+#endif

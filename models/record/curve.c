@@ -1,0 +1,32 @@
+/**
+ * @file curve.c
+ * Rows of learning curves.
+ */
+#include "models/record/curve.h"
+
+#include <math.h>
+
+#include "base/csv.h"
+
+const char dsgd_curve_columns[] =
+    "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n";
+
+void dsgd_run_key_print(FILE *stream, const dsgd_run_key *key)
+{
+    fprintf(stream, "%zu,%s,%d,%llu", key->run, key->label, key->workers,
+            (unsigned long long)key->seed);
+}
+
+void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n, const dsgd_point *points)
+{
+    for (size_t i = 0; i < n && !isnan(points[i].at.loss); i++) {
+        dsgd_run_key_print(stream, key);
+        const double cells[] = {points[i].virtual_s, points[i].steps, points[i].at.loss,
+                                points[i].at.accuracy, points[i].at.consensus};
+        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
+            fputc(',', stream);
+            dsgd_csv_number(stream, cells[k]);
+        }
+        fputc('\n', stream);
+    }
+}

@@ -1,0 +1,339 @@
+/**
+ * @file format.c
+ * Blocks with their checksums, the table of the problem, and what both sides of a record remember.
+ */
+#include "models/record/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "models/zoo/model.h"
+
+/* --- blocks ------------------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    KIND_BYTES = 4,
+    FRAME_BYTES = 16,
+    CHECKED_BYTES = 12
+}; /* kind, packed, unpacked | checksum */
+
+/** zlib makes at most so many bytes out of one. */
+enum { MOST_EXPANSION = 1040 };
+
+static void put_u32(uint8_t *to, uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(number >> 8 * i);
+}
+
+static uint32_t get_u32(const uint8_t *from)
+{
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
+           (uint32_t)from[3] << 24;
+}
+
+void record_write_block(FILE *stream, const char *kind, const uint8_t *bytes, size_t n)
+{
+    uLongf n_packed = compressBound(n);
+    uint8_t *const packed = dsgd_xcalloc(1, n_packed);
+    DSGD_ASSERT(n < RECORD_MOST_BYTES &&
+                    compress2(packed, &n_packed, bytes, n, Z_DEFAULT_COMPRESSION) == Z_OK,
+                "a block of %zu bytes", n);
+    uint8_t frame[FRAME_BYTES];
+    memcpy(frame, kind, KIND_BYTES);
+    put_u32(frame + 4, (uint32_t)n_packed);
+    put_u32(frame + 8, (uint32_t)n);
+    put_u32(frame + CHECKED_BYTES,
+            (uint32_t)crc32(crc32(0, frame, CHECKED_BYTES), packed, (uInt)n_packed));
+    fwrite(frame, sizeof frame, 1, stream);
+    fwrite(packed, n_packed, 1, stream);
+    free(packed);
+}
+
+static dsgd_status cut_off(const record_file *file, dsgd_error *error)
+{
+    return dsgd_fail(
+        error, DSGD_EIO,
+        "%s: the record is cut off, or damaged, in block %zu, which begins at byte %llu "
+        "of %llu",
+        file->path, file->block, (unsigned long long)file->at, (unsigned long long)file->size);
+}
+
+static dsgd_status damaged(const record_file *file, dsgd_error *error)
+{
+    return dsgd_fail(error, DSGD_EIO,
+                     "%s: block %zu of the record, which begins at byte %llu, is damaged",
+                     file->path, file->block, (unsigned long long)file->at);
+}
+
+/** Reads the next block as it lies in the file, and checks it. */
+static dsgd_status read_block(record_file *file, dsgd_error *error)
+{
+    uint8_t frame[FRAME_BYTES];
+    file->block++;
+    if (file->size - file->at < FRAME_BYTES || fread(frame, sizeof frame, 1, file->stream) != 1)
+        return cut_off(file, error);
+    file->n_packed = get_u32(frame + 4);
+    file->n = get_u32(frame + 8);
+    if (file->size - file->at - FRAME_BYTES < file->n_packed)
+        return cut_off(file, error);
+    if (file->n > RECORD_MOST_BYTES || file->n / MOST_EXPANSION > file->n_packed)
+        return damaged(file, error);
+    file->packed = dsgd_xrealloc(file->packed, file->n_packed, 1);
+    if (fread(file->packed, 1, file->n_packed, file->stream) != file->n_packed)
+        return cut_off(file, error);
+    if (get_u32(frame + CHECKED_BYTES) !=
+        crc32(crc32(0, frame, CHECKED_BYTES), file->packed, (uInt)file->n_packed))
+        return damaged(file, error);
+    memcpy(file->kind, frame, KIND_BYTES);
+    file->at += FRAME_BYTES + file->n_packed;
+    return DSGD_OK;
+}
+
+static bool is(const record_file *file, const char *kind)
+{
+    return strcmp(file->kind, kind) == 0;
+}
+
+/** All blocks: a head, work, and the end where the file ends. */
+static dsgd_status look_through(record_file *file, dsgd_error *error)
+{
+    do {
+        const uint64_t begin = file->at;
+        const dsgd_status status = read_block(file, error);
+        if (status != DSGD_OK)
+            return status;
+        const bool fits = file->block == 1 ? is(file, RECORD_HEAD)
+                                           : is(file, RECORD_WORK) || is(file, RECORD_DONE);
+        if (!fits) {
+            file->at = begin;
+            return damaged(file, error);
+        }
+    } while (!is(file, RECORD_DONE));
+    if (file->at != file->size)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file goes on for %llu bytes after its record",
+                         file->path, (unsigned long long)(file->size - file->at));
+    return DSGD_OK;
+}
+
+static dsgd_status read_front(record_file *file, dsgd_error *error)
+{
+    uint8_t front[RECORD_MAGIC_BYTES + 4];
+    const size_t got = fread(front, 1, sizeof front, file->stream);
+    if (got < RECORD_MAGIC_BYTES || memcmp(front, RECORD_MAGIC, RECORD_MAGIC_BYTES) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is no record of `dsgd run --record`",
+                         file->path);
+    if (got < sizeof front)
+        return dsgd_fail(error, DSGD_EIO, "%s: the record is cut off after %zu bytes", file->path,
+                         got);
+    const uint32_t version = get_u32(front + RECORD_MAGIC_BYTES);
+    if (version != RECORD_VERSION)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: the record has version %u of the format, but this program reads "
+                         "version %d; replay it with the dsgd that recorded it",
+                         file->path, version, RECORD_VERSION);
+    file->at = sizeof front;
+    return DSGD_OK;
+}
+
+dsgd_status record_open(record_file *file, const char *path, dsgd_error *error)
+{
+    *file = (record_file){.path = dsgd_xstrdup(path), .stream = fopen(path, "rb")};
+    if (file->stream == NULL || fseeko(file->stream, 0, SEEK_END) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the record cannot be read: %m", path);
+    file->size = (uint64_t)ftello(file->stream);
+    rewind(file->stream);
+    dsgd_status status = read_front(file, error);
+    if (status == DSGD_OK)
+        status = look_through(file, error);
+    if (status != DSGD_OK)
+        return status;
+    file->at = RECORD_MAGIC_BYTES + 4;
+    file->block = 0;
+    fseeko(file->stream, (off_t)file->at, SEEK_SET);
+    return DSGD_OK;
+}
+
+dsgd_status record_next(record_file *file, dsgd_error *error)
+{
+    const uint64_t begin = file->at;
+    const dsgd_status status = read_block(file, error);
+    if (status != DSGD_OK)
+        return status;
+    file->bytes = dsgd_xrealloc(file->bytes, file->n + 1, 1);
+    uLongf n = file->n;
+    if (uncompress(file->bytes, &n, file->packed, file->n_packed) != Z_OK || n != file->n) {
+        file->at = begin;
+        return damaged(file, error);
+    }
+    file->bytes[n] = '\0';
+    return DSGD_OK;
+}
+
+void record_close(record_file *file)
+{
+    if (file->stream != NULL)
+        fclose(file->stream);
+    free(file->path);
+    free(file->packed);
+    free(file->bytes);
+    *file = (record_file){0};
+}
+
+/* --- the problem -------------------------------------------------------------------------------------------------------------------- */
+
+static const char *const optimizers[] = {"momentum", "nesterov", "adamw", NULL};
+static const char *const precisions[] = {"float", "double", NULL};
+
+#define MOST_EXACT 9007199254740992.0 /* whole numbers that a double holds */
+
+#define FIELD(member) .offset = offsetof(record_problem, member)
+
+const dsgd_option record_problem_options[] = {
+    {.name = "model",
+     .kind = DSGD_PICK,
+     FIELD(model),
+     .registry = dsgd_model_kinds,
+     .required = true},
+    {.name = "data",
+     .kind = DSGD_PICK,
+     FIELD(data),
+     .registry = dsgd_data_sources,
+     .required = true},
+    {.name = "precision",
+     .kind = DSGD_CHOICE,
+     FIELD(precision),
+     .words = precisions,
+     .required = true},
+    {.name = "seed", .kind = DSGD_LONG, FIELD(seed), .max = MOST_EXACT, .required = true},
+    {.name = "workers",
+     .kind = DSGD_LONG,
+     FIELD(workers),
+     .min = 1,
+     .max = 1 << 20,
+     .required = true},
+    {.name = "batch", .kind = DSGD_LONG, FIELD(batch), .min = 1, .max = 1 << 20, .required = true},
+    {.name = "pieces", .kind = DSGD_NUMBERS, FIELD(pieces), .max = MOST_EXACT, .required = true},
+    {.name = "optimizer",
+     .kind = DSGD_CHOICE,
+     FIELD(update_kind),
+     .words = optimizers,
+     .required = true},
+    {.name = "momentum", .kind = DSGD_DOUBLE, FIELD(update.momentum), .max = 1, .required = true},
+    {.name = "beta2", .kind = DSGD_DOUBLE, FIELD(update.beta2), .max = 1, .required = true},
+    {.name = "epsilon", .kind = DSGD_DOUBLE, FIELD(update.epsilon), .max = 1, .required = true},
+    {.name = "weight_decay",
+     .kind = DSGD_DOUBLE,
+     FIELD(update.weight_decay),
+     .max = 1e6,
+     .required = true},
+    {.name = "clip", .kind = DSGD_DOUBLE, FIELD(update.clip), .max = 1e100, .required = true},
+    {.name = "data_checksum",
+     .kind = DSGD_LONG,
+     FIELD(data_checksum),
+     .max = UINT32_MAX,
+     .required = true},
+    {.name = "initial_checksum",
+     .kind = DSGD_LONG,
+     FIELD(initial_checksum),
+     .max = UINT32_MAX,
+     .required = true},
+    {.name = NULL},
+};
+
+/** Of memory that may be missing, and may be larger than zlib takes at once. */
+static uint32_t checksum(uint32_t before, const void *bytes, size_t n)
+{
+    return bytes == NULL ? before : (uint32_t)crc32_z(before, bytes, n);
+}
+
+static uint32_t samples_checksum(uint32_t sum, const dsgd_samples *samples, const dsgd_data *data)
+{
+    const size_t n = (size_t)samples->n * data->n_features;
+    sum = checksum(sum, &samples->n, sizeof samples->n);
+    sum = checksum(sum, samples->x_bytes, n);
+    sum = checksum(sum, samples->x_real, n * sizeof *samples->x_real);
+    sum = checksum(sum, samples->labels, (size_t)samples->n * data->n_labels);
+    sum = checksum(sum, samples->lengths, samples->n * sizeof *samples->lengths);
+    return checksum(sum, samples->targets, samples->n * sizeof *samples->targets);
+}
+
+uint32_t record_data_checksum(const dsgd_data *data)
+{
+    const uint32_t numbers[] = {
+        (uint32_t)data->kind, data->n_rows,    data->n_columns,      data->width,
+        data->n_labels,       data->n_classes, (uint32_t)data->seed, (uint32_t)(data->seed >> 32)};
+    uint32_t sum = checksum(0, numbers, sizeof numbers);
+    sum = samples_checksum(sum, &data->train, data);
+    return samples_checksum(sum, &data->test, data);
+}
+
+uint32_t record_numbers_checksum(const double *x, size_t n)
+{
+    return checksum(0, x, n * sizeof *x);
+}
+
+uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed, const double *x)
+{
+    double *const state = dsgd_xcalloc(network->n_state, sizeof *state);
+    dsgd_network_initial_state(network, seed, 0, state);
+    const uint32_t sum = checksum(record_numbers_checksum(x, network->n_params), state,
+                                  network->n_state * sizeof *state);
+    free(state);
+    return sum;
+}
+
+/* --- what both sides remember ------------------------------------------------------------------------------------------------------- */
+
+void record_memory_open(record_memory *memory, size_t n_workers, size_t n_pieces)
+{
+    *memory = (record_memory){.n_workers = n_workers, .n_pieces = n_pieces, .next = 1};
+    memory->n_places =
+        n_workers * n_pieces < RECORD_MOST_PLACES ? n_workers * n_pieces : RECORD_MOST_PLACES;
+    memory->recent = dsgd_xcalloc(memory->n_places, sizeof *memory->recent);
+    memory->steps = dsgd_xcalloc(n_workers, sizeof *memory->steps);
+}
+
+void record_memory_close(record_memory *memory)
+{
+    free(memory->recent);
+    free(memory->steps);
+}
+
+static uint64_t *recent(const record_memory *memory, size_t worker, size_t piece)
+{
+    return memory->recent[(worker * memory->n_pieces + piece) % memory->n_places];
+}
+
+uint64_t record_code_of(record_memory *memory, size_t worker, size_t piece, uint64_t name)
+{
+    if (name == 0)
+        return 0;
+    const uint64_t *const names = recent(memory, worker, piece);
+    const uint64_t before = memory->operand;
+    memory->operand = name;
+    for (uint64_t i = 0; i < RECORD_RECENT; i++)
+        if (names[i] == name)
+            return 1 + i;
+    return 1 + RECORD_RECENT + record_zigzag(name - before);
+}
+
+uint64_t record_name_of(record_memory *memory, size_t worker, size_t piece, uint64_t code)
+{
+    if (code == 0)
+        return 0;
+    const uint64_t name = code <= RECORD_RECENT
+                              ? recent(memory, worker, piece)[code - 1]
+                              : memory->operand + record_unzigzag(code - 1 - RECORD_RECENT);
+    memory->operand = name;
+    return name;
+}
+
+uint64_t record_make(record_memory *memory, size_t piece)
+{
+    uint64_t *const names = recent(memory, memory->where.worker, piece);
+    memmove(names + 1, names, (RECORD_RECENT - 1) * sizeof *names);
+    names[0] = memory->next++;
+    return names[0];
+}

@@ -1,0 +1,49 @@
+/**
+ * @file cnn.c
+ * A small convolutional network: two convolutions of 3 x 3, each halved by a maximum, one hidden layer, softmax. 26,698 parameters on images
+ * of 28 x 28.
+ */
+#include "models/zoo/network.h"
+
+extern const dsgd_model_kind dsgd_model_cnn;
+
+typedef struct cnn_params {
+    dsgd_numbers channels;
+    long hidden;
+} cnn_params;
+
+static dsgd_status cnn_build(const void *params, const dsgd_data *data, dsgd_network *network,
+                             dsgd_error *error)
+{
+    const cnn_params *p = params;
+    double usual[] = {8, 16};
+    const dsgd_numbers channels = p->channels.n == 0 ? (dsgd_numbers){2, usual} : p->channels;
+    dsgd_builder b = dsgd_network_begin(network, "cnn", data, DSGD_LOSS_CROSS_ENTROPY, error);
+    dsgd_network_wants(&b, DSGD_DATA_IMAGES, "fashion-mnist");
+    for (size_t l = 0; l < channels.n; l++) {
+        dsgd_network_convolution(&b, channels.v[l], 3, 1, true, true);
+        dsgd_network_max_pool(&b, 2);
+    }
+    dsgd_network_flatten(&b);
+    dsgd_network_dense(&b, (double)p->hidden, true);
+    return dsgd_network_end(&b);
+}
+
+static const dsgd_option cnn_options[] = {
+    {.name = "channels",
+     .kind = DSGD_NUMBERS,
+     .offset = offsetof(cnn_params, channels),
+     .min = 1,
+     .max = 1024,
+     .help = "of the convolutions; 8 and 16 where nothing is given"},
+    DSGD_OPTION_LONG(cnn_params, hidden, 32, 1, 65536, NULL, "units", "of the hidden layer"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_model_kind dsgd_model_cnn = {
+    .about = {.name = "cnn",
+              .summary = "two convolutions with maxima, one hidden layer, softmax",
+              .params_size = sizeof(cnn_params),
+              .options = cnn_options},
+    .build = cnn_build,
+};

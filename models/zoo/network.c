@@ -1,0 +1,368 @@
+/**
+ * @file network.c
+ * Puts networks together: shapes, places of parameters and workspace, initial numbers.
+ */
+#include "models/zoo/network.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef double real;
+#define real_exp exp
+#define real_log log
+#define real_sqrt sqrt
+#define real_tanh tanh
+#include "models/data/environment.h"
+
+/* --- the builder -------------------------------------------------------------------------------------------------------------------- */
+
+dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
+                                dsgd_loss loss, dsgd_error *error)
+{
+    *network = (dsgd_network){.loss = loss};
+    dsgd_builder b = {network, model, data, DSGD_OK, error};
+    network->layers[0].in = (dsgd_tensor){data->n_rows, data->n_columns, data->width, 0};
+    network->n_reals = data->n_features;
+    if (loss == DSGD_LOSS_CROSS_ENTROPY && data->train.labels == NULL)
+        b.status = dsgd_fail(
+            error, DSGD_EUSAGE,
+            "learn: %s learns classes, but this data has none; fashion-mnist or idx would do",
+            model);
+    if (loss == DSGD_LOSS_SQUARED && data->train.targets == NULL)
+        b.status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "learn: %s learns a number, but this data has %s; data: hyperplane would do",
+                      model, data->train.labels == NULL ? "environments" : "classes");
+    return b;
+}
+
+void dsgd_network_wants(dsgd_builder *b, dsgd_data_kind kind, const char *suggestion)
+{
+    static const char *const names[] = {"points", "images", "sequences", "texts", "environments"};
+    if (b->status == DSGD_OK && b->data->kind != kind)
+        b->status = dsgd_fail(b->error, DSGD_EUSAGE,
+                              "learn: %s learns from %s, but this data has %s; data: %s would do",
+                              b->model, names[kind], names[b->data->kind], suggestion);
+}
+
+uint32_t dsgd_network_here(const dsgd_builder *b)
+{
+    return b->network->layers[b->network->n_layers].from;
+}
+
+/** What the next layer reads. The entry after the last layer is the one to come. */
+static dsgd_tensor *here(dsgd_builder *b)
+{
+    return &b->network->layers[b->network->n_layers].in;
+}
+
+void dsgd_network_flatten(dsgd_builder *b)
+{
+    dsgd_tensor *const t = here(b);
+    *t = (dsgd_tensor){1, t->n_rows * t->n_columns, 1, t->offset};
+}
+
+void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
+{
+    dsgd_layer *const next = &b->network->layers[b->network->n_layers];
+    next->from = tensor;
+    next->in = tensor == 0 ? b->network->layers[0].in : b->network->layers[tensor - 1].out;
+}
+
+/** A whole number that an option gives as a double; remembers a refusal otherwise. */
+static uint32_t whole(dsgd_builder *b, double n, const char *what)
+{
+    if (b->status == DSGD_OK && (n != floor(n) || n < 1 || n > 65536))
+        b->status = dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: %g is no whole number of %s",
+                              b->model, n, what);
+    return b->status == DSGD_OK ? (uint32_t)n : 1;
+}
+
+/** Appends a layer whose input is what is read next, with an output of the shape given. NULL after a refusal. */
+static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows,
+                          uint32_t n_columns, uint32_t width)
+{
+    dsgd_network *const network = b->network;
+    if (b->status == DSGD_OK && network->n_layers + 1 == DSGD_MAX_LAYERS)
+        b->status = dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: more than %d layers", b->model,
+                              DSGD_MAX_LAYERS - 1);
+    if (b->status != DSGD_OK)
+        return NULL;
+    dsgd_layer *const layer = &network->layers[network->n_layers++];
+    layer->kind = kind;
+    layer->out = (dsgd_tensor){n_rows, n_columns, width, network->n_reals};
+    network->n_reals += (size_t)n_rows * n_columns;
+    dsgd_network_goto(b, network->n_layers);
+    return layer;
+}
+
+/** Parameters [n_rows][n_columns] that follow what the layer has already, uniform in +-bound around centre. */
+static void fill(dsgd_builder *b, dsgd_layer *layer, size_t n_rows, size_t n_columns, double centre,
+                 double bound)
+{
+    dsgd_network *const network = b->network;
+    DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
+    const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
+    /* Offsets are within the layer until dsgd_network_end() knows where that begins. */
+    network->fills[network->n_fills++] = (dsgd_fill){.offset = layer->n_params,
+                                                     .n_rows = (uint32_t)n_rows,
+                                                     .n_columns = (uint32_t)n_columns,
+                                                     .centre = centre,
+                                                     .bound = bound,
+                                                     .layer = (uint32_t)(layer - network->layers),
+                                                     .part = part};
+    layer->n_params += n_rows * n_columns;
+}
+
+static double he_bound(size_t n_inputs)
+{
+    return sqrt(6.0 / (double)n_inputs);
+}
+
+static uint32_t last_tensor(const dsgd_builder *b)
+{
+    return b->network->n_layers;
+}
+
+uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool rectified)
+{
+    const dsgd_tensor in = *here(b);
+    const uint32_t n = whole(b, n_units, "units");
+    dsgd_layer *const layer = append(b, DSGD_DENSE, in.n_rows, n, in.width);
+    if (layer == NULL)
+        return 0;
+    layer->rectified = rectified;
+    fill(b, layer, in.n_columns, n, 0, he_bound(in.n_columns));
+    fill(b, layer, 1, n, 0, 0);
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel,
+                                  uint32_t stride, bool biased, bool rectified)
+{
+    const dsgd_tensor in = *here(b);
+    const uint32_t n = whole(b, n_channels, "channels");
+    const uint32_t padding = kernel / 2;
+    const uint32_t height = in.n_rows / in.width;
+    const uint32_t out_width = (in.width + 2 * padding - kernel) / stride + 1;
+    const uint32_t out_height = (height + 2 * padding - kernel) / stride + 1;
+    dsgd_layer *const layer = append(b, DSGD_CONVOLUTION, out_height * out_width, n, out_width);
+    if (layer == NULL)
+        return 0;
+    layer->kernel = kernel;
+    layer->stride = stride;
+    layer->padding = padding;
+    layer->biased = biased;
+    layer->rectified = rectified;
+    const size_t n_inputs = (size_t)kernel * kernel * in.n_columns;
+    layer->kept = b->network->n_kept; /* the windows, side by side */
+    b->network->n_kept += n_inputs * layer->out.n_rows;
+    fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
+    if (biased)
+        fill(b, layer, 1, n, 0, 0);
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
+{
+    const dsgd_tensor in = *here(b);
+    const uint32_t height = in.n_rows / in.width / window;
+    const uint32_t width = in.width / window;
+    if (b->status == DSGD_OK && (height == 0 || width == 0))
+        b->status =
+            dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: images of %u by %u pixels are too small",
+                      b->model, b->data->n_rows / b->data->width, b->data->width);
+    dsgd_layer *const layer = append(b, DSGD_MAX_POOL, height * width, in.n_columns, width);
+    if (layer != NULL)
+        layer->kernel = layer->stride = window;
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_mean_rows(dsgd_builder *b)
+{
+    append(b, DSGD_MEAN_ROWS, 1, here(b)->n_columns, 1);
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_last_row(dsgd_builder *b)
+{
+    append(b, DSGD_LAST_ROW, 1, here(b)->n_columns, 1);
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool rectified)
+{
+    const dsgd_tensor in = *here(b);
+    dsgd_network *const network = b->network;
+    dsgd_layer *const layer = append(b, DSGD_BATCH_NORM, in.n_rows, in.n_columns, in.width);
+    if (layer == NULL)
+        return 0;
+    layer->rectified = rectified;
+    layer->totals = network->n_totals; /* mean, 1 / deviation, and two sums of the backward pass */
+    network->n_totals += 4 * (size_t)in.n_columns;
+    layer->state = network->n_state;
+    network->n_state += 2 * (size_t)in.n_columns;
+    network->coupled = true;
+    fill(b, layer, 1, in.n_columns, 1, 0);
+    fill(b, layer, 1, in.n_columns, 0, 0);
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool rectified)
+{
+    const dsgd_tensor in = *here(b);
+    dsgd_layer *const layer = append(b, DSGD_ADD, in.n_rows, in.n_columns, in.width);
+    if (layer == NULL)
+        return 0;
+    layer->rectified = rectified;
+    layer->other = other;
+    layer->second = b->network->layers[other - 1].out;
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_columns)
+{
+    const dsgd_tensor in = *here(b);
+    const uint32_t n = whole(b, n_columns, "columns");
+    dsgd_layer *const layer = append(b, DSGD_EMBEDDING, in.n_rows, n, 1);
+    if (layer == NULL)
+        return 0;
+    layer->n_tokens = n_tokens;
+    fill(b, layer, n_tokens, n, 0, 0.1);
+    fill(b, layer, in.n_rows, n, 0, 0.1);
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_layer_norm(dsgd_builder *b)
+{
+    const dsgd_tensor in = *here(b);
+    dsgd_layer *const layer = append(b, DSGD_LAYER_NORM, in.n_rows, in.n_columns, in.width);
+    if (layer == NULL)
+        return 0;
+    layer->kept = b->network->n_kept; /* mean and 1 / deviation of each row */
+    b->network->n_kept += 2 * (size_t)in.n_rows;
+    fill(b, layer, 1, in.n_columns, 1, 0);
+    fill(b, layer, 1, in.n_columns, 0, 0);
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
+{
+    const dsgd_tensor in = *here(b);
+    dsgd_layer *const layer = append(b, DSGD_ATTENTION, in.n_rows, in.n_columns / 3, 1);
+    if (layer == NULL)
+        return 0;
+    DSGD_ASSERT(in.n_columns % (3 * n_heads) == 0, "%u columns for %u heads", in.n_columns,
+                n_heads);
+    layer->n_heads = n_heads;
+    layer->kept = b->network->n_kept; /* weights of each head, and their derivatives */
+    b->network->n_kept += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
+    return last_tensor(b);
+}
+
+uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
+{
+    const uint32_t n = whole(b, n_units, "units");
+    dsgd_network_dense(b, 4.0 * n, false);
+    const dsgd_tensor in = *here(b);
+    dsgd_layer *const layer = append(b, DSGD_LSTM, in.n_rows, n, 1);
+    if (layer == NULL)
+        return 0;
+    /* Per row: 4 gates, cell, output before, and the derivatives by cell and output that come from the next row. */
+    layer->kept = b->network->n_kept;
+    b->network->n_kept += 8 * (size_t)in.n_rows * n;
+    fill(b, layer, n, 4 * (size_t)n, 0, 1 / sqrt(n));
+    return last_tensor(b);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Marks the layers whose input's derivative is written by a later layer before they add theirs, and those that are the last to write it and
+ * can take it through the rectifier at once.
+ */
+static void mark_sums(dsgd_network *network)
+{
+    const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL}; /* who wrote the tensor's derivative */
+    for (uint32_t l = network->n_layers; l-- > 0;) {
+        dsgd_layer *const layer = &network->layers[l];
+        layer->adds = last[layer->from] != NULL;
+        last[layer->from] = layer;
+        if (layer->kind == DSGD_ADD) {
+            layer->other_adds = last[layer->other] != NULL;
+            last[layer->other] = layer;
+        }
+    }
+    for (uint32_t l = 0; l < network->n_layers; l++) {
+        dsgd_layer *const layer = &network->layers[l];
+        dsgd_layer *const made = layer->from == 0 ? NULL : &network->layers[layer->from - 1];
+        if (made == NULL || !made->rectified || last[layer->from] != layer)
+            continue;
+        layer->from_rectified = made->back_by_reader = layer->kind == DSGD_DENSE ||
+                                                       layer->kind == DSGD_CONVOLUTION ||
+                                                       layer->kind == DSGD_MAX_POOL;
+    }
+}
+
+dsgd_status dsgd_network_end(dsgd_builder *b)
+{
+    dsgd_network *const network = b->network;
+    const uint32_t n_rows = here(b)->n_rows;
+    dsgd_network_dense(b, network->loss == DSGD_LOSS_SQUARED ? 1 : b->data->n_classes, false);
+    if (b->status != DSGD_OK)
+        return b->status;
+    if (network->loss == DSGD_LOSS_CROSS_ENTROPY && n_rows != b->data->n_labels)
+        return dsgd_fail(
+            b->error, DSGD_EUSAGE,
+            "learn: %s does not give the %u answers for each sample that this data has "
+            "labels for; model: %s would do",
+            b->model, b->data->n_labels, b->data->kind == DSGD_DATA_TOKENS ? "transformer" : "mlp");
+    if (network->loss == DSGD_LOSS_POLICY) {
+        network->environments = network->n_state;
+        network->n_state += (size_t)network->n_environments * DSGD_ENVIRONMENT_REALS;
+        network->policy_kept = network->n_kept;
+        network->n_kept += 3 + DSGD_ENVIRONMENT_REALS;
+        network->coupled = true;
+    }
+    for (uint32_t l = network->n_layers; l-- > 0;) {
+        network->layers[l].params = network->n_params;
+        network->n_params += network->layers[l].n_params;
+    }
+    for (uint32_t i = 0; i < network->n_fills; i++)
+        network->fills[i].offset += network->layers[network->fills[i].layer].params;
+    mark_sums(network);
+    return DSGD_OK;
+}
+
+void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x)
+{
+    for (uint32_t f = 0; f < network->n_fills; f++) {
+        const dsgd_fill *const part = &network->fills[f];
+        for (uint32_t i = 0; i < part->n_rows; i++)
+            for (uint32_t j = 0; j < part->n_columns; j++) {
+                const dsgd_draw at = {.seed = seed,
+                                      .purpose = DSGD_DRAW_INIT,
+                                      .worker = part->part,
+                                      .step = part->layer,
+                                      .index = j * part->n_rows + i};
+                x[part->offset + (size_t)i * part->n_columns + j] =
+                    part->bound == 0 ? part->centre
+                                     : part->centre + part->bound * (2 * dsgd_draw_uniform(at) - 1);
+            }
+    }
+}
+
+void dsgd_network_initial_state(const dsgd_network *network, uint64_t seed, uint32_t worker,
+                                double *state)
+{
+    for (uint32_t l = 0; l < network->n_layers; l++) {
+        const dsgd_layer *const layer = &network->layers[l];
+        for (uint32_t j = 0; layer->kind == DSGD_BATCH_NORM && j < layer->in.n_columns; j++) {
+            state[layer->state + j] = 0;
+            state[layer->state + layer->in.n_columns + j] = 1;
+        }
+    }
+    for (uint32_t e = 0; e < network->n_environments; e++)
+        dsgd_episode_begin(state + network->environments + (size_t)e * DSGD_ENVIRONMENT_REALS, seed,
+                           worker, 0, e);
+}
