@@ -29,8 +29,8 @@ static int *places; /* [n_hosts], of these among all */
 static sg_sem_t moved; /* released by actors that would go on in a halted cluster; NULL before */
 static sg_sem_t never; /* that nobody releases */
 
-struct dsgd_bell {
-    sg_sem_t semaphore;
+struct dsgd_semaphore {
+    sg_sem_t handle;
 };
 
 /** Where an actor goes on after waiting: not, once the cluster is halted. */
@@ -297,33 +297,33 @@ void dsgd_compute(double flops)
     went_on();
 }
 
-dsgd_bell *dsgd_bell_new(void)
+dsgd_semaphore *dsgd_semaphore_new(void)
 {
-    dsgd_bell *bell = dsgd_xcalloc(1, sizeof *bell);
-    bell->semaphore = sg_sem_init(0);
-    return bell;
+    dsgd_semaphore *semaphore = dsgd_xcalloc(1, sizeof *semaphore);
+    semaphore->handle = sg_sem_init(0);
+    return semaphore;
 }
 
-void dsgd_bell_free(dsgd_bell *bell)
+void dsgd_semaphore_free(dsgd_semaphore *semaphore)
 {
-    sg_sem_destroy(bell->semaphore);
-    free(bell);
+    sg_sem_destroy(semaphore->handle);
+    free(semaphore);
 }
 
-void dsgd_bell_wait(dsgd_bell *bell)
+void dsgd_semaphore_wait(dsgd_semaphore *semaphore)
 {
-    sg_sem_acquire(bell->semaphore);
+    sg_sem_acquire(semaphore->handle);
     went_on();
 }
 
-bool dsgd_bell_wait_for(dsgd_bell *bell, double seconds)
+bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 {
-    return sg_sem_acquire_timeout(bell->semaphore, seconds) == 0;
+    return sg_sem_acquire_timeout(semaphore->handle, seconds) == 0;
 }
 
-void dsgd_bell_ring(dsgd_bell *bell)
+void dsgd_semaphore_post(dsgd_semaphore *semaphore)
 {
-    sg_sem_release(bell->semaphore);
+    sg_sem_release(semaphore->handle);
 }
 
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int lane)

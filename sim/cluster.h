@@ -60,15 +60,15 @@ void dsgd_sleep(double seconds);
 /** Computes on the actor's host. */
 void dsgd_compute(double flops);
 
-/** A bell: one actor waits, another rings. Rings are counted. */
-typedef struct dsgd_bell dsgd_bell;
+/** A semaphore: one actor waits, another rings. Rings are counted. */
+typedef struct dsgd_semaphore dsgd_semaphore;
 
-dsgd_bell *dsgd_bell_new(void);
-void dsgd_bell_free(dsgd_bell *bell);
-void dsgd_bell_wait(dsgd_bell *bell);
+dsgd_semaphore *dsgd_semaphore_new(void);
+void dsgd_semaphore_free(dsgd_semaphore *semaphore);
+void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
 /** False when @p seconds passed first. */
-bool dsgd_bell_wait_for(dsgd_bell *bell, double seconds);
-void dsgd_bell_ring(dsgd_bell *bell);
+bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
+void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 
 /** Where messages meet: first in, first out. A transfer begins when both sides are there. */
 typedef struct dsgd_mailbox dsgd_mailbox;

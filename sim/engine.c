@@ -147,13 +147,13 @@ void dsgd_work_wake(dsgd_worker *w)
     const int n = w->work_waits;
     w->work_waits = 0; /* before anybody runs who sleeps again */
     for (int i = 0; i < n; i++)
-        dsgd_bell_ring(w->work_bell);
+        dsgd_semaphore_post(w->work_semaphore);
 }
 
 void dsgd_work_sleep(dsgd_worker *w)
 {
     w->work_waits++;
-    dsgd_bell_wait(w->work_bell);
+    dsgd_semaphore_wait(w->work_semaphore);
 }
 
 bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
@@ -359,7 +359,7 @@ void dsgd_gpu_main(void *worker)
     for (;;) {
         while (!computing(w)) {
             w->gpu_waits = true;
-            dsgd_bell_wait(w->gpu_bell);
+            dsgd_semaphore_wait(w->gpu_semaphore);
         }
         compute_gradient(w);
     }
@@ -413,7 +413,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s, 
     g->awaits = w->computation;
     if (w->gpu_waits) {
         w->gpu_waits = false;
-        dsgd_bell_ring(w->gpu_bell);
+        dsgd_semaphore_post(w->gpu_semaphore);
     }
 }
 
@@ -492,7 +492,7 @@ static void sleep_for_ever(dsgd_worker *w)
 void dsgd_finish(dsgd_engine *engine)
 {
     engine->finished = true;
-    dsgd_bell_ring(engine->end_bell);
+    dsgd_semaphore_post(engine->end_semaphore);
 }
 
 void dsgd_plan_evaluation(dsgd_engine *engine)
@@ -541,7 +541,7 @@ static void count_step(dsgd_worker *w)
 void dsgd_stay_if_stopped(const dsgd_worker *w)
 {
     while (w->stopped)
-        dsgd_bell_wait(w->engine->never_bell);
+        dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
 /** Whether this worker was to stop by now, or has done all its steps. */

@@ -73,8 +73,8 @@ typedef struct dsgd_job {
 struct dsgd_lane {
     dsgd_worker *worker;
     int number;
-    bool waits; /* has to be rung */
-    dsgd_bell *bell;
+    bool waits; /* has to be posted */
+    dsgd_semaphore *semaphore;
     dsgd_job *first, *last;
     dsgd_mailbox *to_bit[DSGD_MAX_BITS], *from_bit[DSGD_MAX_BITS]; /* partner rank ^ (1 << bit) */
 };
@@ -118,7 +118,7 @@ struct dsgd_worker {
     dsgd_engine *engine;
     int host;
     double speed; /* of its GPU, as a multiple of its platform's others */
-    dsgd_bell *work_bell, *gpu_bell;
+    dsgd_semaphore *work_semaphore, *gpu_semaphore;
     int work_waits; /* work and assist may both wait for the same */
     bool gpu_waits;
     bool stopped; /* made to stop: nothing of it answers any more */
@@ -180,8 +180,8 @@ struct dsgd_engine {
     dsgd_vector *vectors; /* all of the run */
     dsgd_recorder *recorder; /* NULL: nobody listens */
 
-    dsgd_bell *end_bell;
-    dsgd_bell *never_bell; /* that nobody rings */
+    dsgd_semaphore *end_semaphore;
+    dsgd_semaphore *never_semaphore; /* that nobody rings */
     double whole_steps; /* of all workers; what was dropped does not count */
     long steps_total, steps_bound; /* of all workers; bound LONG_MAX where there is none */
     long evaluations; /* planned, that of time 0 left out */
@@ -238,7 +238,7 @@ long dsgd_local_steps(const dsgd_worker *w, size_t piece);
 bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
 /** Waits for it; for the work actor. */
 void dsgd_piece_wait(dsgd_vector *x, size_t piece);
-/** Rings the work actor if it waits; it then looks again at what it waits for. */
+/** Wakes the work actor if it waits; it then looks again at what it waits for. */
 void dsgd_work_wake(dsgd_worker *w);
 /** Sleeps until dsgd_work_wake(); for loops around a condition. */
 void dsgd_work_sleep(dsgd_worker *w);

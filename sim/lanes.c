@@ -14,7 +14,7 @@ static void lane_main(void *argument)
     for (;;) {
         while (lane->first == NULL) {
             lane->waits = true;
-            dsgd_bell_wait(lane->bell);
+            dsgd_semaphore_wait(lane->semaphore);
         }
         dsgd_stay_if_stopped(lane->worker);
         dsgd_job *const job = lane->first;
@@ -31,7 +31,7 @@ void dsgd_lanes_open(dsgd_worker *w)
     for (size_t i = 0; i < n; i++) {
         w->lanes[i].worker = w;
         w->lanes[i].number = (int)i;
-        w->lanes[i].bell = dsgd_bell_new();
+        w->lanes[i].semaphore = dsgd_semaphore_new();
         dsgd_actor_start(w->host, "lane", lane_main, &w->lanes[i]);
     }
 }
@@ -39,7 +39,7 @@ void dsgd_lanes_open(dsgd_worker *w)
 void dsgd_lanes_close(dsgd_worker *w)
 {
     for (size_t i = 0; w->lanes != NULL && i < w->engine->n_lanes; i++)
-        dsgd_bell_free(w->lanes[i].bell);
+        dsgd_semaphore_free(w->lanes[i].semaphore);
     free(w->lanes);
 }
 
@@ -54,7 +54,7 @@ void dsgd_lane_add(dsgd_worker *w, dsgd_job *job)
     lane->last = job;
     if (lane->waits) {
         lane->waits = false;
-        dsgd_bell_ring(lane->bell);
+        dsgd_semaphore_post(lane->semaphore);
     }
 }
 

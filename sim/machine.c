@@ -105,7 +105,7 @@ typedef struct volley {
     int n_hosts;
     double bytes, arrived_s;
     int under_way;
-    dsgd_bell *bell;
+    dsgd_semaphore *semaphore;
 } volley;
 
 typedef struct shot {
@@ -125,18 +125,18 @@ static void receive_shot(void *argument)
     dsgd_exchange(NULL, 0, dsgd_mailbox_of(s->from, s->to, 'm', 0));
     s->all->arrived_s = dsgd_now_s();
     if (--s->all->under_way == 0)
-        dsgd_bell_ring(s->all->bell);
+        dsgd_semaphore_post(s->all->semaphore);
 }
 
 static void wait_for_all(void *argument)
 {
-    dsgd_bell_wait(((volley *)argument)->bell);
+    dsgd_semaphore_wait(((volley *)argument)->semaphore);
 }
 
 static double time_here(volley *all)
 {
     shot *const shots = dsgd_xcalloc((size_t)all->n_hosts, sizeof *shots);
-    all->bell = dsgd_bell_new();
+    all->semaphore = dsgd_semaphore_new();
     for (int i = 0; i < all->n_hosts; i++) {
         if (all->to[i] < 0)
             continue;

@@ -334,7 +334,7 @@ static void work_main(void *worker)
     dsgd_worker *const w = worker;
     w->engine->config->algorithm->work(&w->node);
     if (--w->engine->n_working == 0)
-        dsgd_bell_ring(w->engine->end_bell);
+        dsgd_semaphore_post(w->engine->end_semaphore);
 }
 
 static void assist_main(void *worker)
@@ -406,8 +406,8 @@ static void open_node(dsgd_engine *engine, int host)
     w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
     if (server)
         return;
-    w->work_bell = dsgd_bell_new();
-    w->gpu_bell = dsgd_bell_new();
+    w->work_semaphore = dsgd_semaphore_new();
+    w->gpu_semaphore = dsgd_semaphore_new();
     w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
     w->initial = dsgd_vector_new(&w->node);
 }
@@ -469,9 +469,9 @@ static void clock_main(void *argument)
     const dsgd_run_config *const config = engine->config;
     bool out_of_time = false;
     if (config->until.seconds > 0)
-        out_of_time = !dsgd_bell_wait_for(engine->end_bell, config->until.seconds);
+        out_of_time = !dsgd_semaphore_wait_for(engine->end_semaphore, config->until.seconds);
     else
-        dsgd_bell_wait(engine->end_bell);
+        dsgd_semaphore_wait(engine->end_semaphore);
     engine->result->virtual_s = dsgd_now_s();
     if (config->steps_each > 0)
         dsgd_sleep(until_nothing_moves_s);
@@ -489,8 +489,8 @@ static void close_workers(dsgd_engine *engine)
         dsgd_lanes_close(&engine->workers[i]);
         if (i >= engine->n_workers)
             continue;
-        dsgd_bell_free(engine->workers[i].work_bell);
-        dsgd_bell_free(engine->workers[i].gpu_bell);
+        dsgd_semaphore_free(engine->workers[i].work_semaphore);
+        dsgd_semaphore_free(engine->workers[i].gpu_semaphore);
     }
     free(engine->workers);
 }
@@ -676,8 +676,8 @@ static void simulate(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
     engine->reference_flops = reference_flops(engine->config->platform);
-    engine->end_bell = dsgd_bell_new();
-    engine->never_bell = dsgd_bell_new();
+    engine->end_semaphore = dsgd_semaphore_new();
+    engine->never_semaphore = dsgd_semaphore_new();
     open_workers(engine);
     if (engine->values != NULL)
         dsgd_evaluate_now(engine);
@@ -693,8 +693,8 @@ static void simulate(dsgd_engine *engine)
     sum_up(engine);
     release_vectors(engine);
     sum_up_learning(engine);
-    dsgd_bell_free(engine->end_bell);
-    dsgd_bell_free(engine->never_bell);
+    dsgd_semaphore_free(engine->end_semaphore);
+    dsgd_semaphore_free(engine->never_semaphore);
     close_workers(engine);
 }
 
