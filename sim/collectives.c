@@ -147,7 +147,7 @@ static void run_allreduce(dsgd_lane *lane, dsgd_job *job)
 {
     dsgd_worker *const w = lane->worker;
     const allreduce_job *const mine = (allreduce_job *)job;
-    dsgd_messages_allreduce(lane, mine->bytes);
+    dsgd_schedule_allreduce(lane, mine->bytes);
     if (mine->meeting->numbers == NULL)
         dsgd_meeting_combine(w->engine, mine->meeting, dsgd_origin_of(w), job->piece);
     job->done = true;

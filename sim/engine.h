@@ -287,10 +287,10 @@ void dsgd_letter_free(dsgd_worker *w, dsgd_letter *letter);
 void dsgd_letter_received(dsgd_worker *w, const dsgd_letter *letter, double waiting_since_s,
                           double reduced_bytes);
 
-/* messages.c: schedules of messages, carried out by a lane */
-void dsgd_messages_allreduce(dsgd_lane *lane, double bytes);
+/* schedules.c: schedules of messages, carried out by a lane */
+void dsgd_schedule_allreduce(dsgd_lane *lane, double bytes);
 /** Recursive doubling, full vector per phase, along the bits of @p group. */
-void dsgd_messages_butterfly(dsgd_lane *lane, dsgd_group group, double bytes);
+void dsgd_schedule_butterfly(dsgd_lane *lane, dsgd_group group, double bytes);
 
 /* collectives.c */
 dsgd_group dsgd_group_everyone(int n_workers);

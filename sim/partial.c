@@ -131,7 +131,7 @@ static void run_schedule(dsgd_lane *lane, dsgd_job *any_job)
     const size_t k = any_job->piece;
     dsgd_partial_piece *const piece = &w->partial->piece[k];
     begin_schedule(w, job);
-    dsgd_messages_butterfly(lane, job->meeting->group, w->engine->piece_bytes[k]);
+    dsgd_schedule_butterfly(lane, job->meeting->group, w->engine->piece_bytes[k]);
     dsgd_meeting_combine(w->engine, job->meeting,
                          (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
     dsgd_meeting_leave(w->engine, piece->received);

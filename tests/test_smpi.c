@@ -69,7 +69,7 @@ static const struct {
 
 enum { RECURSIVE_DOUBLING, HALVING_DOUBLING, RING, N_COLLECTIVES };
 
-/** On the flat network, without overhead and cost of reducing (sim/messages.c). */
+/** On the flat network, without overhead and cost of reducing (sim/schedules.c). */
 static double closed_form_s(int how, int workers)
 {
     const double wire_s = 4.0 * FLOATS / link_bytes_per_s;

@@ -1,5 +1,5 @@
 /**
- * @file messages.c
+ * @file schedules.c
  * Allreduces as messages on the simulated network: recursive doubling with full vectors, Rabenseifner's halving and doubling, and
  * the ring. Each message costs the overhead, each reduction its time per byte, both serial with the wire.
  *
@@ -35,7 +35,7 @@ static void bit_phase(dsgd_lane *lane, int bit, double bytes, double reduced_byt
     phase(lane, lane->to_bit[bit], bytes, lane->from_bit[bit], reduced_bytes);
 }
 
-void dsgd_messages_butterfly(dsgd_lane *lane, dsgd_group group, double bytes)
+void dsgd_schedule_butterfly(dsgd_lane *lane, dsgd_group group, double bytes)
 {
     for (int bit = 0; (group >> bit) != 0; bit++)
         if ((group >> bit) & 1)
@@ -142,7 +142,7 @@ static int how_for(int collective, double bytes)
     return bytes < SHORT_BYTES ? DSGD_COLLECTIVE_RECURSIVE_DOUBLING : DSGD_COLLECTIVE_RABENSEIFNER;
 }
 
-void dsgd_messages_allreduce(dsgd_lane *lane, double bytes)
+void dsgd_schedule_allreduce(dsgd_lane *lane, double bytes)
 {
     if (lane->worker->node.n_workers == 1)
         return;
