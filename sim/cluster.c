@@ -328,7 +328,7 @@ void dsgd_semaphore_post(dsgd_semaphore *semaphore)
 
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int lane)
 {
-    /* 24 bits for a rank, 7 for a lane (DSGD_MAX_LANES), the rest for a letter. */
+    /* 24 bits for a rank, 7 for a lane (DSGD_MAX_LANES), the rest for a message. */
     const uint64_t key = (uint64_t)(unsigned char)port << 55 | (uint64_t)lane << 48 |
                          (uint64_t)to << 24 | (uint64_t)(from + 1);
     if (2 * mailboxes.n >= mailboxes.room)

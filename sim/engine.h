@@ -80,7 +80,7 @@ struct dsgd_lane {
 };
 
 /** A piece on its way between two workers. */
-typedef struct dsgd_letter {
+typedef struct dsgd_message {
     int from, lane; /* where an answer goes */
     int kind; /* what the receiver has to do with it */
     size_t piece;
@@ -88,7 +88,7 @@ typedef struct dsgd_letter {
     double share; /* of the content, that the receiver gets */
     long version; /* of a server's piece */
     double posted_s;
-} dsgd_letter;
+} dsgd_message;
 
 /** A worker's side of a standing collective, for one piece. */
 typedef struct dsgd_partial_piece {
@@ -194,7 +194,7 @@ struct dsgd_engine {
     bool finished;
     struct dsgd_block *blocks; /* memory of the run */
     double staleness_sum, staleness_weight;
-    double weight_in_flight; /* push-sum weights of letters on their way, over all pieces */
+    double weight_in_flight; /* push-sum weights of messages on their way, over all pieces */
     uint64_t versions, fresh;
     dsgd_run_result *result;
 };
@@ -280,12 +280,12 @@ void dsgd_exchange_pieces(dsgd_worker *w,
                           void *exchange);
 dsgd_request *dsgd_request_new(dsgd_worker *w, dsgd_vector *x);
 
-/** A letter with piece @p k of what @p content says, which it holds on to. */
-dsgd_letter *dsgd_letter_new(dsgd_worker *w, int lane, size_t k, dsgd_piece content);
-void dsgd_letter_free(dsgd_worker *w, dsgd_letter *letter);
-/** Pays for a letter that came, and counts the time from when both sides were there. */
-void dsgd_letter_received(dsgd_worker *w, const dsgd_letter *letter, double waiting_since_s,
-                          double reduced_bytes);
+/** A message with piece @p k of what @p content says, which it holds on to. */
+dsgd_message *dsgd_message_new(dsgd_worker *w, int lane, size_t k, dsgd_piece content);
+void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
+/** Pays for a message that came, and counts the time from when both sides were there. */
+void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
+                           double reduced_bytes);
 
 /* schedules.c: schedules of messages, carried out by a lane */
 void dsgd_schedule_allreduce(dsgd_lane *lane, double bytes);

@@ -3,8 +3,8 @@
  * Weighted averaging with neighbours: each sends shares of its vector, and adds what it hears (D-PSGD, Lian et al. 2017; push-sum,
  * Assran et al. 2019).
  *
- * A letter carries the whole value and the share that its receiver gets, so that a worker's new value is one linear combination, in the
- * order of ranks. Push-sum weights leave with the letter and come with it: at any instant those at workers and on their way sum to P.
+ * A message carries the whole value and the share that its receiver gets, so that a worker's new value is one linear combination, in the
+ * order of ranks. Push-sum weights leave with the message and come with it: at any instant those at workers and on their way sum to P.
  */
 #include "sim/engine.h"
 
@@ -17,7 +17,7 @@ typedef struct gossip_job {
     double *share; /* [n_to] */
     int *to; /* [n_to] */
     int *from; /* [n_from] */
-    dsgd_letter **came; /* [n_from] */
+    dsgd_message **came; /* [n_from] */
 } gossip_job;
 
 static void post_all(dsgd_lane *lane, gossip_job *job)
@@ -26,12 +26,12 @@ static void post_all(dsgd_lane *lane, gossip_job *job)
     const size_t k = job->job.piece;
     const double bytes = w->engine->piece_bytes[k];
     for (int i = 0; i < job->n_to; i++) {
-        dsgd_letter *const letter = dsgd_letter_new(w, lane->number, k, job->mine);
-        letter->share = job->share[i];
-        letter->content.weight = job->share[i] * job->mine.weight;
+        dsgd_message *const message = dsgd_message_new(w, lane->number, k, job->mine);
+        message->share = job->share[i];
+        message->content.weight = job->share[i] * job->mine.weight;
         dsgd_count_message(w->engine, bytes);
         /* Nobody waits for its end: a sender needs no handshake. */
-        dsgd_post(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', lane->number), letter, bytes);
+        dsgd_post(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', lane->number), message, bytes);
     }
 }
 
@@ -50,7 +50,7 @@ static void run_gossip(dsgd_lane *lane, dsgd_job *any_job)
     const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
     for (int i = 0; i < job->n_from; i++) {
         dsgd_transfer_wait(coming[i]);
-        dsgd_letter_received(w, job->came[i], since_s, reduced_bytes);
+        dsgd_message_received(w, job->came[i], since_s, reduced_bytes);
     }
     dsgd_run_free(coming);
     any_job->done = true;
@@ -133,7 +133,7 @@ static void end_piece(dsgd_worker *w, gossip_job *job, dsgd_vector *x, double ke
         x->piece[k].weight += theirs->weight;
         engine->weight_in_flight -= theirs->weight;
         dsgd_count_staleness(w, job->from[i], k, theirs->stamp, weight);
-        dsgd_letter_free(w, job->came[i]);
+        dsgd_message_free(w, job->came[i]);
     }
     dsgd_value_release(engine->values, job->mine.value);
     dsgd_run_free(job->share);

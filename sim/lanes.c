@@ -1,6 +1,6 @@
 /**
  * @file lanes.c
- * What carries exchanges while the algorithm goes on or waits: lanes, jobs on them, letters between workers.
+ * What carries exchanges while the algorithm goes on or waits: lanes, jobs on them, messages between workers.
  */
 #include "sim/engine.h"
 
@@ -86,32 +86,32 @@ dsgd_request *dsgd_request_new(dsgd_worker *w, dsgd_vector *x)
     return request;
 }
 
-/* --- letters -------------------------------------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------------------------------------- */
 
-dsgd_letter *dsgd_letter_new(dsgd_worker *w, int lane, size_t k, dsgd_piece content)
+dsgd_message *dsgd_message_new(dsgd_worker *w, int lane, size_t k, dsgd_piece content)
 {
-    dsgd_letter *const letter = dsgd_run_alloc(w->engine, sizeof *letter);
+    dsgd_message *const message = dsgd_run_alloc(w->engine, sizeof *message);
     dsgd_value_retain(content.value);
-    *letter = (dsgd_letter){.from = w->node.rank,
-                            .lane = lane,
-                            .piece = k,
-                            .content = content,
-                            .share = 1,
-                            .posted_s = dsgd_now_s()};
-    return letter;
+    *message = (dsgd_message){.from = w->node.rank,
+                              .lane = lane,
+                              .piece = k,
+                              .content = content,
+                              .share = 1,
+                              .posted_s = dsgd_now_s()};
+    return message;
 }
 
-void dsgd_letter_free(dsgd_worker *w, dsgd_letter *letter)
+void dsgd_message_free(dsgd_worker *w, dsgd_message *message)
 {
-    dsgd_value_release(w->engine->values, letter->content.value);
-    dsgd_run_free(letter);
+    dsgd_value_release(w->engine->values, message->content.value);
+    dsgd_run_free(message);
 }
 
-void dsgd_letter_received(dsgd_worker *w, const dsgd_letter *letter, double waiting_since_s,
-                          double reduced_bytes)
+void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
+                           double reduced_bytes)
 {
     const double started_s =
-        letter->posted_s > waiting_since_s ? letter->posted_s : waiting_since_s;
+        message->posted_s > waiting_since_s ? message->posted_s : waiting_since_s;
     dsgd_message_cost(w, reduced_bytes);
     dsgd_count_communication(w, started_s);
 }

@@ -13,17 +13,17 @@ typedef struct pair_job {
     int peer;
     int kind;
     dsgd_piece mine; /* as it was when the question began */
-    dsgd_letter *reply;
+    dsgd_message *reply;
 } pair_job;
 
-static dsgd_letter *receive(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
+static dsgd_message *receive(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
 {
     const double since_s = dsgd_now_s();
-    dsgd_letter *const letter = dsgd_receive(mailbox);
+    dsgd_message *const message = dsgd_receive(mailbox);
     dsgd_stay_if_stopped(w);
-    dsgd_letter_received(w, letter, since_s,
-                         with_piece ? w->engine->piece_bytes[letter->piece] : 0);
-    return letter;
+    dsgd_message_received(w, message, since_s,
+                          with_piece ? w->engine->piece_bytes[message->piece] : 0);
+    return message;
 }
 
 /* --- asking --------------------------------------------------------------------------------------------------------------- */
@@ -35,8 +35,8 @@ static void run_pair(dsgd_lane *lane, dsgd_job *any_job)
     const bool fetch = job->kind == FETCH;
     const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
     const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
-    dsgd_letter *const question =
-        dsgd_letter_new(w, lane->number, any_job->piece, fetch ? nothing : job->mine);
+    dsgd_message *const question =
+        dsgd_message_new(w, lane->number, any_job->piece, fetch ? nothing : job->mine);
     dsgd_count_message(w->engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, job->peer, 'q', 0), question, bytes);
     job->reply = receive(w, dsgd_mailbox_of(-1, w->node.rank, 'r', lane->number), true);
@@ -68,7 +68,7 @@ static void begin_pair(dsgd_worker *w, size_t k, void *exchange)
  * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The one who asked stands first in the sum at both ends, so that
  * the average is one value, computed once, where nobody moved in between.
  */
-static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_letter *theirs,
+static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_message *theirs,
                           dsgd_value mine, bool i_asked)
 {
     const size_t k = theirs->piece;
@@ -94,7 +94,7 @@ static void end_pair(dsgd_worker *w, size_t k, void *exchange)
         dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(theirs->value), theirs->stamp);
     dsgd_count_staleness(w, job->peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_value_release(w->engine->values, job->mine.value);
-    dsgd_letter_free(w, job->reply);
+    dsgd_message_free(w, job->reply);
     dsgd_run_free(job);
 }
 
@@ -142,7 +142,7 @@ void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
 
 /* --- answering ------------------------------------------------------------------------------------------------------------ */
 
-static dsgd_letter *next_question(dsgd_worker *w, bool with_piece)
+static dsgd_message *next_question(dsgd_worker *w, bool with_piece)
 {
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, 'q', 0);
     if (w->engine->n_lanes > 1) /* pieces travel side by side */
@@ -150,7 +150,7 @@ static dsgd_letter *next_question(dsgd_worker *w, bool with_piece)
     return receive(w, mailbox, with_piece);
 }
 
-static void reply_to(dsgd_worker *w, const dsgd_letter *question, dsgd_letter *reply)
+static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message *reply)
 {
     const double bytes = w->engine->piece_bytes[reply->piece];
     /* A lane waits for one reply at a time, so that one mailbox serves for all who answer. */
@@ -165,22 +165,22 @@ static void reply_to(dsgd_worker *w, const dsgd_letter *question, dsgd_letter *r
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_letter *const question = next_question(w, true);
+    dsgd_message *const question = next_question(w, true);
     const size_t k = question->piece;
-    dsgd_letter *const reply = dsgd_letter_new(w, question->lane, k, x->piece[k]);
+    dsgd_message *const reply = dsgd_message_new(w, question->lane, k, x->piece[k]);
     /* Between reading x for the reply and moving it nothing else runs, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_count_staleness(w, question->from, k, question->content.stamp,
                          dsgd_piece_share(w->engine, k));
     reply_to(w, question, reply);
-    dsgd_letter_free(w, question);
+    dsgd_message_free(w, question);
 }
 
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_letter *const question = next_question(w, false);
+    dsgd_message *const question = next_question(w, false);
     const size_t k = question->piece;
-    reply_to(w, question, dsgd_letter_new(w, question->lane, k, x->piece[k]));
-    dsgd_letter_free(w, question);
+    reply_to(w, question, dsgd_message_new(w, question->lane, k, x->piece[k]));
+    dsgd_message_free(w, question);
 }

@@ -2,8 +2,8 @@
  * @file server.c
  * Parameter servers: one vector, an even part of each exchange at each server (Dean et al. 2012; EASGD's released code).
  *
- * A push is a letter of the piece's bytes, answered by an empty acknowledgement; a fetch an empty letter, answered by the piece. A server
- * receives one letter after another, in the order in which they were sent, and a lane of its own sends one answer after another
+ * A push is a message of the piece's bytes, answered by an empty acknowledgement; a fetch an empty message, answered by the piece. A server
+ * receives one message after another, in the order in which they were sent, and a lane of its own sends one answer after another
  * meanwhile: its link is busy in both directions, but not shared. (A thousand flows that share it would end at the same time, and cost
  * SimGrid a thousand times as much.)
  */
@@ -15,7 +15,7 @@ typedef struct server_job {
     dsgd_job job; /* first */
     int kind;
     dsgd_piece mine; /* of a push */
-    dsgd_letter *reply; /* of a fetch */
+    dsgd_message *reply; /* of a fetch */
 } server_job;
 
 static int server_of(const dsgd_engine *engine, size_t k)
@@ -36,18 +36,18 @@ static void run_question(dsgd_lane *lane, dsgd_job *any_job)
     const int server = server_of(engine, k);
     const double bytes = push ? engine->piece_bytes[k] : 0;
     const double since_s = dsgd_now_s();
-    dsgd_letter *const letter = dsgd_letter_new(w, lane->number, k, job->mine);
-    letter->kind = job->kind;
-    letter->version = w->server_version[k] + w->own_pushes[k];
+    dsgd_message *const message = dsgd_message_new(w, lane->number, k, job->mine);
+    message->kind = job->kind;
+    message->version = w->server_version[k] + w->own_pushes[k];
     w->own_pushes[k] += push;
     dsgd_count_message(engine, bytes);
-    dsgd_send(dsgd_mailbox_of(-1, server, 's', 0), letter, bytes);
+    dsgd_send(dsgd_mailbox_of(-1, server, 's', 0), message, bytes);
     job->reply = dsgd_receive(dsgd_mailbox_of(server, w->node.rank, 'p', lane->number));
-    dsgd_letter_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
+    dsgd_message_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
     any_job->done = true;
     if (!push)
         return; /* the one who asked goes on with it */
-    dsgd_letter_free(w, job->reply);
+    dsgd_message_free(w, job->reply);
     dsgd_value_release(engine->values, job->mine.value);
     dsgd_run_free(job);
 }
@@ -87,7 +87,7 @@ static void end_fetch(dsgd_worker *w, size_t k, void *exchange)
                    dsgd_local_steps(w, k));
     w->server_version[k] = job->reply->version;
     w->own_pushes[k] = 0;
-    dsgd_letter_free(w, job->reply);
+    dsgd_message_free(w, job->reply);
     dsgd_run_free(job);
 }
 
@@ -102,16 +102,16 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 /* --- the server's side ---------------------------------------------------------------------------------------------------- */
 
 /** x[k] <- x[k] + what was pushed. Its age: the others' pushes since the worker fetched. */
-static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_letter *letter)
+static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message)
 {
     dsgd_engine *const engine = server->engine;
-    const size_t k = letter->piece;
-    const dsgd_value operands[2] = {x->piece[k].value, letter->content.value};
+    const size_t k = message->piece;
+    const dsgd_value operands[2] = {x->piece[k].value, message->content.value};
     const double ones[2] = {1, 1};
-    const dsgd_origin where = dsgd_origin_of(&engine->workers[letter->from]);
+    const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
     dsgd_piece_set(engine, &x->piece[k],
                    dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
-    dsgd_count_age(engine, (double)(server->server_version[k] - letter->version),
+    dsgd_count_age(engine, (double)(server->server_version[k] - message->version),
                    dsgd_piece_share(engine, k));
     server->server_version[k]++;
 }
@@ -119,18 +119,18 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_letter *letter)
 typedef struct answer_job {
     dsgd_job job; /* first */
     dsgd_mailbox *to;
-    dsgd_letter *letter;
+    dsgd_message *message;
 } answer_job;
 
 static void run_answer(dsgd_lane *lane, dsgd_job *any_job)
 {
     answer_job *const job = (answer_job *)any_job;
-    dsgd_send(job->to, job->letter, lane->worker->engine->piece_bytes[any_job->piece]);
+    dsgd_send(job->to, job->message, lane->worker->engine->piece_bytes[any_job->piece]);
     dsgd_run_free(job);
 }
 
 /** An acknowledgement overtakes the pieces that wait for their turn. */
-static void answer(dsgd_worker *server, const dsgd_letter *question, dsgd_letter *reply)
+static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_message *reply)
 {
     dsgd_engine *const engine = server->engine;
     dsgd_mailbox *const to =
@@ -150,16 +150,16 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
     dsgd_engine *const engine = server->engine;
-    dsgd_letter *const letter = dsgd_receive(dsgd_mailbox_of(-1, self->rank, 's', 0));
-    const size_t k = letter->piece;
-    const bool push = letter->kind == PUSH;
+    dsgd_message *const message = dsgd_receive(dsgd_mailbox_of(-1, self->rank, 's', 0));
+    const size_t k = message->piece;
+    const bool push = message->kind == PUSH;
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
     if (push)
-        add(server, x, letter);
+        add(server, x, message);
     const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
-    dsgd_letter *const reply =
-        dsgd_letter_new(server, letter->lane, k, push ? nothing : x->piece[k]);
+    dsgd_message *const reply =
+        dsgd_message_new(server, message->lane, k, push ? nothing : x->piece[k]);
     reply->version = server->server_version[k];
-    answer(server, letter, reply);
-    dsgd_letter_free(server, letter);
+    answer(server, message, reply);
+    dsgd_message_free(server, message);
 }
