@@ -58,7 +58,7 @@ const char *dsgd_simgrid_version(void)
 static struct {
     size_t n, room; /* a power of two */
     struct known_mailbox {
-        uint64_t key; /* of from, to, port, lane; 0: free */
+        uint64_t key; /* of from, to, port, channel; 0: free */
         dsgd_mailbox *mailbox;
     } * known;
 } mailboxes;
@@ -326,17 +326,17 @@ void dsgd_semaphore_post(dsgd_semaphore *semaphore)
     sg_sem_release(semaphore->handle);
 }
 
-dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int lane)
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int channel)
 {
-    /* 24 bits for a rank, 7 for a lane (DSGD_MAX_LANES), the rest for a message. */
-    const uint64_t key = (uint64_t)(unsigned char)port << 55 | (uint64_t)lane << 48 |
+    /* 24 bits for a rank, 7 for a channel (DSGD_MAX_CHANNELS), the rest for a message. */
+    const uint64_t key = (uint64_t)(unsigned char)port << 55 | (uint64_t)channel << 48 |
                          (uint64_t)to << 24 | (uint64_t)(from + 1);
     if (2 * mailboxes.n >= mailboxes.room)
         grow_mailboxes();
     if (place_of(key)->key == key)
         return place_of(key)->mailbox;
     char name[60];
-    snprintf(name, sizeof name, "%c%d:%d<%d", port, lane, to, from);
+    snprintf(name, sizeof name, "%c%d:%d<%d", port, channel, to, from);
     dsgd_mailbox *const mailbox = (dsgd_mailbox *)sg_mailbox_by_name(name);
     struct known_mailbox *const place = place_of(key); /* others may have come meanwhile */
     mailboxes.n += place->key == 0;

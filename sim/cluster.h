@@ -73,8 +73,8 @@ void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 /** Where messages meet: first in, first out. A transfer begins when both sides are there. */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
-/** The mailbox of messages of kind @p port and number @p lane from @p from to @p to; from = -1 for messages of anyone. */
-dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int lane);
+/** The mailbox of messages of kind @p port and number @p channel from @p from to @p to; from = -1 for messages of anyone. */
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int channel);
 
 /** From now on the calling actor alone receives here, and transfers begin when they are sent. */
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);

@@ -143,11 +143,11 @@ typedef struct allreduce_job {
     double bytes;
 } allreduce_job;
 
-static void run_allreduce(dsgd_lane *lane, dsgd_job *job)
+static void run_allreduce(dsgd_channel *channel, dsgd_job *job)
 {
-    dsgd_worker *const w = lane->worker;
+    dsgd_worker *const w = channel->worker;
     const allreduce_job *const mine = (allreduce_job *)job;
-    dsgd_schedule_allreduce(lane, mine->bytes);
+    dsgd_schedule_allreduce(channel, mine->bytes);
     if (mine->meeting->numbers == NULL)
         dsgd_meeting_combine(w->engine, mine->meeting, dsgd_origin_of(w), job->piece);
     job->done = true;
@@ -164,14 +164,14 @@ static allreduce_job *join_next(dsgd_worker *w, size_t k, double bytes, double d
     return job;
 }
 
-/** Hands piece @p k of @p x, as it is, to its lane. */
+/** Hands piece @p k of @p x, as it is, to its channel. */
 static dsgd_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, double divisor)
 {
     dsgd_piece_wait(x, k);
     allreduce_job *const job = join_next(w, k, w->engine->piece_bytes[k], divisor);
     const dsgd_piece contribution = {dsgd_value_retain(x->piece[k].value), x->piece[k].stamp, 1};
     dsgd_meeting_sample(job->meeting, w->node.rank, contribution, true);
-    dsgd_lane_add(w, &job->job);
+    dsgd_channel_add(w, &job->job);
     return &job->job;
 }
 
@@ -258,7 +258,7 @@ void dsgd_gather(dsgd_node *self, const double *mine, size_t n, double *all)
     memcpy(meeting->numbers + n * (size_t)self->rank, mine, n * sizeof *mine);
     if (++meeting->n_sampled == meeting->n_members) /* nobody looks for it any more */
         tdelete(meeting, &w->engine->meetings, dsgd_meeting_order);
-    dsgd_lane_add(w, &job->job);
+    dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &job->job);
     memcpy(all, meeting->numbers, count * sizeof *all);
     dsgd_meeting_leave(w->engine, meeting);

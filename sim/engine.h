@@ -2,10 +2,10 @@
  * @file engine.h
  * The state of a run, shared by the files that implement the verbs. Not for algorithms.
  *
- * Each worker is several actors: `work` lives the algorithm; `gpu` computes, piece after piece; `lanes` carry out exchanges, each in the
- * order in which they were handed to it, one lane where the run's exchanges block each other; `listener` hears activations of partial
- * collectives; `assist` is the algorithm's own second actor. Piece k of any exchange goes over lane k mod n_lanes, so that the order on
- * each lane is the same at all workers for what they share, which is what keeps collectives free of deadlock.
+ * Each worker is several actors: `work` lives the algorithm; `gpu` computes, piece after piece; `channels` carry out exchanges, each in the
+ * order in which they were handed to it, one channel where the run's exchanges block each other; `listener` hears activations of partial
+ * collectives; `assist` is the algorithm's own second actor. Piece k of any exchange goes over channel k mod n_channels, so that the order on
+ * each channel is the same at all workers for what they share, which is what keeps collectives free of deadlock.
  */
 #ifndef DSGD_SIM_ENGINE_H
 #define DSGD_SIM_ENGINE_H
@@ -20,7 +20,7 @@ enum {
     DSGD_MAX_BITS = 20, /* of a rank */
     DSGD_MAX_DEFERRED = 4, /* local steps of one gradient */
     DSGD_ACTIVATION_BYTES = 4, /* of a partial collective */
-    DSGD_MAX_LANES = 64 /* pieces of a worker on their way at once */
+    DSGD_MAX_CHANNELS = 64 /* pieces of a worker on their way at once */
 };
 
 typedef struct dsgd_engine dsgd_engine;
@@ -59,18 +59,18 @@ typedef struct dsgd_meeting {
     dsgd_piece contribution[]; /* [n_members] */
 } dsgd_meeting;
 
-typedef struct dsgd_lane dsgd_lane;
+typedef struct dsgd_channel dsgd_channel;
 
-/** A piece of an exchange, to be carried out by a lane. What an exchange needs besides stands behind it. */
+/** A piece of an exchange, to be carried out by a channel. What an exchange needs besides stands behind it. */
 typedef struct dsgd_job {
     struct dsgd_job *next;
-    void (*run)(dsgd_lane *lane, struct dsgd_job *job);
+    void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
     bool done;
 } dsgd_job;
 
 /** Carries out jobs, first in, first out. */
-struct dsgd_lane {
+struct dsgd_channel {
     dsgd_worker *worker;
     int number;
     bool waits; /* has to be posted */
@@ -81,7 +81,7 @@ struct dsgd_lane {
 
 /** A piece on its way between two workers. */
 typedef struct dsgd_message {
-    int from, lane; /* where an answer goes */
+    int from, channel; /* where an answer goes */
     int kind; /* what the receiver has to do with it */
     size_t piece;
     dsgd_piece content;
@@ -122,7 +122,7 @@ struct dsgd_worker {
     int work_waits; /* work and assist may both wait for the same */
     bool gpu_waits;
     bool stopped; /* made to stop: nothing of it answers any more */
-    dsgd_lane *lanes; /* [n_lanes] */
+    dsgd_channel *channels; /* [n_channels] */
 
     dsgd_vector *model;
     dsgd_vector *initial; /* the model at time 0 */
@@ -165,7 +165,7 @@ struct dsgd_engine {
     const dsgd_run_config *config;
     int n_workers, n_servers;
     int n_working; /* workers whose work() has not returned */
-    size_t n_pieces, n_lanes;
+    size_t n_pieces, n_channels;
     double *piece_bytes; /* [n_pieces], of the workload */
     double bytes; /* their sum */
     size_t *piece_begin; /* [n_pieces + 1], of the reduced model's parameters */
@@ -263,11 +263,11 @@ void dsgd_stay_if_stopped(const dsgd_worker *w);
 /** Who and when, for the report of a divergence. */
 dsgd_origin dsgd_origin_of(const dsgd_worker *w);
 
-/* lanes.c */
-void dsgd_lanes_open(dsgd_worker *w);
-void dsgd_lanes_close(dsgd_worker *w);
-/** Hands a job to the lane of its piece. */
-void dsgd_lane_add(dsgd_worker *w, dsgd_job *job);
+/* channels.c */
+void dsgd_channels_open(dsgd_worker *w);
+void dsgd_channels_close(dsgd_worker *w);
+/** Hands a job to the channel of its piece. */
+void dsgd_channel_add(dsgd_worker *w, dsgd_job *job);
 /** For the work actor: waits until the job is done. */
 void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job);
 /**
@@ -281,16 +281,16 @@ void dsgd_exchange_pieces(dsgd_worker *w,
 dsgd_request *dsgd_request_new(dsgd_worker *w, dsgd_vector *x);
 
 /** A message with piece @p k of what @p content says, which it holds on to. */
-dsgd_message *dsgd_message_new(dsgd_worker *w, int lane, size_t k, dsgd_piece content);
+dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
 void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
 /** Pays for a message that came, and counts the time from when both sides were there. */
 void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
                            double reduced_bytes);
 
-/* schedules.c: schedules of messages, carried out by a lane */
-void dsgd_schedule_allreduce(dsgd_lane *lane, double bytes);
+/* schedules.c: schedules of messages, carried out by a channel */
+void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
 /** Recursive doubling, full vector per phase, along the bits of @p group. */
-void dsgd_schedule_butterfly(dsgd_lane *lane, dsgd_group group, double bytes);
+void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes);
 
 /* collectives.c */
 dsgd_group dsgd_group_everyone(int n_workers);

@@ -20,30 +20,30 @@ typedef struct gossip_job {
     dsgd_message **came; /* [n_from] */
 } gossip_job;
 
-static void post_all(dsgd_lane *lane, gossip_job *job)
+static void post_all(dsgd_channel *channel, gossip_job *job)
 {
-    dsgd_worker *const w = lane->worker;
+    dsgd_worker *const w = channel->worker;
     const size_t k = job->job.piece;
     const double bytes = w->engine->piece_bytes[k];
     for (int i = 0; i < job->n_to; i++) {
-        dsgd_message *const message = dsgd_message_new(w, lane->number, k, job->mine);
+        dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
         message->share = job->share[i];
         message->content.weight = job->share[i] * job->mine.weight;
         dsgd_count_message(w->engine, bytes);
         /* Nobody waits for its end: a sender needs no handshake. */
-        dsgd_post(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', lane->number), message, bytes);
+        dsgd_post(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', channel->number), message, bytes);
     }
 }
 
-static void run_gossip(dsgd_lane *lane, dsgd_job *any_job)
+static void run_gossip(dsgd_channel *channel, dsgd_job *any_job)
 {
-    dsgd_worker *const w = lane->worker;
+    dsgd_worker *const w = channel->worker;
     gossip_job *const job = (gossip_job *)any_job;
     const double since_s = dsgd_now_s();
-    post_all(lane, job);
+    post_all(channel, job);
     dsgd_transfer **const coming = dsgd_run_alloc(w->engine, (size_t)job->n_from * sizeof *coming);
     for (int i = 0; i < job->n_from; i++)
-        coming[i] = dsgd_get(dsgd_mailbox_of(job->from[i], w->node.rank, 'g', lane->number),
+        coming[i] = dsgd_get(dsgd_mailbox_of(job->from[i], w->node.rank, 'g', channel->number),
                              (void **)&job->came[i]);
     /* One pass over memory averages all: it reads n + 1 vectors and writes one, where adding two reads 2 and writes 1. */
     const double passes = (job->n_from + 2) / 3.0;
@@ -88,7 +88,7 @@ static gossip_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, const d
         job->share[i] = n->share[i];
         engine->weight_in_flight += n->share[i] * job->mine.weight;
     }
-    dsgd_lane_add(w, &job->job);
+    dsgd_channel_add(w, &job->job);
     return job;
 }
 

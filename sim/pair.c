@@ -28,18 +28,18 @@ static dsgd_message *receive(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_pi
 
 /* --- asking --------------------------------------------------------------------------------------------------------------- */
 
-static void run_pair(dsgd_lane *lane, dsgd_job *any_job)
+static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 {
-    dsgd_worker *const w = lane->worker;
+    dsgd_worker *const w = channel->worker;
     pair_job *const job = (pair_job *)any_job;
     const bool fetch = job->kind == FETCH;
     const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
     const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const question =
-        dsgd_message_new(w, lane->number, any_job->piece, fetch ? nothing : job->mine);
+        dsgd_message_new(w, channel->number, any_job->piece, fetch ? nothing : job->mine);
     dsgd_count_message(w->engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, job->peer, 'q', 0), question, bytes);
-    job->reply = receive(w, dsgd_mailbox_of(-1, w->node.rank, 'r', lane->number), true);
+    job->reply = receive(w, dsgd_mailbox_of(-1, w->node.rank, 'r', channel->number), true);
     any_job->done = true;
 }
 
@@ -61,7 +61,7 @@ static void begin_pair(dsgd_worker *w, size_t k, void *exchange)
                       .mine = x->piece[k]};
     dsgd_value_retain(job->mine.value);
     call->request->jobs[k] = &job->job;
-    dsgd_lane_add(w, &job->job);
+    dsgd_channel_add(w, &job->job);
 }
 
 /**
@@ -145,7 +145,7 @@ void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
 static dsgd_message *next_question(dsgd_worker *w, bool with_piece)
 {
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, 'q', 0);
-    if (w->engine->n_lanes > 1) /* pieces travel side by side */
+    if (w->engine->n_channels > 1) /* pieces travel side by side */
         dsgd_mailbox_own(mailbox);
     return receive(w, mailbox, with_piece);
 }
@@ -153,10 +153,10 @@ static dsgd_message *next_question(dsgd_worker *w, bool with_piece)
 static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message *reply)
 {
     const double bytes = w->engine->piece_bytes[reply->piece];
-    /* A lane waits for one reply at a time, so that one mailbox serves for all who answer. */
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, question->from, 'r', question->lane);
+    /* A channel waits for one reply at a time, so that one mailbox serves for all who answer. */
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, question->from, 'r', question->channel);
     dsgd_count_message(w->engine, bytes);
-    if (w->engine->n_lanes > 1)
+    if (w->engine->n_channels > 1)
         dsgd_post(mailbox, reply, bytes);
     else
         dsgd_send(mailbox, reply, bytes);
@@ -167,7 +167,7 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_message *const question = next_question(w, true);
     const size_t k = question->piece;
-    dsgd_message *const reply = dsgd_message_new(w, question->lane, k, x->piece[k]);
+    dsgd_message *const reply = dsgd_message_new(w, question->channel, k, x->piece[k]);
     /* Between reading x for the reply and moving it nothing else runs, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_count_staleness(w, question->from, k, question->content.stamp,
@@ -181,6 +181,6 @@ void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_message *const question = next_question(w, false);
     const size_t k = question->piece;
-    reply_to(w, question, dsgd_message_new(w, question->lane, k, x->piece[k]));
+    reply_to(w, question, dsgd_message_new(w, question->channel, k, x->piece[k]));
     dsgd_message_free(w, question);
 }

@@ -31,7 +31,7 @@ typedef struct partial_job {
     bool fresh; /* this worker's part was published in the version's own step */
 } partial_job;
 
-static void run_schedule(dsgd_lane *lane, dsgd_job *job);
+static void run_schedule(dsgd_channel *channel, dsgd_job *job);
 
 /** Starts all schedules up to @p position, if they have not been; tells the partners above @p link. */
 static void activate(dsgd_worker *w, long position, int link)
@@ -49,7 +49,7 @@ static void activate(dsgd_worker *w, long position, int link)
         job->job.run = run_schedule;
         job->job.piece = (size_t)(p % n_pieces);
         job->version = p / n_pieces;
-        dsgd_lane_add(w, &job->job);
+        dsgd_channel_add(w, &job->job);
     }
     for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
         dsgd_post(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), 'a', 0), payload_of(position, bit),
@@ -124,14 +124,14 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     engine->fresh += k == 0 && job->fresh;
 }
 
-static void run_schedule(dsgd_lane *lane, dsgd_job *any_job)
+static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
 {
-    dsgd_worker *const w = lane->worker;
+    dsgd_worker *const w = channel->worker;
     partial_job *const job = (partial_job *)any_job;
     const size_t k = any_job->piece;
     dsgd_partial_piece *const piece = &w->partial->piece[k];
     begin_schedule(w, job);
-    dsgd_schedule_butterfly(lane, job->meeting->group, w->engine->piece_bytes[k]);
+    dsgd_schedule_butterfly(channel, job->meeting->group, w->engine->piece_bytes[k]);
     dsgd_meeting_combine(w->engine, job->meeting,
                          (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
     dsgd_meeting_leave(w->engine, piece->received);

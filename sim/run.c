@@ -422,13 +422,13 @@ static void open_workers(dsgd_engine *engine)
     initial_models(engine);
     for (int i = 0; i < engine->n_workers; i++) {
         dsgd_actor_start(i, "gpu", dsgd_gpu_main, &engine->workers[i]);
-        dsgd_lanes_open(&engine->workers[i]);
+        dsgd_channels_open(&engine->workers[i]);
         dsgd_actor_start(i, "work", work_main, &engine->workers[i]);
         if (engine->config->algorithm->assist != NULL)
             dsgd_actor_start(i, "assist", assist_main, &engine->workers[i]);
     }
     for (int i = engine->n_workers; i < n_hosts; i++) {
-        dsgd_lanes_open(&engine->workers[i]);
+        dsgd_channels_open(&engine->workers[i]);
         dsgd_actor_start(i, "serve", serve_main, &engine->workers[i]);
     }
 }
@@ -486,7 +486,7 @@ static void clock_main(void *argument)
 static void close_workers(dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
-        dsgd_lanes_close(&engine->workers[i]);
+        dsgd_channels_close(&engine->workers[i]);
         if (i >= engine->n_workers)
             continue;
         dsgd_semaphore_free(engine->workers[i].work_semaphore);
@@ -618,9 +618,9 @@ static void cut_bytes(dsgd_engine *engine)
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->piece_bytes[k] = bytes[k / parts] / (double)parts;
     free(bytes);
-    engine->n_lanes = exchange->blocking ? parts : engine->n_pieces;
-    if (engine->n_lanes > DSGD_MAX_LANES)
-        engine->n_lanes = DSGD_MAX_LANES;
+    engine->n_channels = exchange->blocking ? parts : engine->n_pieces;
+    if (engine->n_channels > DSGD_MAX_CHANNELS)
+        engine->n_channels = DSGD_MAX_CHANNELS;
 }
 
 static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result)

@@ -14,32 +14,34 @@ enum {
 }; /* below, latency decides and recursive doubling has the fewest messages */
 
 /** One phase: sends to @p to and receives from @p from (-1: nobody), then reduces what came. */
-static void phase(dsgd_lane *lane, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
+static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
                   double reduced_bytes)
 {
     const double started_s = dsgd_exchange(out, out_bytes, in);
     if (out != NULL)
-        dsgd_count_message(lane->worker->engine, out_bytes);
-    dsgd_message_cost(lane->worker, reduced_bytes);
-    dsgd_count_communication(lane->worker, started_s);
+        dsgd_count_message(channel->worker->engine, out_bytes);
+    dsgd_message_cost(channel->worker, reduced_bytes);
+    dsgd_count_communication(channel->worker, started_s);
 }
 
 /** A phase with the partner across one address bit. Mailboxes are looked up once. */
-static void bit_phase(dsgd_lane *lane, int bit, double bytes, double reduced_bytes)
+static void bit_phase(dsgd_channel *channel, int bit, double bytes, double reduced_bytes)
 {
-    if (lane->to_bit[bit] == NULL) {
-        const int partner = lane->worker->node.rank ^ (1 << bit);
-        lane->to_bit[bit] = dsgd_mailbox_of(lane->worker->node.rank, partner, 'c', lane->number);
-        lane->from_bit[bit] = dsgd_mailbox_of(partner, lane->worker->node.rank, 'c', lane->number);
+    if (channel->to_bit[bit] == NULL) {
+        const int partner = channel->worker->node.rank ^ (1 << bit);
+        channel->to_bit[bit] =
+            dsgd_mailbox_of(channel->worker->node.rank, partner, 'c', channel->number);
+        channel->from_bit[bit] =
+            dsgd_mailbox_of(partner, channel->worker->node.rank, 'c', channel->number);
     }
-    phase(lane, lane->to_bit[bit], bytes, lane->from_bit[bit], reduced_bytes);
+    phase(channel, channel->to_bit[bit], bytes, channel->from_bit[bit], reduced_bytes);
 }
 
-void dsgd_schedule_butterfly(dsgd_lane *lane, dsgd_group group, double bytes)
+void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes)
 {
     for (int bit = 0; (group >> bit) != 0; bit++)
         if ((group >> bit) & 1)
-            bit_phase(lane, bit, bytes, bytes);
+            bit_phase(channel, bit, bytes, bytes);
 }
 
 /** Position among the largest power of two of workers, after the rest has been folded in. */
@@ -54,84 +56,85 @@ static int unfold(folded f, int rank)
     return rank < f.extra ? 2 * rank + 1 : rank + f.extra;
 }
 
-static folded fold_in(dsgd_lane *lane, double bytes)
+static folded fold_in(dsgd_channel *channel, double bytes)
 {
-    const int rank = lane->worker->node.rank;
-    folded f = {.core = 1 << dsgd_log2(lane->worker->node.n_workers)};
-    f.extra = lane->worker->node.n_workers - f.core;
+    const int rank = channel->worker->node.rank;
+    folded f = {.core = 1 << dsgd_log2(channel->worker->node.n_workers)};
+    f.extra = channel->worker->node.n_workers - f.core;
     if (rank >= 2 * f.extra) {
         f.rank = rank - f.extra;
     } else if (rank % 2 == 0) {
-        phase(lane, dsgd_mailbox_of(rank, rank + 1, 'c', lane->number), bytes, NULL, 0);
+        phase(channel, dsgd_mailbox_of(rank, rank + 1, 'c', channel->number), bytes, NULL, 0);
         f.rank = -1;
     } else {
-        phase(lane, NULL, 0, dsgd_mailbox_of(rank - 1, rank, 'c', lane->number), bytes);
+        phase(channel, NULL, 0, dsgd_mailbox_of(rank - 1, rank, 'c', channel->number), bytes);
         f.rank = rank / 2;
     }
     return f;
 }
 
-static void fold_out(dsgd_lane *lane, folded f, double bytes)
+static void fold_out(dsgd_channel *channel, folded f, double bytes)
 {
-    const int rank = lane->worker->node.rank;
+    const int rank = channel->worker->node.rank;
     if (rank >= 2 * f.extra)
         return;
     if (rank % 2 == 0)
-        phase(lane, NULL, 0, dsgd_mailbox_of(rank + 1, rank, 'c', lane->number), 0);
+        phase(channel, NULL, 0, dsgd_mailbox_of(rank + 1, rank, 'c', channel->number), 0);
     else
-        phase(lane, dsgd_mailbox_of(rank, rank - 1, 'c', lane->number), bytes, NULL, 0);
+        phase(channel, dsgd_mailbox_of(rank, rank - 1, 'c', channel->number), bytes, NULL, 0);
 }
 
 /** A phase with a partner of the folded set. */
-static void core_phase(dsgd_lane *lane, folded f, int bit, double bytes, double reduced_bytes)
+static void core_phase(dsgd_channel *channel, folded f, int bit, double bytes, double reduced_bytes)
 {
     if (f.extra == 0) {
-        bit_phase(lane, bit, bytes, reduced_bytes);
+        bit_phase(channel, bit, bytes, reduced_bytes);
         return;
     }
     const int partner = unfold(f, f.rank ^ (1 << bit));
-    phase(lane, dsgd_mailbox_of(lane->worker->node.rank, partner, 'c', lane->number), bytes,
-          dsgd_mailbox_of(partner, lane->worker->node.rank, 'c', lane->number), reduced_bytes);
+    phase(channel, dsgd_mailbox_of(channel->worker->node.rank, partner, 'c', channel->number),
+          bytes, dsgd_mailbox_of(partner, channel->worker->node.rank, 'c', channel->number),
+          reduced_bytes);
 }
 
-static void recursive_doubling(dsgd_lane *lane, double bytes)
+static void recursive_doubling(dsgd_channel *channel, double bytes)
 {
-    const folded f = fold_in(lane, bytes);
+    const folded f = fold_in(channel, bytes);
     if (f.rank >= 0)
         for (int bit = 0; (1 << bit) < f.core; bit++)
-            core_phase(lane, f, bit, bytes, bytes);
-    fold_out(lane, f, bytes);
+            core_phase(channel, f, bit, bytes, bytes);
+    fold_out(channel, f, bytes);
 }
 
-static void rabenseifner(dsgd_lane *lane, double bytes)
+static void rabenseifner(dsgd_channel *channel, double bytes)
 {
-    const folded f = fold_in(lane, bytes);
+    const folded f = fold_in(channel, bytes);
     const int bits = dsgd_log2(f.core);
     if (f.rank >= 0) {
         double part = bytes;
         for (int bit = 0; bit < bits; bit++) {
             part /= 2;
-            core_phase(lane, f, bit, part, part); /* reduce-scatter by halving */
+            core_phase(channel, f, bit, part, part); /* reduce-scatter by halving */
         }
         for (int bit = bits - 1; bit >= 0; bit--) {
-            core_phase(lane, f, bit, part, 0); /* allgather by doubling */
+            core_phase(channel, f, bit, part, 0); /* allgather by doubling */
             part *= 2;
         }
     }
-    fold_out(lane, f, bytes);
+    fold_out(channel, f, bytes);
 }
 
-static void ring(dsgd_lane *lane, double bytes)
+static void ring(dsgd_channel *channel, double bytes)
 {
-    const int p = lane->worker->node.n_workers;
-    const int rank = lane->worker->node.rank;
-    dsgd_mailbox *const right = dsgd_mailbox_of(rank, (rank + 1) % p, 'c', lane->number);
-    dsgd_mailbox *const left = dsgd_mailbox_of((rank + p - 1) % p, rank, 'c', lane->number);
+    const int p = channel->worker->node.n_workers;
+    const int rank = channel->worker->node.rank;
+    dsgd_mailbox *const right = dsgd_mailbox_of(rank, (rank + 1) % p, 'c', channel->number);
+    dsgd_mailbox *const left = dsgd_mailbox_of((rank + p - 1) % p, rank, 'c', channel->number);
     const double part = bytes / p;
     for (int i = 0; i < p - 1; i++)
-        phase(lane, right, part, left, part);
+        phase(channel, right, part, left, part);
     for (int i = 0; i < p - 1; i++)
-        phase(lane, right, part, left, 0);
+        phase(channel, right, part, left, 0);
 }
 
 /** The message algorithm that the run's setting means for a piece. */
@@ -142,17 +145,17 @@ static int how_for(int collective, double bytes)
     return bytes < SHORT_BYTES ? DSGD_COLLECTIVE_RECURSIVE_DOUBLING : DSGD_COLLECTIVE_RABENSEIFNER;
 }
 
-void dsgd_schedule_allreduce(dsgd_lane *lane, double bytes)
+void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 {
-    if (lane->worker->node.n_workers == 1)
+    if (channel->worker->node.n_workers == 1)
         return;
-    const int how = how_for(lane->worker->engine->config->collective, bytes);
+    const int how = how_for(channel->worker->engine->config->collective, bytes);
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
-        recursive_doubling(lane, bytes);
+        recursive_doubling(channel, bytes);
     else if (how == DSGD_COLLECTIVE_RABENSEIFNER)
-        rabenseifner(lane, bytes);
+        rabenseifner(channel, bytes);
     else
-        ring(lane, bytes);
+        ring(channel, bytes);
 }
 
 /* --- what they send ------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * Parameter servers: one vector, an even part of each exchange at each server (Dean et al. 2012; EASGD's released code).
  *
  * A push is a message of the piece's bytes, answered by an empty acknowledgement; a fetch an empty message, answered by the piece. A server
- * receives one message after another, in the order in which they were sent, and a lane of its own sends one answer after another
+ * receives one message after another, in the order in which they were sent, and a channel of its own sends one answer after another
  * meanwhile: its link is busy in both directions, but not shared. (A thousand flows that share it would end at the same time, and cost
  * SimGrid a thousand times as much.)
  */
@@ -26,9 +26,9 @@ static int server_of(const dsgd_engine *engine, size_t k)
 
 /* --- the worker's side ---------------------------------------------------------------------------------------------------- */
 
-static void run_question(dsgd_lane *lane, dsgd_job *any_job)
+static void run_question(dsgd_channel *channel, dsgd_job *any_job)
 {
-    dsgd_worker *const w = lane->worker;
+    dsgd_worker *const w = channel->worker;
     dsgd_engine *const engine = w->engine;
     server_job *const job = (server_job *)any_job;
     const size_t k = any_job->piece;
@@ -36,13 +36,13 @@ static void run_question(dsgd_lane *lane, dsgd_job *any_job)
     const int server = server_of(engine, k);
     const double bytes = push ? engine->piece_bytes[k] : 0;
     const double since_s = dsgd_now_s();
-    dsgd_message *const message = dsgd_message_new(w, lane->number, k, job->mine);
+    dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
     message->kind = job->kind;
     message->version = w->server_version[k] + w->own_pushes[k];
     w->own_pushes[k] += push;
     dsgd_count_message(engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, 's', 0), message, bytes);
-    job->reply = dsgd_receive(dsgd_mailbox_of(server, w->node.rank, 'p', lane->number));
+    job->reply = dsgd_receive(dsgd_mailbox_of(server, w->node.rank, 'p', channel->number));
     dsgd_message_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
     any_job->done = true;
     if (!push)
@@ -57,7 +57,7 @@ static server_job *begin_question(dsgd_worker *w, size_t k, int kind, dsgd_piece
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (server_job){.job = {.run = run_question, .piece = k}, .kind = kind, .mine = mine};
     dsgd_value_retain(mine.value);
-    dsgd_lane_add(w, &job->job);
+    dsgd_channel_add(w, &job->job);
     return job;
 }
 
@@ -122,10 +122,10 @@ typedef struct answer_job {
     dsgd_message *message;
 } answer_job;
 
-static void run_answer(dsgd_lane *lane, dsgd_job *any_job)
+static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 {
     answer_job *const job = (answer_job *)any_job;
-    dsgd_send(job->to, job->message, lane->worker->engine->piece_bytes[any_job->piece]);
+    dsgd_send(job->to, job->message, channel->worker->engine->piece_bytes[any_job->piece]);
     dsgd_run_free(job);
 }
 
@@ -134,7 +134,7 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
 {
     dsgd_engine *const engine = server->engine;
     dsgd_mailbox *const to =
-        dsgd_mailbox_of(server->node.rank, question->from, 'p', question->lane);
+        dsgd_mailbox_of(server->node.rank, question->from, 'p', question->channel);
     if (question->kind == PUSH) {
         dsgd_count_message(engine, 0);
         dsgd_post(to, reply, 0);
@@ -143,7 +143,7 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
     *job = (answer_job){{.run = run_answer, .piece = reply->piece}, to, reply};
     dsgd_count_message(engine, engine->piece_bytes[reply->piece]);
-    dsgd_lane_add(server, &job->job);
+    dsgd_channel_add(server, &job->job);
 }
 
 void dsgd_serve(dsgd_node *self, dsgd_vector *x)
@@ -158,7 +158,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
         add(server, x, message);
     const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const reply =
-        dsgd_message_new(server, message->lane, k, push ? nothing : x->piece[k]);
+        dsgd_message_new(server, message->channel, k, push ? nothing : x->piece[k]);
     reply->version = server->server_version[k];
     answer(server, message, reply);
     dsgd_message_free(server, message);

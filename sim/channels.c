@@ -1,60 +1,60 @@
 /**
- * @file lanes.c
- * What carries exchanges while the algorithm goes on or waits: lanes, jobs on them, messages between workers.
+ * @file channels.c
+ * What carries exchanges while the algorithm goes on or waits: channels, jobs on them, messages between workers.
  */
 #include "sim/engine.h"
 
 #include <stdlib.h>
 
-/* --- lanes ---------------------------------------------------------------------------------------------------------------- */
+/* --- channels ---------------------------------------------------------------------------------------------------------------- */
 
-static void lane_main(void *argument)
+static void channel_main(void *argument)
 {
-    dsgd_lane *const lane = argument;
+    dsgd_channel *const channel = argument;
     for (;;) {
-        while (lane->first == NULL) {
-            lane->waits = true;
-            dsgd_semaphore_wait(lane->semaphore);
+        while (channel->first == NULL) {
+            channel->waits = true;
+            dsgd_semaphore_wait(channel->semaphore);
         }
-        dsgd_stay_if_stopped(lane->worker);
-        dsgd_job *const job = lane->first;
-        lane->first = job->next;
-        job->run(lane, job);
-        dsgd_work_wake(lane->worker);
+        dsgd_stay_if_stopped(channel->worker);
+        dsgd_job *const job = channel->first;
+        channel->first = job->next;
+        job->run(channel, job);
+        dsgd_work_wake(channel->worker);
     }
 }
 
-void dsgd_lanes_open(dsgd_worker *w)
+void dsgd_channels_open(dsgd_worker *w)
 {
-    const size_t n = w->engine->n_lanes;
-    w->lanes = dsgd_xcalloc(n, sizeof *w->lanes);
+    const size_t n = w->engine->n_channels;
+    w->channels = dsgd_xcalloc(n, sizeof *w->channels);
     for (size_t i = 0; i < n; i++) {
-        w->lanes[i].worker = w;
-        w->lanes[i].number = (int)i;
-        w->lanes[i].semaphore = dsgd_semaphore_new();
-        dsgd_actor_start(w->host, "lane", lane_main, &w->lanes[i]);
+        w->channels[i].worker = w;
+        w->channels[i].number = (int)i;
+        w->channels[i].semaphore = dsgd_semaphore_new();
+        dsgd_actor_start(w->host, "channel", channel_main, &w->channels[i]);
     }
 }
 
-void dsgd_lanes_close(dsgd_worker *w)
+void dsgd_channels_close(dsgd_worker *w)
 {
-    for (size_t i = 0; w->lanes != NULL && i < w->engine->n_lanes; i++)
-        dsgd_semaphore_free(w->lanes[i].semaphore);
-    free(w->lanes);
+    for (size_t i = 0; w->channels != NULL && i < w->engine->n_channels; i++)
+        dsgd_semaphore_free(w->channels[i].semaphore);
+    free(w->channels);
 }
 
-void dsgd_lane_add(dsgd_worker *w, dsgd_job *job)
+void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
 {
-    dsgd_lane *const lane = &w->lanes[job->piece % w->engine->n_lanes];
+    dsgd_channel *const channel = &w->channels[job->piece % w->engine->n_channels];
     job->next = NULL;
-    if (lane->first == NULL)
-        lane->first = job;
+    if (channel->first == NULL)
+        channel->first = job;
     else
-        lane->last->next = job;
-    lane->last = job;
-    if (lane->waits) {
-        lane->waits = false;
-        dsgd_semaphore_post(lane->semaphore);
+        channel->last->next = job;
+    channel->last = job;
+    if (channel->waits) {
+        channel->waits = false;
+        dsgd_semaphore_post(channel->semaphore);
     }
 }
 
@@ -69,7 +69,7 @@ void dsgd_exchange_pieces(dsgd_worker *w,
                           void (*end)(dsgd_worker *w, size_t piece, void *exchange), void *exchange)
 {
     const size_t n = w->engine->n_pieces;
-    const size_t window = w->engine->n_lanes;
+    const size_t window = w->engine->n_channels;
     for (size_t k = 0; k < n + window; k++) {
         if (k >= window)
             end(w, k - window, exchange);
@@ -88,12 +88,12 @@ dsgd_request *dsgd_request_new(dsgd_worker *w, dsgd_vector *x)
 
 /* --- messages -------------------------------------------------------------------------------------------------------------- */
 
-dsgd_message *dsgd_message_new(dsgd_worker *w, int lane, size_t k, dsgd_piece content)
+dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content)
 {
     dsgd_message *const message = dsgd_run_alloc(w->engine, sizeof *message);
     dsgd_value_retain(content.value);
     *message = (dsgd_message){.from = w->node.rank,
-                              .lane = lane,
+                              .channel = channel,
                               .piece = k,
                               .content = content,
                               .share = 1,
