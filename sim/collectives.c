@@ -1,6 +1,6 @@
 /**
  * @file collectives.c
- * Collectives of everyone: where contributions meet, and the verbs.
+ * Collectives of everyone: reductions of contributions, and the verbs.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@ dsgd_group dsgd_group_everyone(int n_workers)
     return (dsgd_group)((1u << dsgd_log2(n_workers)) - 1);
 }
 
-/* --- meetings ---------------------------------------------------------------------------------------------------------------- */
+/* --- reductions ---------------------------------------------------------------------------------------------------------------- */
 
-int dsgd_meeting_order(const void *a, const void *b)
+int dsgd_reduction_order(const void *a, const void *b)
 {
-    const dsgd_meeting *m = a;
-    const dsgd_meeting *n = b;
+    const dsgd_reduction *m = a;
+    const dsgd_reduction *n = b;
     if (m->scope != n->scope)
         return m->scope < n->scope ? -1 : 1;
     return m->number < n->number ? -1 : m->number > n->number;
@@ -30,35 +30,35 @@ static int count_members(const dsgd_engine *engine, dsgd_group group, bool every
     return everyone ? engine->n_workers : 1 << __builtin_popcount(group);
 }
 
-dsgd_meeting *dsgd_meeting_join(dsgd_engine *engine, uint64_t scope, uint64_t number,
-                                dsgd_group group, int leader, double divisor)
+dsgd_reduction *dsgd_reduction_join(dsgd_engine *engine, uint64_t scope, uint64_t number,
+                                    dsgd_group group, int leader, double divisor)
 {
-    const dsgd_meeting key = {.scope = scope, .number = number};
-    dsgd_meeting **const found =
-        (dsgd_meeting **)tfind(&key, &engine->meetings, dsgd_meeting_order);
+    const dsgd_reduction key = {.scope = scope, .number = number};
+    dsgd_reduction **const found =
+        (dsgd_reduction **)tfind(&key, &engine->reductions, dsgd_reduction_order);
     if (found != NULL)
         return *found;
     const int n = count_members(engine, group, scope == 0);
-    dsgd_meeting *meeting =
-        dsgd_run_alloc(engine, sizeof *meeting + (size_t)n * sizeof meeting->contribution[0]);
-    *meeting = (dsgd_meeting){.scope = scope,
-                              .number = number,
-                              .n_members = n,
-                              .references = n,
-                              .group = group,
-                              .leader = leader,
-                              .divisor = divisor};
-    tsearch(meeting, &engine->meetings, dsgd_meeting_order);
-    return meeting;
+    dsgd_reduction *reduction =
+        dsgd_run_alloc(engine, sizeof *reduction + (size_t)n * sizeof reduction->contribution[0]);
+    *reduction = (dsgd_reduction){.scope = scope,
+                                  .number = number,
+                                  .n_members = n,
+                                  .references = n,
+                                  .group = group,
+                                  .leader = leader,
+                                  .divisor = divisor};
+    tsearch(reduction, &engine->reductions, dsgd_reduction_order);
+    return reduction;
 }
 
-void dsgd_meeting_leave(dsgd_engine *engine, dsgd_meeting *meeting)
+void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
 {
-    if (meeting == NULL || --meeting->references > 0)
+    if (reduction == NULL || --reduction->references > 0)
         return;
-    dsgd_value_release(engine->values, meeting->sum);
-    dsgd_run_free(meeting->numbers);
-    dsgd_run_free(meeting);
+    dsgd_value_release(engine->values, reduction->sum);
+    dsgd_run_free(reduction->numbers);
+    dsgd_run_free(reduction);
 }
 
 /** The bits of @p rank that @p group selects, close together; and back. */
@@ -80,66 +80,66 @@ static unsigned scatter_bits(unsigned index, dsgd_group group)
     return rank;
 }
 
-int dsgd_meeting_index(const dsgd_meeting *meeting, int rank)
+int dsgd_reduction_index(const dsgd_reduction *reduction, int rank)
 {
-    return meeting->scope == 0 ? rank : (int)gather_bits((unsigned)rank, meeting->group);
+    return reduction->scope == 0 ? rank : (int)gather_bits((unsigned)rank, reduction->group);
 }
 
-int dsgd_meeting_rank(const dsgd_meeting *meeting, int index)
+int dsgd_reduction_rank(const dsgd_reduction *reduction, int index)
 {
-    return meeting->scope == 0
+    return reduction->scope == 0
                ? index
-               : meeting->leader | (int)scatter_bits((unsigned)index, meeting->group);
+               : reduction->leader | (int)scatter_bits((unsigned)index, reduction->group);
 }
 
-void dsgd_meeting_sample(dsgd_meeting *meeting, int rank, dsgd_piece contribution, bool fresh)
+void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution, bool fresh)
 {
-    meeting->contribution[dsgd_meeting_index(meeting, rank)] = contribution;
-    meeting->n_sampled++;
-    meeting->n_fresh += fresh;
+    reduction->contribution[dsgd_reduction_index(reduction, rank)] = contribution;
+    reduction->n_sampled++;
+    reduction->n_fresh += fresh;
 }
 
-void dsgd_meeting_combine(dsgd_engine *engine, dsgd_meeting *meeting, dsgd_origin where,
-                          size_t piece)
+void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
+                            size_t piece)
 {
-    if (meeting->combined)
+    if (reduction->combined)
         return;
-    const int n = meeting->n_members;
-    DSGD_ASSERT(meeting->n_sampled == n, "%d of %d contributions when the first member was done",
-                meeting->n_sampled, n);
-    meeting->combined = true;
-    tdelete(meeting, &engine->meetings, dsgd_meeting_order);
+    const int n = reduction->n_members;
+    DSGD_ASSERT(reduction->n_sampled == n, "%d of %d contributions when the first member was done",
+                reduction->n_sampled, n);
+    reduction->combined = true;
+    tdelete(reduction, &engine->reductions, dsgd_reduction_order);
     if (engine->values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
         double *weights = dsgd_xcalloc((size_t)n, sizeof *weights);
         for (int i = 0; i < n; i++) {
-            x[i] = meeting->contribution[i].value;
+            x[i] = reduction->contribution[i].value;
             weights[i] = 1;
         }
-        meeting->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
-                                           meeting->divisor);
+        reduction->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
+                                             reduction->divisor);
         free(x);
         free(weights);
     }
     for (int i = 0; i < n; i++) {
-        dsgd_value_release(engine->values, meeting->contribution[i].value);
-        meeting->contribution[i].value = DSGD_ZERO_VALUE;
+        dsgd_value_release(engine->values, reduction->contribution[i].value);
+        reduction->contribution[i].value = DSGD_ZERO_VALUE;
     }
 }
 
-void dsgd_meeting_count_use(dsgd_worker *user, const dsgd_meeting *meeting, size_t piece)
+void dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece)
 {
-    const double weight = dsgd_piece_share(user->engine, piece) / meeting->n_members;
-    for (int i = 0; i < meeting->n_members; i++)
-        dsgd_count_staleness(user, dsgd_meeting_rank(meeting, i), piece,
-                             meeting->contribution[i].stamp, weight);
+    const double weight = dsgd_piece_share(user->engine, piece) / reduction->n_members;
+    for (int i = 0; i < reduction->n_members; i++)
+        dsgd_count_staleness(user, dsgd_reduction_rank(reduction, i), piece,
+                             reduction->contribution[i].stamp, weight);
 }
 
 /* --- allreduce ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct allreduce_job {
     dsgd_job job; /* first */
-    dsgd_meeting *meeting;
+    dsgd_reduction *reduction;
     double bytes;
 } allreduce_job;
 
@@ -148,8 +148,8 @@ static void run_allreduce(dsgd_channel *channel, dsgd_job *job)
     dsgd_worker *const w = channel->worker;
     const allreduce_job *const mine = (allreduce_job *)job;
     dsgd_schedule_allreduce(channel, mine->bytes);
-    if (mine->meeting->numbers == NULL)
-        dsgd_meeting_combine(w->engine, mine->meeting, dsgd_origin_of(w), job->piece);
+    if (mine->reduction->numbers == NULL)
+        dsgd_reduction_combine(w->engine, mine->reduction, dsgd_origin_of(w), job->piece);
     job->done = true;
 }
 
@@ -160,7 +160,7 @@ static allreduce_job *join_next(dsgd_worker *w, size_t k, double bytes, double d
     job->job.run = run_allreduce;
     job->job.piece = k;
     job->bytes = bytes;
-    job->meeting = dsgd_meeting_join(w->engine, 0, w->n_allreduces++, 0, 0, divisor);
+    job->reduction = dsgd_reduction_join(w->engine, 0, w->n_allreduces++, 0, 0, divisor);
     return job;
 }
 
@@ -170,7 +170,7 @@ static dsgd_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, double di
     dsgd_piece_wait(x, k);
     allreduce_job *const job = join_next(w, k, w->engine->piece_bytes[k], divisor);
     const dsgd_piece contribution = {dsgd_value_retain(x->piece[k].value), x->piece[k].stamp, 1};
-    dsgd_meeting_sample(job->meeting, w->node.rank, contribution, true);
+    dsgd_reduction_sample(job->reduction, w->node.rank, contribution, true);
     dsgd_channel_add(w, &job->job);
     return &job->job;
 }
@@ -179,13 +179,13 @@ static dsgd_job *begin_piece(dsgd_worker *w, dsgd_vector *x, size_t k, double di
 static void end_piece(dsgd_worker *w, dsgd_job *job, dsgd_vector *x)
 {
     const size_t k = job->piece;
-    dsgd_meeting *const meeting = ((allreduce_job *)job)->meeting;
+    dsgd_reduction *const reduction = ((allreduce_job *)job)->reduction;
     dsgd_job_wait(w, job);
     dsgd_piece_wait(x, k);
-    dsgd_meeting_count_use(w, meeting, k);
-    dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(meeting->sum),
+    dsgd_reduction_count_use(w, reduction, k);
+    dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(reduction->sum),
                    dsgd_local_steps(w, k));
-    dsgd_meeting_leave(w->engine, meeting);
+    dsgd_reduction_leave(w->engine, reduction);
     dsgd_run_free(job);
 }
 
@@ -252,15 +252,15 @@ void dsgd_gather(dsgd_node *self, const double *mine, size_t n, double *all)
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t count = n * (size_t)self->n_workers;
     allreduce_job *const job = join_next(w, 0, (double)(count * sizeof *all), 1);
-    dsgd_meeting *const meeting = job->meeting;
-    if (meeting->numbers == NULL)
-        meeting->numbers = dsgd_run_alloc(w->engine, count * sizeof *all);
-    memcpy(meeting->numbers + n * (size_t)self->rank, mine, n * sizeof *mine);
-    if (++meeting->n_sampled == meeting->n_members) /* nobody looks for it any more */
-        tdelete(meeting, &w->engine->meetings, dsgd_meeting_order);
+    dsgd_reduction *const reduction = job->reduction;
+    if (reduction->numbers == NULL)
+        reduction->numbers = dsgd_run_alloc(w->engine, count * sizeof *all);
+    memcpy(reduction->numbers + n * (size_t)self->rank, mine, n * sizeof *mine);
+    if (++reduction->n_sampled == reduction->n_members) /* nobody looks for it any more */
+        tdelete(reduction, &w->engine->reductions, dsgd_reduction_order);
     dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &job->job);
-    memcpy(all, meeting->numbers, count * sizeof *all);
-    dsgd_meeting_leave(w->engine, meeting);
+    memcpy(all, reduction->numbers, count * sizeof *all);
+    dsgd_reduction_leave(w->engine, reduction);
     dsgd_run_free(job);
 }

@@ -45,7 +45,7 @@ struct dsgd_vector {
  * Where the contributions of one collective's piece meet. Only the members' messages take time; the value is one linear
  * combination in rank order, made when the first member's schedule ends, which is after every member's began.
  */
-typedef struct dsgd_meeting {
+typedef struct dsgd_reduction {
     uint64_t scope; /* what it belongs to: 0 for allreduces, else 1 + leader of the group */
     uint64_t number; /* which one of that scope: sequence or version, and piece */
     int n_members, n_sampled, n_fresh;
@@ -57,7 +57,7 @@ typedef struct dsgd_meeting {
     dsgd_value sum; /* sum / divisor */
     double *numbers; /* of control data, instead */
     dsgd_piece contribution[]; /* [n_members] */
-} dsgd_meeting;
+} dsgd_reduction;
 
 typedef struct dsgd_channel dsgd_channel;
 
@@ -94,7 +94,7 @@ typedef struct dsgd_message {
 typedef struct dsgd_partial_piece {
     dsgd_piece buffer; /* what is sent when a version starts */
     long published; /* step in which the buffer was last filled; -1: never */
-    dsgd_meeting *received; /* of the latest version done; NULL: none */
+    dsgd_reduction *received; /* of the latest version done; NULL: none */
     long received_version;
     long used; /* version of the last sum that this worker used; -1: none */
     bool
@@ -172,7 +172,7 @@ struct dsgd_engine {
     dsgd_worker *workers; /* [n_workers + n_servers] */
     dsgd_imbalance *imbalance;
     double reference_flops;
-    void *meetings; /* tsearch tree of the meetings that wait for members */
+    void *reductions; /* tsearch tree of the reductions that wait for members */
 
     dsgd_data *data;
     dsgd_network network;
@@ -294,19 +294,20 @@ void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double byt
 
 /* collectives.c */
 dsgd_group dsgd_group_everyone(int n_workers);
-/** Order of the meetings in their tree. */
-int dsgd_meeting_order(const void *a, const void *b);
-/** Takes the member's part of the meeting (scope, number), made at need. */
-dsgd_meeting *dsgd_meeting_join(dsgd_engine *engine, uint64_t scope, uint64_t number,
-                                dsgd_group group, int leader, double divisor);
-void dsgd_meeting_leave(dsgd_engine *engine, dsgd_meeting *meeting);
-int dsgd_meeting_index(const dsgd_meeting *meeting, int rank);
-int dsgd_meeting_rank(const dsgd_meeting *meeting, int index);
+/** Order of the reductions in their tree. */
+int dsgd_reduction_order(const void *a, const void *b);
+/** Takes the member's part of the reduction (scope, number), made at need. */
+dsgd_reduction *dsgd_reduction_join(dsgd_engine *engine, uint64_t scope, uint64_t number,
+                                    dsgd_group group, int leader, double divisor);
+void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction);
+int dsgd_reduction_index(const dsgd_reduction *reduction, int rank);
+int dsgd_reduction_rank(const dsgd_reduction *reduction, int index);
 /** Hands over the member's contribution. */
-void dsgd_meeting_sample(dsgd_meeting *meeting, int rank, dsgd_piece contribution, bool fresh);
-void dsgd_meeting_combine(dsgd_engine *engine, dsgd_meeting *meeting, dsgd_origin where,
-                          size_t piece);
-void dsgd_meeting_count_use(dsgd_worker *user, const dsgd_meeting *meeting, size_t piece);
+void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution,
+                           bool fresh);
+void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
+                            size_t piece);
+void dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece);
 
 /* For tests and measurements. */
 /** Waits until every worker has come here; costs no messages. */

@@ -27,7 +27,7 @@ static void *payload_of(long position, int link)
 typedef struct partial_job {
     dsgd_job job; /* first */
     long version;
-    dsgd_meeting *meeting;
+    dsgd_reduction *reduction;
     bool fresh; /* this worker's part was published in the version's own step */
 } partial_job;
 
@@ -115,9 +115,9 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     const int leader = w->node.rank & (int)~group;
     const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
     job->fresh = piece->published == job->version;
-    job->meeting = dsgd_meeting_join(engine, 1 + (uint64_t)leader, number, group, leader, 1);
+    job->reduction = dsgd_reduction_join(engine, 1 + (uint64_t)leader, number, group, leader, 1);
     const dsgd_piece sample = {dsgd_value_retain(piece->buffer.value), piece->buffer.stamp, 1};
-    dsgd_meeting_sample(job->meeting, w->node.rank, sample, job->fresh);
+    dsgd_reduction_sample(job->reduction, w->node.rank, sample, job->fresh);
     if (spec->draining)
         dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
     engine->versions += k == 0 && w->node.rank == 0;
@@ -131,11 +131,11 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     const size_t k = any_job->piece;
     dsgd_partial_piece *const piece = &w->partial->piece[k];
     begin_schedule(w, job);
-    dsgd_schedule_butterfly(channel, job->meeting->group, w->engine->piece_bytes[k]);
-    dsgd_meeting_combine(w->engine, job->meeting,
-                         (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
-    dsgd_meeting_leave(w->engine, piece->received);
-    piece->received = job->meeting;
+    dsgd_schedule_butterfly(channel, job->reduction->group, w->engine->piece_bytes[k]);
+    dsgd_reduction_combine(w->engine, job->reduction,
+                           (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
+    dsgd_reduction_leave(w->engine, piece->received);
+    piece->received = job->reduction;
     piece->received_version = job->version;
     piece->received_fresh = job->fresh;
     dsgd_run_free(job);
@@ -213,7 +213,7 @@ static dsgd_partial_piece *await(dsgd_worker *w, size_t k)
     for (long missed = piece->used + 1; missed < piece->received_version; missed++)
         w->engine->result->partial_skipped += version_exists(w->partial, missed);
     piece->used = piece->received_version;
-    dsgd_meeting_count_use(w, piece->received, k);
+    dsgd_reduction_count_use(w, piece->received, k);
     return piece;
 }
 

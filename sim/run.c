@@ -643,8 +643,8 @@ static void close_engine(dsgd_engine *engine)
     dsgd_values_close(engine->values);
     dsgd_data_free(engine->data);
     dsgd_imbalance_close(engine->imbalance);
-    while (engine->meetings != NULL)
-        tdelete(*(void **)engine->meetings, &engine->meetings, dsgd_meeting_order);
+    while (engine->reductions != NULL)
+        tdelete(*(void **)engine->reductions, &engine->reductions, dsgd_reduction_order);
     dsgd_run_free_all(engine);
     free(engine->tickets);
     free(engine->local_tickets);
