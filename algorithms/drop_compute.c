@@ -76,12 +76,12 @@ static double calibrate(dsgd_node *self, double *step_s)
 {
     const drop_compute_params *p = self->params;
     const double mine_s = dsgd_compute_time_s(self);
-    dsgd_gather(self, &mine_s, 1, step_s + self->step * self->n_workers);
+    dsgd_allgather(self, &mine_s, 1, step_s + self->step * self->n_workers);
     if (self->step + 1 < p->calibration)
         return INFINITY;
     const double found = self->rank == 0 ? best_threshold(self, step_s) : 0;
     double *const everyones = step_s; /* no longer needed */
-    dsgd_gather(self, &found, 1, everyones);
+    dsgd_allgather(self, &found, 1, everyones);
     return everyones[0];
 }
 

@@ -57,12 +57,12 @@ static void easgd_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const bool meets = self->step % p->period == 0;
-        if (meets)
+        const bool exchanges = self->step % p->period == 0;
+        if (exchanges)
             pull_to_centre(self, &tie, x);
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
-        if (meets)
+        if (exchanges)
             dsgd_combine(self, x, 1, -1, tie.e);
     }
 }
@@ -77,8 +77,8 @@ static void eamsgd_work(dsgd_node *self)
     dsgd_vector *ahead = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const bool meets = self->step % p->period == 0;
-        if (meets)
+        const bool exchanges = self->step % p->period == 0;
+        if (exchanges)
             pull_to_centre(self, &tie, x);
         dsgd_copy(self, ahead, x);
         dsgd_combine(self, ahead, 1, p->delta, v); /* x + delta v: Nesterov looks ahead */
@@ -87,7 +87,7 @@ static void eamsgd_work(dsgd_node *self)
         dsgd_copy(self, v, ahead);
         dsgd_combine(self, v, 1, -1, x); /* v <- delta v + U(g) */
         dsgd_copy(self, x, ahead);
-        if (meets)
+        if (exchanges)
             dsgd_combine(self, x, 1, -1, tie.e);
     }
 }
@@ -111,10 +111,10 @@ static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const easgd_params *p = params;
     const dsgd_traffic whole = dsgd_vector_traffic(scale, 2);
-    const dsgd_traffic meeting = p->centre == AT_SERVER
-                                     ? (dsgd_traffic){2 * whole.messages, whole.bytes}
-                                     : dsgd_allreduce_traffic(scale);
-    return dsgd_traffic_times(meeting, 1.0 / (double)p->period);
+    const dsgd_traffic exchange = p->centre == AT_SERVER
+                                      ? (dsgd_traffic){2 * whole.messages, whole.bytes}
+                                      : dsgd_allreduce_traffic(scale);
+    return dsgd_traffic_times(exchange, 1.0 / (double)p->period);
 }
 
 static const char *const centre_words[] = {"server", "allreduce", NULL};
@@ -123,7 +123,7 @@ static const char *const centre_words[] = {"server", "allreduce", NULL};
     DSGD_OPTION_DOUBLE(easgd_params, beta, 0.9, 0, 1e6, NULL,                                      \
                        "strength of the centre; the moving rate alpha is beta / P"),               \
         DSGD_OPTION_LONG(easgd_params, period, 10, 1, 1e9, NULL, "steps",                          \
-                         "tau, local steps between meetings with the centre"),                     \
+                         "tau, local steps between exchanges with the centre"),                    \
         DSGD_OPTION_LONG(easgd_params, servers, 1, 1, 4096, NULL, NULL,                            \
                          "servers, each with an even part of the centre and a host of its own"),   \
         DSGD_OPTION_CHOICE(easgd_params, centre, centre_words,                                     \

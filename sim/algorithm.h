@@ -281,7 +281,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x);
 /* --- control data --------------------------------------------------------------------------------------------------------- */
 
 /** all[P][n] <- everyone's mine[n], by an allreduce of the table. For times and counters that are really exchanged, never learned values. */
-void dsgd_gather(dsgd_node *self, const double *mine, size_t n, double *all);
+void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all);
 
 /* --- choices -------------------------------------------------------------------------------------------------------------- */
 

@@ -97,7 +97,7 @@ dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece
                               .piece = k,
                               .content = content,
                               .share = 1,
-                              .posted_s = dsgd_now_s()};
+                              .sent_s = dsgd_now_s()};
     return message;
 }
 
@@ -110,8 +110,7 @@ void dsgd_message_free(dsgd_worker *w, dsgd_message *message)
 void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
                            double reduced_bytes)
 {
-    const double started_s =
-        message->posted_s > waiting_since_s ? message->posted_s : waiting_since_s;
+    const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
     dsgd_message_cost(w, reduced_bytes);
     dsgd_count_communication(w, started_s);
 }

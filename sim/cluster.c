@@ -350,9 +350,9 @@ void dsgd_mailbox_own(dsgd_mailbox *mailbox)
 }
 
 /** The payload of an exchange is the time at which it was posted, negated, so that no payload is the NULL that SimGrid refuses. */
-static void *payload_of_time(double posted_s)
+static void *payload_of_time(double sent_s)
 {
-    const double negative = -posted_s;
+    const double negative = -sent_s;
     void *payload = NULL;
     _Static_assert(sizeof payload == sizeof negative, "a pointer holds a double");
     memcpy(&payload, &negative, sizeof payload);
@@ -366,13 +366,13 @@ static double time_of_payload(void *payload)
     return -negative;
 }
 
-double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
 {
-    const double posted_s = simgrid_get_clock();
-    double started_s = posted_s;
+    const double sent_s = simgrid_get_clock();
+    double started_s = sent_s;
     sg_comm_t put = NULL;
     if (out != NULL)
-        put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(posted_s), (long)out_bytes);
+        put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(sent_s), (long)out_bytes);
     if (in != NULL) {
         void *payload = NULL;
         sg_comm_wait(sg_mailbox_get_async((sg_mailbox_t)in, &payload));
@@ -392,7 +392,7 @@ void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
     went_on();
 }
 
-dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload)
+dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload)
 {
     return (dsgd_transfer *)sg_mailbox_get_async((sg_mailbox_t)mailbox, payload);
 }
@@ -403,12 +403,12 @@ void dsgd_transfer_wait(dsgd_transfer *transfer)
     went_on();
 }
 
-void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes)
+void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (long)bytes), NULL);
 }
 
-void *dsgd_receive(dsgd_mailbox *mailbox)
+void *dsgd_recv(dsgd_mailbox *mailbox)
 {
     void *const payload = sg_mailbox_get((sg_mailbox_t)mailbox);
     went_on();

@@ -80,7 +80,7 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int channel);
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 
 /** Sends and receives at once, and waits for both. Either mailbox may be NULL. Returns when both sides were there. */
-double dsgd_exchange(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
+double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 
 /** Sends @p payload (not NULL) and waits until it has arrived. */
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
@@ -89,13 +89,13 @@ void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 typedef struct dsgd_transfer dsgd_transfer;
 
 /** Starts to receive; *payload is set when the transfer has ended. */
-dsgd_transfer *dsgd_get(dsgd_mailbox *mailbox, void **payload);
+dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
 /** Waits for the end of a transfer, which is used up. */
 void dsgd_transfer_wait(dsgd_transfer *transfer);
 
 /** Sends @p payload (not NULL) and goes on; nobody waits for its end. */
-void dsgd_post(dsgd_mailbox *mailbox, void *payload, double bytes);
+void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
 
-void *dsgd_receive(dsgd_mailbox *mailbox);
+void *dsgd_recv(dsgd_mailbox *mailbox);
 
 #endif

@@ -247,7 +247,7 @@ void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mea
 
 /* --- control data --------------------------------------------------------------------------------------------------------- */
 
-void dsgd_gather(dsgd_node *self, const double *mine, size_t n, double *all)
+void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t count = n * (size_t)self->n_workers;

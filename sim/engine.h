@@ -87,7 +87,7 @@ typedef struct dsgd_message {
     dsgd_piece content;
     double share; /* of the content, that the receiver gets */
     long version; /* of a server's piece */
-    double posted_s;
+    double sent_s;
 } dsgd_message;
 
 /** A worker's side of a standing collective, for one piece. */

@@ -20,7 +20,7 @@ typedef struct gossip_job {
     dsgd_message **came; /* [n_from] */
 } gossip_job;
 
-static void post_all(dsgd_channel *channel, gossip_job *job)
+static void send_all(dsgd_channel *channel, gossip_job *job)
 {
     dsgd_worker *const w = channel->worker;
     const size_t k = job->job.piece;
@@ -31,7 +31,8 @@ static void post_all(dsgd_channel *channel, gossip_job *job)
         message->content.weight = job->share[i] * job->mine.weight;
         dsgd_count_message(w->engine, bytes);
         /* Nobody waits for its end: a sender needs no handshake. */
-        dsgd_post(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', channel->number), message, bytes);
+        dsgd_send_detached(dsgd_mailbox_of(w->node.rank, job->to[i], 'g', channel->number), message,
+                           bytes);
     }
 }
 
@@ -40,11 +41,11 @@ static void run_gossip(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_worker *const w = channel->worker;
     gossip_job *const job = (gossip_job *)any_job;
     const double since_s = dsgd_now_s();
-    post_all(channel, job);
+    send_all(channel, job);
     dsgd_transfer **const coming = dsgd_run_alloc(w->engine, (size_t)job->n_from * sizeof *coming);
     for (int i = 0; i < job->n_from; i++)
-        coming[i] = dsgd_get(dsgd_mailbox_of(job->from[i], w->node.rank, 'g', channel->number),
-                             (void **)&job->came[i]);
+        coming[i] = dsgd_irecv(dsgd_mailbox_of(job->from[i], w->node.rank, 'g', channel->number),
+                               (void **)&job->came[i]);
     /* One pass over memory averages all: it reads n + 1 vectors and writes one, where adding two reads 2 and writes 1. */
     const double passes = (job->n_from + 2) / 3.0;
     const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;

@@ -116,13 +116,13 @@ typedef struct shot {
 static void send_shot(void *argument)
 {
     const shot *const s = argument;
-    dsgd_exchange(dsgd_mailbox_of(s->from, s->to, 'm', 0), s->all->bytes, NULL);
+    dsgd_sendrecv(dsgd_mailbox_of(s->from, s->to, 'm', 0), s->all->bytes, NULL);
 }
 
 static void receive_shot(void *argument)
 {
     const shot *const s = argument;
-    dsgd_exchange(NULL, 0, dsgd_mailbox_of(s->from, s->to, 'm', 0));
+    dsgd_sendrecv(NULL, 0, dsgd_mailbox_of(s->from, s->to, 'm', 0));
     s->all->arrived_s = dsgd_now_s();
     if (--s->all->under_way == 0)
         dsgd_semaphore_post(s->all->semaphore);

@@ -19,7 +19,7 @@ typedef struct pair_job {
 static dsgd_message *receive(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
 {
     const double since_s = dsgd_now_s();
-    dsgd_message *const message = dsgd_receive(mailbox);
+    dsgd_message *const message = dsgd_recv(mailbox);
     dsgd_stay_if_stopped(w);
     dsgd_message_received(w, message, since_s,
                           with_piece ? w->engine->piece_bytes[message->piece] : 0);
@@ -157,7 +157,7 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, question->from, 'r', question->channel);
     dsgd_count_message(w->engine, bytes);
     if (w->engine->n_channels > 1)
-        dsgd_post(mailbox, reply, bytes);
+        dsgd_send_detached(mailbox, reply, bytes);
     else
         dsgd_send(mailbox, reply, bytes);
 }

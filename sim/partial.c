@@ -52,8 +52,8 @@ static void activate(dsgd_worker *w, long position, int link)
         dsgd_channel_add(w, &job->job);
     }
     for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
-        dsgd_post(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), 'a', 0), payload_of(position, bit),
-                  DSGD_ACTIVATION_BYTES);
+        dsgd_send_detached(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), 'a', 0),
+                           payload_of(position, bit), DSGD_ACTIVATION_BYTES);
         dsgd_count_message(w->engine, DSGD_ACTIVATION_BYTES);
     }
 }
@@ -66,7 +66,7 @@ static void listener_main(void *worker)
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, 'a', 0);
     dsgd_mailbox_own(mailbox);
     for (;;) {
-        const uintptr_t payload = (uintptr_t)dsgd_receive(mailbox);
+        const uintptr_t payload = (uintptr_t)dsgd_recv(mailbox);
         dsgd_stay_if_stopped(w);
         const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
         const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));

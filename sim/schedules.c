@@ -17,7 +17,7 @@ enum {
 static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
                   double reduced_bytes)
 {
-    const double started_s = dsgd_exchange(out, out_bytes, in);
+    const double started_s = dsgd_sendrecv(out, out_bytes, in);
     if (out != NULL)
         dsgd_count_message(channel->worker->engine, out_bytes);
     dsgd_message_cost(channel->worker, reduced_bytes);

@@ -42,7 +42,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     w->own_pushes[k] += push;
     dsgd_count_message(engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, 's', 0), message, bytes);
-    job->reply = dsgd_receive(dsgd_mailbox_of(server, w->node.rank, 'p', channel->number));
+    job->reply = dsgd_recv(dsgd_mailbox_of(server, w->node.rank, 'p', channel->number));
     dsgd_message_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
     any_job->done = true;
     if (!push)
@@ -137,7 +137,7 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
         dsgd_mailbox_of(server->node.rank, question->from, 'p', question->channel);
     if (question->kind == PUSH) {
         dsgd_count_message(engine, 0);
-        dsgd_post(to, reply, 0);
+        dsgd_send_detached(to, reply, 0);
         return;
     }
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
@@ -150,7 +150,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
     dsgd_engine *const engine = server->engine;
-    dsgd_message *const message = dsgd_receive(dsgd_mailbox_of(-1, self->rank, 's', 0));
+    dsgd_message *const message = dsgd_recv(dsgd_mailbox_of(-1, self->rank, 's', 0));
     const size_t k = message->piece;
     const bool push = message->kind == PUSH;
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);

@@ -128,7 +128,7 @@ static void table_work(dsgd_node *self)
     double *const all = dsgd_numbers_new(self, 2 * (size_t)self->n_workers);
     while (dsgd_next_step(self)) {
         const double mine[2] = {self->rank + 0.5, (double)self->step};
-        dsgd_gather(self, mine, 2, all);
+        dsgd_allgather(self, mine, 2, all);
         for (int i = 0; i < self->n_workers; i++)
             support_current->note[self->rank] +=
                 all[2 * i] == i + 0.5 && all[2 * i + 1] == (double)self->step;
