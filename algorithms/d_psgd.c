@@ -8,7 +8,7 @@
 #include "sim/algorithm.h"
 
 typedef struct d_psgd_params {
-    dsgd_pick topology;
+    dsgd_pick graph;
     long rounds;
     int order;
 } d_psgd_params;
@@ -29,7 +29,7 @@ static void d_psgd_work(dsgd_node *self)
             dsgd_local_step(self, x, g);
         for (long i = 0; i < p->rounds; i++) /* x <- sum of W_ij x_j, W doubly stochastic */
             dsgd_gossip(self, x,
-                        dsgd_neighbours_of(self, &p->topology, self->step * p->rounds + i,
+                        dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));
         if (p->order != ATC)
             dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), g of the un-averaged x */
@@ -39,22 +39,22 @@ static void d_psgd_work(dsgd_node *self)
 static dsgd_status d_psgd_check(const void *params, int n_workers, dsgd_error *error)
 {
     const d_psgd_params *p = params;
-    return dsgd_topology_check(&p->topology, n_workers, "d_psgd", error);
+    return dsgd_graph_check(&p->graph, n_workers, "d_psgd", error);
 }
 
 static dsgd_traffic d_psgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const d_psgd_params *p = params;
-    return dsgd_vector_traffic(scale, (double)p->rounds *
-                                          dsgd_topology_degree(&p->topology, scale->n_workers));
+    return dsgd_vector_traffic(scale,
+                               (double)p->rounds * dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
 static const char *const order_words[] = {"cta", "beside", "atc", NULL};
 
 static const dsgd_option d_psgd_options[] = {
-    DSGD_OPTION_TOPOLOGY(d_psgd_params, topology, "ring",
-                         "who averages with whom; the released code of SGP has {kind: exponential, "
-                         "schedule: bipartite}"),
+    DSGD_OPTION_GRAPH(d_psgd_params, graph, "ring",
+                      "who averages with whom; the released code of SGP has {kind: exponential, "
+                      "schedule: bipartite}"),
     DSGD_OPTION_LONG(d_psgd_params, rounds, 1, 1, 1000, NULL, NULL,
                      "averages per step; 2 is the doubled mixing of WAGMA's paper"),
     DSGD_OPTION_CHOICE(d_psgd_params, order, order_words,
@@ -83,11 +83,11 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
         (const dsgd_law[]){
             {.kind = DSGD_LAW_PLAIN_SGD},
             {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", ATC}, {"rounds", 2}}},
-            {.kind = DSGD_LAW_ALLREDUCE, .with = {{"order", ATC}, {"topology", 0, "complete"}}},
+            {.kind = DSGD_LAW_ALLREDUCE, .with = {{"order", ATC}, {"graph", 0, "complete"}}},
             {.kind = DSGD_LAW_KEEPS_MEAN},
             {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", BESIDE}, {"rounds", 2}}},
-            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", ATC}, {"topology", 0, "exponential"}}},
-            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"topology", 0, "torus"}}},
-            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"topology", 0, "matching"}}},
+            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", ATC}, {"graph", 0, "exponential"}}},
+            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "torus"}}},
+            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "matching"}}},
             {.kind = DSGD_LAW_END}},
 };

@@ -12,11 +12,11 @@
 #include "sim/algorithm.h"
 
 typedef struct sgp_params {
-    dsgd_pick topology;
+    dsgd_pick graph;
 } sgp_params;
 
 typedef struct osgp_params {
-    dsgd_pick topology;
+    dsgd_pick graph;
     long delay;
 } osgp_params;
 
@@ -32,7 +32,7 @@ static void sgp_work(dsgd_node *self)
         dsgd_gradient(self, g, z);
         dsgd_local_step(self, x, g); /* on the numerator */
         dsgd_gossip(self, x,
-                    dsgd_neighbours_of(self, &p->topology, self->step, DSGD_COLUMN_STOCHASTIC));
+                    dsgd_neighbours_of(self, &p->graph, self->step, DSGD_COLUMN_STOCHASTIC));
         dsgd_debias(self, z, x); /* z <- x / w */
     }
 }
@@ -57,7 +57,7 @@ static void osgp_work(dsgd_node *self)
         if (round == NULL) {
             begun = self->step;
             round = dsgd_gossip_begin(
-                self, x, dsgd_neighbours_of(self, &p->topology, rounds++, DSGD_COLUMN_STOCHASTIC));
+                self, x, dsgd_neighbours_of(self, &p->graph, rounds++, DSGD_COLUMN_STOCHASTIC));
         }
         dsgd_debias(self, z, x);
         dsgd_gradient(self, g, z);
@@ -69,31 +69,31 @@ static void osgp_work(dsgd_node *self)
 static dsgd_status sgp_check(const void *params, int n_workers, dsgd_error *error)
 {
     const sgp_params *p = params;
-    return dsgd_topology_check(&p->topology, n_workers, "sgp", error);
+    return dsgd_graph_check(&p->graph, n_workers, "sgp", error);
 }
 
 static dsgd_status osgp_check(const void *params, int n_workers, dsgd_error *error)
 {
     const osgp_params *p = params;
-    return dsgd_topology_check(&p->topology, n_workers, "osgp", error);
+    return dsgd_graph_check(&p->graph, n_workers, "osgp", error);
 }
 
 static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
 {
-    const sgp_params *p = params; /* OSGP's begin with the topology too */
-    return dsgd_vector_traffic(scale, dsgd_topology_degree(&p->topology, scale->n_workers));
+    const sgp_params *p = params; /* OSGP's begin with the graph too */
+    return dsgd_vector_traffic(scale, dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
-#define TOPOLOGY_HELP                                                                              \
+#define GRAPH_HELP                                                                                 \
     "who sends to whom; exponential with its options peers and schedule is the papers'"
 
 static const dsgd_option sgp_options[] = {
-    DSGD_OPTION_TOPOLOGY(sgp_params, topology, "exponential", TOPOLOGY_HELP),
+    DSGD_OPTION_GRAPH(sgp_params, graph, "exponential", GRAPH_HELP),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option osgp_options[] = {
-    DSGD_OPTION_TOPOLOGY(osgp_params, topology, "exponential", TOPOLOGY_HELP),
+    DSGD_OPTION_GRAPH(osgp_params, graph, "exponential", GRAPH_HELP),
     DSGD_OPTION_LONG(osgp_params, delay, 1, 1, 1e9, NULL, "steps",
                      "after so many steps a worker waits for what it is to receive (released code: "
                      "synch_freq)"),
@@ -115,13 +115,12 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .check = sgp_check,
     .work = sgp_work,
     .traffic = sgp_traffic,
-    .laws =
-        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                           {.kind = DSGD_LAW_ALLREDUCE, .with = {{"topology", 0, "complete"}}},
-                           {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
-                           {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                           {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"topology", 0, "matching"}}},
-                           {.kind = DSGD_LAW_END}},
+    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
+                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"graph", 0, "complete"}}},
+                               {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
+                               {.kind = DSGD_LAW_KEEPS_WEIGHT},
+                               {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"graph", 0, "matching"}}},
+                               {.kind = DSGD_LAW_END}},
 };
 
 const dsgd_algorithm dsgd_algorithm_osgp = {

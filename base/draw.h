@@ -23,7 +23,7 @@ typedef enum dsgd_purpose {
         6, /* choices that all workers make alike, such as the initiator of a version */
     DSGD_DRAW_PLACEMENT = 7, /* workers on hosts */
     DSGD_DRAW_PARTITION = 8, /* samples to workers, where the data is not spread evenly */
-    DSGD_DRAW_TOPOLOGY = 9, /* random graphs of gossip */
+    DSGD_DRAW_GRAPH = 9, /* random graphs of gossip */
     DSGD_DRAW_POLICY = 10, /* actions, and what an environment does with them */
     DSGD_DRAW_EPISODE = 11 /* where episodes begin; worker -1: those to test on */
 } dsgd_purpose;

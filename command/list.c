@@ -34,7 +34,7 @@ static const family families[] = {
     {"imbalance", "imbalance", dsgd_imbalance_kinds, "traces/imbalance"},
     {"workloads", "workload", NULL, "traces/workloads"},
     {"platforms", "platform", NULL, "traces/platforms"},
-    {"topologies", "topology", dsgd_topologies, NULL},
+    {"graphs", "graph", dsgd_graph_kinds, NULL},
     {"figures", "figure", NULL, "plots"},
 };
 
@@ -134,7 +134,7 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         NULL,
         dsgd_parse_words,
         "KIND",
-        "Lists algorithms, models, data, imbalance, workloads, platforms, topologies or figures.",
+        "Lists algorithms, models, data, imbalance, workloads, platforms, graphs or figures.",
         dsgd_plugin_option,
         NULL,
         NULL};
@@ -144,7 +144,7 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         return dsgd_fail(
             error, DSGD_EUSAGE,
             "list: give one of algorithms, models, data, imbalance, workloads, platforms, "
-            "topologies, figures");
+            "graphs, figures");
     const family *const f = find_family(a.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
@@ -476,8 +476,7 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_list = {
     .name = "list",
-    .usage =
-        "algorithms|models|data|imbalance|workloads|platforms|topologies|figures [--plugin FILE]",
+    .usage = "algorithms|models|data|imbalance|workloads|platforms|graphs|figures [--plugin FILE]",
     .summary = "lists what there is",
     .run = list,
 };

@@ -15,7 +15,7 @@
 
 #include "base/option.h"
 #include "base/status.h"
-#include "sim/topology.h"
+#include "sim/graph.h"
 
 /** One worker (or server), as its algorithm sees it. */
 typedef struct dsgd_node {
@@ -221,8 +221,8 @@ typedef enum dsgd_shares {
     DSGD_COLUMN_STOCHASTIC /* 1 / (1 + own number of receivers) */
 } dsgd_shares;
 
-/** This worker's neighbours in a round of a topology. Belongs to the worker until it is asked for again. */
-const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *topology, long round,
+/** This worker's neighbours in a round of a graph. Belongs to the worker until it is asked for again. */
+const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
                                           dsgd_shares shares);
 
 /**

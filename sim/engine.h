@@ -146,7 +146,7 @@ struct dsgd_worker {
 
     uint64_t n_allreduces; /* begun: the sequence number of the next */
     dsgd_vector *gossiped; /* the vector that it exchanged with neighbours last, or NULL */
-    dsgd_neighbours neighbours; /* in the round last asked for, of the topology `asked` */
+    dsgd_neighbours neighbours; /* in the round last asked for, of the graph `asked` */
     const dsgd_pick *asked;
     int asked_shares;
     dsgd_neighbour_room neighbour_room;

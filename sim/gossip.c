@@ -146,15 +146,15 @@ static void end_piece(dsgd_worker *w, gossip_job *job, dsgd_vector *x, double ke
 
 /* --- verbs ---------------------------------------------------------------------------------------------------------------- */
 
-const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *topology, long round,
+const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
                                           dsgd_shares shares)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_neighbour_room *const room = &w->neighbour_room;
-    const bool fixed = dsgd_topology_period(topology, self->n_workers) == 1;
-    if (fixed && w->asked == topology && w->asked_shares == (int)shares)
+    const bool fixed = dsgd_graph_period(graph, self->n_workers) == 1;
+    if (fixed && w->asked == graph && w->asked_shares == (int)shares)
         return &w->neighbours;
-    w->asked = topology;
+    w->asked = graph;
     w->asked_shares = (int)shares;
     const size_t p = (size_t)self->n_workers;
     if (room->to == NULL)
@@ -163,8 +163,8 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *topo
                                       dsgd_run_alloc(w->engine, p * sizeof(int)),
                                       dsgd_run_alloc(w->engine, p * sizeof(double))};
     w->neighbours =
-        dsgd_topology_neighbours(topology, self->n_workers, w->engine->config->seed, self->rank,
-                                 round, shares == DSGD_DOUBLY_STOCHASTIC, room);
+        dsgd_graph_neighbours(graph, self->n_workers, w->engine->config->seed, self->rank, round,
+                              shares == DSGD_DOUBLY_STOCHASTIC, room);
     return &w->neighbours;
 }
 

@@ -61,7 +61,7 @@ void support_algorithm(support_case *c, const dsgd_algorithm *algorithm);
 /** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
 void support_option(support_case *c, const char *name, double value);
 
-/** Sets an option that picks one, such as a topology; returns the parameters of what was picked, filled with defaults. */
+/** Sets an option that picks one, such as a graph; returns the parameters of what was picked, filled with defaults. */
 void *support_pick(support_case *c, const char *name, const char *pick);
 
 /** Sets the options that a law asks for. */

@@ -111,7 +111,7 @@ static const char learn[] = "learn:\n"
 
 /** Checks the experiment with four workers on a graph of its own. */
 #define EDGES(edges)                                                                               \
-    "check e.yaml --set workers=4 --set algorithms='{name: d_psgd, topology: {kind: edges, "       \
+    "check e.yaml --set workers=4 --set algorithms='{name: d_psgd, graph: {kind: edges, "          \
     "edges: " edges "}}'"
 
 static const struct {
@@ -190,12 +190,14 @@ static const struct {
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{steps: 1}\nimbalance: {kind: delay, workers: 5, seconds: 1s}\n",
      "check e.yaml", 2, "at most that many"},
-    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: rign}'", 2,
-     "did you mean `ring`"},
-    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: {kind: torus, rows: 3}}'", 2,
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: ring}'", 2,
+     "key `topology` is now called `graph`"},
+    {NULL, "check e.yaml --set imbalance='{kind: delay, seconds: 1s, chosen: apart}'", 2,
+     "chosen `apart` is now called `independent`"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, graph: rign}'", 2, "did you mean `ring`"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, graph: {kind: torus, rows: 3}}'", 2,
      "a multiple of 3"},
-    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: edges}'", 2,
-     "edges is missing"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, graph: edges}'", 2, "edges is missing"},
     {NULL, EDGES("[[0, 1], [1, 2], [2, 9]]"), 2, "ranks are 0 to 3"},
     {NULL, EDGES("[[0, 1], [2, 3]]"), 2, "none leads from 0 to 2"},
     {NULL, EDGES("[[0, 1.5]]"), 2, "whole number"},
@@ -692,8 +694,8 @@ END_TEST
 
 START_TEST(everything_that_is_listed_can_be_described)
 {
-    static const char *const kinds[] = {"algorithms", "models",    "data",      "imbalance",
-                                        "workloads",  "platforms", "topologies"};
+    static const char *const kinds[] = {"algorithms", "models",    "data",  "imbalance",
+                                        "workloads",  "platforms", "graphs"};
     char *output = NULL;
     char *words = kept(dsgd_xprintf("list %s", kinds[_i]));
     ck_assert_int_eq(dsgd(words, &output), 0);
@@ -1382,7 +1384,7 @@ static const char swapping[] =
     "platform: {host_bandwidth: 1GB/s, host_latency: 0, message_overhead: 7.5ms}\n"
     "workload: {bytes: 100MB, step: 10ms, samples: 8, backward_share: 0}\n"
     "workers: [8, 16]\n"
-    "algorithms: [allreduce, {name: sgp, label: push, topology: {kind: exponential, peers: 4}}]\n"
+    "algorithms: [allreduce, {name: sgp, label: push, graph: {kind: exponential, peers: 4}}]\n"
     "collective: ring\nuntil: {steps: 5}\n";
 
 START_TEST(what_swaps_places_is_named_with_what_it_hangs_on)

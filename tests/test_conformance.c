@@ -202,7 +202,7 @@ END_TEST
 
 /* --- every choice --------------------------------------------------------------------------------------------------------- */
 
-/** A case with the i-th value of an option: of a word, of yes and no, of a topology. NULL where there are no more. */
+/** A case with the i-th value of an option: of a word, of yes and no, of a graph. NULL where there are no more. */
 static support_case *with_choice(int algorithm, const dsgd_option *o, size_t i, int workers)
 {
     support_case *c = support_new(dsgd_algorithms[algorithm]->name, workers);
@@ -210,7 +210,7 @@ static support_case *with_choice(int algorithm, const dsgd_option *o, size_t i, 
         support_option(c, o->name, (double)i);
         return c;
     }
-    if (o->kind == DSGD_PICK && o->registry == dsgd_topologies &&
+    if (o->kind == DSGD_PICK && o->registry == dsgd_graph_kinds &&
         strcmp(o->registry[i]->name, "edges") != 0) { /* the last, which has no default */
         support_pick(c, o->name, o->registry[i]->name);
         return c;

@@ -96,7 +96,7 @@ END_TEST
 
 enum { ROUNDS = 36 };
 
-/** [rounds][P][P] of the topology that the case has picked. */
+/** [rounds][P][P] of the graph that the case has picked. */
 static double *matrices(const twin *t, bool doubly_stochastic)
 {
     double *const w = dsgd_xcalloc((size_t)ROUNDS * WORKERS * WORKERS, sizeof *w);
@@ -107,7 +107,7 @@ static double *matrices(const twin *t, bool doubly_stochastic)
     const dsgd_neighbour_room room = {to, from, other, share};
     for (long r = 0; r < ROUNDS; r++) {
         for (int j = 0; j < WORKERS; j++) {
-            const dsgd_neighbours n = dsgd_topology_neighbours(
+            const dsgd_neighbours n = dsgd_graph_neighbours(
                 t->c->config.params, WORKERS, t->c->config.seed, j, r, doubly_stochastic, &room);
             double *const of_round = w + r * WORKERS * WORKERS;
             of_round[j * WORKERS + j] = n.keep;
@@ -120,9 +120,9 @@ static double *matrices(const twin *t, bool doubly_stochastic)
 
 static long path[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {1, 5}};
 
-static void pick_topology(const twin *t, const char *kind)
+static void pick_graph(const twin *t, const char *kind)
 {
-    void *const params = support_pick(t->c, "topology", kind);
+    void *const params = support_pick(t->c, "graph", kind);
     if (strcmp(kind, "edges") == 0)
         *(dsgd_pairs *)params = (dsgd_pairs){sizeof path / sizeof path[0], path};
 }
@@ -130,12 +130,12 @@ static void pick_topology(const twin *t, const char *kind)
 static const char *const kinds[] = {"ring",     "torus",    "exponential",
                                     "matching", "complete", "edges"};
 
-START_TEST(d_psgd) /* _i: topology, rounds, order */
+START_TEST(d_psgd) /* _i: graph, rounds, order */
 {
     twin *const t = twin_new("d_psgd");
     const long rounds = 1 + _i / 6 % 2;
     const int order = _i / 12;
-    pick_topology(t, kinds[_i % 6]);
+    pick_graph(t, kinds[_i % 6]);
     support_option(t->c, "rounds", (double)rounds);
     support_option(t->c, "order", order);
     double *const w = matrices(t, true);
@@ -149,7 +149,7 @@ START_TEST(sgp)
 {
     twin *const t = twin_new("sgp");
     double weights[WORKERS];
-    pick_topology(t, kinds[_i]);
+    pick_graph(t, kinds[_i]);
     double *const w = matrices(t, false);
     oracle_sgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);
@@ -163,7 +163,7 @@ START_TEST(osgp)
 {
     twin *const t = twin_new("osgp");
     double weights[WORKERS];
-    pick_topology(t, kinds[_i]);
+    pick_graph(t, kinds[_i]);
     double *const w = matrices(t, false);
     oracle_osgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);

@@ -14,7 +14,7 @@
 
 /* --- graphs --------------------------------------------------------------------------------------------------------------- */
 
-/** A topology of a test. */
+/** A graph of a test. */
 typedef struct graph {
     const char *kind;
     const char *option; /* a number of it; NULL: none */
@@ -57,8 +57,8 @@ enum { N_GRAPHS = sizeof graphs / sizeof graphs[0], MOST = 64 };
 static support_case *gossiping(const char *algorithm, const graph *g)
 {
     support_case *c = support_new(algorithm, g->workers);
-    void *const params = support_pick(c, "topology", g->kind);
-    const dsgd_about *const about = dsgd_about_find(dsgd_topologies, g->kind);
+    void *const params = support_pick(c, "graph", g->kind);
+    const dsgd_about *const about = dsgd_about_find(dsgd_graph_kinds, g->kind);
     if (g->option != NULL)
         support_set(about, params, g->option, g->value);
     if (g->second != NULL)
@@ -68,8 +68,8 @@ static support_case *gossiping(const char *algorithm, const graph *g)
     return c;
 }
 
-/** The topology is the first option of the algorithms used here. */
-static const dsgd_pick *topology_of(const support_case *c)
+/** The graph is the first option of the algorithms used here. */
+static const dsgd_pick *graph_of(const support_case *c)
 {
     return c->config.params;
 }
@@ -86,7 +86,7 @@ static void mixing(const support_case *c, long round, bool doubly, double w[MOST
     memset(w, 0, sizeof(double[MOST][MOST]));
     for (int j = 0; j < p; j++) {
         const dsgd_neighbours n =
-            dsgd_topology_neighbours(topology_of(c), p, c->config.seed, j, round, doubly, &room);
+            dsgd_graph_neighbours(graph_of(c), p, c->config.seed, j, round, doubly, &room);
         w[j][j] = n.keep;
         for (int i = 0; i < n.n_to; i++)
             w[n.to[i]][j] = n.share[i];
@@ -159,8 +159,8 @@ START_TEST(senders_and_receivers_agree)
     for (long round = 0; round < 12; round++) {
         mixing(c, round, true, w);
         for (int i = 0; i < g->workers; i++) {
-            const dsgd_neighbours n = dsgd_topology_neighbours(
-                topology_of(c), g->workers, c->config.seed, i, round, true, &room);
+            const dsgd_neighbours n = dsgd_graph_neighbours(graph_of(c), g->workers, c->config.seed,
+                                                            i, round, true, &room);
             int senders = 0;
             for (int j = 0; j < g->workers; j++)
                 senders += j != i && w[i][j] > 0;
@@ -222,7 +222,7 @@ END_TEST
 static double second_singular_value(const support_case *c, bool doubly)
 {
     const size_t p = (size_t)c->config.workers;
-    const long period = dsgd_topology_period(topology_of(c), c->config.workers);
+    const long period = dsgd_graph_period(graph_of(c), c->config.workers);
     double w[MOST][MOST];
     gsl_matrix *product = gsl_matrix_alloc(p, p);
     gsl_matrix *next = gsl_matrix_alloc(p, p);
@@ -276,7 +276,7 @@ static void expect_decay(const char *algorithm, const graph *g, bool doubly)
 {
     support_case *c = gossiping(algorithm, g);
     const double sigma = second_singular_value(c, doubly);
-    const long period = dsgd_topology_period(topology_of(c), g->workers);
+    const long period = dsgd_graph_period(graph_of(c), g->workers);
     if (sigma < 1e-10) { /* averages exactly in one period */
         ck_assert_double_lt(consensus_after(c, period), 1e-12);
         return;
@@ -382,7 +382,7 @@ START_TEST(news_spread_as_fast_as_theory_says)
 {
     static const struct {
         const char *algorithm;
-        graph graph; /* with a kind: its topology */
+        graph graph; /* with a kind: its graph */
         long from, to;
     } spread[] = {
         {"allreduce", {.workers = 16}, 1, 1},

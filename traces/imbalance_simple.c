@@ -118,7 +118,7 @@ typedef struct delay_params {
     int chosen; /* which of chosen_words */
 } delay_params;
 
-enum { CHOSEN_APART = 1 };
+enum { CHOSEN_INDEPENDENT = 1 };
 
 static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *error)
 {
@@ -140,7 +140,7 @@ static bool chosen_together(const delay_params *p, uint32_t purpose, dsgd_step_a
 }
 
 /** Whether one of `workers` ranks that this worker draws by itself is its own. */
-static bool chosen_apart(const delay_params *p, uint32_t purpose, dsgd_step_at at)
+static bool chosen_independently(const delay_params *p, uint32_t purpose, dsgd_step_at at)
 {
     const double other = 1 - 1.0 / at.n_workers;
     return dsgd_draw_uniform(draw_at(purpose, at, 1 + (uint32_t)at.worker, 1)) >=
@@ -153,13 +153,14 @@ static double delay_seconds(const void *params, const void *state, uint32_t purp
     (void)state;
     const delay_params *p = params;
     const bool late =
-        (p->chosen == CHOSEN_APART ? chosen_apart : chosen_together)(p, purpose, at) &&
+        (p->chosen == CHOSEN_INDEPENDENT ? chosen_independently : chosen_together)(p, purpose,
+                                                                                   at) &&
         (p->probability >= 1 ||
          dsgd_draw_uniform(draw_at(purpose, at, 1 + (uint32_t)at.worker, 0)) < p->probability);
     return late ? so_far_s + p->seconds : so_far_s;
 }
 
-static const char *const chosen_words[] = {"together", "apart", NULL};
+static const char *const chosen_words[] = {"together", "independent", NULL};
 
 static const dsgd_option delay_options[] = {
     {.name = "workers",
@@ -185,8 +186,9 @@ static const dsgd_option delay_options[] = {
      .kind = DSGD_CHOICE,
      .offset = offsetof(delay_params, chosen),
      .words = chosen_words,
-     .help = "together: exactly so many (the papers); apart: every worker draws so many ranks by "
-             "itself and is late if one is its own (released code), so that the number varies"},
+     .help =
+         "together: exactly so many (the papers); independent: every worker draws so many ranks by "
+         "itself and is late if one is its own (released code), so that the number varies"},
     {.name = NULL},
 };
 

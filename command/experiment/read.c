@@ -33,10 +33,23 @@ static bool is_word(const char *const *words, const char *text)
     return false;
 }
 
+/** The present name of a key or word that earlier versions called @p name, or NULL. */
+static const char *renamed(const char *name)
+{
+    static const char *const names[][2] = {{"topology", "graph"}, {"apart", "independent"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i][0], name) == 0)
+            return names[i][1];
+    return NULL;
+}
+
 /** What there is instead, and which of it could have been meant. */
 static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *what,
                            const char *name, const char *const *names, dsgd_error *error)
 {
+    const char *const now = renamed(name);
+    if (now != NULL && is_word(names, now))
+        return dsgd_entry_fail(config, entry, error, "%s `%s` is now called `%s`", what, name, now);
     char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, " or ");
     const dsgd_status status =

@@ -1,10 +1,10 @@
 /**
- * @file topology.c
+ * @file graph.c
  * The graphs of gossip. The distances of the exponential ones follow A. Nedic, A. Olshevsky, M. Rabbat, "Network topology and
  * communication-computation tradeoffs in decentralized optimization" (2018), M. Assran et al., "Stochastic gradient push" (ICML
  * 2019), and the code released with it.
  */
-#include "sim/topology.h"
+#include "sim/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int ring_to(const dsgd_graph *graph, int rank, long round, int *to)
     return insert(to, n, modulo(rank + 1, p), rank);
 }
 
-static const dsgd_topology ring = {
+static const dsgd_graph_kind ring = {
     .about = {.name = "ring", .summary = "each worker and the two beside it"},
     .check = always,
     .to = ring_to,
@@ -115,7 +115,7 @@ static const dsgd_option torus_options[] = {
     DSGD_OPTION_END,
 };
 
-static const dsgd_topology torus = {
+static const dsgd_graph_kind torus = {
     .about = {.name = "torus",
               .summary = "a rectangle whose opposite sides meet; four neighbours",
               .params_size = sizeof(torus_params),
@@ -223,7 +223,7 @@ static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, d
     const int p = graph->n_workers;
     if (p > 1 && params->peers >= p)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: topology: peers: %ld, but with %d workers %d are possible", who,
+                         "%s: graph: peers: %ld, but with %d workers %d are possible", who,
                          params->peers, p, p - 1);
     if (params->schedule == BIPARTITE && p % 2 == 1 && p > 1)
         return dsgd_fail(
@@ -245,7 +245,7 @@ static const dsgd_option exponential_options[] = {
     DSGD_OPTION_END,
 };
 
-static const dsgd_topology exponential = {
+static const dsgd_graph_kind exponential = {
     .about = {.name = "exponential",
               .summary = "distances that double from round to round; few messages, fast mixing",
               .reference = "Assran et al., ICML 2019, and its released code",
@@ -263,8 +263,7 @@ static const dsgd_topology exponential = {
 static int matching_to(const dsgd_graph *graph, int rank, long round, int *to)
 {
     const uint32_t p = (uint32_t)graph->n_workers;
-    const dsgd_draw at = {
-        .seed = graph->seed, .purpose = DSGD_DRAW_TOPOLOGY, .step = (uint32_t)round};
+    const dsgd_draw at = {.seed = graph->seed, .purpose = DSGD_DRAW_GRAPH, .step = (uint32_t)round};
     const uint32_t other = dsgd_draw_place(at, p, (uint32_t)rank) ^ 1;
     if (other >= p)
         return 0;
@@ -278,7 +277,7 @@ static long never(const dsgd_graph *graph)
     return 0;
 }
 
-static const dsgd_topology matching = {
+static const dsgd_graph_kind matching = {
     .about = {.name = "matching", .summary = "random pairs, new ones in every round"},
     .check = always,
     .to = matching_to,
@@ -297,7 +296,7 @@ static int complete_to(const dsgd_graph *graph, int rank, long round, int *to)
     return n;
 }
 
-static const dsgd_topology complete = {
+static const dsgd_graph_kind complete = {
     .about = {.name = "complete", .summary = "everyone and everyone else"},
     .check = always,
     .to = complete_to,
@@ -382,7 +381,7 @@ static const dsgd_option edges_options[] = {
     DSGD_OPTION_END,
 };
 
-static const dsgd_topology edges_topology = {
+static const dsgd_graph_kind edges_kind = {
     .about = {.name = "edges",
               .summary = "a graph of the user's own",
               .params_size = sizeof(edges_params),
@@ -394,60 +393,60 @@ static const dsgd_topology edges_topology = {
 
 /* --- all of them ---------------------------------------------------------------------------------------------------------- */
 
-const dsgd_about *const dsgd_topologies[] = {
-    &ring.about,           &torus.about, &exponential.about, &matching.about, &complete.about,
-    &edges_topology.about, NULL,
+const dsgd_about *const dsgd_graph_kinds[] = {
+    &ring.about,       &torus.about, &exponential.about, &matching.about, &complete.about,
+    &edges_kind.about, NULL,
 };
 
-static const dsgd_topology *topology_of(const dsgd_pick *topology)
+static const dsgd_graph_kind *kind_of(const dsgd_pick *pick)
 {
-    return (const dsgd_topology *)topology->about;
+    return (const dsgd_graph_kind *)pick->about;
 }
 
-dsgd_status dsgd_topology_check(const dsgd_pick *topology, int n_workers, const char *who,
-                                dsgd_error *error)
+dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *who,
+                             dsgd_error *error)
 {
-    const dsgd_graph graph = {topology->params, n_workers, 0};
-    return topology_of(topology)->check(&graph, who, error);
+    const dsgd_graph graph = {pick->params, n_workers, 0};
+    return kind_of(pick)->check(&graph, who, error);
 }
 
-long dsgd_topology_period(const dsgd_pick *topology, int n_workers)
+long dsgd_graph_period(const dsgd_pick *pick, int n_workers)
 {
-    const dsgd_graph graph = {topology->params, n_workers, 0};
-    return topology_of(topology)->period == NULL ? 1 : topology_of(topology)->period(&graph);
+    const dsgd_graph graph = {pick->params, n_workers, 0};
+    return kind_of(pick)->period == NULL ? 1 : kind_of(pick)->period(&graph);
 }
 
-double dsgd_topology_degree(const dsgd_pick *topology, int n_workers)
+double dsgd_graph_degree(const dsgd_pick *pick, int n_workers)
 {
-    const dsgd_graph graph = {topology->params, n_workers, 0};
-    const long period = dsgd_topology_period(topology, n_workers);
+    const dsgd_graph graph = {pick->params, n_workers, 0};
+    const long period = dsgd_graph_period(pick, n_workers);
     const long rounds = period > 0 ? period : 1;
     int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
     double sum = 0;
     for (long round = 0; round < rounds; round++)
         for (int rank = 0; rank < n_workers; rank++)
-            sum += topology_of(topology)->to(&graph, rank, round, to);
+            sum += kind_of(pick)->to(&graph, rank, round, to);
     free(to);
     return sum / (double)rounds / n_workers;
 }
 
-dsgd_neighbours dsgd_topology_neighbours(const dsgd_pick *topology, int n_workers, uint64_t seed,
-                                         int rank, long round, bool doubly_stochastic,
-                                         const dsgd_neighbour_room *room)
+dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
+                                      long round, bool doubly_stochastic,
+                                      const dsgd_neighbour_room *room)
 {
-    const dsgd_topology *const t = topology_of(topology);
-    const dsgd_graph graph = {topology->params, n_workers, seed};
+    const dsgd_graph_kind *const kind = kind_of(pick);
+    const dsgd_graph graph = {pick->params, n_workers, seed};
     dsgd_neighbours n = {.to = room->to, .from = room->to, .share = room->share, .keep = 1};
-    n.n_from = n.n_to = t->to(&graph, rank, round, room->to);
-    if (t->from != NULL) {
-        n.n_from = t->from(&graph, rank, round, room->from);
+    n.n_from = n.n_to = kind->to(&graph, rank, round, room->to);
+    if (kind->from != NULL) {
+        n.n_from = kind->from(&graph, rank, round, room->from);
         n.from = room->from;
     }
     bool alike = n.n_to > 0;
     for (int i = 0; i < n.n_to; i++) {
         int most = n.n_to;
-        if (doubly_stochastic && t->irregular) {
-            const int theirs = t->to(&graph, room->to[i], round, room->other);
+        if (doubly_stochastic && kind->irregular) {
+            const int theirs = kind->to(&graph, room->to[i], round, room->other);
             most = theirs > most ? theirs : most;
         }
         alike = alike && most == n.n_to;

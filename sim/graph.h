@@ -1,9 +1,9 @@
 /**
- * @file topology.h
+ * @file graph.h
  * Who gossips with whom: graphs that may change from round to round. Part of the contract of an algorithm.
  */
-#ifndef DSGD_SIM_TOPOLOGY_H
-#define DSGD_SIM_TOPOLOGY_H
+#ifndef DSGD_SIM_GRAPH_H
+#define DSGD_SIM_GRAPH_H
 
 #include <stdint.h>
 
@@ -25,8 +25,8 @@ typedef struct dsgd_graph {
     uint64_t seed; /* of random graphs */
 } dsgd_graph;
 
-/** A topology that a user can name. */
-typedef struct dsgd_topology {
+/** A family of graphs that a user can name. */
+typedef struct dsgd_graph_kind {
     dsgd_about about;
     /** Refuses what is not connected, or has not the right shape. @p who asks. */
     dsgd_status (*check)(const dsgd_graph *graph, const char *who, dsgd_error *error);
@@ -37,36 +37,36 @@ typedef struct dsgd_topology {
     /** Rounds after which the graphs come again; 0: never, they are random. NULL: one. */
     long (*period)(const dsgd_graph *graph);
     bool irregular; /* ranks may have different numbers of neighbours in one round */
-} dsgd_topology;
+} dsgd_graph_kind;
 
 extern const dsgd_about
-    *const dsgd_topologies[]; /* NULL-terminated; each is the head of a dsgd_topology */
+    *const dsgd_graph_kinds[]; /* NULL-terminated; each is the head of a dsgd_graph_kind */
 
-/** A row of an option table: a field `topology` of type dsgd_pick. */
-#define DSGD_OPTION_TOPOLOGY(type, field, init_, help_)                                            \
+/** A row of an option table: a field of type dsgd_pick. */
+#define DSGD_OPTION_GRAPH(type, field, init_, help_)                                               \
     {                                                                                              \
         .name = #field, .kind = DSGD_PICK, .offset = offsetof(type, field), .init_text = init_,    \
-        .registry = dsgd_topologies, .key = "kind", .help = help_                                  \
+        .registry = dsgd_graph_kinds, .key = "kind", .help = help_                                 \
     }
 
-dsgd_status dsgd_topology_check(const dsgd_pick *topology, int n_workers, const char *who,
-                                dsgd_error *error);
+dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *who,
+                             dsgd_error *error);
 
 /** Rounds after which the graphs come again; 0: never. */
-long dsgd_topology_period(const dsgd_pick *topology, int n_workers);
+long dsgd_graph_period(const dsgd_pick *pick, int n_workers);
 
 /** Neighbours that a worker sends to: mean over workers and over a period (over one round of a random graph). */
-double dsgd_topology_degree(const dsgd_pick *topology, int n_workers);
+double dsgd_graph_degree(const dsgd_pick *pick, int n_workers);
 
-/** Where dsgd_topology_neighbours() puts what it finds. */
+/** Where dsgd_graph_neighbours() puts what it finds. */
 typedef struct dsgd_neighbour_room {
     int *to, *from, *other; /* [n_workers] each */
     double *share; /* [n_workers] */
 } dsgd_neighbour_room;
 
 /** Pure. Shares are 1 / (1 + receivers) of the rank, or with @p doubly_stochastic of whichever end has more. */
-dsgd_neighbours dsgd_topology_neighbours(const dsgd_pick *topology, int n_workers, uint64_t seed,
-                                         int rank, long round, bool doubly_stochastic,
-                                         const dsgd_neighbour_room *room);
+dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
+                                      long round, bool doubly_stochastic,
+                                      const dsgd_neighbour_room *room);
 
 #endif
