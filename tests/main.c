@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/suites.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 enum { SKIPPED = 77 };
 

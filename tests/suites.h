@@ -13,8 +13,8 @@
     X(platforms)                                                                                   \
     X(imbalance)                                                                                   \
     X(models)                                                                                      \
-    X(sources)                                                                                     \
-    X(multiply)                                                                                    \
+    X(data)                                                                                        \
+    X(matmul)                                                                                      \
     X(networks)                                                                                    \
     X(states)                                                                                      \
     X(trainings)                                                                                   \
@@ -24,9 +24,9 @@
     X(laws)                                                                                        \
     X(algorithms)                                                                                  \
     X(oracle)                                                                                      \
-    X(emulated)                                                                                    \
+    X(against_oracle)                                                                              \
     X(conformance)                                                                                 \
-    X(theory)                                                                                      \
+    X(gossip)                                                                                      \
     X(microbenchmark)                                                                              \
     X(command)                                                                                     \
     X(plugin)                                                                                      \

@@ -12,7 +12,7 @@
 #include "base/draw.h"
 #include "base/program.h"
 #include "models/devices/device.h"
-#include "tests/cuda_probe.h"
+#include "tests/cuda/cuda_probe.h"
 
 enum { SKIPPED = 77, RUNS = 7, STEPS = 4, BATCH = 16, TRAIN = 4096, CHECKED = 4, VECTORS = 256 };
 enum { WIDTH = 28, CLASSES = 10, GROUP = 2 };

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The same networks as in tests/stand.c by PyTorch's own layers, in float64: losses, gradients, running statistics, optimizer steps.
+"""The same networks as in tests/support/rig.c by PyTorch's own layers, in float64: losses, gradients, running statistics, optimizer steps.
 
 The numbers in this folder were written by Debian 12's python3-torch 1.13.1+dfsg-4 and python3-numpy 1.24.2, on x86-64:
 
     python3 tests/reference/gradients.py tests/reference
 
-Parameters and data are series of a formula, number() here and stand_number() in tests/stand.c. The order of parameters is that of
+Parameters and data are series of a formula, number() here and stand_number() in tests/support/rig.c. The order of parameters is that of
 models/zoo/model.h: the last layer first; in a layer the weights [inputs][outputs], then the biases. Images lie pixel by pixel.
 """
 import sys

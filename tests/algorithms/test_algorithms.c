@@ -1,0 +1,393 @@
+/**
+ * @file test_algorithms.c
+ * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its time does not hang on numerics.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+static support_case *irregular(int algorithm, int workers)
+{
+    support_case *c = support_new(dsgd_algorithms[algorithm]->name, workers);
+    c->platform.message_overhead_s = 1e-5;
+    c->platform.reduction_s_per_byte = 1e-9;
+    c->workload.bytes = 50e6;
+    support_imbalance_number(c, "delay", "seconds", 0.7);
+    support_imbalance_number(c, "ramp", "seconds", 0.01);
+    c->config.exchange.pieces = 3;
+    c->learning.evaluate.every = 5;
+    return c;
+}
+
+static const int counts[] = {1, 3, 8, 2, 4, 7, 16, 64};
+
+enum { N_COUNTS = SUPPORT_SLOW ? 3 : 8 };
+
+START_TEST(ends_at_every_count_that_it_accepts) /* _i: algorithm, worker count */
+{
+    support_case *c = irregular(_i / N_COUNTS, counts[_i % N_COUNTS]);
+    const support_outcome *got = support_simulate(c);
+    if (got->status == DSGD_EUSAGE) {
+        ck_assert_ptr_ne(strstr(got->error.text, "would do"), NULL);
+        ck_assert(!dsgd_is_power_of_two(counts[_i % N_COUNTS]));
+        return;
+    }
+    ck_assert_msg(got->status == DSGD_OK, "%s", got->error.text);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
+    ck_assert_double_eq(got->result.steps, 20);
+    ck_assert_double_gt(got->result.virtual_s, 20);
+    ck_assert_double_eq_tol(got->result.shares.compute + got->result.shares.wait +
+                                got->result.shares.communicate,
+                            1, 1e-12);
+}
+END_TEST
+
+static void expect_same(const support_outcome *a, const support_outcome *b, int workers)
+{
+    ck_assert_double_eq(a->result.virtual_s, b->result.virtual_s);
+    ck_assert_uint_eq(a->result.messages, b->result.messages);
+    ck_assert_double_eq(a->result.staleness_mean, b->result.staleness_mean);
+    ck_assert_uint_eq(a->n_params, b->n_params);
+    ck_assert_mem_eq(a->x, b->x, (size_t)workers * a->n_params * sizeof *a->x);
+    ck_assert_uint_eq(a->result.n_points, b->result.n_points);
+    ck_assert_mem_eq(a->points, b->points, a->result.n_points * sizeof *a->points);
+}
+
+START_TEST(the_same_run_gives_the_same_bits_at_any_number_of_threads)
+{
+    support_case *c = irregular(_i, 16);
+    const support_outcome *one = support_ok(c);
+    expect_same(support_ok(c), one, 16);
+    if (SUPPORT_SLOW)
+        return;
+    c->config.threads = 3;
+    expect_same(support_ok(c), one, 16);
+    c->config.memory_bytes = 1; /* waits at every turn */
+    expect_same(support_ok(c), one, 16);
+}
+END_TEST
+
+START_TEST(time_does_not_hang_on_numerics)
+{
+    support_case *c = irregular(_i, 16);
+    const support_outcome *with = support_ok(c);
+    c->config.numerics = DSGD_NUMERICS_OFF;
+    const support_outcome *without = support_ok(c);
+    ck_assert_double_eq(with->result.virtual_s, without->result.virtual_s);
+    ck_assert_uint_eq(with->result.messages, without->result.messages);
+    ck_assert_double_eq(with->result.staleness_mean, without->result.staleness_mean);
+    ck_assert_double_eq(with->result.staleness_max, without->result.staleness_max);
+    ck_assert_uint_eq(without->result.n_points, 0);
+}
+END_TEST
+
+START_TEST(learns)
+{
+    support_case *c = irregular(_i, 8);
+    c->config.until.steps = 40;
+    c->learning.optimizer.lr = 0.02;
+    c->learning.optimizer.momentum = 0.5;
+    if (support_has(c, "delta")) { /* a momentum of its own */
+        support_option(c, "delta", 0.5);
+        c->learning.optimizer.momentum = 0;
+    }
+    const support_outcome *got = support_ok(c);
+    const dsgd_point *const last = &got->points[got->result.n_points - 1];
+    ck_assert_double_eq(got->points[0].virtual_s, 0);
+    ck_assert_double_eq(got->points[0].at.consensus, 0);
+    ck_assert_double_lt(last->at.loss, 0.5 * got->points[0].at.loss);
+}
+END_TEST
+
+START_TEST(a_diverged_run_ends_at_its_bound_and_says_where)
+{
+    support_case *c = irregular(_i, 8);
+    const double virtual_s = support_ok(c)->result.virtual_s;
+    c->learning.optimizer.lr = 1e60;
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_OK);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_DIVERGED);
+    ck_assert_double_eq(got->result.virtual_s, virtual_s);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "step"), NULL);
+    ck_assert(isnan(got->points[got->result.n_points - 1].at.loss));
+}
+END_TEST
+
+static const char *const bad_options[][3] = {
+    {"wagma", "group", "32"},
+    {"wagma", "group", "3"},
+    {"dasgd", "d", "5"},
+};
+
+START_TEST(refuses_options_with_what_would_work)
+{
+    support_case *c = support_new(bad_options[_i][0], 16);
+    support_option(c, bad_options[_i][1], atof(bad_options[_i][2]));
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(got->error.text, bad_options[_i][2]), NULL);
+}
+END_TEST
+
+START_TEST(dasgd_refuses_to_undo_every_step)
+{
+    support_case *c = support_new("dasgd", 4);
+    support_option(c, "d", 4);
+    support_option(c, "xi", 0);
+    ck_assert_int_eq(support_simulate(c)->status, DSGD_EUSAGE);
+    support_option(c, "xi", 0.1);
+    support_ok(c);
+}
+END_TEST
+
+START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
+{
+    support_case *c = support_new("ad_psgd", 4);
+    c->config.until = (dsgd_until){.seconds = 7.5};
+    ck_assert_double_eq(support_ok(c)->result.virtual_s, 7.5);
+    c->config.until = (dsgd_until){.samples = 1280};
+    ck_assert_double_eq(support_ok(c)->result.samples, 1280);
+    support_use_mlp(c);
+    c->config.until = (dsgd_until){.accuracy = 0.3};
+    c->learning.evaluate.every = 10;
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->result.n_points;
+    ck_assert_double_ge(got->points[n - 1].at.accuracy, 0.3);
+    ck_assert_double_lt(got->points[n - 2].at.accuracy, 0.3);
+    c->config.numerics = DSGD_NUMERICS_OFF;
+    ck_assert_int_eq(support_simulate(c)->status, DSGD_EUSAGE);
+}
+END_TEST
+
+START_TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
+{
+    support_case *c = support_new(NULL, 100);
+    support_algorithm(c, &support_alone);
+    c->config.until = (dsgd_until){.steps = 0.28}; /* 28 steps of the workers together */
+    c->learning.evaluate.every = 0.07;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps, 0.28);
+    ck_assert_uint_eq(got->result.n_points, 5);
+    for (int i = 0; i < 5; i++)
+        ck_assert_double_eq_tol(got->points[i].steps, 0.07 * i, 1e-12);
+    c = support_new(NULL, 1);
+    support_algorithm(c, &support_alone);
+    c->workload.samples = 0.3;
+    ck_assert_double_lt(3 * c->workload.samples, 0.9);
+    c->config.until = (dsgd_until){.samples = 0.9};
+    ck_assert_double_eq(support_ok(c)->result.steps, 3);
+}
+END_TEST
+
+static int first_scaled; /* set before the simulation forks */
+
+/** Worker w begins with (1 + w) / 2 times the common model. */
+static void scale_models(dsgd_engine *engine, void *argument)
+{
+    (void)argument;
+    for (int w = 0; w < engine->n_workers; w++) {
+        for (size_t k = 0; k < engine->n_pieces; k++) {
+            dsgd_piece *const piece = &engine->workers[w].model->piece[k];
+            const double factor = 0.5 * (1 + w + first_scaled);
+            dsgd_piece_set(engine, piece,
+                           dsgd_values_combine(engine->values, (dsgd_origin){0, 0}, k, 1,
+                                               &piece->value, &factor, 1),
+                           0);
+        }
+    }
+}
+
+START_TEST(local_evaluations_are_those_of_each_worker_alone)
+{
+    support_case *c = support_new(NULL, 3);
+    support_algorithm(c, &support_alone);
+    support_use_mlp(c);
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0};
+    c->learning.evaluate.local = true;
+    c->config.until.steps = 1;
+    c->config.prepare = scale_models;
+    first_scaled = 0;
+    const support_outcome *all = support_ok(c);
+    double loss = 0;
+    double accuracy = 0;
+    double least = 1;
+    c->config.workers = 1;
+    for (first_scaled = 0; first_scaled < 3; first_scaled++) {
+        const support_outcome *one = support_ok(c);
+        const dsgd_evaluation at = one->points[one->result.n_points - 1].at;
+        ck_assert_double_eq(one->result.local_loss, at.loss);
+        ck_assert_double_eq(one->result.local_accuracy, at.accuracy);
+        loss += at.loss / 3;
+        accuracy += at.accuracy / 3;
+        least = fmin(least, at.accuracy);
+    }
+    ck_assert_double_eq_tol(all->result.local_loss, loss, 1e-12);
+    ck_assert_double_eq_tol(all->result.local_accuracy, accuracy, 1e-12);
+    ck_assert_double_eq(all->result.local_accuracy_min, least);
+    ck_assert_double_lt(least, accuracy);
+    c->learning.evaluate.local = false;
+    ck_assert(isnan(support_ok(c)->result.local_loss));
+}
+END_TEST
+
+/** Waits for an answer that never comes. */
+static void starving_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_pair_average(self, x, 0);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm starving = {.about = {.name = "starving"}, .work = starving_work};
+
+START_TEST(starvation_is_reported_not_waited_for)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &starving);
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "waited"), NULL);
+}
+END_TEST
+
+/** Nobody goes on after step 0 (a second and a message); the bound is far behind that, or within it. */
+START_TEST(starvation_is_failure_under_a_bound_of_time_too)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &starving);
+    c->config.until = (dsgd_until){.seconds = 50};
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "waited for another"), NULL);
+    ck_assert_double_eq(got->result.virtual_s, 50);
+    ck_assert_double_eq(got->result.steps, 0);
+    c->config.until = (dsgd_until){.seconds = 0.5};
+    ck_assert_double_eq(support_ok(c)->result.virtual_s, 0.5);
+    c = support_new("a_psgd", 4); /* one fails, the others go on */
+    dsgd_stop stop = {.worker = 2, .after_s = 3};
+    c->config.stops = (dsgd_records){1, &stop};
+    c->config.until = (dsgd_until){.seconds = 50};
+    support_ok(c);
+    c = support_new("allreduce", 4);
+    c->config.stops = (dsgd_records){1, &stop};
+    c->config.until = (dsgd_until){.seconds = 50};
+    got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_ne(strstr(got->result.why.text, "worker 2 had stopped"), NULL);
+}
+END_TEST
+
+static int verb;
+
+/** Names somebody who is not there. */
+static void lost_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    int nobody[] = {-1};
+    double share[] = {0.5};
+    const dsgd_neighbours to = {.n_to = 1, .to = nobody, .share = share, .keep = 0.5};
+    const dsgd_neighbours from = {.n_from = 1, .from = nobody, .keep = 1};
+    if (verb == 0)
+        dsgd_pair_average(self, x, self->n_workers);
+    else if (verb == 1)
+        dsgd_pair_fetch(self, x, -1);
+    else if (verb == 2)
+        dsgd_pair_begin(self, x, -1);
+    else if (verb == 3)
+        dsgd_gossip(self, x, &to);
+    else
+        dsgd_gossip_begin(self, x, &from);
+}
+
+static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work};
+
+START_TEST(who_is_not_there_cannot_be_a_peer) /* _i: the verb */
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &lost);
+    verb = _i;
+    dsgd_run_result result;
+    dsgd_simulate(&c->config, &result, NULL);
+}
+END_TEST
+
+static int fewer_than_none(const void *params, int n_workers)
+{
+    (void)params;
+    return 2 - n_workers;
+}
+
+START_TEST(fewer_servers_than_none_are_refused)
+{
+    const dsgd_algorithm odd = {.about = {.name = "odd"},
+                                .work = starving_work,
+                                .serve = starving_work,
+                                .n_servers = fewer_than_none};
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &odd);
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(got->error.text, "`odd`: n_servers() gives -2 with 4 workers"), NULL);
+}
+END_TEST
+
+START_TEST(a_platform_without_enough_hosts_is_refused)
+{
+    char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+    const int file = mkstemps(path, 4);
+    ck_assert_int_ge(file, 0);
+    support_case *c = support_new("allreduce", 8);
+    ck_assert_int_eq(dsgd_platform_write(&c->platform, 4, path, NULL), DSGD_OK);
+    c->platform.topology = DSGD_TOPOLOGY_XML;
+    c->platform.file = path;
+    const support_outcome *few = support_simulate(c);
+    ck_assert_int_eq(few->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(few->error.text, "4 hosts"), NULL);
+    c->config.workers = 4;
+    support_ok(c);
+    support_case *served = support_new("a_psgd", 4);
+    served->platform = c->platform;
+    few = support_simulate(served);
+    ck_assert_int_eq(few->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(few->error.text, "5 workers and servers need one each"), NULL);
+    c->platform.file = "/nonexistent.xml";
+    ck_assert_int_eq(support_simulate(c)->status, DSGD_EIO);
+    remove(path);
+}
+END_TEST
+
+Suite *algorithms_suite(void)
+{
+    Suite *s = suite_create("algorithms");
+    TCase *t = tcase_create("conformance");
+    tcase_set_timeout(t, 20);
+    tcase_add_loop_test(t, ends_at_every_count_that_it_accepts, 0,
+                        support_n_algorithms() * N_COUNTS);
+    tcase_add_loop_test(t, the_same_run_gives_the_same_bits_at_any_number_of_threads, 0,
+                        support_n_algorithms());
+    tcase_add_loop_test(t, time_does_not_hang_on_numerics, 0, support_n_algorithms());
+    tcase_add_loop_test(t, learns, 0, support_n_algorithms());
+    tcase_add_loop_test(t, a_diverged_run_ends_at_its_bound_and_says_where, 0,
+                        support_n_algorithms());
+    tcase_add_loop_test(t, refuses_options_with_what_would_work, 0, 3);
+    tcase_add_test(t, dasgd_refuses_to_undo_every_step);
+    tcase_add_test(t, ends_by_virtual_seconds_samples_or_accuracy);
+    tcase_add_test(t, bounds_that_are_whole_up_to_rounding_gain_no_step);
+    tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
+    tcase_add_test(t, starvation_is_reported_not_waited_for);
+    tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
+    tcase_add_loop_test_raise_signal(t, who_is_not_there_cannot_be_a_peer, SIGABRT, 0, 5);
+    tcase_add_test(t, fewer_servers_than_none_are_refused);
+    tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
+    suite_add_tcase(s, t);
+    return s;
+}

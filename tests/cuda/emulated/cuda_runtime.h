@@ -1,0 +1,74 @@
+/**
+ * @file cuda_runtime.h
+ * As much of the CUDA runtime as models/devices/cuda.cu asks for, on one thread of the CPU: the module is tested where there is no device.
+ *
+ * Work waits until somebody synchronises, as on a device. Memory that was never written is not a number. Blocks, and the threads of a block
+ * between two barriers, run one after the other, from the first on or from the last on, in a sequence without a
+ * period: what hangs on their order shows sooner or later.
+ */
+#ifndef DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
+#define DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
+
+#include <cmath>
+#include <cstddef>
+#include <functional>
+
+#define __device__
+#define __host__
+#define __global__
+#define __grid_constant__
+#define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __launch_bounds__(...)
+
+using std::isfinite;
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z)
+    {
+    }
+};
+
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+static inline float4 make_float4(float x, float y, float z, float w)
+{
+    return float4{x, y, z, w};
+}
+
+extern dim3 gridDim, blockDim, blockIdx, threadIdx;
+void __syncthreads();
+
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorInvalidConfiguration };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+typedef struct emulated_stream *cudaStream_t;
+struct cudaFuncAttributes {
+};
+
+cudaError_t cudaGetDeviceCount(int *n);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel);
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);
+cudaError_t cudaGetLastError();
+const char *cudaGetErrorString(cudaError_t error);
+
+cudaError_t cudaMalloc(void **at, size_t bytes);
+cudaError_t cudaFree(void *at);
+cudaError_t cudaMallocHost(void **at, size_t bytes);
+cudaError_t cudaFreeHost(void *at);
+cudaError_t cudaMallocAsync(void **at, size_t bytes, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void *at, cudaStream_t stream);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+/** Stands for kernel<<<grid, block, 0, stream>>>(...): @p thread runs the kernel for one thread. */
+void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> thread);
+
+#endif

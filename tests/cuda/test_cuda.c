@@ -1,0 +1,1084 @@
+/**
+ * @file test_cuda.c
+ * The CUDA device against the CPU one in float, operation by operation, for every model. A program of its own, because CUDA does not
+ * survive a fork(); it returns 77, "skipped", where there is no device.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+#include "models/devices/device.h"
+#include "models/values/values.h"
+#include "tests/cuda/cuda_probe.h"
+
+Suite *cuda_suite(void);
+
+enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_OPS = 40, MOST_PIECES = 5, MOST_NUMBERS = 2 };
+
+/* Both devices round every product and sum to float, in different orders: relative to the norm of a gradient that is some 1e-7 times the
+ * root of the number of terms. */
+static const double tolerance = 1e-5;
+
+static const dsgd_device *cuda;
+static const dsgd_cuda_probe *probe;
+
+/* --- data -------------------------------------------------------------------------------------------------------------------------- */
+
+static double uniform(uint32_t what, uint32_t row, uint32_t column)
+{
+    return dsgd_draw_uniform((dsgd_draw){7, DSGD_DRAW_DATA, what, row, column});
+}
+
+/** An option by its name: n numbers. */
+typedef struct setting {
+    const char *name;
+    size_t n;
+    double v[MOST_NUMBERS];
+} setting;
+
+static void set(const dsgd_about *about, void *params, const setting *s)
+{
+    for (const dsgd_option *o = about->options; o != NULL && o->name != NULL; o++) {
+        void *const field = (char *)params + o->offset;
+        if (strcmp(o->name, s->name) != 0)
+            continue;
+        if (o->kind == DSGD_NUMBERS)
+            *(dsgd_numbers *)field = (dsgd_numbers){s->n, (double *)s->v};
+        else if (o->kind == DSGD_LONG)
+            *(long *)field = (long)s->v[0];
+        else
+            *(double *)field = s->v[0];
+        return;
+    }
+    DSGD_ASSERT(false, "%s has no %s", about->name, s->name);
+}
+
+/** Options of anything that a user can name: the defaults, but for the settings. */
+static void *params_of(const dsgd_about *about, size_t n, const setting *settings)
+{
+    void *const params = dsgd_xcalloc(1, about->params_size);
+    if (about->options != NULL)
+        dsgd_options_default(about->options, params);
+    for (size_t i = 0; i < n; i++)
+        set(about, params, &settings[i]);
+    return params;
+}
+
+static dsgd_data *data_from(const char *name, size_t n, const setting *settings)
+{
+    const dsgd_data_source *const source = (const void *)dsgd_about_find(dsgd_data_sources, name);
+    void *const params = params_of(&source->about, n, settings);
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    DSGD_ASSERT(source->load(params, 5, &data, &error) == DSGD_OK, "%s", error.text);
+    free(params);
+    return data;
+}
+
+/* All have more to test on than one block of an evaluation holds. */
+
+static dsgd_data *points(void)
+{
+    static const setting s[] = {{"features", 1, {257}}, {"points", 1, {8 * TEST}}};
+    return data_from("hyperplane", 2, s);
+}
+
+static dsgd_data *sequences(void)
+{
+    static const setting s[] = {
+        {"features", 1, {5}}, {"points", 1, {8 * TEST}}, {"longest", 1, {9}}, {"median", 1, {5}}};
+    return data_from("sequences", 4, s);
+}
+
+static dsgd_data *text(void)
+{
+    static const setting s[] = {{"context", 1, {11}}};
+    return data_from("text", 1, s);
+}
+
+static dsgd_data *steps(void)
+{
+    static const setting s[] = {{"episodes", 1, {300}}};
+    return data_from("navigation", 1, s);
+}
+
+enum { WIDTH = 11, HEIGHT = 13, CHANNELS = 2, CLASSES = 7 };
+
+static dsgd_samples image_samples(uint32_t what, uint32_t n, uint32_t n_features)
+{
+    dsgd_samples s = {.n = n};
+    s.x_bytes = dsgd_xcalloc((size_t)n * n_features, 1);
+    s.labels = dsgd_xcalloc(n, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t f = 0; f < n_features; f++)
+            s.x_bytes[(size_t)i * n_features + f] = (uint8_t)(256 * uniform(what, i, f));
+        s.labels[i] = (uint8_t)(CLASSES * uniform(what + 2, i, 0));
+    }
+    return s;
+}
+
+static dsgd_data *images(void)
+{
+    dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
+    *data = (dsgd_data){.kind = DSGD_DATA_IMAGES,
+                        .n_rows = WIDTH * HEIGHT,
+                        .n_columns = CHANNELS,
+                        .width = WIDTH,
+                        .n_features = WIDTH * HEIGHT * CHANNELS,
+                        .n_labels = 1,
+                        .n_classes = CLASSES,
+                        .mean = 0.5f,
+                        .deviation = 0.3f};
+    data->train = image_samples(10, TRAIN, data->n_features);
+    data->test = image_samples(11, TEST, data->n_features);
+    return data;
+}
+
+static dsgd_data *(*const sources[])(void) = {images, points, sequences, text, steps};
+enum { SOURCES = sizeof sources / sizeof sources[0] };
+
+/* --- cases -------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct scene {
+    const char *model;
+    setting setting; /* n 0: none */
+} scene;
+
+/* Besides every model with its defaults: on both sides of the edges of tiles, and other shapes. */
+static const scene more_scenes[] = {
+    {"mlp", {"hidden", 2, {65, 34}}},     {"mlp", {"hidden", 2, {1, 15}}},
+    {"mlp", {"hidden", 2, {16, 31}}},     {"cnn", {"channels", 2, {3, 33}}},
+    {"cnn", {"channels", 1, {70}}},       {"resnet_small", {"width", 1, {3}}},
+    {"lstm", {"units", 1, {5}}},          {"lstm", {"units", 1, {17}}},
+    {"transformer", {"width", 1, {6}}},   {"transformer", {"heads", 1, {4}}},
+    {"policy", {"environments", 1, {3}}},
+};
+
+static size_t n_models(void)
+{
+    size_t n = 0;
+    while (dsgd_model_kinds[n] != NULL)
+        n++;
+    return n;
+}
+
+static int n_scenes(void)
+{
+    return (int)(n_models() + sizeof more_scenes / sizeof more_scenes[0]);
+}
+
+static scene scene_of(int i)
+{
+    if ((size_t)i >= n_models())
+        return more_scenes[(size_t)i - n_models()];
+    return (scene){dsgd_model_kinds[i]->name, {NULL, 0, {0}}};
+}
+
+/** A problem with everything that it points to. */
+typedef struct rig {
+    scene scene;
+    dsgd_data *data;
+    dsgd_network network;
+    size_t piece_begin[MOST_PIECES + 1];
+    dsgd_problem problem;
+} rig;
+
+/** On the first data that the model takes. */
+static rig *rig_of(scene sc)
+{
+    rig *const s = dsgd_xcalloc(1, sizeof *s);
+    s->scene = sc;
+    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, sc.model);
+    void *const params = params_of(&kind->about, sc.setting.n > 0, &s->scene.setting);
+    for (size_t i = 0; s->data == NULL; i++) {
+        DSGD_ASSERT(i < SOURCES, "no data for %s", sc.model);
+        s->data = sources[i]();
+        if (kind->build(params, s->data, &s->network, NULL) == DSGD_OK)
+            break;
+        dsgd_data_free(s->data);
+        s->data = NULL;
+    }
+    free(params);
+    s->problem = (dsgd_problem){
+        .network = &s->network,
+        .data = s->data,
+        .n_pieces = 1,
+        .piece_begin = s->piece_begin,
+        .update = {.momentum = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 1e-3}};
+    s->piece_begin[1] = s->network.n_params;
+    return s;
+}
+
+static rig *rig_new(int i)
+{
+    return rig_of(scene_of(i));
+}
+
+/** Cuts the parameters in five uneven pieces, the third of which is empty. */
+static void cut(rig *s)
+{
+    const size_t n = s->network.n_params;
+    const size_t begin[MOST_PIECES + 1] = {0, n / 7, n / 2, n / 2, n / 2 + 1, n};
+    s->problem.n_pieces = MOST_PIECES;
+    memcpy(s->piece_begin, begin, sizeof begin);
+}
+
+static void rig_free(rig *s)
+{
+    dsgd_data_free(s->data);
+    free(s);
+}
+
+/* --- a device with a problem -------------------------------------------------------------------------------------------------------- */
+
+typedef struct bench {
+    const dsgd_device *device;
+    const rig *rig;
+    void *context;
+} bench;
+
+static bench bench_open(const dsgd_device *device, const rig *s)
+{
+    bench b = {device, s, NULL};
+    dsgd_error error = {""};
+    ck_assert_msg(device->open(&s->problem, 1, &b.context, &error) == DSGD_OK, "%s", error.text);
+    return b;
+}
+
+static dsgd_buffer put(const bench *b, const double *x, size_t n)
+{
+    const dsgd_buffer buffer = b->device->alloc(b->context, n == 0 ? 1 : n);
+    ck_assert_ptr_nonnull(buffer);
+    b->device->put(b->context, buffer, x, n);
+    return buffer;
+}
+
+/** A vector in the pieces of the problem. */
+static void put_pieces(const bench *b, const double *x, dsgd_buffer *pieces)
+{
+    const size_t *const begin = b->rig->piece_begin;
+    for (size_t k = 0; k < b->rig->problem.n_pieces; k++)
+        pieces[k] = put(b, x + begin[k], begin[k + 1] - begin[k]);
+}
+
+static void get_pieces(const bench *b, double *x, const dsgd_buffer *pieces)
+{
+    const size_t *const begin = b->rig->piece_begin;
+    for (size_t k = 0; k < b->rig->problem.n_pieces; k++)
+        b->device->get(b->context, x + begin[k], pieces[k], begin[k + 1] - begin[k]);
+}
+
+static void release_pieces(const bench *b, const dsgd_buffer *pieces)
+{
+    for (size_t k = 0; k < b->rig->problem.n_pieces; k++)
+        b->device->release(b->context, pieces[k]);
+}
+
+/** ||a - b|| / ||b||. */
+static double distance(const double *a, const double *b, size_t n)
+{
+    double difference = 0;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += (a[i] - b[i]) * (a[i] - b[i]);
+        norm += b[i] * b[i];
+    }
+    return difference == 0 ? 0 : sqrt(difference / norm);
+}
+
+/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+
+/** Operations of one call: operation i has its own model and state, and sizes[i] samples of its own. */
+typedef struct gradients {
+    size_t n;
+    dsgd_buffer x[MOST_OPS][MOST_PIECES], g[MOST_OPS][MOST_PIECES];
+    dsgd_buffer state[MOST_OPS], state_new[MOST_OPS];
+    uint32_t *samples[MOST_OPS];
+    dsgd_gradient_op ops[MOST_OPS];
+    bool finite[MOST_OPS];
+} gradients;
+
+/** How they are handed over: this many per call, the last one first if `backwards`, in as much workspace. */
+typedef struct manner {
+    size_t per_call;
+    bool backwards;
+    size_t workspace; /* in reals; 0: what the device takes */
+} manner;
+
+/** Numbers of normal size, none of them zero. */
+static void model_of(const rig *s, uint32_t i, double *x)
+{
+    dsgd_network_initial(&s->network, 100 + i, x);
+    for (uint32_t j = 0; j < s->network.n_params; j++)
+        x[j] += 0.2 * uniform(9, i, j) - 0.1;
+}
+
+static void state_of(const rig *s, uint32_t i, double *state)
+{
+    dsgd_network_initial_state(&s->network, 100, i, state);
+    for (uint32_t j = 0; s->network.n_environments == 0 && j < s->network.n_state; j++)
+        state[j] += 0.5 * uniform(12, i, j);
+}
+
+static gradients *gradients_new(const bench *b, size_t n, const uint32_t *sizes)
+{
+    gradients *const all = dsgd_xcalloc(1, sizeof *all);
+    const dsgd_network *const network = &b->rig->network;
+    all->n = n;
+    double *const x = dsgd_xcalloc(network->n_params + network->n_state, sizeof *x);
+    for (uint32_t i = 0; i < n; i++) {
+        all->samples[i] = dsgd_xcalloc(sizes[i], sizeof(uint32_t));
+        for (uint32_t j = 0; j < sizes[i]; j++)
+            all->samples[i][j] = (uint32_t)(TRAIN * uniform(8, i, j));
+        model_of(b->rig, i, x);
+        put_pieces(b, x, all->x[i]);
+        put_pieces(b, x, all->g[i]); /* any numbers: they are to be written over */
+        if (network->n_state > 0) {
+            state_of(b->rig, i, x);
+            all->state[i] = put(b, x, network->n_state);
+            all->state_new[i] = put(b, x, network->n_state);
+        }
+        all->ops[i] = (dsgd_gradient_op){.x = all->x[i],
+                                         .g = all->g[i],
+                                         .state = all->state[i],
+                                         .state_new = all->state_new[i],
+                                         .samples = all->samples[i],
+                                         .n_samples = sizes[i]};
+    }
+    free(x);
+    return all;
+}
+
+static void gradients_free(const bench *b, gradients *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        release_pieces(b, all->x[i]);
+        release_pieces(b, all->g[i]);
+        b->device->release(b->context, all->state[i]);
+        b->device->release(b->context, all->state_new[i]);
+        free(all->samples[i]);
+    }
+    free(all);
+}
+
+static void gradients_compute(const bench *b, gradients *all, manner how)
+{
+    dsgd_gradient_op ops[MOST_OPS];
+    bool finite[MOST_OPS];
+    for (size_t i = 0; i < all->n; i++)
+        ops[i] = all->ops[how.backwards ? all->n - 1 - i : i];
+    if (how.workspace > 0)
+        probe->limit_workspace(b->context, how.workspace);
+    for (size_t first = 0; first < all->n; first += how.per_call) {
+        const size_t n = first + how.per_call < all->n ? how.per_call : all->n - first;
+        b->device->gradient(b->context, 0, ops + first, n, finite + first);
+    }
+    for (size_t i = 0; i < all->n; i++)
+        all->finite[i] = finite[how.backwards ? all->n - 1 - i : i];
+}
+
+/** Numbers per operation that gradients_run() gives. */
+static size_t numbers_of(const rig *s)
+{
+    return s->network.n_params + s->network.n_state;
+}
+
+/** All gradients and new states, [n][n_params + n_state]. */
+static double *gradients_run(const bench *b, gradients *all, manner how)
+{
+    const size_t n = numbers_of(b->rig);
+    double *const out = dsgd_xcalloc(all->n * n, sizeof *out);
+    gradients_compute(b, all, how);
+    for (size_t i = 0; i < all->n; i++) {
+        get_pieces(b, out + i * n, all->g[i]);
+        b->device->get(b->context, out + i * n + b->rig->network.n_params, all->state_new[i],
+                       b->rig->network.n_state);
+    }
+    return out;
+}
+
+/* What one call may hold: mini-batches of many sizes. */
+static const uint32_t mixed[] = {4, 1, 17, 3, 4, 64, 1, 33, 16, 2, 4};
+enum { MIXED = sizeof mixed / sizeof mixed[0] };
+static const manner together = {MIXED, false, 0};
+
+/** The same by a fresh device. */
+static double *gradients_by(const dsgd_device *device, const rig *s, manner how)
+{
+    const bench b = bench_open(device, s);
+    gradients *const all = gradients_new(&b, MIXED, mixed);
+    double *const out = gradients_run(&b, all, how);
+    for (size_t i = 0; i < MIXED; i++)
+        ck_assert(all->finite[i]);
+    gradients_free(&b, all);
+    device->close(b.context);
+    return out;
+}
+
+/** Operation @p i of the device's results against one of the CPU's. */
+static double gradient_error(const rig *s, const double *got, const double *expected, size_t i)
+{
+    return distance(got + i * numbers_of(s), expected + i * numbers_of(s), s->network.n_params);
+}
+
+static double state_error(const rig *s, const double *got, const double *expected, size_t i)
+{
+    const size_t n = s->network.n_params;
+    return distance(got + i * numbers_of(s) + n, expected + i * numbers_of(s) + n,
+                    s->network.n_state);
+}
+
+/**
+ * Where a rectifier's input is so near to zero that rounding decides its sign, float gives one of two gradients. The CPU meets that in
+ * one operation of 200 here, and in double mostly agrees with the other side; so a device may be near either, or in one operation
+ * of a scene be alone.
+ */
+START_TEST(gradients_and_states_are_those_of_the_cpu)
+{
+    rig *const s = rig_new(_i);
+    double *const single = gradients_by(dsgd_device_cpu(false), s, together);
+    double *const twofold = gradients_by(dsgd_device_cpu(true), s, together);
+    double *const got = gradients_by(cuda, s, together);
+    size_t n_alone = 0;
+    for (size_t i = 0; i < MIXED; i++) {
+        const double d =
+            fmin(gradient_error(s, got, single, i), gradient_error(s, got, twofold, i));
+        n_alone += d > tolerance;
+        ck_assert_msg(d <= 1e-3 && n_alone <= 1, "%s %d, %u samples: %g", s->scene.model, _i,
+                      mixed[i], d);
+        const double e = state_error(s, got, single, i);
+        ck_assert_msg(e <= tolerance, "%s %d, %u samples: %g in the state", s->scene.model, _i,
+                      mixed[i], e);
+    }
+    free(got);
+    free(twofold);
+    free(single);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(a_gradient_does_not_depend_on_what_else_is_in_the_call)
+{
+    rig *const s = rig_new(_i);
+    const size_t n = numbers_of(s);
+    const dsgd_network *const network = &s->network;
+    const size_t little = 40 * (2 * network->n_reals + network->n_kept); /* 64 need more */
+    const manner manners[] = {together,         {1, false, 0},         {3, false, 0},
+                              {MIXED, true, 0}, {MIXED, true, little}, {4, true, little}};
+    double *const expected = gradients_by(cuda, s, together);
+    for (size_t m = 0; m < sizeof manners / sizeof manners[0]; m++) {
+        double *const got = gradients_by(cuda, s, manners[m]);
+        ck_assert_msg(memcmp(expected, got, MIXED * n * sizeof *got) == 0, "manner %zu", m);
+        free(got);
+    }
+    free(expected);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(a_gradient_does_not_depend_on_the_pieces)
+{
+    rig *const s = rig_new(_i);
+    double *const whole = gradients_by(cuda, s, together);
+    cut(s);
+    double *const pieces = gradients_by(cuda, s, together);
+    ck_assert_mem_eq(whole, pieces, MIXED * numbers_of(s) * sizeof *pieces);
+    free(pieces);
+    free(whole);
+    rig_free(s);
+}
+END_TEST
+
+/** Gradients of two operations: one at a model with a piece of zeros, one that writes only its last piece. */
+static double *with_missing_pieces(const dsgd_device *device, const rig *s)
+{
+    const bench b = bench_open(device, s);
+    gradients *const all = gradients_new(&b, 2, mixed + 2);
+    const size_t last = s->problem.n_pieces - 1;
+    dsgd_buffer x[MOST_PIECES];
+    dsgd_buffer g[MOST_PIECES] = {NULL};
+    memcpy(x, all->x[0], sizeof x);
+    x[0] = NULL;
+    g[last] = all->g[1][last];
+    all->ops[0].x = x;
+    all->ops[1].g = g;
+    double *const out = gradients_run(&b, all, (manner){2, false, 0});
+    gradients_free(&b, all);
+    device->close(b.context);
+    return out;
+}
+
+START_TEST(missing_pieces_are_zeros_or_are_not_written)
+{
+    for (int cuts = 0; cuts < 2; cuts++) {
+        rig *const s = rig_new(_i);
+        if (cuts == 1)
+            cut(s);
+        double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
+        double *const got = with_missing_pieces(cuda, s);
+        /* A piece that is taken for another would show by far; a rectifier may be at its kink. */
+        ck_assert_double_le(distance(got, expected, 2 * numbers_of(s)), 1e-3);
+        free(got);
+        free(expected);
+        rig_free(s);
+    }
+}
+END_TEST
+
+START_TEST(a_gradient_or_state_that_is_not_finite_is_told_and_no_other)
+{
+    rig *const s = rig_new(_i);
+    const size_t n_state = s->network.n_state;
+    const bench b = bench_open(cuda, s);
+    gradients *const all = gradients_new(&b, MIXED, mixed);
+    double *const x = dsgd_xcalloc(numbers_of(s), sizeof *x);
+    model_of(s, 2, x);
+    x[0] = NAN; /* in the last layer, where no rectifier hides it */
+    b.device->put(b.context, all->x[2][0], x, s->network.n_params);
+    state_of(s, 5, x);
+    if (n_state > 0) {
+        x[0] = NAN;
+        b.device->put(b.context, all->state[5], x, n_state);
+    }
+    gradients_compute(&b, all, together);
+    for (size_t i = 0; i < MIXED; i++) {
+        const bool expected = i != 2 && (n_state == 0 || i != 5);
+        ck_assert_msg(all->finite[i] == expected, "operation %zu", i);
+    }
+    free(x);
+    gradients_free(&b, all);
+    b.device->close(b.context);
+    rig_free(s);
+}
+END_TEST
+
+/** Kernels that a gradient, an update and a combination of each of n workers take. */
+static uint64_t launches_of(const rig *s, size_t n)
+{
+    const uint32_t sizes[MOST_OPS] = {16, 16, 16, 16, 16, 16, 16, 16};
+    const bench b = bench_open(cuda, s);
+    gradients *const all = gradients_new(&b, n, sizes);
+    dsgd_update_op updates[MOST_OPS];
+    dsgd_combine_op combinations[MOST_OPS];
+    const double weights[] = {1, 1};
+    dsgd_buffer operands[MOST_OPS][2];
+    for (size_t i = 0; i < n; i++) {
+        updates[i] = (dsgd_update_op){.n = s->network.n_params,
+                                      .x = all->x[i][0],
+                                      .g = all->g[i][0],
+                                      .x_new = all->x[i][0],
+                                      .lr = 0.1,
+                                      .t = 1};
+        operands[i][0] = all->x[i][0];
+        operands[i][1] = all->x[(i + 1) % n][0];
+        combinations[i] =
+            (dsgd_combine_op){s->network.n_params, 2, operands[i], weights, 2, all->g[i][0]};
+    }
+    const uint64_t before = probe->launches();
+    cuda->gradient(b.context, 0, all->ops, n, all->finite);
+    cuda->update(b.context, 0, updates, n, all->finite);
+    cuda->combine(b.context, 0, combinations, n, all->finite);
+    const uint64_t launches = probe->launches() - before;
+    gradients_free(&b, all);
+    b.device->close(b.context);
+    return launches;
+}
+
+START_TEST(a_step_of_all_workers_takes_few_launches_however_many_they_are)
+{
+    static const scene all[] = {{"mlp", {NULL, 0, {0}}}, {"cnn", {NULL, 0, {0}}}};
+    static const uint64_t most[] = {8, 20};
+    rig *const s = rig_of(all[_i]);
+    s->problem.update.momentum = 0;
+    const uint64_t one = launches_of(s, 1);
+    const uint64_t eight = launches_of(s, 8);
+    ck_assert_uint_eq(one, eight);
+    ck_assert_msg(eight <= most[_i], "%s: %u launches", s->scene.model, (unsigned)eight);
+    rig_free(s);
+}
+END_TEST
+
+/* --- update, combination, distance, evaluation -------------------------------------------------------------------------------------- */
+
+enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* scene: mlp */ };
+
+/** Vectors of normal size on a device, of twice the length, for state; number 0 is NULL, that is, zeros. */
+static void vectors_put(const bench *b, dsgd_buffer *v)
+{
+    double x[2 * LENGTH];
+    v[0] = NULL;
+    for (uint32_t i = 1; i < VECTORS; i++) {
+        for (uint32_t j = 0; j < 2 * LENGTH; j++)
+            x[j] = i == 3 ? uniform(20, i, j) : 2 * uniform(20, i, j) - 1; /* 3: state */
+        v[i] = put(b, x, 2 * LENGTH);
+    }
+}
+
+static void vectors_release(const bench *b, const dsgd_buffer *v)
+{
+    for (size_t i = 1; i < VECTORS; i++)
+        b->device->release(b->context, v[i]);
+}
+
+/** Results of updates of different lengths: x', v', x', v', ... [2 ELEMENT_OPS][2 LENGTH]. */
+static double *updates_by(const dsgd_device *device, const rig *s)
+{
+    const bench b = bench_open(device, s);
+    dsgd_buffer v[VECTORS];
+    vectors_put(&b, v);
+    const bool state = dsgd_update_states(&s->problem.update) > 0;
+    const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second begins: no velocity yet */
+    const size_t lengths[] = {LENGTH, 1, 257};
+    const uint64_t steps_so_far[] = {7, 1, 1000};
+    dsgd_update_op ops[ELEMENT_OPS];
+    bool finite[ELEMENT_OPS];
+    for (size_t i = 0; i < ELEMENT_OPS; i++)
+        ops[i] = (dsgd_update_op){.n = lengths[i],
+                                  .x = i == 1 ? NULL : v[1 + i],
+                                  .g = i == 2 ? NULL : v[2],
+                                  .v = state ? v_of[i] : NULL,
+                                  .x_new = v[5 + 2 * i],
+                                  .v_new = state ? v[6 + 2 * i] : NULL,
+                                  .lr = 0.1 / (double)(1 + i),
+                                  .t = steps_so_far[i]};
+    device->update(b.context, 0, ops, ELEMENT_OPS, finite);
+    double *const out = dsgd_xcalloc((size_t)4 * ELEMENT_OPS * LENGTH, sizeof *out);
+    for (size_t i = 0; i < (size_t)2 * ELEMENT_OPS; i++)
+        device->get(b.context, out + i * 2 * LENGTH, v[5 + i], (size_t)2 * LENGTH);
+    for (size_t i = 0; i < ELEMENT_OPS; i++)
+        ck_assert(finite[i]);
+    vectors_release(&b, v);
+    device->close(b.context);
+    return out;
+}
+
+static const dsgd_update_config optimizers[] = {
+    {.kind = DSGD_OPTIMIZER_MOMENTUM, .weight_decay = 1e-3},
+    {.kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 1e-3},
+    {.kind = DSGD_OPTIMIZER_NESTEROV, .momentum = 0.9, .weight_decay = 1e-3},
+    {.kind = DSGD_OPTIMIZER_ADAMW,
+     .momentum = 0.9,
+     .beta2 = 0.99,
+     .epsilon = 1e-8,
+     .weight_decay = 1e-3},
+};
+enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
+
+START_TEST(updates_have_the_bits_of_the_cpu)
+{
+    rig *const s = rig_new(LARGE);
+    s->problem.update = optimizers[_i];
+    double *const expected = updates_by(dsgd_device_cpu(false), s);
+    double *const got = updates_by(cuda, s);
+    ck_assert_mem_eq(got, expected, (size_t)4 * ELEMENT_OPS * LENGTH * sizeof *got);
+    free(got);
+    free(expected);
+    rig_free(s);
+}
+END_TEST
+
+/** Clipping sums squares in another order than the CPU. */
+START_TEST(clipped_updates_are_those_of_the_cpu_but_for_rounding)
+{
+    rig *const s = rig_new(LARGE);
+    s->problem.update = optimizers[_i];
+    double *const free_running = updates_by(cuda, s);
+    s->problem.update.clip = 1;
+    double *const expected = updates_by(dsgd_device_cpu(false), s);
+    double *const got = updates_by(cuda, s);
+    const size_t n = (size_t)4 * ELEMENT_OPS * LENGTH;
+    ck_assert_double_le(distance(got, expected, n), 1e-6);
+    ck_assert_double_ge(distance(got, free_running, n), 1e-3);
+    s->problem.update.clip = 1e6; /* which no gradient reaches: the same bits */
+    double *const wide = updates_by(cuda, s);
+    ck_assert_mem_eq(wide, free_running, n * sizeof *wide);
+    free(wide);
+    free(got);
+    free(expected);
+    free(free_running);
+    rig_free(s);
+}
+END_TEST
+
+static double *combinations_by(const dsgd_device *device, const rig *s)
+{
+    const bench b = bench_open(device, s);
+    dsgd_buffer v[VECTORS];
+    vectors_put(&b, v);
+    const double weights[] = {1, 0.3, -2, 1e-3, 7, 1, 1, 0.25};
+    const dsgd_combine_op ops[ELEMENT_OPS] = {
+        {LENGTH, 8, v + 1, weights, 3, v[9]},
+        {1, 1, v + 1, weights + 1, 1, v[10]},
+        {258, 5, v, weights, 7, v[11]}, /* the first operand is zeros */
+    };
+    bool finite[ELEMENT_OPS];
+    device->combine(b.context, 0, ops, ELEMENT_OPS, finite);
+    double *const out = dsgd_xcalloc((size_t)ELEMENT_OPS * LENGTH, sizeof *out);
+    for (size_t i = 0; i < ELEMENT_OPS; i++) {
+        ck_assert(finite[i]);
+        device->get(b.context, out + i * LENGTH, v[9 + i], LENGTH);
+    }
+    vectors_release(&b, v);
+    device->close(b.context);
+    return out;
+}
+
+START_TEST(combinations_have_the_bits_of_the_cpu)
+{
+    rig *const s = rig_new(LARGE);
+    double *const expected = combinations_by(dsgd_device_cpu(false), s);
+    double *const got = combinations_by(cuda, s);
+    ck_assert_mem_eq(got, expected, (size_t)ELEMENT_OPS * LENGTH * sizeof *got);
+    free(got);
+    free(expected);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(numbers_that_are_not_finite_are_told_by_operation)
+{
+    rig *const s = rig_new(LARGE);
+    const bench b = bench_open(cuda, s);
+    dsgd_buffer v[VECTORS];
+    vectors_put(&b, v);
+    double last[LENGTH] = {0};
+    last[LENGTH - 1] = NAN;
+    b.device->put(b.context, v[4], last, LENGTH);
+    const double weights[] = {1e300, 1};
+    bool finite[3];
+    const dsgd_combine_op combinations[] = {{LENGTH, 1, v + 1, weights, 1, v[5]},
+                                            {LENGTH, 1, v + 1, weights + 1, 1, v[6]},
+                                            {LENGTH, 1, v + 4, weights + 1, 1, v[7]}};
+    b.device->combine(b.context, 0, combinations, 3, finite);
+    ck_assert(!finite[0] && finite[1] && !finite[2]);
+    const dsgd_update_op updates[] = {{LENGTH, v[1], v[2], v[3], v[7], v[8], 0.1, 1},
+                                      {LENGTH, v[1], v[5], v[3], v[9], v[10], 0.1, 1},
+                                      {LENGTH, v[1], v[4], v[3], v[11], v[12], 0.1, 1}};
+    for (int clip = 0; clip < 2; clip++) {
+        b.device->update(b.context, 0, updates, 3, finite);
+        ck_assert(finite[0] && !finite[1] && !finite[2]);
+        s->problem.update.clip = 1; /* must not hide it */
+    }
+    vectors_release(&b, v);
+    b.device->close(b.context);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(a_moment_that_is_not_finite_is_told)
+{
+    rig *const s = rig_new(LARGE);
+    s->problem.update = optimizers[OPTIMIZERS - 1];
+    const bench b = bench_open(cuda, s);
+    dsgd_buffer v[VECTORS];
+    vectors_put(&b, v);
+    double large[LENGTH] = {0};
+    large[LENGTH - 1] = 1e30; /* its square is no float */
+    b.device->put(b.context, v[4], large, LENGTH);
+    const dsgd_update_op ops[] = {{LENGTH, v[1], v[2], v[3], v[7], v[8], 0.1, 1},
+                                  {LENGTH, v[1], v[4], v[3], v[9], v[10], 0.1, 1}};
+    bool finite[2];
+    b.device->update(b.context, 0, ops, 2, finite);
+    ck_assert(finite[0] && !finite[1]);
+    vectors_release(&b, v);
+    b.device->close(b.context);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
+{
+    rig *const s = rig_new(LARGE);
+    const dsgd_device *const devices[] = {dsgd_device_cpu(false), cuda};
+    double found[2][ELEMENT_OPS];
+    for (size_t d = 0; d < 2; d++) {
+        const bench b = bench_open(devices[d], s);
+        dsgd_buffer v[VECTORS];
+        vectors_put(&b, v);
+        dsgd_distance_op ops[ELEMENT_OPS] = {
+            {LENGTH, v[1], v[2], 0}, {257, v[3], NULL, 0}, {1, v[4], v[5], 0}};
+        b.device->distance(b.context, 0, ops, ELEMENT_OPS);
+        for (size_t i = 0; i < ELEMENT_OPS; i++)
+            found[d][i] = ops[i].distance;
+        vectors_release(&b, v);
+        b.device->close(b.context);
+    }
+    for (size_t i = 0; i < ELEMENT_OPS; i++)
+        ck_assert_double_eq_tol(found[1][i] / found[0][i], 1, 1e-12);
+    rig_free(s);
+}
+END_TEST
+
+static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace)
+{
+    const bench b = bench_open(device, s);
+    double *const x = dsgd_xcalloc(numbers_of(s), sizeof *x);
+    dsgd_buffer pieces[MOST_PIECES];
+    model_of(s, 0, x);
+    put_pieces(&b, x, pieces);
+    state_of(s, 0, x);
+    const dsgd_buffer state = s->network.n_state == 0 ? NULL : put(&b, x, s->network.n_state);
+    dsgd_evaluate_op op = {.x = pieces, .state = state};
+    if (workspace > 0)
+        probe->limit_workspace(b.context, workspace);
+    device->evaluate(b.context, 0, &op, 1);
+    release_pieces(&b, pieces);
+    device->release(b.context, state);
+    device->close(b.context);
+    free(x);
+    return op;
+}
+
+START_TEST(evaluations_are_those_of_the_cpu)
+{
+    rig *const s = rig_new(_i);
+    const dsgd_evaluate_op expected = evaluation_by(dsgd_device_cpu(false), s, 0);
+    const dsgd_evaluate_op got = evaluation_by(cuda, s, 0);
+    const dsgd_evaluate_op in_parts = evaluation_by(cuda, s, 1);
+    cut(s);
+    const dsgd_evaluate_op in_pieces = evaluation_by(cuda, s, 0);
+    ck_assert_double_eq_tol(got.loss / expected.loss, 1, tolerance);
+    ck_assert_double_eq(got.loss, in_parts.loss);
+    ck_assert_double_eq(got.loss, in_pieces.loss);
+    if (s->data->n_classes == 0) {
+        ck_assert(isnan(got.accuracy));
+    } else {
+        /* Two outputs that differ by a rounding may change places: two samples of the test set. */
+        ck_assert_double_eq_tol(got.accuracy, expected.accuracy, 2.01 / s->data->test.n);
+        ck_assert_double_eq(got.accuracy, in_parts.accuracy);
+        ck_assert_double_eq(got.accuracy, in_pieces.accuracy);
+    }
+    rig_free(s);
+}
+END_TEST
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
+{
+    rig *const s = rig_new(0);
+    const bench b = bench_open(cuda, s);
+    ck_assert_ptr_null(b.device->alloc(b.context, (size_t)1 << 40));
+    const double x[] = {1, 2, 3};
+    const dsgd_buffer buffer = put(&b, x, 3);
+    double back[3] = {0};
+    b.device->get(b.context, back, buffer, 3);
+    ck_assert_mem_eq(back, x, sizeof x);
+    b.device->get(b.context, back, NULL, 3);
+    ck_assert_double_eq(back[2], 0);
+    b.device->release(b.context, buffer);
+    b.device->release(b.context, NULL);
+    b.device->close(b.context);
+    rig_free(s);
+}
+END_TEST
+
+/* --- training ----------------------------------------------------------------------------------------------------------------------- */
+
+enum { WORKERS = 4, BATCH = 8, GROUP = 2 };
+
+/** How workers learn together. */
+typedef struct training {
+    uint64_t n_steps, flush_every;
+    bool allreduce; /* of gradients; else the mean of models with a neighbour */
+    double lr;
+} training;
+
+typedef struct team {
+    dsgd_values *values;
+    const rig *rig;
+    dsgd_value x[WORKERS][MOST_PIECES], v[WORKERS][MOST_PIECES], state[WORKERS];
+} team;
+
+static void replace(team *t, dsgd_value *old, dsgd_value next)
+{
+    dsgd_value_release(t->values, *old);
+    *old = next;
+}
+
+static const double ones[WORKERS] = {1, 1, 1, 1};
+
+/** Gradients, combined where all share them, then an update. */
+static void local_step(team *t, const training *how, uint64_t step)
+{
+    const size_t n_pieces = t->rig->problem.n_pieces;
+    dsgd_value g[WORKERS][MOST_PIECES];
+    for (uint32_t w = 0; w < WORKERS; w++)
+        dsgd_values_gradient(t->values, (dsgd_origin){w, step}, BATCH, t->x[w], &t->state[w], g[w]);
+    for (uint32_t w = 0; w < WORKERS; w++)
+        for (size_t k = 0; k < n_pieces; k++) {
+            const dsgd_origin where = {w, step};
+            const dsgd_value all[WORKERS] = {g[0][k], g[1][k], g[2][k], g[3][k]};
+            const dsgd_value used =
+                how->allreduce
+                    ? dsgd_values_combine(t->values, where, k, WORKERS, all, ones, WORKERS)
+                    : dsgd_value_retain(g[w][k]);
+            replace(t, &t->x[w][k],
+                    dsgd_values_update(t->values, where, k, t->x[w][k], used, &t->v[w][k], how->lr,
+                                       step + 1));
+            dsgd_value_release(t->values, used);
+        }
+    for (uint32_t w = 0; w < WORKERS; w++)
+        for (size_t k = 0; k < n_pieces; k++)
+            dsgd_value_release(t->values, g[w][k]);
+}
+
+static void gossip(team *t, uint64_t step)
+{
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        const uint32_t other = (w + 1 + (uint32_t)(step % 2)) % WORKERS;
+        for (size_t k = 0; k < t->rig->problem.n_pieces; k++) {
+            const dsgd_value both[GROUP] = {t->x[w][k], t->x[other][k]};
+            replace(t, &t->x[w][k],
+                    dsgd_values_combine(t->values, (dsgd_origin){w, step}, k, GROUP, both, ones,
+                                        GROUP));
+        }
+    }
+}
+
+static team team_open(const dsgd_device *device, const rig *s, double *memory)
+{
+    const dsgd_values_config config = {.device = device,
+                                       .problem = s->problem,
+                                       .stream = {1, TRAIN, WORKERS, BATCH},
+                                       .n_threads = 1,
+                                       .memory_bytes = (size_t)1 << 30};
+    team t = {.rig = s};
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_values_open(&config, &t.values, &error) == DSGD_OK, "%s", error.text);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        dsgd_network_initial_state(&s->network, 3, w, memory);
+        t.state[w] = dsgd_values_state(t.values, memory);
+    }
+    dsgd_network_initial(&s->network, 3, memory);
+    for (size_t k = 0; k < s->problem.n_pieces; k++) {
+        t.x[0][k] = dsgd_values_constant(t.values, k, memory);
+        for (uint32_t w = 1; w < WORKERS; w++)
+            t.x[w][k] = dsgd_value_retain(t.x[0][k]);
+    }
+    return t;
+}
+
+/** All models at the end, [WORKERS][n_params]. */
+static double *train(const dsgd_device *device, const rig *s, const training *how,
+                     dsgd_evaluation *evaluation)
+{
+    const size_t n_params = s->network.n_params;
+    double *const out = dsgd_xcalloc(WORKERS * n_params + s->network.n_state, sizeof *out);
+    team t = team_open(device, s, out);
+    for (uint64_t step = 0; step < how->n_steps; step++) {
+        local_step(&t, how, step);
+        if (!how->allreduce)
+            gossip(&t, step);
+        if (step % how->flush_every == 0)
+            dsgd_values_flush(t.values);
+    }
+    dsgd_value models[WORKERS * MOST_PIECES];
+    for (size_t w = 0; w < WORKERS; w++)
+        memcpy(models + w * s->problem.n_pieces, t.x[w], s->problem.n_pieces * sizeof(dsgd_value));
+    *evaluation =
+        dsgd_values_result(t.values, dsgd_values_evaluate(t.values, WORKERS, models, t.state));
+    for (size_t w = 0; w < WORKERS; w++) {
+        for (size_t k = 0; k < s->problem.n_pieces; k++) {
+            dsgd_values_read(t.values, k, t.x[w][k], out + w * n_params + s->piece_begin[k]);
+            dsgd_value_release(t.values, t.x[w][k]);
+            dsgd_value_release(t.values, t.v[w][k]);
+        }
+        dsgd_value_release(t.values, t.state[w]);
+    }
+    ck_assert(!dsgd_values_divergence(t.values).happened);
+    dsgd_values_close(t.values);
+    return out;
+}
+
+START_TEST(gossip_follows_the_cpu_and_repeats_to_the_bit)
+{
+    rig *const s = rig_new(_i);
+    cut(s);
+    training how = {20, 1, false, 0.01};
+    dsgd_evaluation by_cpu, by_cuda, again;
+    double *const expected = train(dsgd_device_cpu(false), s, &how, &by_cpu);
+    double *const got = train(cuda, s, &how, &by_cuda);
+    how.flush_every = 7;
+    double *const repeated = train(cuda, s, &how, &again);
+    const size_t n = WORKERS * s->network.n_params;
+    /* Twenty steps add their roundings up, and a rectifier may be at its kink. */
+    ck_assert_double_le(distance(got, expected, n), 1e-3);
+    ck_assert_double_eq_tol(by_cuda.loss / by_cpu.loss, 1, 1e-4);
+    ck_assert_double_eq_tol(by_cuda.consensus / by_cpu.consensus, 1, 1e-3);
+    ck_assert_mem_eq(got, repeated, n * sizeof *got);
+    ck_assert_double_eq(by_cuda.loss, again.loss);
+    ck_assert_double_eq(by_cuda.consensus, again.consensus);
+    free(repeated);
+    free(got);
+    free(expected);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu)
+{
+    rig *const s = rig_new(_i);
+    s->problem.update = optimizers[1 + _i % (OPTIMIZERS - 1)];
+    const bool adaptive = s->problem.update.kind == DSGD_OPTIMIZER_ADAMW;
+    const training how = {200, 1, true, adaptive ? 1e-3 : 2e-3};
+    dsgd_evaluation by_cpu, by_cuda;
+    free(train(dsgd_device_cpu(false), s, &how, &by_cpu));
+    free(train(cuda, s, &how, &by_cuda));
+    ck_assert_msg(fabs(by_cuda.loss / by_cpu.loss - 1) <= 1e-3, "%s: %g instead of %g",
+                  s->scene.model, by_cuda.loss, by_cpu.loss);
+    rig_free(s);
+}
+END_TEST
+
+/* --- the program -------------------------------------------------------------------------------------------------------------------- */
+
+Suite *cuda_suite(void)
+{
+    Suite *const suite = suite_create("cuda");
+    TCase *const tcase = tcase_create("cuda");
+    const int all = n_scenes();
+    const int models = (int)n_models();
+    tcase_set_timeout(tcase, 600);
+    tcase_add_loop_test(tcase, gradients_and_states_are_those_of_the_cpu, 0, all);
+    tcase_add_loop_test(tcase, a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, all);
+    tcase_add_loop_test(tcase, a_gradient_does_not_depend_on_the_pieces, 0, all);
+    tcase_add_loop_test(tcase, missing_pieces_are_zeros_or_are_not_written, 0, models);
+    tcase_add_loop_test(tcase, a_gradient_or_state_that_is_not_finite_is_told_and_no_other, 0,
+                        models);
+    tcase_add_loop_test(tcase, a_step_of_all_workers_takes_few_launches_however_many_they_are, 0,
+                        2);
+    tcase_add_loop_test(tcase, updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS);
+    tcase_add_loop_test(tcase, clipped_updates_are_those_of_the_cpu_but_for_rounding, 0,
+                        OPTIMIZERS);
+    tcase_add_test(tcase, combinations_have_the_bits_of_the_cpu);
+    tcase_add_test(tcase, numbers_that_are_not_finite_are_told_by_operation);
+    tcase_add_test(tcase, a_moment_that_is_not_finite_is_told);
+    tcase_add_test(tcase, distances_are_those_of_the_cpu_but_for_the_order_of_the_sum);
+    tcase_add_loop_test(tcase, evaluations_are_those_of_the_cpu, 0, all);
+    tcase_add_test(tcase, memory_that_is_not_there_is_refused_and_harms_nothing);
+    tcase_add_loop_test(tcase, gossip_follows_the_cpu_and_repeats_to_the_bit, 0, models);
+    tcase_add_loop_test(tcase, two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu, 0, models);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    dsgd_error error = {""};
+    if (dsgd_device_cuda_try(&error) != DSGD_OK || dsgd_device_cuda(&cuda, &error) != DSGD_OK) {
+        fprintf(stderr, "skipped: %s\n", error.text);
+        return SKIPPED;
+    }
+    probe = cuda_probe_of(cuda);
+    SRunner *const runner = srunner_create(cuda_suite());
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    const int run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed == 0 && run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,431 @@
+/**
+ * @file test_data.c
+ * Data that is generated or cut out of a text, and the room that a policy walks in.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "tests/support/rig.h"
+#include "tests/support/support.h"
+
+typedef double real;
+#define real_exp exp
+#define real_log log
+#define real_sqrt sqrt
+#define real_tanh tanh
+#include "models/data/environment.h"
+
+Suite *data_suite(void);
+
+/** An option by its name. */
+typedef struct setting {
+    const char *name;
+    double value;
+} setting;
+
+static dsgd_status load(const char *source, const char *path, const setting *with, size_t n,
+                        uint64_t seed, dsgd_data **data, dsgd_error *error)
+{
+    const dsgd_data_source *const found = (const void *)dsgd_about_find(dsgd_data_sources, source);
+    ck_assert_ptr_nonnull(found);
+    void *const params = dsgd_xcalloc(1, found->about.params_size);
+    dsgd_options_default(found->about.options, params);
+    for (size_t i = 0; i < n; i++)
+        support_set(&found->about, params, with[i].name, with[i].value);
+    for (const dsgd_option *o = found->about.options; path != NULL && o->name != NULL; o++)
+        if (o->kind == DSGD_STRING)
+            memcpy((char *)params + o->offset, &path, sizeof path);
+    const dsgd_status status = found->load(params, seed, data, error);
+    free(params);
+    return status;
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------------------------------- */
+
+static char text_path[] = "/tmp/dsgd-text-XXXXXX";
+
+/** A file of @p n bytes, in a place of this process. */
+static const char *text_file(const uint8_t *bytes, size_t n, bool zipped)
+{
+    const int made = mkstemp(text_path);
+    ck_assert_int_ge(made, 0);
+    close(made);
+    gzFile const file = gzopen(text_path, zipped ? "wb" : "wbT");
+    ck_assert_int_eq(gzwrite(file, bytes, (unsigned)n), (int)n);
+    ck_assert_int_eq(gzclose(file), Z_OK);
+    return text_path;
+}
+
+START_TEST(a_text_is_windows_of_characters_and_their_followers) /* _i is the context less one */
+{
+    enum { N = 437 };
+    const size_t context = (size_t)_i + 1;
+    uint8_t text[N];
+    for (size_t i = 0; i < N; i++)
+        text[i] = (uint8_t)(i % 3 == 0 ? 255 : 20 * rig_number(1, i));
+    text[300] = 0;
+    const setting with = {"context", (double)context};
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    const char *const path = text_file(text, N, _i % 2 == 0);
+    ck_assert_msg(load("text", path, &with, 1, 1, &data, &error) == DSGD_OK, "%s", error.text);
+    unlink(path);
+    /* The vocabulary: what occurs, in the order of the bytes. */
+    bool occurs[256] = {false};
+    uint8_t rank[256];
+    uint32_t n_classes = 0;
+    for (size_t i = 0; i < N; i++)
+        occurs[text[i]] = true;
+    for (size_t i = 0; i < 256; i++)
+        rank[i] = (uint8_t)(occurs[i] ? n_classes++ : 0);
+    ck_assert_uint_eq(data->n_classes, n_classes);
+    ck_assert_int_eq(data->kind, DSGD_DATA_TOKENS);
+    ck_assert_uint_eq(data->n_rows, context);
+    ck_assert_uint_eq(data->n_columns, 1);
+    ck_assert_uint_eq(data->n_features, context);
+    ck_assert_uint_eq(data->n_labels, context);
+    /* Training windows overlap by half, test windows do not; the last tenth is to test on. */
+    const size_t half = (context + 1) / 2;
+    const size_t n_train = N - N / 10;
+    ck_assert_uint_eq(data->train.n, (n_train - context - 1) / half + 1);
+    ck_assert_uint_eq(data->test.n, (N / 10 - context - 1) / context + 1);
+    for (size_t w = 0; w < data->train.n; w++)
+        for (size_t i = 0; i < context; i++) {
+            ck_assert_uint_lt(w * half + i + 1, n_train); /* nothing to test on is trained on */
+            ck_assert_uint_eq(data->train.x_bytes[w * context + i], rank[text[w * half + i]]);
+            ck_assert_uint_eq(data->train.labels[w * context + i], rank[text[w * half + i + 1]]);
+        }
+    for (size_t w = 0; w < data->test.n; w++)
+        for (size_t i = 0; i < context; i++) {
+            const size_t at = n_train + w * context + i;
+            ck_assert_uint_lt(at + 1, N);
+            ck_assert_uint_eq(data->test.x_bytes[w * context + i], rank[text[at]]);
+            ck_assert_uint_eq(data->test.labels[w * context + i], rank[text[at + 1]]);
+        }
+    dsgd_data_free(data);
+}
+END_TEST
+
+/** Loads and demands a refusal of exactly these words after the path. */
+static void demand_refusal(const char *path, double context, const char *said)
+{
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    const setting with = {"context", context};
+    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, &error), DSGD_EIO);
+    ck_assert_ptr_null(data);
+    char *const wanted = dsgd_xprintf("%s: %s", path, said);
+    ck_assert_str_eq(error.text, wanted);
+    free(wanted);
+}
+
+START_TEST(a_text_that_will_not_do_is_refused)
+{
+    demand_refusal("/tmp/dsgd-there-is-no-such-text", 8,
+                   "the text cannot be read: No such file or directory");
+    demand_refusal("/tmp", 8, "the text cannot be read: Is a directory");
+    uint8_t text[200] = {0};
+    const char *path = text_file(text, 89, false);
+    demand_refusal(path, 8, "89 characters are too few; a context of 8 needs 90");
+    dsgd_data *data = NULL;
+    const setting with = {"context", 7};
+    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL), DSGD_OK); /* 80 would do */
+    dsgd_data_free(data);
+    unlink(path);
+    strcpy(text_path, "/tmp/dsgd-text-XXXXXX");
+    path = text_file(text, 0, false);
+    demand_refusal(path, 8, "0 characters are too few; a context of 8 needs 90");
+    unlink(path);
+}
+END_TEST
+
+START_TEST(a_zipped_text_that_is_cut_off_is_refused)
+{
+    uint8_t text[4000];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (uint8_t)(256 * rig_number(2, i));
+    const char *const path = text_file(text, sizeof text, true);
+    struct stat before;
+    ck_assert_int_eq(stat(path, &before), 0);
+    for (off_t cut = 1; cut < 40; cut += 3) {
+        ck_assert_int_eq(truncate(path, before.st_size - cut), 0);
+        dsgd_data *data = NULL;
+        dsgd_error error = {""};
+        ck_assert_int_eq(load("text", path, NULL, 0, 1, &data, &error), DSGD_EIO);
+        ck_assert_ptr_nonnull(strstr(error.text, "the text cannot be read"));
+    }
+    unlink(path);
+}
+END_TEST
+
+/* --- sequences ------------------------------------------------------------------------------------------------------------------------ */
+
+static dsgd_data *sequences(uint64_t seed, const setting *with, size_t n)
+{
+    dsgd_data *data = NULL;
+    ck_assert_int_eq(load("sequences", NULL, with, n, seed, &data, NULL), DSGD_OK);
+    return data;
+}
+
+START_TEST(lengths_of_sequences_are_lognormal_and_cut_off)
+{
+    const setting with[] = {{"points", 4000}, {"longest", 40}, {"median", 10}, {"spread", 0.5}};
+    dsgd_data *const data = sequences(1, with, 4);
+    uint32_t below = 0;
+    uint32_t below_sigma = 0;
+    uint32_t at_end = 0;
+    ck_assert_int_eq(data->kind, DSGD_DATA_SEQUENCES);
+    ck_assert_uint_eq(data->n_rows, 40);
+    ck_assert_uint_eq(data->train.n, 4000);
+    ck_assert_uint_eq(data->test.n, 501);
+    for (uint32_t i = 0; i < data->train.n; i++) {
+        const uint16_t length = data->train.lengths[i];
+        ck_assert(length >= 1 && length <= 40);
+        below += length <= 10;
+        below_sigma += length <= 6; /* 10 exp(-0.5) = 6.07 */
+        at_end += length == 40; /* beyond 2.77 deviations, with what was rounded up from 39 */
+    }
+    /* A half; P(z < ln(0.6) / 0.5) = 0.1535; P(z > ln(3.9) / 0.5) = 0.00325. Four standard errors of 4000. */
+    ck_assert_double_eq_tol(below / 4000.0, 0.5, 4 * sqrt(0.25 / 4000));
+    ck_assert_double_eq_tol(below_sigma / 4000.0, 0.1535, 4 * sqrt(0.13 / 4000));
+    ck_assert_double_eq_tol(at_end / 4000.0, 0.00325, 4 * sqrt(0.00325 / 4000));
+    dsgd_data_free(data);
+}
+END_TEST
+
+START_TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
+{
+    const setting with[] = {
+        {"points", 800}, {"classes", 5}, {"features", 3}, {"longest", 20}, {"noise", 0.25}};
+    dsgd_data *const data = sequences(3, with, 5);
+    uint32_t count[5] = {0};
+    double squares = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < data->train.n; i++) {
+        ck_assert_uint_lt(data->train.labels[i], 5);
+        count[data->train.labels[i]]++;
+        for (uint32_t t = 0; t < 20; t++)
+            for (uint32_t f = 0; f < 3; f++) {
+                const double x = (double)data->train.x_real[(i * 20 + t) * 3 + f];
+                if (t >= data->train.lengths[i]) {
+                    ck_assert(x == 0);
+                    continue;
+                }
+                ck_assert_double_le(fabs(x), 1 + 6 * 0.25);
+                squares += x * x;
+                n++;
+            }
+    }
+    for (uint32_t k = 0; k < 5; k++)
+        ck_assert_double_eq_tol(count[k], 160, 4 * sqrt(800 * 0.2 * 0.8));
+    /* A sine has 1/2, the noise 1/16; samples begin anywhere, so some hundred of them are independent. */
+    ck_assert_double_eq_tol(squares / n, 0.5 + 0.0625, 0.05);
+    dsgd_data_free(data);
+}
+END_TEST
+
+START_TEST(sequences_without_noise_go_on_by_their_frequency)
+{
+    const setting with[] = {{"points", 64}, {"features", 2}, {"longest", 12},
+                            {"median", 12}, {"noise", 0},    {"spread", 0}};
+    dsgd_data *const data = sequences(5, with, 6);
+    double cosine[8][2];
+    bool known[8] = {false};
+    for (uint32_t i = 0; i < data->train.n; i++) {
+        const uint32_t k = data->train.labels[i];
+        for (uint32_t f = 0; f < 2; f++) {
+            const float *const x = data->train.x_real + (size_t)i * 24 + f;
+            if (!known[k]) /* a sine with steps of w: x[t+1] + x[t-1] = 2 cos(w) x[t] */
+                cosine[k][f] = ((double)x[2] + (double)x[6]) / (2 * (double)x[4]);
+            for (uint32_t t = 1; t + 1 < 12; t++)
+                ck_assert_double_eq_tol((double)x[2 * t + 2] + (double)x[2 * t - 2],
+                                        2 * cosine[k][f] * (double)x[2 * t], 2e-4);
+            ck_assert(cosine[k][f] <= cos(0.2) + 1e-4 && cosine[k][f] >= cos(1) - 1e-4);
+        }
+        known[k] = true;
+        ck_assert_uint_eq(data->train.lengths[i], 12);
+    }
+    dsgd_data_free(data);
+}
+END_TEST
+
+START_TEST(sequences_follow_their_seed)
+{
+    const setting with[] = {{"points", 100}};
+    dsgd_data *const a = sequences(1, with, 1);
+    dsgd_data *const b = sequences(1, with, 1);
+    dsgd_data *const c = sequences(2, with, 1);
+    const size_t bytes = (size_t)100 * a->n_features * sizeof(float);
+    ck_assert_mem_eq(a->train.x_real, b->train.x_real, bytes);
+    ck_assert_mem_eq(a->train.lengths, b->train.lengths, 100 * sizeof(uint16_t));
+    ck_assert_mem_eq(a->train.labels, b->train.labels, 100);
+    ck_assert_mem_ne(a->train.x_real, c->train.x_real, bytes);
+    ck_assert_mem_ne(a->train.lengths, c->train.lengths, 100 * sizeof(uint16_t));
+    ck_assert_mem_ne(a->train.labels, c->train.labels, 100);
+    ck_assert_mem_ne(a->train.x_real, a->test.x_real, 64);
+    dsgd_data_free(a);
+    dsgd_data_free(b);
+    dsgd_data_free(c);
+}
+END_TEST
+
+/* --- navigation ----------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(navigation_has_no_samples_but_a_stream_of_them)
+{
+    const setting with = {"episodes", 9};
+    dsgd_data *data = NULL;
+    ck_assert_int_eq(load("navigation", NULL, &with, 1, 11, &data, NULL), DSGD_OK);
+    ck_assert_uint_eq(data->test.n, 9);
+    ck_assert_uint_eq(data->seed, 11);
+    ck_assert_uint_eq(data->n_features, DSGD_ENVIRONMENT_FEATURES);
+    ck_assert_uint_eq(data->n_classes, DSGD_ENVIRONMENT_ACTIONS);
+    ck_assert_ptr_null(data->train.x_real);
+    /* Steps of workers have numbers of their own. */
+    const dsgd_stream stream = {11, data->train.n, 4, 16};
+    static uint32_t seen[50 * 64];
+    size_t n = 0;
+    size_t n_twice = 0;
+    for (uint64_t t = 0; t < 50; t++)
+        for (uint32_t j = 0; j < 64; j++) {
+            const uint32_t at = dsgd_stream_sample(&stream, j / 16, t, j % 16);
+            ck_assert_uint_lt(at, data->train.n);
+            for (size_t i = 0; i < n; i++)
+                n_twice += seen[i] == at;
+            seen[n++] = at;
+        }
+    ck_assert_uint_eq(n_twice, 0);
+    dsgd_data_free(data);
+}
+END_TEST
+
+START_TEST(episodes_begin_anywhere_in_the_room)
+{
+    double sum[4] = {0};
+    double squares[4] = {0};
+    enum { N = 4000 };
+    for (uint32_t i = 0; i < N; i++) {
+        double e[DSGD_ENVIRONMENT_REALS];
+        dsgd_episode_begin(e, 7, 3, 0, i);
+        ck_assert(e[4] == 0);
+        for (size_t k = 0; k < 4; k++) {
+            ck_assert(e[k] >= -1 && e[k] <= 1);
+            sum[k] += e[k] / N;
+            squares[k] += e[k] * e[k] / N;
+        }
+    }
+    for (size_t k = 0; k < 4; k++) {
+        ck_assert_double_eq_tol(sum[k], 0, 4 / sqrt(3.0 * N));
+        ck_assert_double_eq_tol(squares[k], 1.0 / 3, 4 * sqrt(4.0 / 45 / N));
+    }
+}
+END_TEST
+
+START_TEST(an_episode_keeps_to_its_room_and_ends) /* _i is the way to choose actions */
+{
+    uint32_t slips = 0;
+    uint32_t n_steps = 0;
+    uint32_t n_there = 0;
+    uint32_t n_crossed = 0;
+    for (uint32_t episode = 0; episode < 400; episode++) {
+        double e[DSGD_ENVIRONMENT_REALS];
+        dsgd_episode_begin(e, 7, 3, 0, episode);
+        const double way = dsgd_way_left(e);
+        const double goal[] = {e[2], e[3]};
+        double sum = 0;
+        bool ended = false;
+        bool there = false;
+        uint32_t step = 0;
+        for (; !ended; step++) {
+            const double x = e[0];
+            const double y = e[1];
+            const uint32_t id = episode * 100 + step;
+            const uint32_t action = _i < 8 ? (uint32_t)_i : (uint32_t)(8 * rig_number(4, id));
+            sum += dsgd_environment_step(e, action, 7, id, &ended, &there);
+            ck_assert(fabs(e[0]) <= 1 && fabs(e[1]) <= 1);
+            ck_assert(e[2] == goal[0] && e[3] == goal[1]);
+            ck_assert(hypot(e[0] - x, e[1] - y) <= 0.15 + 1e-12);
+            if ((x < 0) != (e[0] < 0)) {
+                ck_assert_double_lt(fabs(y), 0.3); /* through the gap */
+                n_crossed++;
+            }
+            const double angle = action * acos(-1) / 4;
+            const double wanted_y = fmin(fmax(y + 0.15 * sin(angle), -1), 1);
+            const double wanted_x = fmin(fmax(x + 0.15 * cos(angle), -1), 1);
+            slips += fabs(e[1] - wanted_y) > 1e-9 ||
+                     (fabs(e[0] - wanted_x) > 1e-9 && fabs(e[0] - x) > 1e-9);
+            const bool near = hypot(goal[0] - e[0], goal[1] - e[1]) < 0.2;
+            ck_assert(there == near);
+            ck_assert(ended == (near || step + 1 == 48));
+        }
+        /* Rewards telescope: the progress, the costs, the bonus. */
+        ck_assert_double_eq_tol(sum, way - dsgd_way_left(e) - 0.02 * step + (there ? 1 : 0), 1e-12);
+        n_steps += step;
+        n_there += there;
+    }
+    if (_i == 8) {
+        ck_assert_uint_gt(n_there, 40);
+        ck_assert_uint_lt(n_there, 360);
+        ck_assert_uint_gt(n_crossed, 40);
+    }
+    /* One in ten goes in a random direction, of which seven in eight are another; against a wall some are not seen. */
+    ck_assert_double_le(slips, n_steps * 0.0875 + 4 * sqrt(n_steps * 0.08));
+    ck_assert_double_ge(slips, n_steps * 0.02);
+}
+END_TEST
+
+START_TEST(a_look_tells_all_that_the_way_hangs_on)
+{
+    const double e[] = {-0.5, 0.25, 0.5, -0.75, 3};
+    double f[DSGD_ENVIRONMENT_FEATURES];
+    dsgd_environment_observe(e, f);
+    const double wanted[] = {-0.5, 0.25, 1, -1, -1, sqrt(2)};
+    for (size_t i = 0; i < DSGD_ENVIRONMENT_FEATURES; i++)
+        ck_assert_double_eq_tol(f[i], wanted[i], 1e-15);
+    ck_assert_double_eq_tol(dsgd_way_left(e), hypot(0.5, 0.25) + hypot(0.5, 0.75), 1e-15);
+}
+END_TEST
+
+START_TEST(actions_are_drawn_by_their_probabilities)
+{
+    const double z[] = {0, log(2), -1e9, log(5)};
+    enum { N = 8000 };
+    uint32_t count[4] = {0};
+    for (uint32_t i = 0; i < N; i++)
+        count[dsgd_action_drawn(z, 4, (i + 0.5) / N)]++;
+    ck_assert_uint_eq(count[0], N / 8);
+    ck_assert_uint_eq(count[1], N / 4);
+    ck_assert_uint_eq(count[2], 0);
+    ck_assert_uint_eq(count[3], N * 5 / 8);
+}
+END_TEST
+
+Suite *data_suite(void)
+{
+    Suite *s = suite_create("data");
+    TCase *t = tcase_create("text");
+    tcase_add_loop_test(t, a_text_is_windows_of_characters_and_their_followers, 0, 12);
+    tcase_add_test(t, a_text_that_will_not_do_is_refused);
+    tcase_add_test(t, a_zipped_text_that_is_cut_off_is_refused);
+    suite_add_tcase(s, t);
+    t = tcase_create("sequences");
+    tcase_add_test(t, lengths_of_sequences_are_lognormal_and_cut_off);
+    tcase_add_test(t, sequences_are_sines_of_their_class_with_noise_and_then_zeros);
+    tcase_add_test(t, sequences_without_noise_go_on_by_their_frequency);
+    tcase_add_test(t, sequences_follow_their_seed);
+    suite_add_tcase(s, t);
+    t = tcase_create("navigation");
+    tcase_add_test(t, navigation_has_no_samples_but_a_stream_of_them);
+    tcase_add_test(t, episodes_begin_anywhere_in_the_room);
+    tcase_add_loop_test(t, an_episode_keeps_to_its_room_and_ends, 0, 9);
+    tcase_add_test(t, a_look_tells_all_that_the_way_hangs_on);
+    tcase_add_test(t, actions_are_drawn_by_their_probabilities);
+    suite_add_tcase(s, t);
+    return s;
+}

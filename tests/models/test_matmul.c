@@ -1,0 +1,297 @@
+/**
+ * @file test_matmul.c
+ * Small matrix products at every level of the instruction set that this machine has, against sums in long double.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/devices/multiply.h"
+#include "tests/support/rig.h"
+#include "tests/support/support.h"
+
+Suite *matmul_suite(void);
+
+/* --- levels --------------------------------------------------------------------------------------------------------------------------- */
+
+typedef DSGD_MULTIPLY(float, (*multiply_float));
+typedef DSGD_MULTIPLY(double, (*multiply_double));
+
+/** A level, and whether it sums by fused multiply-add. */
+typedef struct level {
+    const char *name;
+    bool here, fused;
+    multiply_float in_float;
+    multiply_double in_double;
+} level;
+
+static int levels(level *found)
+{
+    found[0] = (level){"base", true, false, dsgd_multiply_float_base, dsgd_multiply_double_base};
+#ifdef __x86_64__
+    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2");
+    found[1] = (level){"v3", v3, true, dsgd_multiply_float_v3, dsgd_multiply_double_v3};
+    found[2] = (level){"v4",
+                       v3 && __builtin_cpu_supports("avx512vl") &&
+                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"),
+                       true, dsgd_multiply_float_v4, dsgd_multiply_double_v4};
+    return 3;
+#else
+    return 1;
+#endif
+}
+
+/* --- one product ---------------------------------------------------------------------------------------------------------------------- */
+
+/** A product, and how its operands lie. */
+typedef struct shape {
+    size_t m, n, k;
+    size_t a_row, a_column, b_row, b_column, c_row;
+    bool adds;
+} shape;
+
+enum { ROOM = 1 << 16, GUARD = 64 };
+
+/** A, B and C before the product, and C after it; GUARD numbers around C. */
+typedef struct sheet {
+    double a[ROOM], b[ROOM], c[ROOM + 2 * GUARD], result[ROOM + 2 * GUARD];
+} sheet;
+
+static sheet *sheet_new(void)
+{
+    sheet *const s = dsgd_xcalloc(1, sizeof *s);
+    for (size_t i = 0; i < ROOM; i++) {
+        /* Floats, so that both kinds see the same numbers. */
+        s->a[i] = (double)(float)(rig_number(1, i) - 0.5);
+        s->b[i] = (double)(float)(rig_number(2, i) - 0.5);
+    }
+    for (size_t i = 0; i < ROOM + 2 * GUARD; i++)
+        s->c[i] = (double)(float)(rig_number(3, i) - 0.5);
+    return s;
+}
+
+/** Numbers of C, with those around it. */
+static size_t size_of_c(const shape *p)
+{
+    return (p->m == 0 ? 0 : (p->m - 1) * p->c_row + p->n) + 2 * GUARD;
+}
+
+/** Runs the product in float or in double, on memory of exactly the size that it needs; the answer as doubles. */
+static void run(const level *l, bool in_double, const shape *p, sheet *s)
+{
+    const size_t n_a = p->m * p->k == 0 ? 0 : (p->m - 1) * p->a_row + (p->k - 1) * p->a_column + 1;
+    const size_t n_b = p->n * p->k == 0 ? 0 : (p->k - 1) * p->b_row + (p->n - 1) * p->b_column + 1;
+    const size_t n_c = size_of_c(p);
+    ck_assert(n_a <= ROOM && n_b <= ROOM && n_c <= ROOM + 2 * GUARD);
+    memcpy(s->result, s->c, n_c * sizeof *s->c);
+    if (in_double) {
+        double *const a =
+            dsgd_xcalloc(n_a, sizeof *a); /* so that the sanitizer sees every step aside */
+        double *const b = dsgd_xcalloc(n_b, sizeof *b);
+        memcpy(a, s->a, n_a * sizeof *a);
+        memcpy(b, s->b, n_b * sizeof *b);
+        l->in_double(p->m, p->n, p->k, a, p->a_row, p->a_column, b, p->b_row, p->b_column,
+                     s->result + GUARD, p->c_row, p->adds, NULL);
+        free(a);
+        free(b);
+        return;
+    }
+    float *const a = dsgd_xcalloc(n_a, sizeof *a);
+    float *const b = dsgd_xcalloc(n_b, sizeof *b);
+    float *const c = dsgd_xcalloc(n_c, sizeof *c);
+    for (size_t i = 0; i < n_a; i++)
+        a[i] = (float)s->a[i];
+    for (size_t i = 0; i < n_b; i++)
+        b[i] = (float)s->b[i];
+    for (size_t i = 0; i < n_c; i++)
+        c[i] = (float)s->c[i];
+    dsgd_ahead ahead = {(const char *)s->b, n_b * sizeof *s->b}; /* changes nothing but speed */
+    l->in_float(p->m, p->n, p->k, a, p->a_row, p->a_column, b, p->b_row, p->b_column, c + GUARD,
+                p->c_row, p->adds, &ahead);
+    ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));
+    for (size_t i = 0; i < n_c; i++)
+        s->result[i] = (double)c[i];
+    free(a);
+    free(b);
+    free(c);
+}
+
+/** Demands the sums, up to the roundings of k terms below 1/4, and that nothing else was written. */
+static void demand_product(const level *l, bool in_double, const shape *p, const sheet *s)
+{
+    const double unit = in_double ? 1.2e-16 : 6e-8;
+    static bool written[ROOM + 2 * GUARD];
+    const size_t n_c = size_of_c(p);
+    memset(written, 0, n_c * sizeof *written);
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            const size_t at = GUARD + i * p->c_row + j;
+            long double sum = p->adds ? (long double)s->c[at] : 0;
+            for (size_t k = 0; k < p->k; k++)
+                sum += (long double)s->a[i * p->a_row + k * p->a_column] *
+                       (long double)s->b[k * p->b_row + j * p->b_column];
+            const double tolerance = unit * (double)(p->k + 1) * (0.5 + 0.25 * (double)p->k);
+            if (!(fabs(s->result[at] - (double)sum) <= tolerance))
+                ck_abort_msg("%s %s, %zu x %zu x %zu: element %zu, %zu is %.17g, but %.17g",
+                             l->name, in_double ? "double" : "float", p->m, p->n, p->k, i, j,
+                             s->result[at], (double)sum);
+            written[at] = true;
+        }
+    for (size_t i = 0; i < n_c; i++)
+        if (!written[i] && s->result[i] != s->c[i])
+            ck_abort_msg("%s, %zu x %zu x %zu: wrote beside C", l->name, p->m, p->n, p->k);
+}
+
+/** At every level; those that fuse agree to the bit. */
+static void try_everywhere(const shape *p, sheet *s)
+{
+    static double before[2][ROOM + 2 * GUARD];
+    const size_t bytes = size_of_c(p) * sizeof(double);
+    level found[3];
+    const int n = levels(found);
+    bool any[2] = {false, false};
+    for (int i = 0; i < n; i++)
+        for (int in_double = 0; in_double < 2 && found[i].here; in_double++) {
+            run(&found[i], in_double, p, s);
+            demand_product(&found[i], in_double, p, s);
+            if (found[i].fused && any[in_double])
+                ck_assert_msg(memcmp(before[in_double], s->result, bytes) == 0,
+                              "%zu x %zu x %zu: %s has other bits", p->m, p->n, p->k,
+                              found[i].name);
+            if (found[i].fused) {
+                memcpy(before[in_double], s->result, bytes);
+                any[in_double] = true;
+            }
+        }
+}
+
+/** Operands as they lie, or turned, with gaps. */
+static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned, size_t gap,
+                      bool adds)
+{
+    return (shape){.m = m,
+                   .n = n,
+                   .k = k,
+                   .a_row = a_turned ? 1 : k + gap,
+                   .a_column = a_turned ? m + gap : 1,
+                   .b_row = b_turned ? 1 : n + gap,
+                   .b_column = b_turned ? k + gap : 1,
+                   .c_row = n + gap,
+                   .adds = adds};
+}
+
+/* --- tests ---------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(
+    products_are_sums_of_products) /* _i: which operands are turned, whether C is added to, whether rows have gaps */
+{
+    static const size_t sizes[] = {0,  1,  2,  3,  4,  5,  7,  8,  9, 15,
+                                   16, 17, 31, 32, 33, 63, 64, 65, 70};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    sheet *const s = sheet_new();
+    const size_t step = SUPPORT_SLOW ? 5 : 1;
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t j = 0; j < SIZES; j++)
+            /* Every third k, in turn, and all where both others are small. */
+            for (size_t k = 0; k < SIZES; k++) {
+                if ((i + j + k) % (i + j < 10 ? 1 : 3) != 0 || (i * 7 + j * 3 + k) % step != 0)
+                    continue;
+                const shape p =
+                    shape_of(sizes[i], sizes[j], sizes[k], _i & 1, _i & 2, _i & 8 ? 3 : 0, _i & 4);
+                try_everywhere(&p, s);
+            }
+    free(s);
+}
+END_TEST
+
+START_TEST(long_sums_are_cut_and_go_on) /* _i: as above */
+{
+    /* 256 rows of B at once; B of whole rows that is wider than a tile is fetched ahead. */
+    static const size_t depths[] = {255, 256, 257, 300, 511, 512, 513, 700};
+    sheet *const s = sheet_new();
+    for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
+        for (size_t n = 1; n <= 70; n += n < 33 ? 8 : 37)
+            for (size_t m = 1; m <= 9; m += 4) {
+                const shape p = shape_of(m, n, depths[d], _i & 1, _i & 2, _i & 8 ? 2 : 0, _i & 4);
+                try_everywhere(&p, s);
+            }
+    free(s);
+}
+END_TEST
+
+START_TEST(a_row_may_be_read_again_and_again)
+{
+    /* Ones that stand once, as for the sums of columns: strides of 0. */
+    sheet *const s = sheet_new();
+    for (size_t n = 1; n <= 70; n += 3) {
+        const shape ones = {1, n, 33, 0, 0, n, 1, n, false};
+        try_everywhere(&ones, s);
+        const shape column = {5, n, 33, 0, 1, n, 1, n, true};
+        try_everywhere(&column, s);
+    }
+    free(s);
+}
+END_TEST
+
+START_TEST(an_element_has_the_same_bits_in_any_company)
+{
+    /* Row 2 of a product of 11, and the one row alone; columns likewise. */
+    sheet *const s = sheet_new();
+    level found[3];
+    const int n_levels = levels(found);
+    for (int l = 0; l < n_levels; l++)
+        for (int in_double = 0; in_double < 2 && found[l].here; in_double++)
+            for (size_t n = 1; n <= 70; n++) {
+                static double whole[70];
+                const shape many = shape_of(11, n, 37, false, false, 0, false);
+                run(&found[l], in_double, &many, s);
+                memcpy(whole, s->result + GUARD, n * sizeof *whole);
+                shape one = many;
+                one.m = 1;
+                run(&found[l], in_double, &one, s);
+                ck_assert_mem_eq(s->result + GUARD, whole, n * sizeof *whole);
+                one.n = (n + 1) / 2; /* B keeps its rows */
+                run(&found[l], in_double, &one, s);
+                ck_assert_mem_eq(s->result + GUARD, whole, one.n * sizeof *whole);
+            }
+    free(s);
+}
+END_TEST
+
+START_TEST(what_is_not_a_number_spreads_along_its_row_and_column_only)
+{
+    level found[3];
+    const int n_levels = levels(found);
+    for (int l = 0; l < n_levels; l++) {
+        if (!found[l].here)
+            continue;
+        enum { M = 9, N = 35, K = 5 };
+        float a[M * K] = {0};
+        float b[K * N] = {0};
+        float c[M * N];
+        a[3 * K + 1] = NAN;
+        b[2 * N + 33] = INFINITY; /* times 0 */
+        found[l].in_float(M, N, K, a, K, 1, b, N, 1, c, N, false, NULL);
+        for (size_t i = 0; i < M; i++)
+            for (size_t j = 0; j < N; j++)
+                ck_assert(isnan(c[i * N + j]) == (i == 3 || j == 33));
+    }
+}
+END_TEST
+
+Suite *matmul_suite(void)
+{
+    Suite *s = suite_create("matmul");
+    TCase *t = tcase_create("products");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, products_are_sums_of_products, 0, 16);
+    tcase_add_loop_test(t, long_sums_are_cut_and_go_on, 0, 16);
+    tcase_add_test(t, a_row_may_be_read_again_and_again);
+    tcase_add_test(t, an_element_has_the_same_bits_in_any_company);
+    tcase_add_test(t, what_is_not_a_number_spreads_along_its_row_and_column_only);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,488 @@
+/**
+ * @file test_states.c
+ * Every model through the value store: the same bits whatever the threads, the batches and the memory; and model states, which chain a
+ * worker's gradients together.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+#include "models/values/values.h"
+#include "tests/support/rig.h"
+#include "tests/support/support.h"
+
+Suite *states_suite(void);
+
+enum { WORKERS = 4, STEPS = 6, MOST_PIECES = 3 };
+
+/* --- a store of a scene --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct store {
+    stand *stand;
+    dsgd_device device;
+    dsgd_values_config config;
+    dsgd_values *values;
+    size_t n_pieces, n_params, n_state;
+} store;
+
+/** Change config and device, then store_open(). */
+static store *store_new(const scene *sc, uint32_t n_workers, uint32_t batch, size_t n_pieces)
+{
+    store *const s = dsgd_xcalloc(1, sizeof *s);
+    s->stand = rig_new(sc, dsgd_device_cpu(true), n_pieces);
+    s->device = *dsgd_device_cpu(true);
+    s->n_pieces = n_pieces;
+    s->n_params = s->stand->network.n_params;
+    s->n_state = s->stand->network.n_state;
+    if (sc->kind == DSGD_DATA_STEPS) /* numbers of steps, not places in a table */
+        s->stand->data.train.n = 1u << 20;
+    s->config = (dsgd_values_config){.device = &s->device,
+                                     .problem = s->stand->problem,
+                                     .stream = {4, s->stand->data.train.n, n_workers, batch},
+                                     .n_threads = 1,
+                                     .memory_bytes = (size_t)1 << 30};
+    return s;
+}
+
+static void store_open(store *s)
+{
+    ck_assert_int_eq(dsgd_values_open(&s->config, &s->values, NULL), DSGD_OK);
+}
+
+static store *store_opened(const char *name, uint32_t n_workers, uint32_t batch)
+{
+    store *const s = store_new(rig_scene(name), n_workers, batch, 1);
+    store_open(s);
+    return s;
+}
+
+static void store_free(store *s)
+{
+    dsgd_values_close(s->values);
+    rig_free(s->stand);
+    free(s);
+}
+
+static void release(const store *s, dsgd_value value)
+{
+    dsgd_value_release(s->values, value);
+}
+
+/** A worker's model state before its first step. */
+static dsgd_value state_of(const store *s, uint32_t worker)
+{
+    double *const state = dsgd_xcalloc(s->n_state + 1, sizeof *state);
+    dsgd_network_initial_state(&s->stand->network, 4, worker, state);
+    const dsgd_value value = dsgd_values_state(s->values, state);
+    free(state);
+    return value;
+}
+
+static dsgd_value model_of(const store *s, size_t piece)
+{
+    return dsgd_values_constant(s->values, piece, s->stand->x);
+}
+
+static dsgd_values_stats stats(const store *s)
+{
+    dsgd_values_divergence(s->values); /* waits */
+    return dsgd_values_stats_get(s->values);
+}
+
+/* --- the same bits -------------------------------------------------------------------------------------------------------------------- */
+
+/** What a program leaves: models, states, losses; numbers of one run of memory. */
+typedef struct outcome {
+    size_t n;
+    double *x;
+} outcome;
+
+/** Workers step, average with a neighbour now and then, and are evaluated. */
+static outcome run_program(const scene *sc, uint32_t batch, size_t n_pieces, uint32_t n_threads,
+                           uint32_t at_once, size_t memory_bytes)
+{
+    store *const s = store_new(sc, WORKERS, batch, n_pieces);
+    s->config.n_threads = n_threads;
+    s->config.memory_bytes = memory_bytes;
+    s->device.batch = at_once;
+    store_open(s);
+    dsgd_value x[WORKERS][MOST_PIECES];
+    dsgd_value v[WORKERS][MOST_PIECES] = {{DSGD_ZERO_VALUE}};
+    dsgd_value state[WORKERS];
+    dsgd_value all[WORKERS * MOST_PIECES];
+    size_t tickets[STEPS];
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        state[w] = state_of(s, w);
+        for (size_t k = 0; k < n_pieces; k++)
+            x[w][k] = model_of(s, k);
+    }
+    for (uint32_t t = 0; t < STEPS; t++) {
+        for (uint32_t w = 0; w < WORKERS; w++) {
+            const dsgd_origin where = {w, t};
+            dsgd_value g[MOST_PIECES];
+            dsgd_values_gradient(s->values, where, batch, x[w], &state[w], g);
+            for (size_t k = 0; k < n_pieces; k++) {
+                const dsgd_value y =
+                    dsgd_values_update(s->values, where, k, x[w][k], g[k], &v[w][k], 0.02, t + 1);
+                const dsgd_value with[] = {y, x[(w + 1) % WORKERS][k]};
+                const dsgd_value mean = dsgd_values_combine(
+                    s->values, where, k, 2, with, (double[]){3, (w + t) % 2}, 3 + (w + t) % 2);
+                release(s, g[k]);
+                release(s, y);
+                release(s, x[w][k]);
+                x[w][k] = mean;
+            }
+        }
+        for (size_t i = 0; i < WORKERS * n_pieces; i++)
+            all[i] = x[i / n_pieces][i % n_pieces];
+        tickets[t] = dsgd_values_evaluate(s->values, WORKERS, all, state);
+    }
+    outcome out = {STEPS + WORKERS * (s->n_params + s->n_state), NULL};
+    out.x = dsgd_xcalloc(out.n, sizeof *out.x);
+    double *at = out.x;
+    for (uint32_t t = 0; t < STEPS; t++)
+        *at++ = dsgd_values_result(s->values, tickets[t]).loss;
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        for (size_t k = 0; k < n_pieces; k++) {
+            dsgd_values_read(s->values, k, x[w][k], at + s->config.problem.piece_begin[k]);
+            release(s, x[w][k]);
+            release(s, v[w][k]);
+        }
+        at += s->n_params;
+        if (s->n_state > 0)
+            dsgd_values_read(s->values, n_pieces, state[w], at);
+        at += s->n_state;
+        release(s, state[w]);
+    }
+    store_free(s);
+    return out;
+}
+
+START_TEST(threads_batches_and_memory_change_no_bit) /* _i is the scene */
+{
+    const scene *const sc = &rig_scenes[_i];
+    const uint32_t batch = sc->n_samples > 7 ? 7 : sc->n_samples;
+    const outcome one = run_program(sc, batch, 1, 1, 1, (size_t)1 << 30);
+    double sum = 0;
+    for (size_t i = 0; i < one.n; i++)
+        sum += fabs(one.x[i]);
+    ck_assert(isfinite(sum) && sum > 0);
+    static const uint32_t threads[] = {1, 2, 4, 4};
+    static const uint32_t at_once[] = {8, 1, 3, 64};
+    for (size_t i = 0; i < (SUPPORT_SLOW ? 2 : 4); i++) {
+        const outcome other = run_program(sc, batch, i == 1 ? MOST_PIECES : 1, threads[i],
+                                          at_once[i], i % 2 == 0 ? 1 : (size_t)1 << 30);
+        ck_assert_uint_eq(other.n, one.n);
+        ck_assert_msg(memcmp(other.x, one.x, one.n * sizeof *one.x) == 0, "%s: %zu", sc->name, i);
+        free(other.x);
+    }
+    free(one.x);
+}
+END_TEST
+
+START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the scene */
+{
+    const scene *const sc = &rig_scenes[_i];
+    const uint32_t batch = sc->n_samples > 6 ? 6 : sc->n_samples;
+    store *const s = store_new(sc, 2, batch, 1);
+    store_open(s);
+    double *const by_hand = dsgd_xcalloc(s->n_params + s->n_state, sizeof *by_hand);
+    double *const got = dsgd_xcalloc(s->n_params + s->n_state, sizeof *got);
+    double *const state = by_hand + s->n_params;
+    dsgd_network_initial_state(&s->stand->network, 4, 1, state);
+    dsgd_value handle = state_of(s, 1);
+    const dsgd_value x = model_of(s, 0);
+    for (uint64_t t = 0; t < STEPS; t++) {
+        uint32_t samples[8];
+        for (uint32_t j = 0; j < batch; j++)
+            samples[j] = dsgd_stream_sample(&s->config.stream, 1, t, j);
+        /* The third step counts half of its batch. */
+        const uint32_t count = t == 2 ? (batch + 1) / 2 : batch;
+        rig_gradient(s->stand, s->stand->x, state, samples, count, by_hand, state);
+        dsgd_value g = DSGD_ZERO_VALUE;
+        dsgd_values_gradient(s->values, (dsgd_origin){1, t}, count, &x, &handle, &g);
+        dsgd_values_read(s->values, 0, g, got);
+        if (s->n_state > 0)
+            dsgd_values_read(s->values, 1, handle, got + s->n_params);
+        else
+            ck_assert_ptr_null(handle.operation);
+        ck_assert_mem_eq(got, by_hand, (s->n_params + s->n_state) * sizeof *got);
+        release(s, g);
+    }
+    release(s, handle);
+    release(s, x);
+    free(by_hand);
+    free(got);
+    store_free(s);
+}
+END_TEST
+
+/* --- states --------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *const stateful[] = {"resnet-9x7", "policy"};
+enum { STATEFUL = sizeof stateful / sizeof stateful[0] };
+
+static dsgd_value gradient(const store *s, uint32_t worker, uint64_t step, dsgd_value x,
+                           dsgd_value *state)
+{
+    dsgd_value g = DSGD_ZERO_VALUE;
+    dsgd_values_gradient(s->values, (dsgd_origin){worker, step}, s->config.stream.batch, &x, state,
+                         &g);
+    return g;
+}
+
+START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the scene */
+{
+    store *const s = store_new(&rig_scenes[_i], WORKERS, 4, 1);
+    store_open(s);
+    const dsgd_value x = model_of(s, 0);
+    dsgd_value g[WORKERS], state[WORKERS];
+    const double ones[WORKERS] = {1, 1, 1, 1};
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        state[w] = state_of(s, w);
+        g[w] = gradient(s, w, 0, x, &state[w]);
+    }
+    const dsgd_value mean =
+        dsgd_values_combine(s->values, (dsgd_origin){0, 0}, 0, WORKERS, g, ones, WORKERS);
+    double *const sum = dsgd_xcalloc(3 * s->n_params, sizeof *sum);
+    double *const got = sum + s->n_params;
+    dsgd_values_read(s->values, 0, mean, got);
+    ck_assert_uint_eq(stats(s).gradients, s->stand->network.coupled ? WORKERS : 1);
+    ck_assert_uint_eq(stats(s).gradient_samples, 4 * WORKERS);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        dsgd_values_read(s->values, 0, g[w], got + s->n_params);
+        for (size_t i = 0; i < s->n_params; i++)
+            sum[i] += got[s->n_params + i] / WORKERS;
+        release(s, g[w]);
+        release(s, state[w]);
+    }
+    ck_assert_double_le(rig_distance(got, sum, s->n_params), 1e-13);
+    release(s, mean);
+    release(s, x);
+    free(sum);
+    store_free(s);
+}
+END_TEST
+
+START_TEST(a_state_goes_on_where_nobody_wants_the_gradient) /* _i is the network */
+{
+    store *const s = store_opened(stateful[_i], 1, 4);
+    const dsgd_value x = model_of(s, 0);
+    dsgd_value state = state_of(s, 0);
+    for (uint64_t t = 0; t < 5; t++)
+        release(s, gradient(s, 0, t, x, &state));
+    double *const got = dsgd_xcalloc(s->n_state, sizeof *got);
+    dsgd_values_read(s->values, 1, state, got);
+    ck_assert_uint_eq(stats(s).gradients, 5);
+    ck_assert(isfinite(got[0]));
+    /* Five more that are let go with their state are never computed. */
+    for (uint64_t t = 5; t < 10; t++)
+        release(s, gradient(s, 0, t, x, &state));
+    release(s, state);
+    dsgd_values_flush(s->values);
+    ck_assert_uint_eq(stats(s).gradients, 5);
+    free(got);
+    release(s, x);
+    store_free(s);
+}
+END_TEST
+
+START_TEST(equal_gradients_have_equal_states) /* _i is the network */
+{
+    store *const s = store_opened(stateful[_i], 2, 4);
+    const dsgd_value x = model_of(s, 0);
+    const dsgd_value begin = state_of(s, 0);
+    const dsgd_value other = state_of(s, 1);
+    dsgd_value states[] = {dsgd_value_retain(begin), dsgd_value_retain(begin),
+                           dsgd_value_retain(other)};
+    dsgd_value g[3];
+    for (size_t i = 0; i < 3; i++)
+        g[i] = gradient(s, 0, 0, x, &states[i]);
+    ck_assert(dsgd_value_equal(g[0], g[1]) && dsgd_value_equal(states[0], states[1]));
+    ck_assert(!dsgd_value_equal(g[0], g[2]) && !dsgd_value_equal(states[0], states[2]));
+    ck_assert(!dsgd_value_equal(g[0], states[0]) && !dsgd_value_equal(states[0], begin));
+    dsgd_values_flush(s->values);
+    ck_assert_uint_eq(stats(s).gradients, 2);
+    for (size_t i = 0; i < 3; i++) {
+        release(s, g[i]);
+        release(s, states[i]);
+    }
+    release(s, begin);
+    release(s, other);
+    release(s, x);
+    store_free(s);
+}
+END_TEST
+
+START_TEST(many_steps_need_the_memory_of_one) /* _i: network, and whether the caller ever flushes */
+{
+    store *const s = store_opened(stateful[_i / 2], 1, 2);
+    dsgd_value x = model_of(s, 0);
+    dsgd_value v = DSGD_ZERO_VALUE;
+    dsgd_value state = state_of(s, 0);
+    const uint64_t steps = SUPPORT_SLOW ? 600 : 2000;
+    for (uint64_t t = 0; t < steps; t++) {
+        const dsgd_value g = gradient(s, 0, t, x, &state);
+        const dsgd_value y =
+            dsgd_values_update(s->values, (dsgd_origin){0, t}, 0, x, g, &v, 0.001, 1);
+        release(s, g);
+        release(s, x);
+        x = y;
+        if (_i % 2 == 1)
+            dsgd_values_flush(s->values);
+    }
+    dsgd_values_flush(s->values);
+    const dsgd_values_stats got = stats(s);
+    ck_assert_uint_eq(got.gradients, steps);
+    /* Old and new x and v; the gradient and the state of a step, and those of the step before as long as its state is read. */
+    ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
+    release(s, x);
+    release(s, v);
+    release(s, state);
+    store_free(s);
+}
+END_TEST
+
+START_TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
+{
+    store *const s = store_opened("resnet-9x7", WORKERS, 4);
+    double *const mean_x = dsgd_xcalloc(2 * (s->n_params + s->n_state), sizeof *mean_x);
+    double *const mean_state = mean_x + s->n_params;
+    double *const one = mean_state + s->n_state;
+    dsgd_value x[3], states[3];
+    for (uint32_t w = 0; w < 3; w++) {
+        for (size_t i = 0; i < s->n_params; i++) {
+            one[i] = s->stand->x[i] + 0.1 * rig_number(20 + w, i);
+            mean_x[i] += one[i] / 3;
+        }
+        x[w] = dsgd_values_constant(s->values, 0, one);
+        for (size_t i = 0; i < s->n_state; i++) {
+            one[i] = 0.5 + rig_number(30 + w, i);
+            mean_state[i] += one[i] / 3;
+        }
+        states[w] = dsgd_values_state(s->values, one);
+    }
+    const size_t ticket = dsgd_values_evaluate(s->values, 3, x, states);
+    const size_t alone = dsgd_values_evaluate(s->values, 1, x, states);
+    for (uint32_t w = 0; w < 3; w++) { /* the evaluation holds them */
+        release(s, x[w]);
+        release(s, states[w]);
+    }
+    const dsgd_evaluate_op wanted = rig_evaluation(s->stand, mean_x, mean_state);
+    const dsgd_evaluation got = dsgd_values_result(s->values, ticket);
+    ck_assert_double_eq_tol(got.loss, wanted.loss, 1e-12);
+    ck_assert_double_eq_tol(got.accuracy, wanted.accuracy, 1e-15);
+    /* Consensus is of the models alone. */
+    double squares = 0;
+    for (uint32_t w = 0; w < 3; w++)
+        for (size_t i = 0; i < s->n_params; i++) {
+            const double d = s->stand->x[i] + 0.1 * rig_number(20 + w, i) - mean_x[i];
+            squares += d * d / 3;
+        }
+    ck_assert_double_eq_tol(got.consensus, sqrt(squares), 1e-12);
+    ck_assert(dsgd_values_result(s->values, alone).consensus == 0);
+    free(mean_x);
+    store_free(s);
+}
+END_TEST
+
+START_TEST(what_follows_a_divergence_has_no_state) /* _i is the network */
+{
+    store *const s = store_opened(stateful[_i], 1, 4);
+    for (size_t i = 0; i < s->n_params; i++)
+        s->stand->x[i] = NAN;
+    const dsgd_value x = model_of(s, 0);
+    dsgd_value state = state_of(s, 0);
+    for (uint64_t t = 0; t < 3; t++)
+        release(s, gradient(s, 0, t, x, &state));
+    double *const got = dsgd_xcalloc(s->n_state, sizeof *got);
+    dsgd_values_read(s->values, 1, state, got);
+    ck_assert(isnan(got[0]) && isnan(got[s->n_state - 1]));
+    const dsgd_divergence d = dsgd_values_divergence(s->values);
+    ck_assert(d.happened);
+    ck_assert_uint_eq(d.where.step, 0);
+    release(s, state);
+    release(s, x);
+    free(got);
+    store_free(s);
+}
+END_TEST
+
+/* --- whole runs ----------------------------------------------------------------------------------------------------------------------- */
+
+/** Small data for each model, and an algorithm that trains it. */
+static const struct {
+    const char *model, *data, *option;
+    double value;
+    const char *algorithm;
+} lessons[] = {
+    {"cnn", "fashion-mnist", NULL, 0, "ad_psgd"},
+    {"resnet_small", "fashion-mnist", NULL, 0, "allreduce"},
+    {"lstm", "sequences", "points", 64, "ad_psgd"},
+    {"mlp", "sequences", "points", 64, "allreduce"},
+    {"transformer", "text", "context", 256, "allreduce"},
+    {"policy", "navigation", "episodes", 20, "allreduce"},
+    {"policy", "navigation", "episodes", 20, "ad_psgd"},
+};
+enum { LESSONS = sizeof lessons / sizeof lessons[0] };
+
+static dsgd_pick pick_of(const dsgd_about *const *registry, const char *name)
+{
+    const dsgd_about *const about = dsgd_about_find(registry, name);
+    ck_assert_ptr_nonnull(about);
+    void *const params = dsgd_xcalloc(1, about->params_size + 1);
+    dsgd_options_default(about->options, params);
+    return (dsgd_pick){about, params};
+}
+
+static support_outcome *run_lesson(int i, int threads)
+{
+    support_case *const c = support_new(lessons[i].algorithm, 4);
+    c->learning.model = pick_of(dsgd_model_kinds, lessons[i].model);
+    c->learning.data = pick_of(dsgd_data_sources, lessons[i].data);
+    if (lessons[i].option != NULL)
+        support_set(c->learning.data.about, c->learning.data.params, lessons[i].option,
+                    lessons[i].value);
+    c->learning.optimizer.lr = 0.01;
+    c->config.until.steps = 5;
+    c->config.threads = threads;
+    return support_ok(c);
+}
+
+START_TEST(every_model_learns_in_a_simulation_to_the_same_bits) /* _i is the lesson */
+{
+    const support_outcome *const one = run_lesson(_i, 1);
+    const support_outcome *const more = run_lesson(_i, 3);
+    ck_assert_uint_eq(one->n_params, more->n_params);
+    ck_assert_mem_eq(one->x, more->x, 4 * one->n_params * sizeof *one->x);
+    ck_assert_uint_gt(one->result.n_points, 0);
+    for (size_t i = 0; i < one->result.n_points; i++) {
+        ck_assert(isfinite(one->points[i].at.loss));
+        ck_assert(one->points[i].at.loss == more->points[i].at.loss);
+    }
+}
+END_TEST
+
+Suite *states_suite(void)
+{
+    Suite *s = suite_create("states");
+    TCase *t = tcase_create("bits");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, threads_batches_and_memory_change_no_bit, 0, rig_n_scenes);
+    tcase_add_loop_test(t, a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_scenes);
+    suite_add_tcase(s, t);
+    t = tcase_create("states");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, gradients_of_coupled_samples_are_never_fused, 0, rig_n_scenes);
+    tcase_add_loop_test(t, a_state_goes_on_where_nobody_wants_the_gradient, 0, STATEFUL);
+    tcase_add_loop_test(t, equal_gradients_have_equal_states, 0, STATEFUL);
+    tcase_add_loop_test(t, many_steps_need_the_memory_of_one, 0, 2 * STATEFUL);
+    tcase_add_test(t, an_evaluation_is_of_the_mean_model_with_the_mean_state);
+    tcase_add_loop_test(t, what_follows_a_divergence_has_no_state, 0, STATEFUL);
+    if (SUPPORT_SLOW == 0)
+        tcase_add_loop_test(t, every_model_learns_in_a_simulation_to_the_same_bits, 0, LESSONS);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,248 @@
+/**
+ * @file test_smpi.c
+ * How long an allreduce takes, against an independent simulator on the same networks: the collectives of SimGrid's SMPI, replayed from a
+ * trace without data. And on a flat network against closed forms.
+ *
+ * SMPI's usual factors on latency and bandwidth, which are calibrated for Ethernet and its MPI, are set to 1, as are its overheads to 0;
+ * CM02 without TCP's window and cross-traffic is what sim/cluster.c uses. Rank i is on host n_i on both sides: a hostfile in another order
+ * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of sim/README.md comes out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+enum { FLOATS = 25557032 }; /* ResNet-50 */
+
+static const double link_bytes_per_s = 12.5e9;
+static const double link_s = 1e-6;
+
+/** The most that two may differ, as a share. They do by 0.2 %, where SMPI's ring sends what P does not divide in an allreduce of its own. */
+static const double tolerance = 0.01;
+
+/* --- networks ---------------------------------------------------------------------------------------------------------------- */
+
+typedef enum network { FLAT, FAT_TREE, DRAGONFLY, N_NETWORKS } network;
+
+static const char *const network_names[] = {"flat", "fat tree", "dragonfly"};
+
+/** Trees of two levels tapered 2:1; dragonflies of four and eight groups, with four cables between two of anything. */
+static dsgd_platform platform_of(network which, int workers)
+{
+    static double of_64[] = {8, 8};
+    static double of_1024[] = {32, 32};
+    static double up_64[] = {1, 4};
+    static double up_1024[] = {1, 16};
+    static double groups_64[] = {4, 2, 4, 2};
+    static double groups_1024[] = {8, 4, 8, 4};
+    static double cables[] = {4, 4, 4};
+    dsgd_platform p = {.topology = DSGD_TOPOLOGY_SWITCH,
+                       .host_bandwidth_bytes_per_s = link_bytes_per_s,
+                       .host_latency_s = 2 * link_s};
+    if (which == FAT_TREE) {
+        p.topology = DSGD_TOPOLOGY_FAT_TREE;
+        p.size = (dsgd_numbers){2, workers == 64 ? of_64 : of_1024};
+        p.up = (dsgd_numbers){2, workers == 64 ? up_64 : up_1024};
+    } else if (which == DRAGONFLY) {
+        p.topology = DSGD_TOPOLOGY_DRAGONFLY;
+        p.size = (dsgd_numbers){4, workers == 64 ? groups_64 : groups_1024};
+        p.cables = (dsgd_numbers){3, cables};
+    }
+    return p;
+}
+
+/* --- collectives --------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const char *smpi; /* its selector */
+    int collective;
+} collectives[] = {
+    {"recursive doubling", "rdb", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
+    {"halving-doubling", "rab_rdb", DSGD_COLLECTIVE_RABENSEIFNER},
+    {"ring", "lr", DSGD_COLLECTIVE_RING},
+};
+
+enum { RECURSIVE_DOUBLING, HALVING_DOUBLING, RING, N_COLLECTIVES };
+
+/** On the flat network, without overhead and cost of reducing (sim/schedules.c). */
+static double closed_form_s(int how, int workers)
+{
+    const double wire_s = 4.0 * FLOATS / link_bytes_per_s;
+    const double share = (workers - 1.0) / workers;
+    const int bits = (int)lround(log2(workers));
+    if (how == RECURSIVE_DOUBLING)
+        return bits * (2 * link_s + wire_s);
+    if (how == HALVING_DOUBLING)
+        return 2 * bits * 2 * link_s + 2 * share * wire_s;
+    return 2 * (workers - 1) * 2 * link_s + 2 * share * wire_s;
+}
+
+static double dsgd_s(network which, int how, int workers)
+{
+    support_case *const c = support_new(NULL, workers);
+    support_no_learning(c);
+    support_algorithm(c, &support_averaging);
+    c->platform = platform_of(which, workers);
+    c->workload.bytes = 4.0 * FLOATS;
+    c->config.collective = collectives[how].collective;
+    c->config.until.steps = 1;
+    return support_ok(c)->result.virtual_s - 1;
+}
+
+/* --- SMPI -------------------------------------------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/dsgd-smpi-XXXXXX";
+
+static void make_folder(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+    char *const command = dsgd_xprintf("rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    free(command);
+}
+
+static FILE *create(const char *name)
+{
+    char *const path = dsgd_xprintf("%s/%s", folder, name);
+    FILE *const stream = fopen(path, "w");
+    ck_assert_ptr_nonnull(stream);
+    free(path);
+    return stream;
+}
+
+/** One allreduce of single precision (5 in SMPI's traces) by every rank, each on the host of its number. */
+static void write_trace(int workers)
+{
+    FILE *const list = create("traces");
+    FILE *const hosts = create("hosts");
+    for (int rank = 0; rank < workers; rank++) {
+        char name[32];
+        snprintf(name, sizeof name, "rank%d", rank);
+        FILE *const trace = create(name);
+        fprintf(trace, "%d init\n%d allreduce %d 0 5\n%d finalize\n", rank, rank, FLOATS, rank);
+        fclose(trace);
+        fprintf(list, "%s/%s\n", folder, name);
+        fprintf(hosts, "n%d\n", rank);
+    }
+    fclose(list);
+    fclose(hosts);
+}
+
+/** Seconds that SMPI finds. */
+static double smpi_s(network which, int how, int workers)
+{
+    const dsgd_platform platform = platform_of(which, workers);
+    char *const xml = dsgd_xprintf("%s/platform.xml", folder);
+    ck_assert_int_eq(dsgd_platform_write(&platform, workers, xml, NULL), DSGD_OK);
+    write_trace(workers);
+    char *const command = dsgd_xprintf(
+        "cd %s && smpirun -np %d -hostfile hosts -platform platform.xml -replay traces "
+        "--cfg=smpi/allreduce:%s --cfg=smpi/host-speed:1Gf --cfg=smpi/privatization:no "
+        "--cfg=network/model:CM02 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0 "
+        "--cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:1 --cfg=smpi/os:0:0:0 "
+        "--cfg=smpi/or:0:0:0 --cfg=smpi/ois:0:0:0 --log=root.thres:warning "
+        "--log=smpi_replay.thres:info 2>&1",
+        folder, workers, collectives[how].smpi);
+    FILE *const stream = popen(command, "r");
+    ck_assert_ptr_nonnull(stream);
+    double seconds = NAN;
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, stream) > 0) {
+        const char *const said = strstr(line, "Simulation time ");
+        if (said != NULL)
+            seconds = atof(said + strlen("Simulation time "));
+    }
+    ck_assert_int_eq(pclose(stream), 0);
+    free(line);
+    free(command);
+    free(xml);
+    ck_assert_msg(seconds > 0, "smpirun did not say how long it took");
+    return seconds;
+}
+
+static bool is_installed(void)
+{
+    const bool is = system("command -v smpirun > /dev/null") == 0;
+    if (!is)
+        puts("skipped: smpirun is not installed (Debian: libsimgrid-dev)");
+    return is;
+}
+
+/* --- tests ------------------------------------------------------------------------------------------------------------------- */
+
+static void expect_within(const char *what, double got_s, double expected_s)
+{
+    ck_assert_msg(fabs(got_s / expected_s - 1) <= tolerance, "%s: %.3f ms, not %.3f", what,
+                  1e3 * got_s, 1e3 * expected_s);
+}
+
+static void compare(network which, int how, int workers)
+{
+    char what[80];
+    snprintf(what, sizeof what, "%s, %d workers, %s", collectives[how].name, workers,
+             network_names[which]);
+    const double ours_s = dsgd_s(which, how, workers);
+    if (which == FLAT)
+        expect_within(what, ours_s, closed_form_s(how, workers));
+    if (!is_installed())
+        return;
+    const double theirs_s = smpi_s(which, how, workers);
+    if (getenv("DSGD_SHOW") != NULL)
+        printf("| %s | %d | %s | %.2f | %.2f | %+.1f %% |\n", collectives[how].name, workers,
+               network_names[which], 1e3 * ours_s, 1e3 * theirs_s, 100 * (ours_s / theirs_s - 1));
+    expect_within(what, ours_s, theirs_s);
+}
+
+START_TEST(allreduces_of_64_take_as_long_as_in_smpi)
+{
+    compare((network)(_i / N_COLLECTIVES), _i % N_COLLECTIVES, 64);
+}
+END_TEST
+
+START_TEST(short_allreduces_of_1024_take_as_long_as_in_smpi)
+{
+    compare((network)(_i / 2), _i % 2, 1024);
+}
+END_TEST
+
+/** Two million messages each. */
+START_TEST(rings_of_1024_take_as_long_as_in_smpi)
+{
+    compare((network)_i, RING, 1024);
+}
+END_TEST
+
+Suite *smpi_suite(void)
+{
+    Suite *s = suite_create("smpi");
+    TCase *t = tcase_create("smpi");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_loop_test(t, allreduces_of_64_take_as_long_as_in_smpi, 0, N_NETWORKS * N_COLLECTIVES);
+    /* Under the sanitizer actors are threads. */
+    if (!SUPPORT_SLOW)
+        tcase_add_loop_test(t, short_allreduces_of_1024_take_as_long_as_in_smpi, 0, N_NETWORKS * 2);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+Suite *smpi_long_suite(void)
+{
+    Suite *s = suite_create("smpi_long");
+    TCase *t = tcase_create("smpi_long");
+    tcase_set_timeout(t, 600);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_loop_test(t, rings_of_1024_take_as_long_as_in_smpi, 0, N_NETWORKS);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,485 @@
+/**
+ * @file oracle.c
+ * Emulations of the algorithms in lock-step.
+ */
+#include "tests/support/oracle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** The models and what else every emulation has. */
+typedef struct lockstep {
+    const oracle_problem *p;
+    size_t count; /* workers * n */
+    double *x; /* the caller's [workers][n] */
+    double *v; /* momentum */
+    double *g; /* gradients of this step */
+} lockstep;
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "oracle: %s\n", what);
+    abort();
+}
+
+static double *zeros(size_t n)
+{
+    double *const a = calloc(n, sizeof *a);
+    require(a != NULL, "out of memory");
+    return a;
+}
+
+static lockstep begin(const oracle_problem *p, double *x)
+{
+    const size_t count = (size_t)p->workers * p->n;
+    for (size_t i = 0; i < count; i++)
+        x[i] = p->initial[i];
+    return (lockstep){p, count, x, zeros(count), zeros(count)};
+}
+
+static void end(lockstep *s)
+{
+    free(s->v);
+    free(s->g);
+}
+
+/** For algorithms whose outer state is one model for all. */
+static void require_one_start(const oracle_problem *p)
+{
+    for (int w = 1; w < p->workers; w++)
+        for (size_t i = 0; i < p->n; i++)
+            require(p->initial[(size_t)w * p->n + i] == p->initial[i], "the workers start apart");
+}
+
+static bool due(long step, long period)
+{
+    return period > 0 && (step + 1) % period == 0;
+}
+
+/** Everybody's gradient at its model in `at`. */
+static void gradients(lockstep *s, long step, const double *at)
+{
+    const size_t n = s->p->n;
+    for (int w = 0; w < s->p->workers; w++)
+        s->p->gradient(s->p->argument, w, step, at + (size_t)w * n, s->g + (size_t)w * n);
+}
+
+/** Everybody's local step. */
+static void descend(lockstep *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        s->v[i] = s->p->momentum * s->v[i] + s->g[i] + s->p->weight_decay * s->x[i];
+        s->x[i] -= s->p->lr * s->v[i];
+    }
+}
+
+static void local_step(lockstep *s, long step)
+{
+    gradients(s, step, s->x);
+    descend(s);
+}
+
+/** The mean of the workers' rows of a. */
+static void mean_of(const oracle_problem *p, const double *a, double *mean)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        double sum = 0;
+        for (int w = 0; w < p->workers; w++)
+            sum += a[(size_t)w * p->n + i];
+        mean[i] = sum / p->workers;
+    }
+}
+
+/** Gives everybody the same row. */
+static void set_all(const oracle_problem *p, const double *row, double *a)
+{
+    for (int w = 0; w < p->workers; w++)
+        for (size_t i = 0; i < p->n; i++)
+            a[(size_t)w * p->n + i] = row[i];
+}
+
+static void average(const oracle_problem *p, double *a)
+{
+    double *const mean = zeros(p->n);
+    mean_of(p, a, mean);
+    set_all(p, mean, a);
+    free(mean);
+}
+
+/** a <- W a for a [workers][n]. */
+static void mix(int workers, size_t n, const double *weights, double *a)
+{
+    double *const mixed = zeros((size_t)workers * n);
+    for (int i = 0; i < workers; i++)
+        for (int j = 0; j < workers; j++)
+            for (size_t k = 0; k < n; k++)
+                mixed[(size_t)i * n + k] +=
+                    weights[(size_t)i * (size_t)workers + (size_t)j] * a[(size_t)j * n + k];
+    memcpy(a, mixed, (size_t)workers * n * sizeof *a);
+    free(mixed);
+}
+
+static const double *matrix(const oracle_problem *p, const double *mixing, long rounds, long round)
+{
+    return mixing + (size_t)(round % rounds) * (size_t)p->workers * (size_t)p->workers;
+}
+
+void oracle_allreduce(const oracle_problem *p, double *x)
+{
+    lockstep s = begin(p, x);
+    for (long t = 0; t < p->steps; t++) {
+        gradients(&s, t, x);
+        average(p, s.g);
+        descend(&s);
+    }
+    end(&s);
+}
+
+void oracle_local_sgd(const oracle_problem *p, long period, long post_local, bool cta, double *x)
+{
+    lockstep s = begin(p, x);
+    for (long t = 0; t < p->steps; t++) {
+        const bool averages = due(t, t < post_local ? 1 : period);
+        gradients(&s, t, x);
+        if (averages && cta)
+            average(p, x);
+        descend(&s);
+        if (averages && !cta)
+            average(p, x);
+    }
+    end(&s);
+}
+
+void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, long rounds_per_step,
+                   bool atc, double *x)
+{
+    lockstep s = begin(p, x);
+    for (long t = 0; t < p->steps; t++) {
+        gradients(&s, t, x);
+        if (atc)
+            descend(&s);
+        for (long k = 0; k < rounds_per_step; k++)
+            mix(p->workers, p->n, matrix(p, mixing, rounds, t * rounds_per_step + k), x);
+        if (!atc)
+            descend(&s);
+    }
+    end(&s);
+}
+
+/** Numerators and weights (2.7). The numerators are the models of a lockstep. */
+typedef struct push_sum {
+    lockstep s;
+    double *z; /* the caller's */
+    double *weights; /* the caller's */
+} push_sum;
+
+static void debias(push_sum *m)
+{
+    for (size_t i = 0; i < m->s.count; i++)
+        m->z[i] = m->s.x[i] / m->weights[i / m->s.p->n];
+}
+
+static push_sum push_sum_begin(const oracle_problem *p, double *z, double *weights)
+{
+    push_sum m = {begin(p, zeros((size_t)p->workers * p->n)), z, weights};
+    for (int w = 0; w < p->workers; w++)
+        weights[w] = 1;
+    debias(&m);
+    return m;
+}
+
+static void push_sum_end(push_sum *m)
+{
+    free(m->s.x);
+    end(&m->s);
+}
+
+void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, double *z,
+                double *weights)
+{
+    push_sum m = push_sum_begin(p, z, weights);
+    for (long t = 0; t < p->steps; t++) {
+        gradients(&m.s, t, z);
+        descend(&m.s);
+        mix(p->workers, p->n, matrix(p, mixing, rounds, t), m.s.x);
+        mix(p->workers, 1, matrix(p, mixing, rounds, t), weights);
+        debias(&m);
+    }
+    push_sum_end(&m);
+}
+
+/** Adds what is in flight to a, then splits a by the shares: what a worker keeps stays in a, the rest is in flight. */
+static void exchange_late(int workers, size_t n, const double *shares, double *a, double *flying)
+{
+    const size_t count = (size_t)workers * n;
+    const size_t next = (size_t)workers + 1; /* on the diagonal */
+    double *const sent = zeros((size_t)workers * (size_t)workers);
+    memcpy(sent, shares, (size_t)workers * (size_t)workers * sizeof *sent);
+    for (int w = 0; w < workers; w++)
+        sent[(size_t)w * next] = 0;
+    for (size_t i = 0; i < count; i++)
+        a[i] += flying[i];
+    memcpy(flying, a, count * sizeof *a);
+    mix(workers, n, sent, flying);
+    for (size_t i = 0; i < count; i++)
+        a[i] *= shares[i / n * next];
+    free(sent);
+}
+
+void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, double *z,
+                 double *weights)
+{
+    push_sum m = push_sum_begin(p, z, weights);
+    double *const flying = zeros(m.s.count);
+    double *const flying_weights = zeros((size_t)p->workers);
+    for (long t = 0; t < p->steps; t++) {
+        const double *const shares = matrix(p, mixing, rounds, t);
+        exchange_late(p->workers, p->n, shares, m.s.x, flying);
+        exchange_late(p->workers, 1, shares, weights, flying_weights);
+        debias(&m);
+        gradients(&m.s, t, z);
+        descend(&m.s);
+        debias(&m);
+    }
+    free(flying);
+    free(flying_weights);
+    push_sum_end(&m);
+}
+
+/** Each in turn takes the centre and pulls it; the worker's own half of the difference is left for after its local update. */
+static void visit_center(const lockstep *s, double alpha, const long *order, double *center,
+                         double *elastic)
+{
+    const size_t n = s->p->n;
+    for (int place = 0; place < s->p->workers; place++)
+        for (size_t i = 0; i < n; i++) {
+            const size_t own = (size_t)order[place] * n + i;
+            elastic[own] = alpha * (s->x[own] - center[i]);
+            center[i] += elastic[own];
+        }
+}
+
+/** The local update of 2.10, whose gradient is taken ahead, at w + v; so is the weight decay, which belongs to this gradient. */
+static void look_ahead_step(lockstep *s, long step, double delta)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        s->v[i] *= delta;
+        s->x[i] += s->v[i];
+    }
+    gradients(s, step, s->x);
+    for (size_t i = 0; i < s->count; i++) {
+        const double move = s->p->lr * (s->g[i] + s->p->weight_decay * s->x[i]);
+        s->x[i] -= move;
+        s->v[i] -= move;
+    }
+}
+
+void oracle_easgd(const oracle_problem *p, double alpha, long period, double delta,
+                  const long *order, double *center, double *x)
+{
+    lockstep s = begin(p, x);
+    double *const elastic = zeros(s.count);
+    for (long t = 0; t < p->steps; t++) {
+        const bool visits = t % period == 0;
+        if (visits)
+            visit_center(&s, alpha, order, center, elastic);
+        if (delta == 0)
+            local_step(&s, t);
+        else
+            look_ahead_step(&s, t, delta);
+        for (size_t i = 0; visits && i < s.count; i++)
+            x[i] -= elastic[i];
+    }
+    free(elastic);
+    end(&s);
+}
+
+/** Each in turn adds its change to the server's model and takes the sum. */
+static void push_and_fetch(const lockstep *s, const long *order, double *change, double *center)
+{
+    const size_t n = s->p->n;
+    for (int place = 0; place < s->p->workers; place++)
+        for (size_t i = 0; i < n; i++) {
+            const size_t own = (size_t)order[place] * n + i;
+            center[i] += change[own];
+            change[own] = 0;
+            s->x[own] = center[i];
+        }
+}
+
+void oracle_downpour(const oracle_problem *p, long period, const long *order, double *center,
+                     double *x)
+{
+    lockstep s = begin(p, x);
+    double *const change = zeros(s.count);
+    for (long t = 0; t < p->steps; t++) {
+        local_step(&s, t);
+        for (size_t i = 0; i < s.count; i++)
+            change[i] -= p->lr * s.v[i];
+        if (due(t, period))
+            push_and_fetch(&s, order, change, center);
+    }
+    free(change);
+    end(&s);
+}
+
+static void mix_in(const oracle_problem *p, double xi, const double *mean, double *x)
+{
+    for (int w = 0; w < p->workers; w++)
+        for (size_t i = 0; i < p->n; i++) {
+            double *const own = &x[(size_t)w * p->n + i];
+            *own = xi * *own + (1 - xi) * mean[i];
+        }
+}
+
+void oracle_dasgd(const oracle_problem *p, long tau, long d, double xi, double *x)
+{
+    require(0 <= d && d <= tau, "d is not in 0 .. tau");
+    lockstep s = begin(p, x);
+    double *const mean = zeros(p->n);
+    for (long t = 0; t < p->steps; t++) {
+        local_step(&s, t);
+        /* Before the end of the round: with d = tau the next average has this one mixed in. */
+        if (t >= tau && t % tau == d - 1)
+            mix_in(p, xi, mean, x);
+        if (due(t, tau))
+            mean_of(p, x, mean);
+        if (due(t, tau) && d == 0)
+            mix_in(p, xi, mean, x);
+    }
+    free(mean);
+    end(&s);
+}
+
+/** The outer optimizers: from the model that a round began with and the mean that it ended with, by u, to the next model, in old. */
+typedef void outer_step(const oracle_problem *p, double rate, double momentum, const double *mean,
+                        double *u, double *old);
+
+static void rounds_with(const oracle_problem *p, long period, outer_step *outer, double rate,
+                        double momentum, double *x)
+{
+    require_one_start(p);
+    lockstep s = begin(p, x);
+    double *const old = zeros(p->n);
+    double *const mean = zeros(p->n);
+    double *const u = zeros(p->n);
+    memcpy(old, p->initial, p->n * sizeof *old);
+    for (long t = 0; t < p->steps; t++) {
+        local_step(&s, t);
+        if (!due(t, period))
+            continue;
+        mean_of(p, x, mean);
+        outer(p, rate, momentum, mean, u, old);
+        set_all(p, old, x);
+    }
+    free(old);
+    free(mean);
+    free(u);
+    end(&s);
+}
+
+/** SGD with Nesterov momentum in the form of 2.13. */
+static void nesterov(const oracle_problem *p, double rate, double momentum, const double *mean,
+                     double *u, double *old)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        const double difference = old[i] - mean[i];
+        u[i] = momentum * u[i] + difference;
+        old[i] -= rate * (difference + momentum * u[i]);
+    }
+}
+
+/** Heavy ball on the mean of the gradients that a round would have needed, 2.14. */
+static void slow_momentum(const oracle_problem *p, double rate, double momentum, const double *mean,
+                          double *u, double *old)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        u[i] = momentum * u[i] + (old[i] - mean[i]) / p->lr;
+        old[i] -= rate * p->lr * u[i];
+    }
+}
+
+void oracle_diloco(const oracle_problem *p, long period, double outer_lr, double outer_momentum,
+                   double *x)
+{
+    rounds_with(p, period, nesterov, outer_lr, outer_momentum, x);
+}
+
+void oracle_slowmo(const oracle_problem *p, long period, double alpha, double beta, double *x)
+{
+    require(p->lr != 0, "SlowMo divides by the learning rate");
+    rounds_with(p, period, slow_momentum, alpha, beta, x);
+}
+
+void oracle_drop_compute(const oracle_problem *p, const double *share, double *x)
+{
+    lockstep s = begin(p, x);
+    for (long t = 0; t < p->steps; t++) {
+        gradients(&s, t, x);
+        for (size_t i = 0; i < s.count; i++)
+            s.g[i] *= share[(size_t)t * (size_t)p->workers + i / p->n];
+        average(p, s.g);
+        descend(&s);
+    }
+    end(&s);
+}
+
+/** log2 of a power of two. */
+static int phases_of(int size)
+{
+    require(size > 0 && (size & (size - 1)) == 0, "no power of two");
+    int phases = 0;
+    while (size >> phases > 1)
+        phases++;
+    return phases;
+}
+
+/** The bits in which members of a group differ at this step: (t g + r) mod G for r = 0 .. g - 1. */
+static unsigned group_bits(int workers, int group, long step)
+{
+    const int all = phases_of(workers);
+    const int own = phases_of(group);
+    unsigned bits = 0;
+    for (int r = 0; r < own; r++)
+        bits |= 1u << ((step * own + r) % all);
+    return bits;
+}
+
+/** Two are in one group iff they agree on all other bits. */
+static void average_groups(const oracle_problem *p, int group, long step, double *x)
+{
+    const unsigned bits = group_bits(p->workers, group, step);
+    double *const weights = zeros((size_t)p->workers * (size_t)p->workers);
+    for (unsigned i = 0; i < (unsigned)p->workers; i++)
+        for (unsigned j = 0; j < (unsigned)p->workers; j++)
+            if (((i ^ j) & ~bits) == 0)
+                weights[i * (unsigned)p->workers + j] = 1.0 / group;
+    mix(p->workers, p->n, weights, x);
+    free(weights);
+}
+
+static void combine(const oracle_problem *p, int group, long period, long step, double *x)
+{
+    if (due(step, period))
+        average(p, x);
+    else
+        average_groups(p, group, step, x);
+}
+
+void oracle_wagma(const oracle_problem *p, int group, long period, bool cta, double *x)
+{
+    require(group <= p->workers, "a group is larger than all");
+    lockstep s = begin(p, x);
+    for (long t = 0; t < p->steps; t++) {
+        gradients(&s, t, x);
+        if (cta)
+            combine(p, group, period, t, x);
+        descend(&s);
+        if (!cta)
+            combine(p, group, period, t, x);
+    }
+    end(&s);
+}

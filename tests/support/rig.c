@@ -1,0 +1,276 @@
+/**
+ * @file rig.c
+ * Small networks of every model on small data.
+ */
+#include "tests/support/rig.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/support.h"
+
+/* clang-format off */
+const scene rig_scenes[] = {
+    {.name = "hyperplane", .model = "hyperplane", .n_rows = 1, .n_columns = 9, .width = 1, .n_samples = 37, .stored = true},
+    {.name = "logreg", .model = "logreg", .n_rows = 1, .n_columns = 11, .width = 1, .n_classes = 5, .n_samples = 37},
+    {.name = "logreg of images", .model = "logreg", .kind = DSGD_DATA_IMAGES, .n_rows = 12, .n_columns = 1, .width = 4,
+     .n_classes = 3, .n_samples = 6},
+    {.name = "mlp of one unit", .model = "mlp", .n_rows = 1, .n_columns = 7, .width = 1, .n_classes = 3, .n_samples = 37,
+     .list = "hidden", .n_list = 1, .numbers = {1}},
+    {.name = "mlp", .model = "mlp", .n_rows = 1, .n_columns = 13, .width = 1, .n_classes = 4, .n_samples = 37,
+     .list = "hidden", .n_list = 1, .numbers = {8}},
+    {.name = "mlp-two-layers", .model = "mlp", .n_rows = 1, .n_columns = 6, .width = 1, .n_classes = 3, .n_samples = 37,
+     .list = "hidden", .n_list = 2, .numbers = {7, 5}, .stored = true},
+    {.name = "mlp of sequences", .model = "mlp", .kind = DSGD_DATA_SEQUENCES, .n_rows = 4, .n_columns = 3, .width = 1,
+     .n_classes = 3, .n_samples = 9, .list = "hidden", .n_list = 1, .numbers = {5}},
+    {.name = "cnn-7x5", .model = "cnn", .kind = DSGD_DATA_IMAGES, .n_rows = 35, .n_columns = 1, .width = 5, .n_classes = 4,
+     .n_samples = 11, .list = "channels", .n_list = 2, .numbers = {2, 3}, .with = {{"hidden", 5}}, .stored = true},
+    {.name = "cnn of 9x9", .model = "cnn", .kind = DSGD_DATA_IMAGES, .n_rows = 81, .n_columns = 1, .width = 9, .n_classes = 3,
+     .n_samples = 5, .list = "channels", .n_list = 3, .numbers = {3, 1, 2}, .with = {{"hidden", 3}}},
+    {.name = "cnn of 2x3", .model = "cnn", .kind = DSGD_DATA_IMAGES, .n_rows = 6, .n_columns = 1, .width = 3, .n_classes = 2,
+     .n_samples = 1, .list = "channels", .n_list = 1, .numbers = {4}, .with = {{"hidden", 2}}},
+    {.name = "cnn of 5x4 in 3 colours", .model = "cnn", .kind = DSGD_DATA_IMAGES, .n_rows = 20, .n_columns = 3, .width = 4,
+     .n_classes = 3, .n_samples = 4, .list = "channels", .n_list = 1, .numbers = {17}, .with = {{"hidden", 2}}},
+    {.name = "resnet-9x7", .model = "resnet_small", .kind = DSGD_DATA_IMAGES, .n_rows = 63, .n_columns = 1, .width = 7,
+     .n_classes = 3, .n_samples = 7, .with = {{"blocks", 2}, {"width", 2}}, .stored = true},
+    {.name = "resnet of one block on 5x7", .model = "resnet_small", .kind = DSGD_DATA_IMAGES, .n_rows = 35, .n_columns = 1,
+     .width = 7, .n_classes = 4, .n_samples = 4, .with = {{"blocks", 1}, {"width", 3}}},
+    {.name = "resnet of four blocks on 9x9", .model = "resnet_small", .kind = DSGD_DATA_IMAGES, .n_rows = 81, .n_columns = 1,
+     .width = 9, .n_classes = 2, .n_samples = 5, .with = {{"blocks", 4}, {"width", 1}}},
+    {.name = "resnet of one image", .model = "resnet_small", .kind = DSGD_DATA_IMAGES, .n_rows = 56, .n_columns = 2, .width = 8,
+     .n_classes = 3, .n_samples = 1, .with = {{"blocks", 1}, {"width", 2}}},
+    {.name = "lstm", .model = "lstm", .kind = DSGD_DATA_SEQUENCES, .n_rows = 6, .n_columns = 3, .width = 1, .n_classes = 4,
+     .n_samples = 9, .with = {{"units", 5}}, .stored = true},
+    {.name = "lstm of one unit", .model = "lstm", .kind = DSGD_DATA_SEQUENCES, .n_rows = 5, .n_columns = 1, .width = 1,
+     .n_classes = 2, .n_samples = 1, .with = {{"units", 1}}},
+    {.name = "lstm of one row", .model = "lstm", .kind = DSGD_DATA_SEQUENCES, .n_rows = 1, .n_columns = 4, .width = 1,
+     .n_classes = 3, .n_samples = 6, .with = {{"units", 3}}},
+    {.name = "transformer", .model = "transformer", .kind = DSGD_DATA_TOKENS, .n_rows = 5, .n_columns = 1, .width = 1,
+     .n_classes = 7, .n_samples = 4, .with = {{"blocks", 1}, {"width", 6}, {"heads", 2}}, .stored = true},
+    {.name = "transformer of two blocks", .model = "transformer", .kind = DSGD_DATA_TOKENS, .n_rows = 7, .n_columns = 1,
+     .width = 1, .n_classes = 4, .n_samples = 3, .with = {{"blocks", 2}, {"width", 4}, {"heads", 1}}},
+    {.name = "transformer of heads of one", .model = "transformer", .kind = DSGD_DATA_TOKENS, .n_rows = 3, .n_columns = 1,
+     .width = 1, .n_classes = 3, .n_samples = 1, .with = {{"blocks", 1}, {"width", 4}, {"heads", 4}}},
+    {.name = "transformer of one token", .model = "transformer", .kind = DSGD_DATA_TOKENS, .n_rows = 1, .n_columns = 1,
+     .width = 1, .n_classes = 5, .n_samples = 6, .with = {{"blocks", 1}, {"width", 4}, {"heads", 2}}},
+    {.name = "policy", .model = "policy", .kind = DSGD_DATA_STEPS, .n_rows = 1, .n_columns = 6, .width = 1, .n_classes = 8,
+     .n_samples = 24, .with = {{"hidden", 7}, {"environments", 4}, {"discount", 0.9}, {"entropy", 0.2}}},
+    {.name = "policy of batches that are no multiple", .model = "policy", .kind = DSGD_DATA_STEPS, .n_rows = 1, .n_columns = 6,
+     .width = 1, .n_classes = 8, .n_samples = 26, .with = {{"hidden", 3}, {"environments", 7}, {"discount", 1}, {"entropy", 0}}},
+    {.name = "policy of more environments than steps", .model = "policy", .kind = DSGD_DATA_STEPS, .n_rows = 1, .n_columns = 6,
+     .width = 1, .n_classes = 8, .n_samples = 3, .with = {{"hidden", 2}, {"environments", 5}, {"discount", 0}, {"entropy", 1}}},
+    {.name = "policy of one environment", .model = "policy", .kind = DSGD_DATA_STEPS, .n_rows = 1, .n_columns = 6,
+     .width = 1, .n_classes = 8, .n_samples = 60, .with = {{"hidden", 4}, {"environments", 1}, {"discount", 0.5}, {"entropy", 0.05}}},
+};
+/* clang-format on */
+const int rig_n_scenes = sizeof rig_scenes / sizeof rig_scenes[0];
+
+const scene *rig_scene(const char *name)
+{
+    for (int i = 0; i < rig_n_scenes; i++)
+        if (strcmp(rig_scenes[i].name, name) == 0)
+            return &rig_scenes[i];
+    ck_abort_msg("no scene is called %s", name);
+    return NULL;
+}
+
+double rig_number(uint64_t salt, uint64_t i)
+{
+    return (double)((7919 * i + 104729 * salt + i * i % 613) % 1009) / 1009;
+}
+
+enum { OF_X, OF_LABELS, OF_LENGTHS, OF_PARAMS }; /* series of rig_number() */
+
+static void fill_inputs(const scene *sc, size_t n, dsgd_samples *s)
+{
+    if (sc->kind == DSGD_DATA_IMAGES || sc->kind == DSGD_DATA_TOKENS)
+        s->x_bytes = dsgd_xcalloc(n, 1);
+    else
+        s->x_real = dsgd_xcalloc(n, sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        const double u = rig_number(OF_X, i);
+        if (sc->kind == DSGD_DATA_IMAGES)
+            s->x_bytes[i] = (uint8_t)(256 * u);
+        else if (sc->kind == DSGD_DATA_TOKENS)
+            s->x_bytes[i] = (uint8_t)(sc->n_classes * u);
+        else
+            s->x_real[i] = (float)(2 * u - 1);
+    }
+}
+
+static dsgd_samples samples_of(const scene *sc)
+{
+    dsgd_samples s = {.n = sc->n_samples};
+    if (sc->kind == DSGD_DATA_STEPS)
+        return s;
+    fill_inputs(sc, (size_t)sc->n_samples * sc->n_rows * sc->n_columns, &s);
+    const size_t n_labels = sc->n_samples * (sc->kind == DSGD_DATA_TOKENS ? sc->n_rows : 1);
+    if (sc->n_classes == 0)
+        s.targets = dsgd_xcalloc(n_labels, sizeof(float));
+    else
+        s.labels = dsgd_xcalloc(n_labels, 1);
+    for (size_t i = 0; i < n_labels; i++) {
+        if (sc->n_classes == 0)
+            s.targets[i] = (float)(3 * rig_number(OF_LABELS, i));
+        else
+            s.labels[i] = (uint8_t)(sc->n_classes * rig_number(OF_LABELS, i));
+    }
+    if (sc->kind == DSGD_DATA_SEQUENCES) {
+        s.lengths = dsgd_xcalloc(sc->n_samples, sizeof *s.lengths);
+        for (size_t i = 0; i < sc->n_samples; i++)
+            s.lengths[i] = (uint16_t)(1 + sc->n_rows * rig_number(OF_LENGTHS, i));
+    }
+    return s;
+}
+
+void *rig_params(const scene *sc)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_model_kinds, sc->model);
+    ck_assert_msg(about != NULL, "no model is called %s", sc->model);
+    void *const params = dsgd_xcalloc(1, about->params_size + 1);
+    dsgd_options_default(about->options, params);
+    for (size_t i = 0; i < 4 && sc->with[i].name != NULL; i++)
+        support_set(about, params, sc->with[i].name, sc->with[i].value);
+    for (const dsgd_option *o = about->options; sc->list != NULL && o->name != NULL; o++)
+        if (strcmp(o->name, sc->list) == 0)
+            *(dsgd_numbers *)(void *)((char *)params + o->offset) =
+                (dsgd_numbers){sc->n_list, (double *)(uintptr_t)sc->numbers};
+    return params;
+}
+
+stand *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces)
+{
+    stand *const s = dsgd_xcalloc(1, sizeof *s);
+    const dsgd_samples samples = samples_of(sc);
+    s->scene = sc;
+    s->data = (dsgd_data){.kind = sc->kind,
+                          .n_rows = sc->n_rows,
+                          .n_columns = sc->n_columns,
+                          .width = sc->width,
+                          .n_features = sc->n_rows * sc->n_columns,
+                          .n_labels = sc->kind == DSGD_DATA_TOKENS  ? sc->n_rows
+                                      : sc->kind == DSGD_DATA_STEPS ? 0
+                                                                    : 1,
+                          .n_classes = sc->n_classes,
+                          .mean = 0.5f,
+                          .deviation = 0.25f,
+                          .seed = 77,
+                          .train = samples,
+                          .test = samples};
+    void *const params = rig_params(sc);
+    dsgd_error error = {""};
+    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, sc->model);
+    ck_assert_msg(kind->build(params, &s->data, &s->network, &error) == DSGD_OK, "%s", error.text);
+    free(params);
+    s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin,
+                                .update = {.momentum = 0.9, .weight_decay = 1e-2}};
+    /* With as many pieces as parameters or more, some are empty. */
+    for (size_t k = 0; k <= n_pieces; k++)
+        s->piece_begin[k] = s->network.n_params * k / n_pieces;
+    s->device = device;
+    ck_assert_int_eq(device->open(&s->problem, 1, &s->context, NULL), DSGD_OK);
+    s->x = dsgd_xcalloc(s->network.n_params, sizeof *s->x);
+    for (size_t i = 0; i < s->network.n_params; i++)
+        s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* biases, gains and shifts too */
+    s->state = dsgd_xcalloc(s->network.n_state + 1, sizeof *s->state);
+    dsgd_network_initial_state(&s->network, 5, 3, s->state);
+    for (uint32_t i = 0; i < STAND_MOST_SAMPLES; i++)
+        s->all[i] = i;
+    return s;
+}
+
+void rig_free(stand *s)
+{
+    s->device->close(s->context);
+    free(s->data.train.x_bytes);
+    free(s->data.train.x_real);
+    free(s->data.train.labels);
+    free(s->data.train.targets);
+    free(s->data.train.lengths);
+    free(s->x);
+    free(s->state);
+    free(s);
+}
+
+vector vector_new(const stand *s, const double *x)
+{
+    vector v;
+    for (size_t k = 0; k < s->problem.n_pieces; k++) {
+        const size_t n = s->piece_begin[k + 1] - s->piece_begin[k];
+        v.pieces[k] = s->device->alloc(s->context, n == 0 ? 1 : n);
+        if (x != NULL)
+            s->device->put(s->context, v.pieces[k], x + s->piece_begin[k], n);
+    }
+    return v;
+}
+
+void vector_end(const stand *s, const vector *v, double *x)
+{
+    for (size_t k = 0; k < s->problem.n_pieces; k++) {
+        if (x != NULL)
+            s->device->get(s->context, x + s->piece_begin[k], v->pieces[k],
+                           s->piece_begin[k + 1] - s->piece_begin[k]);
+        s->device->release(s->context, v->pieces[k]);
+    }
+}
+
+/** A buffer of a model state; NULL where the network has none. */
+static dsgd_buffer state_buffer(const stand *s, const double *state)
+{
+    if (s->network.n_state == 0)
+        return NULL;
+    const dsgd_buffer buffer = s->device->alloc(s->context, s->network.n_state);
+    if (state != NULL)
+        s->device->put(s->context, buffer, state, s->network.n_state);
+    return buffer;
+}
+
+static void state_end(const stand *s, dsgd_buffer buffer, double *state)
+{
+    if (buffer == NULL)
+        return;
+    if (state != NULL)
+        s->device->get(s->context, state, buffer, s->network.n_state);
+    s->device->release(s->context, buffer);
+}
+
+bool rig_gradient(const stand *s, const double *x, const double *state, const uint32_t *samples,
+                  uint32_t n, double *g, double *state_new)
+{
+    const vector at = vector_new(s, x);
+    const vector to = vector_new(s, NULL);
+    const dsgd_buffer before = state_buffer(s, state);
+    const dsgd_buffer after = state_buffer(s, NULL);
+    bool finite = false;
+    const dsgd_gradient_op op = {at.pieces, to.pieces, before, after, samples, n};
+    s->device->gradient(s->context, 0, &op, 1, &finite);
+    vector_end(s, &at, NULL);
+    vector_end(s, &to, g);
+    state_end(s, before, NULL);
+    state_end(s, after, state_new);
+    return finite;
+}
+
+dsgd_evaluate_op rig_evaluation(const stand *s, const double *x, const double *state)
+{
+    const vector at = vector_new(s, x);
+    const dsgd_buffer with = state_buffer(s, state);
+    dsgd_evaluate_op op = {.x = at.pieces, .state = with};
+    s->device->evaluate(s->context, 0, &op, 1);
+    vector_end(s, &at, NULL);
+    state_end(s, with, NULL);
+    return op;
+}
+
+double rig_distance(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+        norm += b[i] * b[i];
+    }
+    return sum == 0 ? 0 : sqrt(sum / norm);
+}

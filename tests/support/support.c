@@ -1,0 +1,417 @@
+/**
+ * @file support.c
+ * Runs of tests in processes of their own.
+ */
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/draw.h"
+
+support_outcome *support_current;
+
+static const size_t outcome_bytes = (size_t)1 << 30; /* reserved, not used */
+
+static dsgd_pick pick(const dsgd_about *const *registry, const char *name)
+{
+    const dsgd_about *about = dsgd_about_find(registry, name);
+    ck_assert_msg(about != NULL, "nothing is called %s", name);
+    void *params = dsgd_xcalloc(1, about->params_size);
+    dsgd_options_default(about->options, params);
+    return (dsgd_pick){about, params};
+}
+
+void support_set(const dsgd_about *about, void *params, const char *name, double value)
+{
+    for (const dsgd_option *o = about->options; o->name != NULL; o++) {
+        if (strcmp(o->name, name) != 0)
+            continue;
+        char *const field = (char *)params + o->offset;
+        if (o->kind == DSGD_LONG)
+            *(long *)(void *)field = (long)value;
+        else if (o->kind == DSGD_CHOICE)
+            *(int *)(void *)field = (int)value;
+        else if (o->kind == DSGD_BOOL)
+            *(bool *)(void *)field = value != 0;
+        else if (o->kind == DSGD_DOUBLE)
+            *(double *)(void *)field = value;
+        else
+            ck_abort_msg("%s is no number", name);
+        return;
+    }
+    ck_abort_msg("%s has no option %s", about->name, name);
+}
+
+static bool device_is(const char *name)
+{
+    const char *const wanted = getenv("DSGD_TEST_DEVICE");
+    return wanted != NULL && strcmp(wanted, name) == 0;
+}
+
+dsgd_numerics support_numerics(void)
+{
+    return device_is("cuda") ? DSGD_NUMERICS_CUDA : DSGD_NUMERICS_CPU;
+}
+
+bool support_in_float(void)
+{
+    return device_is("cuda") || device_is("cpu-float");
+}
+
+double support_rounding(void)
+{
+    return support_in_float() ? 1e-5 : 1e-12;
+}
+
+support_case *support_new(const char *algorithm, int workers)
+{
+    support_case *c = dsgd_xcalloc(1, sizeof *c);
+    c->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
+                                  .host_bandwidth_bytes_per_s = 10e9,
+                                  .host_latency_s = 1e-6};
+    c->workload = (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
+    c->learning = (dsgd_learning){.model = pick(dsgd_model_kinds, "hyperplane"),
+                                  .data = pick(dsgd_data_sources, "hyperplane"),
+                                  .batch = 4,
+                                  .optimizer = {.lr = 0.05, .momentum = 0.9},
+                                  .precision = support_in_float() ? DSGD_PRECISION_FLOAT
+                                                                  : DSGD_PRECISION_DOUBLE};
+    support_set(c->learning.data.about, c->learning.data.params, "features", 32);
+    support_set(c->learning.data.about, c->learning.data.params, "points", 4096);
+    c->config = (dsgd_run_config){.platform = &c->platform,
+                                  .workload = &c->workload,
+                                  .inherent = true,
+                                  .imbalance = {0, c->imbalance},
+                                  .workers = workers,
+                                  .seed = 1,
+                                  .until = {.steps = 20},
+                                  .exchange = {.pieces = 1, .overlap = true, .blocking = true},
+                                  .learning = &c->learning,
+                                  .numerics = support_numerics(),
+                                  .threads = 1,
+                                  .memory_bytes = (size_t)1 << 30,
+                                  .scratch = "/tmp"};
+    if (algorithm != NULL) {
+        const dsgd_pick picked = pick(dsgd_algorithms, algorithm);
+        c->config.algorithm = (const dsgd_algorithm *)picked.about;
+        c->config.params = picked.params;
+    }
+    return c;
+}
+
+void *support_pick(support_case *c, const char *name, const char *wanted)
+{
+    for (const dsgd_option *o = c->config.algorithm->about.options; o->name != NULL; o++) {
+        if (strcmp(o->name, name) != 0)
+            continue;
+        dsgd_pick *const field =
+            (dsgd_pick *)(void *)((char *)(void *)c->config.params + o->offset);
+        *field = pick(o->registry, wanted);
+        return field->params;
+    }
+    ck_abort_msg("%s has no option %s", c->config.algorithm->about.name, name);
+    return NULL;
+}
+
+void support_law(support_case *c, const dsgd_law *law)
+{
+    const size_t most = sizeof law->with / sizeof law->with[0];
+    for (size_t i = 0; i < most && law->with[i].option != NULL; i++) {
+        if (law->with[i].pick != NULL)
+            support_pick(c, law->with[i].option, law->with[i].pick);
+        else
+            support_option(c, law->with[i].option, law->with[i].value);
+    }
+}
+
+int support_n_algorithms(void)
+{
+    int n = 0;
+    while (dsgd_algorithms[n] != NULL)
+        n++;
+    return n;
+}
+
+const dsgd_law *support_nth_law(dsgd_law_kind kind, int i, const dsgd_algorithm **algorithm)
+{
+    for (int a = 0; dsgd_algorithms[a] != NULL; a++) {
+        *algorithm = (const dsgd_algorithm *)dsgd_algorithms[a];
+        const dsgd_law *law = (*algorithm)->laws;
+        for (; law != NULL && law->kind != DSGD_LAW_END; law++)
+            if (law->kind == kind && i-- == 0)
+                return law;
+    }
+    return NULL;
+}
+
+int support_n_laws(dsgd_law_kind kind)
+{
+    const dsgd_algorithm *algorithm = NULL;
+    int n = 0;
+    while (support_nth_law(kind, n, &algorithm) != NULL)
+        n++;
+    return n;
+}
+
+bool support_has(const support_case *c, const char *name)
+{
+    const dsgd_option *o = c->config.algorithm->about.options;
+    for (; o != NULL && o->name != NULL; o++)
+        if (strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
+void support_algorithm(support_case *c, const dsgd_algorithm *algorithm)
+{
+    c->config.algorithm = algorithm;
+}
+
+void support_option(support_case *c, const char *name, double value)
+{
+    support_set(&c->config.algorithm->about, (void *)c->config.params, name, value);
+}
+
+void *support_imbalance(support_case *c, const char *kind)
+{
+    ck_assert_uint_lt(c->config.imbalance.n, SUPPORT_IMBALANCES);
+    const dsgd_pick picked = pick(dsgd_imbalance_kinds, kind);
+    c->imbalance[c->config.imbalance.n++] = picked;
+    return picked.params;
+}
+
+void support_imbalance_number(support_case *c, const char *kind, const char *name, double value)
+{
+    void *const params = support_imbalance(c, kind);
+    support_set(dsgd_about_find(dsgd_imbalance_kinds, kind), params, name, value);
+}
+
+void support_use_mlp(support_case *c)
+{
+    c->learning.model = pick(dsgd_model_kinds, "mlp");
+    c->learning.data = pick(dsgd_data_sources, "fashion-mnist");
+}
+
+void support_no_learning(support_case *c)
+{
+    c->config.learning = NULL;
+}
+
+/** Mean over workers and servers of their models, as far as it has room. */
+static void mean_of_all(dsgd_engine *engine, double *mean)
+{
+    const int n = engine->n_workers + engine->n_servers;
+    const size_t n_params = engine->network.n_params;
+    double *const x = dsgd_xcalloc(n_params, sizeof *x);
+    for (int w = 0; w < engine->n_workers; w++) {
+        dsgd_vector_read(engine->workers[w].model, x);
+        for (size_t i = 0; i < n_params && i < SUPPORT_PARAMS; i++)
+            mean[i] += x[i] / n;
+    }
+    /* Each server has its own pieces. */
+    for (size_t k = 0; k < engine->n_pieces && engine->n_servers > 0; k++) {
+        const dsgd_worker *const s =
+            &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
+        dsgd_values_read(engine->values, k, s->model->piece[k].value, x);
+        for (size_t i = engine->piece_begin[k]; i < engine->piece_begin[k + 1]; i++)
+            if (i < SUPPORT_PARAMS)
+                mean[i] += x[i - engine->piece_begin[k]] / n;
+    }
+    free(x);
+}
+
+static void spread(dsgd_engine *engine, void *argument)
+{
+    support_outcome *const outcome = argument;
+    const size_t n = engine->network.n_params;
+    double *const x = dsgd_xcalloc(n, sizeof *x);
+    for (int w = 0; w < engine->n_workers + engine->n_servers && engine->values != NULL; w++) {
+        for (size_t i = 0; i < n; i++)
+            x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, (uint32_t)w, 0, (uint32_t)i});
+        dsgd_vector *const model = engine->workers[w].model;
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            dsgd_piece_set(engine, &model->piece[k], dsgd_values_constant(engine->values, k, x), 0);
+    }
+    free(x);
+    if (engine->values != NULL)
+        mean_of_all(engine, outcome->initial_mean);
+}
+
+void support_spread(support_case *c)
+{
+    c->config.prepare = spread;
+}
+
+/** In the last instant: copies all models, and sums the push-sum weights. */
+static void inspect(dsgd_engine *engine, void *argument)
+{
+    support_outcome *const outcome = argument;
+    outcome->weight = engine->weight_in_flight;
+    for (int w = 0; w < engine->n_workers; w++)
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            outcome->weight += engine->workers[w].gossiped == NULL
+                                   ? 1
+                                   : engine->workers[w].gossiped->piece[k].weight;
+    outcome->weight /= (double)engine->n_pieces;
+    if (engine->values == NULL)
+        return;
+    outcome->n_params = engine->network.n_params;
+    for (int w = 0; w < engine->n_workers; w++)
+        dsgd_vector_read(engine->workers[w].model, outcome->x + (size_t)w * outcome->n_params);
+    mean_of_all(engine, outcome->final_mean);
+}
+
+static void simulate_here(const support_case *c, support_outcome *outcome)
+{
+    dsgd_run_config config = c->config;
+    config.inspect = inspect;
+    config.inspect_argument = outcome;
+    support_current = outcome;
+    dsgd_run_result result;
+    outcome->status = dsgd_simulate(&config, &result, &outcome->error);
+    if (outcome->status != DSGD_OK)
+        return;
+    outcome->result = result;
+    ck_assert_uint_le(result.n_points, SUPPORT_POINTS);
+    for (size_t i = 0; i < result.n_points; i++)
+        outcome->points[i] = result.points[i];
+    for (size_t i = 0; i < result.n_ages && i < SUPPORT_AGES; i++)
+        outcome->ages[i] = result.ages[i];
+    dsgd_run_result_free(&result);
+}
+
+support_outcome *support_simulate(const support_case *c)
+{
+    support_outcome *outcome = mmap(NULL, outcome_bytes, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert_ptr_ne(outcome, MAP_FAILED);
+    fflush(stdout); /* or the child would print it too */
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        simulate_here(c, outcome);
+        _exit(0);
+    }
+    int state = 0;
+    waitpid(child, &state, 0);
+    ck_assert_msg(WIFEXITED(state) && WEXITSTATUS(state) == 0, "the simulation of %s died (%d)",
+                  c->config.algorithm->about.name, state);
+    return outcome;
+}
+
+support_outcome *support_ok(const support_case *c)
+{
+    support_outcome *outcome = support_simulate(c);
+    ck_assert_msg(outcome->status == DSGD_OK, "%s", outcome->error.text);
+    ck_assert_msg(outcome->result.outcome == DSGD_RUN_OK, "%s: %s", c->config.algorithm->about.name,
+                  outcome->result.why.text);
+    return outcome;
+}
+
+double support_distance(const double *a, const double *b, size_t n)
+{
+    double difference = 0;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += (a[i] - b[i]) * (a[i] - b[i]);
+        norm += b[i] * b[i];
+    }
+    return sqrt(difference / norm);
+}
+
+double *support_mean_model(const support_outcome *outcome, int workers)
+{
+    double *mean = dsgd_xcalloc(outcome->n_params, sizeof *mean);
+    for (int w = 0; w < workers; w++)
+        for (size_t i = 0; i < outcome->n_params; i++)
+            mean[i] += outcome->x[(size_t)w * outcome->n_params + i] / workers;
+    return mean;
+}
+
+support_problem *support_problem_new(const support_case *c)
+{
+    support_problem *const p = dsgd_xcalloc(1, sizeof *p);
+    const dsgd_pick *const source = &c->learning.data;
+    const dsgd_pick *const model = &c->learning.model;
+    ck_assert_int_eq(((const dsgd_data_source *)source->about)
+                         ->load(source->params, c->config.seed, &p->data, NULL),
+                     DSGD_OK);
+    ck_assert_int_eq(
+        ((const dsgd_model_kind *)model->about)->build(model->params, p->data, &p->network, NULL),
+        DSGD_OK);
+    p->stream = (dsgd_stream){c->config.seed, p->data->train.n, (uint32_t)c->config.workers,
+                              (uint32_t)c->learning.batch};
+    p->count = p->stream.batch;
+    return p;
+}
+
+void support_gradient(void *problem, int worker, long step, const double *x, double *g)
+{
+    const support_problem *const p = problem;
+    const size_t weights = p->network.layers[0].params;
+    const size_t bias = p->network.n_params - 1;
+    memset(g, 0, p->network.n_params * sizeof *g);
+    for (uint32_t j = 0; j < p->count; j++) {
+        const uint32_t i = dsgd_stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);
+        const float *const sample = p->data->train.x_real + (size_t)i * p->data->n_features;
+        double error = x[bias] - (double)p->data->train.targets[i];
+        for (uint32_t f = 0; f < p->data->n_features; f++)
+            error += x[weights + f] * (double)sample[f];
+        for (uint32_t f = 0; f < p->data->n_features; f++)
+            g[weights + f] += error * (double)sample[f] / p->count;
+        g[bias] += error / p->count;
+    }
+}
+
+double *support_plain_sgd(const support_case *c, long steps)
+{
+    support_problem *const p = support_problem_new(c);
+    const size_t n = p->network.n_params;
+    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const v = dsgd_xcalloc(n, sizeof *v);
+    double *const g = dsgd_xcalloc(n, sizeof *g);
+    dsgd_network_initial(&p->network, c->config.seed, x);
+    for (long t = 0; t < steps; t++) {
+        support_gradient(p, 0, t, x, g);
+        for (size_t i = 0; i < n; i++) {
+            v[i] = c->learning.optimizer.momentum * v[i] + g[i] +
+                   c->learning.optimizer.weight_decay * x[i];
+            x[i] -= c->learning.optimizer.lr * v[i];
+        }
+    }
+    free(v);
+    free(g);
+    return x;
+}
+
+static void averaging_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_allreduce_mean(self, x);
+    }
+}
+
+const dsgd_algorithm support_averaging = {.about = {.name = "averaging"}, .work = averaging_work};
+
+static void alone_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+const dsgd_algorithm support_alone = {.about = {.name = "alone"}, .work = alone_work};

@@ -1,0 +1,628 @@
+/**
+ * @file test_platforms.c
+ * Every shape of network takes its closed form on an idle machine and under the traffic that it is narrow for; hosts can differ; what
+ * is wrong in a platform is said.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+#include "command/experiment/config.h"
+#include "command/experiment/experiment.h"
+#include "sim/machine.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+#include "traces/nominal.h"
+
+enum { MOST = 64 };
+
+static const double gb = 1e9;
+static const double us = 1e-6;
+
+static double four_by_four[] = {4, 4};
+static double one_by_two[] = {1, 2};
+static double one_by_four[] = {1, 4};
+static double two_of_each[] = {2, 2, 2, 2};
+static double cables_three[] = {4, 3, 2};
+static double four_by_eight[] = {4, 8};
+
+/** Links of 10 GB/s, 1 us between the nearest hosts; groups of eight. */
+static dsgd_platform shape(int topology)
+{
+    return (dsgd_platform){.topology = topology,
+                           .host_bandwidth_bytes_per_s = 10 * gb,
+                           .host_latency_s = us,
+                           .group_hosts = 8,
+                           .group_flow_bytes_per_s = 6 * gb,
+                           .group_bytes_per_s = 20 * gb,
+                           .group_latency_s = 2 * us,
+                           .island_nics = 1};
+}
+
+static dsgd_platform islands(int topology, long nics)
+{
+    dsgd_platform p = shape(topology);
+    p.island_hosts = 4;
+    p.island_nics = nics;
+    p.island_bytes_per_s = 100 * gb;
+    p.island_latency_s = 0.2 * us;
+    return p;
+}
+
+static dsgd_platform fat_tree(double *up)
+{
+    dsgd_platform p = shape(DSGD_TOPOLOGY_FAT_TREE);
+    p.size = (dsgd_numbers){2, four_by_four};
+    p.up = (dsgd_numbers){2, up};
+    return p;
+}
+
+static dsgd_platform dragonfly(void)
+{
+    dsgd_platform p = shape(DSGD_TOPOLOGY_DRAGONFLY);
+    p.size = (dsgd_numbers){4, two_of_each};
+    p.cables = (dsgd_numbers){3, cables_three};
+    return p;
+}
+
+static dsgd_platform torus(void)
+{
+    dsgd_platform p = shape(DSGD_TOPOLOGY_TORUS);
+    p.size = (dsgd_numbers){2, four_by_eight};
+    return p;
+}
+
+/** Seconds of one message each from i to to[i]. */
+static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
+{
+    const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts, .scratch = "/tmp"};
+    double seconds = 0;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
+                      dsgd_machine_time(&machine, to, bytes, &seconds, &error) == DSGD_OK,
+                  "%s", error.text);
+    return seconds;
+}
+
+static double message_s(const dsgd_platform *platform, int from, int to, double bytes)
+{
+    int pattern[MOST];
+    for (int i = 0; i < MOST; i++)
+        pattern[i] = i == from ? to : -1;
+    return volley_s(platform, (from > to ? from : to) + 1, pattern, bytes);
+}
+
+static void expect_path(const dsgd_platform *p, int from, int to, double latency_s,
+                        double bytes_per_s)
+{
+    const double empty_s = message_s(p, from, to, 1);
+    const double full_s = message_s(p, from, to, gb);
+    ck_assert_msg(fabs(empty_s - latency_s - 1 / bytes_per_s) < 1e-10, "%d to %d: %g s, not %g",
+                  from, to, empty_s, latency_s);
+    ck_assert_msg(fabs(full_s - latency_s - gb / bytes_per_s) < 1e-6 * full_s,
+                  "%d to %d: %g GB/s, not %g", from, to, 1 / full_s, bytes_per_s / gb);
+}
+
+/** Hosts 0 .. n-1 each send to the one so many further on. */
+static void expect_shift(const dsgd_platform *p, int n, int by, double bytes_per_s)
+{
+    int to[MOST];
+    for (int i = 0; i < n; i++)
+        to[i] = (i + by) % n;
+    const double s = volley_s(p, n, to, gb);
+    ck_assert_msg(fabs(gb / bytes_per_s / s - 1) < 1e-4, "shift by %d: %g GB/s each, not %g", by,
+                  1 / s, bytes_per_s / gb);
+}
+
+START_TEST(a_switch_is_as_fast_as_its_nics)
+{
+    const dsgd_platform p = shape(DSGD_TOPOLOGY_SWITCH);
+    expect_path(&p, 0, 1, us, 10 * gb);
+    expect_path(&p, 3, 60, us, 10 * gb);
+    expect_shift(&p, 64, 32, 10 * gb);
+}
+END_TEST
+
+START_TEST(groups_are_narrow_between_them)
+{
+    const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
+    expect_path(&p, 0, 7, us, 10 * gb);
+    expect_path(&p, 7, 8, 3 * us, 6 * gb);
+    expect_path(&p, 20, 1, 3 * us, 6 * gb);
+    expect_shift(&p, 16, 8, 2.5 * gb); /* eight leave a group of 20 GB/s */
+    expect_shift(&p, 8, 4, 10 * gb);
+}
+END_TEST
+
+START_TEST(an_island_has_its_own_network)
+{
+    static const int topologies[] = {DSGD_TOPOLOGY_SWITCH, DSGD_TOPOLOGY_GROUPS};
+    const dsgd_platform rails = islands(topologies[_i], 4);
+    expect_path(&rails, 0, 3, 0.2 * us, 100 * gb);
+    expect_path(&rails, 6, 5, 0.2 * us, 100 * gb);
+    expect_path(&rails, 3, 4, us, 10 * gb);
+    expect_shift(&rails, 8, 4, 10 * gb); /* everybody has a NIC */
+    const dsgd_platform shared = islands(topologies[_i], 1);
+    expect_path(&shared, 0, 3, 0.2 * us, 100 * gb);
+    expect_path(&shared, 3, 4, us, 10 * gb);
+    expect_shift(&shared, 8, 4, 2.5 * gb); /* four to a NIC */
+    const dsgd_platform pairs = islands(topologies[_i], 2);
+    expect_shift(&pairs, 8, 4, 5 * gb);
+}
+END_TEST
+
+START_TEST(islands_lie_in_groups)
+{
+    const dsgd_platform p = islands(DSGD_TOPOLOGY_GROUPS, 4);
+    expect_path(&p, 7, 8, 3 * us, 6 * gb);
+    expect_shift(&p, 16, 8, 2.5 * gb);
+}
+END_TEST
+
+START_TEST(the_last_island_may_be_cut_off)
+{
+    const dsgd_platform p = islands(DSGD_TOPOLOGY_SWITCH, 1);
+    expect_path(&p, 4, 5, 0.2 * us, 100 * gb);
+    expect_path(&p, 3, 5, us, 10 * gb);
+}
+END_TEST
+
+START_TEST(a_fat_tree_is_full_or_tapered)
+{
+    const dsgd_platform full = fat_tree(one_by_four);
+    expect_path(&full, 0, 3, us, 10 * gb);
+    expect_path(&full, 3, 4, 2 * us, 10 * gb); /* four links */
+    expect_path(&full, 0, 15, 2 * us, 10 * gb);
+    expect_shift(&full, 16, 8, 10 * gb);
+    const dsgd_platform tapered = fat_tree(one_by_two);
+    expect_path(&tapered, 0, 15, 2 * us, 10 * gb);
+    expect_shift(&tapered, 16, 8, 5 * gb);
+    expect_shift(&tapered, 16, 1, 10 * gb); /* one of each switch's four crosses */
+}
+END_TEST
+
+/** Each pair of groups has one gateway router at either end, and cables there widen one link. */
+START_TEST(a_dragonfly_has_one_gateway_between_groups)
+{
+    dsgd_platform p = dragonfly();
+    expect_path(&p, 0, 1, us, 10 * gb); /* one router */
+    expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* one chassis */
+    expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* one group */
+    p.host_latency_s =
+        0; /* or the flows of longer paths would get less of the link that they share */
+    expect_shift(&p, 16, 8, 5 * gb); /* eight flows over four cables */
+}
+END_TEST
+
+START_TEST(a_torus_is_routed_dimension_by_dimension)
+{
+    const dsgd_platform p = torus();
+    expect_path(&p, 0, 1, us, 10 * gb);
+    expect_path(&p, 0, 3, us, 10 * gb); /* round the back */
+    expect_path(&p, 0, 4, us, 10 * gb); /* the other dimension */
+    expect_path(&p, 0, 18, 6 * us, 10 * gb);
+    expect_shift(&p, 32, 8, 5 * gb); /* two hops in the long dimension */
+}
+END_TEST
+
+/* --- hosts that differ ------------------------------------------------------------------------------------------------------ */
+
+static double listed[] = {3, 9};
+
+/** Hosts 1 and 2 have a tenth of the bandwidth, and 3 and 9 come 5 us later; 3 is slow too. */
+static dsgd_platform_entry entries[] = {
+    {.first = 1, .count = 2, .speed = 1, .bandwidth = 0.1},
+    {.first = -1, .count = 1, .list = {2, listed}, .speed = 1, .bandwidth = 1, .latency_s = 5e-6},
+    {.first = 3, .count = 1, .speed = 0.25, .bandwidth = 1},
+};
+
+static dsgd_platform nth_shape(int i)
+{
+    return i == 0   ? shape(DSGD_TOPOLOGY_SWITCH)
+           : i == 1 ? shape(DSGD_TOPOLOGY_GROUPS)
+           : i == 2 ? islands(DSGD_TOPOLOGY_SWITCH, 4)
+           : i == 3 ? fat_tree(one_by_four)
+           : i == 4 ? dragonfly()
+                    : torus();
+}
+
+enum { SHAPES = 6 };
+
+START_TEST(hosts_differ_on_every_generated_shape)
+{
+    dsgd_platform even = nth_shape(_i);
+    dsgd_platform odd = even;
+    odd.hosts = (dsgd_records){3, entries};
+    /* Outside their islands, and for the torus with neighbours. */
+    static const int pairs[][2] = {{0, 4}, {1, 5}, {6, 2}, {7, 3}, {9, 5}};
+    static const double factor[] = {1, 0.1, 0.1, 1, 1};
+    static const double later_s[] = {0, 0, 0, 5e-6, 5e-6};
+    for (size_t k = 0; k < 5; k++) {
+        const int a = pairs[k][0];
+        const int b = pairs[k][1];
+        const double latency_s = message_s(&even, a, b, 1) - 1 / (10 * gb);
+        const double bytes_per_s = gb / (message_s(&even, a, b, gb) - latency_s);
+        expect_path(&odd, a, b, latency_s + later_s[k], fmin(bytes_per_s, 10 * gb * factor[k]));
+    }
+    if (even.island_hosts > 0)
+        expect_path(&odd, 1, 2, 0.2 * us, 100 * gb); /* the island's network is nobody's own */
+}
+END_TEST
+
+START_TEST(a_shared_nic_is_what_its_worst_host_says)
+{
+    dsgd_platform p = islands(DSGD_TOPOLOGY_SWITCH, 1);
+    p.hosts = (dsgd_records){3, entries};
+    expect_path(&p, 0, 4, 6 * us, 1 * gb);
+}
+END_TEST
+
+/** Worker 3 computes at a quarter, and everybody waits for it; worker 0 being slow makes nobody else fast. */
+START_TEST(a_slow_host_computes_longer)
+{
+    support_case *c = support_new(NULL, 4);
+    support_no_learning(c);
+    support_algorithm(c, &support_averaging);
+    c->workload.bytes = 1;
+    c->platform = nth_shape(_i);
+    c->platform.hosts = (dsgd_records){3, entries};
+    c->config.until.steps = 10;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 40, 0.01);
+    static dsgd_platform_entry first = {.count = 1, .speed = 0.5, .bandwidth = 1};
+    c->platform.hosts = (dsgd_records){1, &first};
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 20, 0.01);
+    const dsgd_time_shares shares = support_ok(c)->result.shares;
+    ck_assert_double_eq_tol(shares.compute, (1 + 3 * 0.5) / 4, 0.01);
+}
+END_TEST
+
+/* --- closed forms of all shapes --------------------------------------------------------------------------------------------- */
+
+/** Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis (traces/nominal.c). */
+START_TEST(messages_take_what_the_numbers_promise)
+{
+    dsgd_platform p = nth_shape(_i);
+    p.hosts = (dsgd_records){3, entries};
+    for (int from = 0; from < 4; from++) {
+        for (int to = from + 1; to < 16; to += from + 1) {
+            int pattern[MOST];
+            for (int i = 0; i < MOST; i++)
+                pattern[i] = i == from ? to : -1;
+            for (double bytes = 1; bytes <= gb; bytes *= gb) {
+                const double promised_s = dsgd_nominal_s(&p, 16, pattern, bytes);
+                const double s = volley_s(&p, 16, pattern, bytes);
+                ck_assert_msg(fabs(s / promised_s - 1) < 1e-6, "%d to %d: %g s, not %g", from, to,
+                              s, promised_s);
+            }
+            ck_assert_double_eq_tol(dsgd_nominal_latency_s(&p, from, to),
+                                    dsgd_nominal_s(&p, 16, pattern, 0), 1e-15);
+        }
+    }
+}
+END_TEST
+
+/** Everybody sends at once. Without latencies, or flows of longer paths would get less of the links that they share. */
+START_TEST(traffic_takes_what_the_numbers_promise)
+{
+    dsgd_platform p = nth_shape(_i);
+    p.host_latency_s = p.group_latency_s = p.island_latency_s = 0;
+    for (int by = 1; by <= 8; by *= 2) {
+        int to[16];
+        for (int i = 0; i < 16; i++)
+            to[i] = (i + by) % 16;
+        const double promised_s = dsgd_nominal_s(&p, 16, to, gb);
+        const double s = volley_s(&p, 16, to, gb);
+        ck_assert_msg(fabs(s / promised_s - 1) < 0.01, "shift by %d: %g s, not %g", by, s,
+                      promised_s);
+    }
+}
+END_TEST
+
+/* --- placement ---------------------------------------------------------------------------------------------------------------- */
+
+/** Seconds of a small message from worker 0 to worker 1 on the groups of eight. */
+static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
+{
+    const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
+    const dsgd_machine machine = {.platform = &p,
+                                  .n_hosts = workers,
+                                  .placement = placement,
+                                  .seed = seed,
+                                  .scratch = "/tmp"};
+    int to[MOST];
+    for (int i = 0; i < workers; i++)
+        to[i] = i == 0 ? 1 : -1;
+    double seconds = 0;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
+                      dsgd_machine_time(&machine, to, 1, &seconds, &error) == DSGD_OK,
+                  "%s", error.text);
+    return seconds;
+}
+
+static const double within_s = 1.5e-6; /* within a group it is 1 us, between two 3 us */
+
+START_TEST(workers_go_where_the_placement_says)
+{
+    static const char *far[] = {"8", "n7"};
+    static const char *near[] = {"n30", "31", "0"};
+    ck_assert(placed_message_s((dsgd_lines){2, far}, 2, 1) > within_s);
+    ck_assert(placed_message_s((dsgd_lines){3, near}, 2, 1) < within_s);
+}
+END_TEST
+
+/** The hosts of a random order are those drawn, gateways of groups not among them. */
+START_TEST(a_random_order_is_drawn_from_the_seed)
+{
+    static const char *word[] = {"random"};
+    int n_far = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        int group[2];
+        for (uint32_t i = 0; i < 2; i++)
+            group[i] = (int)dsgd_draw_permuted(
+                           (dsgd_draw){.seed = seed, .purpose = DSGD_DRAW_PLACEMENT}, 16, i) /
+                       8;
+        const bool far = placed_message_s((dsgd_lines){1, word}, 16, seed) > within_s;
+        ck_assert(far == (group[0] != group[1]));
+        n_far += far;
+    }
+    ck_assert(n_far > 3 && n_far < 17);
+}
+END_TEST
+
+/* --- files -------------------------------------------------------------------------------------------------------------------- */
+
+#define LINK "host_bandwidth: 1GB/s, host_latency: 1us"
+
+static const struct {
+    const char *platform, *sentence; /* NULL: fine */
+} files[] = {
+    {"{topology: fat_tree, size: [4, 4], up: [1, 2], " LINK "}", NULL},
+    {"{topology: fat_tree, size: [4, 4], up: [1, 2], cables: [1, 2], " LINK "}", NULL},
+    {"{topology: fat_tree}", "topology fat_tree needs size"},
+    {"{topology: fat_tree, size: [4, 4], up: [1]}",
+     "topology fat_tree takes 2 numbers of up, not 1"},
+    {"{topology: fat_tree, size: [4, 4], up: [1, 1], cables: [1]}", "takes 2 numbers of cables"},
+    {"{topology: fat_tree, size: [2, 1.5], up: [1, 1]}", "size: 1.5, but whole numbers"},
+    {"{topology: fat_tree, size: [2, 0], up: [1, 1]}", "between 1 and"},
+    {"{topology: fat_tree, size: [1, 2], up: [1, 1]}", "size: 2 hosts, but 4"},
+    {"{topology: fat_tree, size: [99999, 99999], up: [1, 1]}", "at most 1048576"},
+    {"{topology: dragonfly, size: [2, 2, 2, 2]}", NULL},
+    {"{topology: dragonfly, size: [3, 2, 2, 2]}", "3 groups, but at most"},
+    {"{topology: dragonfly, size: [2, 2, 2]}", "takes 4 numbers of size, not 3"},
+    {"{topology: dragonfly, size: [2, 2, 2, 2], up: [1]}", "takes 0 numbers of up"},
+    {"{topology: torus, size: [2, 2]}", NULL},
+    {"{topology: torus, size: [1, 4]}", "2 hosts or more"},
+    {"{topology: torus, size: [2, 2], cables: [1, 1]}", "takes 0 numbers of cables"},
+    {"{topology: switch, size: [4]}", "takes 0 numbers of size"},
+    {"{topology: fattree, size: [4]}", "did you mean `fat_tree`"},
+    {"{topology: switch, island_hosts: 2, island_bandwidth: 9GB/s}", NULL},
+    {"{topology: switch, island_hosts: 2}", "needs an island_bandwidth"},
+    {"{topology: switch, island_hosts: 4, island_nics: 3, island_bandwidth: 1GB/s}", "evenly"},
+    {"{topology: torus, size: [4], island_hosts: 2, island_bandwidth: 1GB/s}", "has no islands"},
+    {"{name: piz-daint, island_hosts: 5, island_bandwidth: 1GB/s}", "whole islands"},
+    {"{name: piz-daint, hosts: [{first: 1, speed: 0.5}]}", NULL},
+    {"{name: piz-daint, hosts: [{first: 1, count: 2000, speed: {sweep: [1, 2]}}]}", NULL},
+    {"{name: piz-daint, hosts: [{speed: 0.5}]}", "names nobody"},
+    {"{name: piz-daint, hosts: [{first: 1, sped: 0.5}]}", "did you mean `speed`"},
+    {"{name: piz-daint, hosts: [{first: 1, speed: 0}]}", "between 1e-06"},
+    {"{name: piz-daint, hosts: [{list: [0.5]}]}", "hosts: list: 0.5"},
+    {"{topology: torus, size: [4], hosts: [{first: 3, count: 2}]}", "no host 4: they are 0 to 3"},
+    {"{name: p.xml, hosts: [{first: 3}]}", "topology xml says itself"},
+};
+
+/** What comes of an experiment of four workers with two lines of its own. */
+static dsgd_status open_lines(const char *first, const char *second, dsgd_error *error)
+{
+    char path[] = "/tmp/dsgd-test-XXXXXX";
+    const int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    FILE *const stream = fdopen(file, "w");
+    fprintf(stream,
+            "%s\n%s\nworkload: {bytes: 1, step: 1, samples: 1}\nworkers: 4\n"
+            "algorithms: allreduce\nuntil: {steps: 1}\n",
+            first, second);
+    fclose(stream);
+    dsgd_experiment experiment;
+    const dsgd_status status =
+        dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &experiment, error);
+    remove(path);
+    if (status == DSGD_OK)
+        dsgd_experiment_close(&experiment);
+    return status;
+}
+
+START_TEST(platforms_of_a_file_are_read_or_refused)
+{
+    char *const line = dsgd_xprintf("platform: %s", files[_i].platform);
+    dsgd_error error = {""};
+    const dsgd_status status = open_lines(line, "", &error);
+    free(line);
+    ck_assert_int_eq(status, files[_i].sentence == NULL ? DSGD_OK : DSGD_EUSAGE);
+    if (files[_i].sentence != NULL)
+        ck_assert_msg(strstr(error.text, files[_i].sentence) != NULL, "%s", error.text);
+}
+END_TEST
+
+static const struct {
+    const char *placement; /* %s: a file */
+    const char *file;
+    const char *sentence; /* NULL: fine */
+} placements[] = {
+    {"natural", "", NULL},
+    {"random", "", NULL},
+    {"[3, 1, 2, 0]", "", NULL},
+    {"{sweep: [natural, [n3, n1, n2, n0, n9]]}", "", NULL},
+    {"%s", "# hosts\nn3\n 2 # the slow one\r\n\n1\n0", NULL},
+    {"natrual", "", "there is natural or random"},
+    {"/nonexistent", "", "/nonexistent: the file of placement cannot be read"},
+    {"{a: b}", "", "a mapping, but a text"},
+    {"[3, 1, 2]", "", "3 hosts are listed, but 4"},
+    {"[3, 1, 2, 3]", "", "entry 4 is `3`, which is entry 1 too"},
+    {"[3, 1, 2, n3]", "", "entry 4 is `n3`, which is entry 1 too"},
+    {"[3, 1, 2, 16]", "", "entry 4 is `16`, but the platform's hosts are 0 to 15, or n0 to n15"},
+    {"[3, 1, 2, -1]", "", "entry 4 is `-1`"},
+    {"[3, 1, 2, 0x1]", "", "entry 4 is `0x1`"},
+    {"[3, 1, 2, 4, host]", "", "entry 5 is `host`"},
+    {"[3, 1, 2, [4]]", "", "a list, but a text"},
+    {"%s", "3\n2\n1\n", "3 hosts are listed"},
+    {"%s", "3\n2 1\n", ":2: `2 1`, but one word"},
+};
+
+START_TEST(placements_of_a_file_are_read_or_refused)
+{
+    char path[] = "/tmp/dsgd-test-XXXXXX";
+    const int file = mkstemp(path);
+    FILE *const stream = fdopen(file, "w");
+    fputs(placements[_i].file, stream);
+    fclose(stream);
+    const char *const value = placements[_i].placement;
+    char *const line = dsgd_xprintf("placement: %s", strcmp(value, "%s") == 0 ? path : value);
+    dsgd_error error = {""};
+    const dsgd_status status = open_lines("platform: {topology: torus, size: [16]}", line, &error);
+    remove(path);
+    free(line);
+    ck_assert((status == DSGD_OK) == (placements[_i].sentence == NULL));
+    if (placements[_i].sentence != NULL)
+        ck_assert_msg(strstr(error.text, placements[_i].sentence) != NULL, "%s", error.text);
+}
+END_TEST
+
+/** Names of a file of the user's own count too. */
+START_TEST(hosts_of_an_xml_file_have_names)
+{
+    static const char xml[] =
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"gpu\" suffix=\".org\" "
+        "radical=\"0-10\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></platform>\n";
+    static const struct {
+        const char *placement, *sentence;
+    } cases[] = {
+        {"[gpu10.org, gpu2.org, 0, 1]", NULL},
+        {"[gpu10.org, gpu11.org, 0, 1]",
+         "entry 2 is `gpu11.org`, but the platform's hosts are 0 to 10, or gpu0.org to gpu10.org"},
+        {"[gpu10.org, 10, 0, 1]", "entry 2 is `10`, which is entry 1 too"},
+    };
+    char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+    const int file = mkstemps(path, 4);
+    FILE *const stream = fdopen(file, "w");
+    fputs(xml, stream);
+    fclose(stream);
+    char *const platform = dsgd_xprintf("platform: %s", path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *const line = dsgd_xprintf("placement: %s", cases[i].placement);
+        dsgd_error error = {""};
+        const dsgd_status status = open_lines(platform, line, &error);
+        ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
+        if (cases[i].sentence != NULL)
+            ck_assert_msg(strstr(error.text, cases[i].sentence) != NULL, "%s", error.text);
+        free(line);
+    }
+    free(platform);
+    remove(path);
+}
+END_TEST
+
+/* --- what is shipped ------------------------------------------------------------------------------------------------------- */
+
+/** Seconds of a small message and the bandwidth of a large one, within a node and to the farthest of 512 GPUs. */
+static const struct {
+    const char *name;
+    double near_s, near_bytes_per_s, far_s, far_bytes_per_s;
+} shipped[] = {
+    {"alps-slingshot", 2e-6, 150e9, 3.7e-6, 25e9}, {"cloud", 23e-6, 2.6e9, 23e-6, 2.6e9},
+    {"dgx-h100", 0.936e-6, 400e9, 1.5e-6, 50e9},   {"dgx1-v100-100g", 2e-6, 50e9, 1.3e-6, 11.6e9},
+    {"dgx1-v100-10g", 2e-6, 50e9, 27e-6, 1.25e9},  {"ethernet-10g", 27e-6, 1.25e9, 27e-6, 1.25e9},
+    {"idle-switch", 1e-6, 10e9, 1e-6, 10e9},       {"piz-daint", 1.07e-6, 9.4e9, 2.6e-6, 6.3e9},
+    {"s822lc-edr", 2e-6, 40e9, 1.6e-6, 11.2e9},
+};
+
+enum { FAR = 511 };
+
+static double shipped_message_s(const dsgd_platform *p, int to_whom, double bytes)
+{
+    int to[FAR + 1];
+    for (int i = 0; i <= FAR; i++)
+        to[i] = i == 0 ? to_whom : -1;
+    return volley_s(p, FAR + 1, to, bytes);
+}
+
+START_TEST(a_shipped_platform_has_the_figures_that_it_cites)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform p;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_platform_open(shipped[_i].name, &config, &p, &error) == DSGD_OK, "%s",
+                  error.text);
+    const double near_s = shipped_message_s(&p, 1, 1);
+    const double far_s = shipped_message_s(&p, FAR, 1);
+    ck_assert_double_eq_tol(near_s, shipped[_i].near_s, 2e-9);
+    ck_assert_double_eq_tol(far_s, shipped[_i].far_s, 2e-9);
+    ck_assert_double_eq_tol(gb / (shipped_message_s(&p, 1, gb) - near_s) / gb,
+                            shipped[_i].near_bytes_per_s / gb, 1e-3);
+    ck_assert_double_eq_tol(gb / (shipped_message_s(&p, FAR, gb) - far_s) / gb,
+                            shipped[_i].far_bytes_per_s / gb, 1e-3);
+    dsgd_config_close(config);
+}
+END_TEST
+
+/** A figure without a remark beside or above it is nobody's. */
+START_TEST(every_shipped_figure_has_its_reason)
+{
+    char *const path =
+        dsgd_xprintf("%s/traces/platforms/%s.yaml", DSGD_SOURCE_DIR, shipped[_i].name);
+    FILE *const stream = fopen(path, "r");
+    ck_assert_ptr_nonnull(stream);
+    char line[512];
+    bool remarked = false;
+    bool origin = false;
+    while (fgets(line, sizeof line, stream) != NULL) {
+        const char *const value = strchr(line, ':');
+        const bool figure = line[0] != '#' && line[0] != ' ' && value != NULL &&
+                            value[1 + strspn(value + 1, " ")] >= '0' &&
+                            value[1 + strspn(value + 1, " ")] <= '9';
+        if (figure && strcmp(shipped[_i].name, "idle-switch") != 0)
+            ck_assert_msg(remarked || strchr(line, '#') != NULL, "%s: %s", path, line);
+        remarked = line[0] == '#';
+        origin = origin || strncmp(line, "origin:", 7) == 0;
+    }
+    ck_assert(origin);
+    fclose(stream);
+    free(path);
+}
+END_TEST
+
+Suite *platforms_suite(void)
+{
+    Suite *s = suite_create("platforms");
+    TCase *t = tcase_create("platforms");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_switch_is_as_fast_as_its_nics);
+    tcase_add_test(t, groups_are_narrow_between_them);
+    tcase_add_loop_test(t, an_island_has_its_own_network, 0, 2);
+    tcase_add_test(t, islands_lie_in_groups);
+    tcase_add_test(t, the_last_island_may_be_cut_off);
+    tcase_add_test(t, a_fat_tree_is_full_or_tapered);
+    tcase_add_test(t, a_dragonfly_has_one_gateway_between_groups);
+    tcase_add_test(t, a_torus_is_routed_dimension_by_dimension);
+    tcase_add_loop_test(t, hosts_differ_on_every_generated_shape, 0, SHAPES);
+    tcase_add_test(t, a_shared_nic_is_what_its_worst_host_says);
+    tcase_add_loop_test(t, a_slow_host_computes_longer, 0, SHAPES);
+    tcase_add_loop_test(t, messages_take_what_the_numbers_promise, 0, SHAPES);
+    tcase_add_loop_test(t, traffic_takes_what_the_numbers_promise, 0, SHAPES);
+    tcase_add_test(t, workers_go_where_the_placement_says);
+    tcase_add_test(t, a_random_order_is_drawn_from_the_seed);
+    tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
+                        sizeof placements / sizeof placements[0]);
+    tcase_add_test(t, hosts_of_an_xml_file_have_names);
+    tcase_add_loop_test(t, platforms_of_a_file_are_read_or_refused, 0,
+                        sizeof files / sizeof files[0]);
+    tcase_add_loop_test(t, a_shipped_platform_has_the_figures_that_it_cites, 0,
+                        sizeof shipped / sizeof shipped[0]);
+    tcase_add_loop_test(t, every_shipped_figure_has_its_reason, 0,
+                        sizeof shipped / sizeof shipped[0]);
+    suite_add_tcase(s, t);
+    return s;
+}

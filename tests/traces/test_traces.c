@@ -1,0 +1,560 @@
+/**
+ * @file test_traces.c
+ * Step times: injected delays hit exactly whom they should, mixtures have their closed-form moments, files are read or refused. And what
+ * is shipped is what the papers say.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/experiment/config.h"
+#include "command/experiment/experiment.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/** One entry with its defaults, and some numbers set. */
+static dsgd_imbalance *one(const char *kind, void *params, int workers)
+{
+    dsgd_pick pick = {dsgd_about_find(dsgd_imbalance_kinds, kind), params};
+    const dsgd_picks picks = {1, &pick};
+    dsgd_imbalance *imbalance = NULL;
+    dsgd_error error;
+    ck_assert_msg(dsgd_imbalance_open(&picks, 1, workers, &imbalance, &error) == DSGD_OK, "%s",
+                  error.text);
+    return imbalance;
+}
+
+static void *defaults(const char *kind)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, kind);
+    void *params = dsgd_xcalloc(1, about->params_size);
+    dsgd_options_default(about->options, params);
+    return params;
+}
+
+START_TEST(delay_hits_exactly_so_many_workers)
+{
+    static const int late[] = {0, 1, 2, 7, 12};
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    void *const params = defaults("delay");
+    support_set(about, params, "workers", late[_i]);
+    support_set(about, params, "seconds", 0.32);
+    dsgd_imbalance *const imbalance = one("delay", params, 12);
+    int hits[12] = {0};
+    for (long t = 0; t < 1200; t++) {
+        int n = 0;
+        for (int w = 0; w < 12; w++) {
+            const double s =
+                dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){5, 12, w, t, {0, 0, 0}});
+            ck_assert(s == 1 || fabs(s - 1.32) < 1e-12);
+            n += s > 1;
+            hits[w] += s > 1;
+        }
+        ck_assert_int_eq(n, late[_i]);
+    }
+    const double mean = 100.0 * late[_i];
+    for (int w = 0; w < 12; w++) /* and everybody alike: within five standard deviations */
+        ck_assert_double_le(fabs(hits[w] - mean), 5 * sqrt(mean * (1 - late[_i] / 12.0)) + 1e-9);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+/** The number of late workers is binomial: its mean and variance within five standard errors. */
+START_TEST(delay_chosen_apart_hits_about_so_many_workers)
+{
+    enum { P = 16, STEPS = 4000 };
+    void *const params = defaults("delay");
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    support_set(about, params, "workers", 2);
+    support_set(about, params, "seconds", 0.32);
+    support_set(about, params, "chosen", 1);
+    dsgd_imbalance *const imbalance = one("delay", params, P);
+    double sum = 0;
+    double squares = 0;
+    for (long t = 0; t < STEPS; t++) {
+        int n = 0;
+        for (int w = 0; w < P; w++)
+            n += dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){5, P, w, t, {0, 0, 0}}) > 1;
+        sum += n;
+        squares += n * n;
+    }
+    const double p = 1 - pow(1 - 1.0 / P, 2);
+    const double variance = P * p * (1 - p);
+    const double mean = sum / STEPS;
+    ck_assert_double_eq_tol(mean, P * p, 5 * sqrt(variance / STEPS));
+    ck_assert_double_eq_tol(squares / STEPS - mean * mean, variance,
+                            5 * variance * sqrt(2.0 / STEPS));
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+START_TEST(delay_of_more_workers_than_there_are_is_refused)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    void *const params = defaults("delay");
+    support_set(about, params, "workers", 9);
+    dsgd_pick pick = {about, params};
+    const dsgd_picks picks = {1, &pick};
+    dsgd_imbalance *imbalance = NULL;
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_imbalance_open(&picks, 1, 8, &imbalance, &error), DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(error.text, "9"), NULL);
+    ck_assert_ptr_ne(strstr(error.text, "8"), NULL);
+    free(params);
+}
+END_TEST
+
+START_TEST(a_rotating_ramp_moves_on_by_one_worker_in_each_step)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "ramp");
+    void *const params = defaults("ramp");
+    support_set(about, params, "seconds", 0.05);
+    support_set(about, params, "rotate", 1);
+    dsgd_imbalance *const imbalance = one("ramp", params, 8);
+    for (long t = 0; t < 16; t++)
+        for (int w = 0; w < 8; w++)
+            ck_assert_double_eq_tol(
+                dsgd_imbalance_seconds(imbalance, 0, (dsgd_step_at){1, 8, w, t, {0, 0, 0}}),
+                0.05 * (double)((w + t) % 8), 1e-15);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+START_TEST(a_ramp_begins_again_after_its_levels)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "ramp");
+    void *const params = defaults("ramp");
+    support_set(about, params, "seconds", 0.05);
+    support_set(about, params, "levels", 3);
+    dsgd_imbalance *const imbalance = one("ramp", params, 8);
+    for (int w = 0; w < 8; w++)
+        ck_assert_double_eq_tol(
+            dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 8, w, 5, {0, 0, 0}}),
+            1 + 0.05 * (w % 3), 1e-15);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+START_TEST(one_slow_worker_takes_a_multiple_of_its_time)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    void *const params = defaults("slow");
+    support_set(about, params, "worker", 2);
+    support_set(about, params, "factor", 3);
+    dsgd_imbalance *const imbalance = one("slow", params, 4);
+    for (int w = 0; w < 4; w++)
+        ck_assert_double_eq(
+            dsgd_imbalance_seconds(imbalance, 1.5, (dsgd_step_at){1, 4, w, 5, {0, 0, 0}}),
+            w == 2 ? 4.5 : 1.5);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+START_TEST(time_from_the_data_follows_the_rows_of_the_samples)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "data");
+    void *const params = defaults("data");
+    support_set(about, params, "seconds", 0.5);
+    support_set(about, params, "per_row", 0.01);
+    const dsgd_step_at at = {1, 4, 2, 5, {.samples = 3, .rows = 20, .longest = 9}};
+    dsgd_imbalance *imbalance = one("data", params, 4);
+    ck_assert(dsgd_imbalance_reads_samples(imbalance));
+    ck_assert_double_eq_tol(dsgd_imbalance_seconds(imbalance, 7, at), 0.5 + 0.2, 1e-15);
+    support_set(about, params, "factor", 2);
+    support_set(about, params, "length", 1); /* longest */
+    ck_assert_double_eq_tol(dsgd_imbalance_seconds(imbalance, 7, at), 14 + 0.5 + 0.27, 1e-14);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+    void *const constant = defaults("constant");
+    imbalance = one("constant", constant, 4);
+    ck_assert(!dsgd_imbalance_reads_samples(imbalance));
+    dsgd_imbalance_close(imbalance);
+    free(constant);
+}
+END_TEST
+
+START_TEST(a_constant_multiplies_then_adds)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "constant");
+    void *const params = defaults("constant");
+    support_set(about, params, "seconds", 0.25);
+    support_set(about, params, "factor", 2);
+    dsgd_imbalance *const imbalance = one("constant", params, 4);
+    ck_assert_double_eq(dsgd_imbalance_seconds(imbalance, 1, (dsgd_step_at){1, 4, 3, 5, {0, 0, 0}}),
+                        2.25);
+    dsgd_imbalance_close(imbalance);
+    free(params);
+}
+END_TEST
+
+/* --- exchanges ------------------------------------------------------------------------------------------------------------ */
+
+static dsgd_tensors tensors[] = {{10, 1}, {20, 2}, {40, 1}}; /* 40, 80, 80 and 160 bytes */
+
+static const struct {
+    bool tensors;
+    size_t pieces;
+    double bucket_bytes;
+    size_t n;
+    double bytes[4];
+} cuts[] = {
+    {true, 0, 0, 4, {40, 80, 80, 160}}, {true, 0, 30, 4, {40, 80, 80, 160}},
+    {true, 0, 100, 2, {120, 240}},      {true, 0, 120, 2, {120, 240}}, /* full at its size */
+    {true, 0, 121, 2, {200, 160}},      {true, 0, 1000, 1, {360}},
+    {true, 2, 0, 2, {180, 180}},        {false, 0, 0, 1, {360}},
+    {false, 3, 0, 3, {120, 120, 120}},  {false, 0, 100, 4, {90, 90, 90, 90}},
+    {false, 0, 360, 1, {360}},          {false, 0, 180, 2, {180, 180}},
+};
+
+START_TEST(a_bucket_takes_whole_tensors_until_it_is_full)
+{
+    const dsgd_workload w = {.bytes = cuts[_i].tensors ? 0 : 360,
+                             .tensors = {cuts[_i].tensors ? 3 : 0, tensors}};
+    double *bytes = NULL;
+    ck_assert_double_eq(dsgd_workload_bytes(&w), 360);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, cuts[_i].pieces, cuts[_i].bucket_bytes, &bytes),
+                      cuts[_i].n);
+    for (size_t k = 0; k < cuts[_i].n; k++)
+        ck_assert_double_eq(bytes[k], cuts[_i].bytes[k]);
+    free(bytes);
+}
+END_TEST
+
+/* --- files ---------------------------------------------------------------------------------------------------------------- */
+
+static char *temporary(const char *content)
+{
+    char *const path = dsgd_xstrdup("/tmp/dsgd-test-XXXXXX");
+    const int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, content, strlen(content)), (ssize_t)strlen(content));
+    close(file);
+    return path;
+}
+
+/** An entry as a file says it. */
+static dsgd_status from_yaml(const char *yaml, int workers, dsgd_config **config,
+                             dsgd_imbalance **imbalance, dsgd_error *error)
+{
+    static const dsgd_option table[] = {
+        {.name = "list", .kind = DSGD_PICKS, .registry = dsgd_imbalance_kinds, .key = "kind"},
+        {.name = NULL}};
+    char *const path = temporary(yaml);
+    dsgd_picks *picks = NULL;
+    dsgd_status status = dsgd_config_open(path, config, error);
+    if (status == DSGD_OK) {
+        picks = dsgd_config_alloc(*config, sizeof *picks);
+        status = dsgd_config_read(*config, dsgd_config_root(*config), table, NULL, picks, error);
+    }
+    if (status == DSGD_OK)
+        status = dsgd_imbalance_open(picks, 1, workers, imbalance, error);
+    unlink(path);
+    free(path);
+    return status;
+}
+
+START_TEST(quantiles_are_straight_between_their_points)
+{
+    dsgd_config *config = NULL;
+    dsgd_imbalance *imbalance = NULL;
+    dsgd_error error;
+    ck_assert_int_eq(from_yaml("list: {kind: quantiles, table: {0: 1s, 50: 2s, 100: 6s}}", 4,
+                               &config, &imbalance, &error),
+                     DSGD_OK);
+    double sum = 0;
+    int below = 0;
+    for (long t = 0; t < 20000; t++) {
+        const double s = dsgd_imbalance_seconds(
+            imbalance, 0, (dsgd_step_at){1, 4, (int)(t % 4), t / 4, {0, 0, 0}});
+        sum += s;
+        below += s < 2;
+    }
+    ck_assert_double_eq_tol(sum / 20000, 0.5 * 1.5 + 0.5 * 4, 0.04);
+    ck_assert_double_eq_tol(below / 20000.0, 0.5, 0.02);
+    dsgd_imbalance_close(imbalance);
+    dsgd_config_close(config);
+}
+END_TEST
+
+/** What one option is read as. */
+static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *params,
+                             dsgd_config **config, dsgd_error *error)
+{
+    char *const path = temporary(yaml);
+    dsgd_status status = dsgd_config_open(path, config, error);
+    if (status == DSGD_OK)
+        status = dsgd_config_read(*config, dsgd_config_root(*config), table, NULL, params, error);
+    unlink(path);
+    free(path);
+    return status;
+}
+
+static const struct {
+    const char *yaml; /* %s: a file beside it */
+    const char *content;
+    const char *sentence; /* NULL: 0-7, 3-1 and 2-2 */
+} pair_entries[] = {
+    {"edges: [[0, 7], [3, 1], [2, 2]]", "", NULL},
+    {"edges: %s", "# a graph\n0 7\n\n 3,1 # one more\n2\t2\n", NULL},
+    {"edges: [[0, 7], [3]]", "", "a pair of numbers is expected"},
+    {"edges: [[0, 7], [3, 1, 4]]", "", "a pair of numbers is expected"},
+    {"edges: [0, 7]", "", "a pair of numbers is expected"},
+    {"edges: [[0, 8]]", "", "between 0 and 7"},
+    {"edges: [[0, 1.5]]", "", "1.5"},
+    {"edges: %s", "0 7\n3\n", ":2: "},
+    {"edges: %s", "0 7\n\n3 1 4\n", ":3: "},
+    {"edges: %s", "0 8\n", ":1: "},
+    {"edges: %s", "0 0.5\n", "0.5, but a whole number"},
+    {"edges: /nonexistent.txt", "", "nonexistent"},
+};
+
+START_TEST(pairs_are_read_from_lists_and_files)
+{
+    static const dsgd_option table[] = {{.name = "edges", .kind = DSGD_PAIRS, .max = 7},
+                                        {.name = NULL}};
+    static const long want[3][2] = {{0, 7}, {3, 1}, {2, 2}};
+    char *const file = temporary(pair_entries[_i].content);
+    const char *const beside = strrchr(file, '/') + 1;
+    const char *const yaml = pair_entries[_i].yaml;
+    char *const text =
+        strstr(yaml, "%s") == NULL ? dsgd_xstrdup(yaml) : dsgd_xprintf("edges: %s", beside);
+    dsgd_config *config = NULL;
+    dsgd_pairs pairs = {0};
+    dsgd_error error = {""};
+    const dsgd_status status = read_yaml(text, table, &pairs, &config, &error);
+    if (pair_entries[_i].sentence == NULL) {
+        ck_assert_msg(status == DSGD_OK, "%s", error.text);
+        ck_assert_uint_eq(pairs.n, 3);
+        ck_assert_mem_eq(pairs.v, want, sizeof want);
+    } else {
+        ck_assert_int_ne(status, DSGD_OK);
+        ck_assert_msg(strstr(error.text, pair_entries[_i].sentence) != NULL, "%s", error.text);
+    }
+    dsgd_config_close(config);
+    unlink(file);
+    free(file);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_word_stands_where_a_number_could)
+{
+    static const char *const words[] = {"none", "auto", NULL};
+    static const dsgd_option table[] = {
+        {.name = "limit", .kind = DSGD_DOUBLE, .max = 9, .unit = "s", .words = words},
+        {.name = NULL}};
+    static const struct {
+        const char *yaml;
+        double want;
+    } entries[] = {
+        {"limit: none", -1}, {"limit: auto", -2}, {"limit: 0", 0}, {"limit: 20ms", 0.02}};
+    dsgd_config *config = NULL;
+    double limit = 0;
+    dsgd_error error = {""};
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        ck_assert_int_eq(read_yaml(entries[i].yaml, table, &limit, &config, &error), DSGD_OK);
+        ck_assert_double_eq(limit, entries[i].want);
+        dsgd_config_close(config);
+    }
+    ck_assert_int_eq(read_yaml("limit: nobody", table, &limit, &config, &error), DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(error.text, "none or auto"), NULL);
+    dsgd_config_close(config);
+    ck_assert_int_eq(read_yaml("limit: -1", table, &limit, &config, &error), DSGD_EUSAGE);
+    dsgd_config_close(config);
+}
+END_TEST
+
+static const char *const bad_entries[][2] = {
+    {"list: {kind: quantiles, table: {0: 1, 90: 2}}", "100"},
+    {"list: {kind: quantiles, table: {0: 2, 100: 1}}", "fall"},
+    {"list: {kind: quantiles, table: {50: 2, 0: 1, 100: 3}}", "rise"},
+    {"list: {kind: mixture, components: [{share: 0.5, mean: 1, deviation: 0.1, min: 0, max: 2}]}",
+     "sum"},
+    {"list: {kind: mixture, components: [{share: 1, mean: 1, deviation: 0.1, min: 2, max: 1}]}",
+     "below"},
+    {"list: {kind: mixture, components: [{share: 1, mean: 1, deviation: 0.1, min: 0, max: 2, "
+     "burst: 0.5}]}",
+     "share"},
+    {"list: {kind: delay}", "seconds"},
+    {"list: {kind: slow, worker: 4}", "with 4 workers they are 0 to 3"},
+    {"list: {kind: replay, file: /nonexistent.csv}", "nonexistent"},
+    {"list: {kind: delya, seconds: 1}", "delay"},
+};
+
+START_TEST(bad_entries_are_refused_with_a_sentence)
+{
+    dsgd_config *config = NULL;
+    dsgd_imbalance *imbalance = NULL;
+    dsgd_error error = {""};
+    ck_assert_int_ne(from_yaml(bad_entries[_i][0], 4, &config, &imbalance, &error), DSGD_OK);
+    ck_assert_msg(strstr(error.text, bad_entries[_i][1]) != NULL, "%s", error.text);
+    dsgd_config_close(config);
+}
+END_TEST
+
+static const struct {
+    const char *content, *sentence; /* NULL: fine */
+} replays[] = {
+    {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n1,1,4\n", NULL},
+    {"seconds,note,step,worker\n4,x,1,1\n3,y,1,0\n2,,0,1\n1,,0,0\n", NULL},
+    {"", "empty"},
+    {"worker,step\n0,0\n", "seconds"},
+    {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n", "3 rows"},
+    {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n0,1,3\n", "two rows"},
+    {"worker,step,seconds\n0,0,1\n1,0\n", ":3:"},
+    {"worker,step,seconds\n0,0,fast\n", "fast"},
+    {"worker,step,seconds\n0,0,-1\n", "-1"},
+};
+
+START_TEST(a_replayed_file_gives_its_seconds_or_says_what_is_wrong)
+{
+    char *const path = temporary(replays[_i].content);
+    char *const yaml = dsgd_xprintf("list: {kind: replay, file: %s}", path);
+    dsgd_config *config = NULL;
+    dsgd_imbalance *imbalance = NULL;
+    dsgd_error error = {""};
+    const dsgd_status status = from_yaml(yaml, 2, &config, &imbalance, &error);
+    if (replays[_i].sentence == NULL) {
+        ck_assert_msg(status == DSGD_OK, "%s", error.text);
+        for (int t = 0; t < 4; t++) /* the file has two steps, then it starts again */
+            for (int w = 0; w < 2; w++)
+                ck_assert_double_eq(
+                    dsgd_imbalance_seconds(imbalance, 99, (dsgd_step_at){1, 2, w, t, {0, 0, 0}}),
+                    1 + w + 2 * (t % 2));
+    } else {
+        ck_assert_int_eq(status, DSGD_EIO);
+        ck_assert_msg(strstr(error.text, replays[_i].sentence) != NULL, "%s", error.text);
+    }
+    dsgd_imbalance_close(imbalance);
+    dsgd_config_close(config);
+    unlink(path);
+    free(path);
+    free(yaml);
+}
+END_TEST
+
+/* --- what is shipped ------------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
+{
+    dsgd_config *config = NULL;
+    dsgd_workload w;
+    dsgd_imbalance *imbalance = NULL;
+    ck_assert_int_eq(dsgd_workload_open("habitat-p100", &config, &w, NULL), DSGD_OK);
+    ck_assert_int_eq(dsgd_imbalance_open(&w.inherent, 1, 64, &imbalance, NULL), DSGD_OK);
+    double sum = 0;
+    int bursts = 0;
+    int slow = 0;
+    enum { STEPS = 2000 };
+    for (long t = 0; t < STEPS; t++) {
+        int n = 0;
+        for (int i = 0; i < 64; i++) {
+            const double s =
+                dsgd_imbalance_seconds(imbalance, w.step_s, (dsgd_step_at){1, 64, i, t, {0, 0, 0}});
+            sum += s;
+            n += s > 9;
+        }
+        slow += n;
+        bursts += n > 0;
+    }
+    ck_assert_double_eq_tol(
+        sum / STEPS / 64, 2.62,
+        0.02 * 2.62); /* seconds per iteration, the published ideal at 1,024 nodes */
+    ck_assert_double_eq_tol(slow / 64.0 / STEPS, 0.0162, 0.0015);
+    /* In a step with bursts each of 64 workers is slow with 0.0162 / 0.75: 75 % of (1 - (1 - p)^64). */
+    ck_assert_double_eq_tol((double)bursts / STEPS, 0.75 * (1 - pow(1 - 0.0162 / 0.75, 64)), 0.04);
+    dsgd_imbalance_close(imbalance);
+    dsgd_config_close(config);
+}
+END_TEST
+
+START_TEST(resnet50_has_161_tensors_in_the_published_order)
+{
+    static const size_t after[] = {2, 11, 29, 61, 101};
+    static const double share[] = {0.08, 0.25, 0.58, 0.80, 0.96};
+    dsgd_config *config = NULL;
+    dsgd_workload w;
+    double *bytes = NULL;
+    ck_assert_int_eq(dsgd_workload_open("resnet50-p100", &config, &w, NULL), DSGD_OK);
+    ck_assert_double_eq(dsgd_workload_bytes(&w), 4.0 * 25559081);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, 0, &bytes), 161);
+    double sum = 0;
+    for (size_t k = 0, i = 0; k < 161 && i < 5; k++) {
+        sum += bytes[k];
+        if (k + 1 == after[i])
+            ck_assert_double_eq_tol(sum / dsgd_workload_bytes(&w), share[i++], 0.015);
+    }
+    free(bytes);
+    dsgd_config_close(config);
+}
+END_TEST
+
+/** Seconds from 1 worker to another for so many bytes: a pair that averages, everything else at rest. */
+static double exchange_s(double bytes, int workers)
+{
+    dsgd_config *config = NULL;
+    support_case *c = support_new(NULL, workers);
+    support_no_learning(c);
+    ck_assert_int_eq(dsgd_platform_open("piz-daint", &config, &c->platform, NULL), DSGD_OK);
+    c->platform.message_overhead_s = 0;
+    c->platform.reduction_s_per_byte = 0;
+    c->platform.group_hosts = workers / 2;
+    c->workload.bytes = bytes;
+    support_algorithm(c, &support_averaging);
+    c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.until.steps = 1;
+    const double s = support_ok(c)->result.virtual_s - 1;
+    dsgd_config_close(config);
+    return s;
+}
+
+START_TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
+{
+    /* Two workers in groups of one: between groups. Four in groups of two: one phase within, one between. */
+    const double between_s = exchange_s(1, 2);
+    const double within_s = exchange_s(1, 4) - between_s;
+    ck_assert_double_eq_tol(between_s, 2.6e-6, 0.03e-6);
+    ck_assert_double_eq_tol(within_s, 1.07e-6, 0.03e-6);
+    const double large = 16 * 0x1p20;
+    const double between_large_s = exchange_s(large, 2);
+    ck_assert_double_eq_tol(large / between_large_s, 6.3e9, 0.01 * 6.3e9);
+    ck_assert_double_eq_tol(large / (exchange_s(large, 4) - between_large_s), 9.4e9, 0.01 * 9.4e9);
+}
+END_TEST
+
+Suite *traces_suite(void)
+{
+    Suite *s = suite_create("traces");
+    TCase *t = tcase_create("traces");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, delay_hits_exactly_so_many_workers, 0, 5);
+    tcase_add_test(t, delay_chosen_apart_hits_about_so_many_workers);
+    tcase_add_test(t, delay_of_more_workers_than_there_are_is_refused);
+    tcase_add_test(t, a_rotating_ramp_moves_on_by_one_worker_in_each_step);
+    tcase_add_test(t, a_ramp_begins_again_after_its_levels);
+    tcase_add_test(t, one_slow_worker_takes_a_multiple_of_its_time);
+    tcase_add_test(t, time_from_the_data_follows_the_rows_of_the_samples);
+    tcase_add_test(t, a_constant_multiplies_then_adds);
+    tcase_add_loop_test(t, a_bucket_takes_whole_tensors_until_it_is_full, 0,
+                        sizeof cuts / sizeof cuts[0]);
+    tcase_add_loop_test(t, pairs_are_read_from_lists_and_files, 0,
+                        sizeof pair_entries / sizeof pair_entries[0]);
+    tcase_add_test(t, a_word_stands_where_a_number_could);
+    tcase_add_test(t, quantiles_are_straight_between_their_points);
+    tcase_add_loop_test(t, bad_entries_are_refused_with_a_sentence, 0,
+                        sizeof bad_entries / sizeof bad_entries[0]);
+    tcase_add_loop_test(t, a_replayed_file_gives_its_seconds_or_says_what_is_wrong, 0,
+                        sizeof replays / sizeof replays[0]);
+    tcase_add_test(t, habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike);
+    tcase_add_test(t, resnet50_has_161_tensors_in_the_published_order);
+    tcase_add_test(t, piz_daint_has_its_measured_latencies_and_bandwidths);
+    suite_add_tcase(s, t);
+    return s;
+}
