@@ -1,129 +1,16 @@
 /**
  * @file run.h
- * One run: a cluster, a workload with its imbalance, one algorithm, one seed, and optionally something to learn.
- * dsgd_simulate() is the whole engine seen from outside. SimGrid has one engine per process, so call it once per process.
+ * One run, from its configuration to its result: the whole engine seen from outside. SimGrid has one engine per process, so call
+ * dsgd_simulate() once per process.
  */
 #ifndef DSGD_SIM_RUN_H
 #define DSGD_SIM_RUN_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-
-#include "base/option.h"
 #include "base/status.h"
 #include "models/record/curve.h"
-#include "models/values/values.h"
-#include "traces/platform.h"
-#include "traces/workload.h"
-
-/** How a blocking or non-blocking allreduce travels. Partial collectives always use recursive doubling. */
-typedef enum dsgd_collective {
-    DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
-    DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
-    DSGD_COLLECTIVE_RABENSEIFNER,
-    DSGD_COLLECTIVE_RING
-} dsgd_collective;
-
-/** One drop of a step schedule: from `step` on, the learning rate is multiplied by `factor`. */
-typedef struct dsgd_lr_drop {
-    long step; /* of the worker */
-    double factor;
-} dsgd_lr_drop;
-
-typedef struct dsgd_optimizer {
-    int kind; /* dsgd_optimizer_kind */
-    double lr; /* after warm-up */
-    double momentum; /* beta1 of adamw; negative: 0.9 of adamw, else 0 */
-    double beta2, epsilon; /* of adamw */
-    double weight_decay;
-    double clip; /* largest norm of a gradient; 0: any */
-    long warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
-    dsgd_records decay; /* of dsgd_lr_drop */
-} dsgd_optimizer;
-
-typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
-
-typedef struct dsgd_evaluate_config {
-    double every; /* steps; 0: only at the start and the end */
-    bool local; /* at the end each worker's own model too */
-} dsgd_evaluate_config;
-
-/** What to learn. Read-only during the run. */
-typedef struct dsgd_learning {
-    dsgd_pick model; /* out of dsgd_model_kinds; about == NULL: timing only */
-    dsgd_pick data; /* out of dsgd_data_sources */
-    long batch; /* samples per worker and gradient */
-    dsgd_optimizer optimizer;
-    dsgd_evaluate_config evaluate;
-    int precision; /* dsgd_precision */
-} dsgd_learning;
-
-/** How vectors are cut for their exchanges, in backward order. */
-typedef struct dsgd_exchange_config {
-    long pieces; /* a number of equal ones; -1: the workload's tensors */
-    double bucket_bytes; /* buckets of this size instead, of whole tensors; 0: no */
-    bool
-        overlap; /* pieces of a gradient become ready during the backward pass, not all at its end */
-    bool blocking; /* an exchange begins when the one before has ended */
-    bool barrier; /* no worker begins a step before all have ended theirs */
-} dsgd_exchange_config;
-
-/** When a run ends; 0 means: no such bound. At least one is set. */
-typedef struct dsgd_until {
-    double steps; /* of all workers / P */
-    double seconds; /* virtual */
-    double samples; /* of the workload, of all workers */
-    double
-        accuracy; /* of the mean model, looked at at each evaluation; refused with numerics off */
-} dsgd_until;
-
-/** A worker that is made to stop: at the first step that it would begin after that time, all that it does ends. */
-typedef struct dsgd_stop {
-    long worker;
-    double after_s; /* virtual */
-} dsgd_stop;
+#include "sim/config.h"
 
 enum { DSGD_MOST_AGES = 4096 };
-
-struct dsgd_algorithm;
-struct dsgd_engine;
-
-/** Everything that decides a result, and (last) what does not. Not owned. */
-typedef struct dsgd_run_config {
-    const dsgd_platform *platform;
-    const dsgd_workload *workload;
-    dsgd_picks imbalance; /* on top of the workload's own */
-    bool inherent; /* whether the workload's own imbalance applies */
-    const struct dsgd_algorithm *algorithm;
-    const void *params; /* of the algorithm */
-    int workers;
-    uint64_t seed;
-    dsgd_until until;
-    int collective; /* dsgd_collective */
-    dsgd_lines placement; /* of workers, then servers, on hosts (sim/placement.h) */
-    dsgd_exchange_config exchange;
-    dsgd_records stops; /* of dsgd_stop */
-    const dsgd_learning *learning; /* NULL: timing only */
-
-    int numerics; /* dsgd_numerics */
-    uint32_t threads; /* computing threads of the numerics, beside the caller's */
-    size_t
-        memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
-    const char *scratch; /* folder for the platform's XML */
-    const char *record; /* file that the operations on values are written to; NULL: none */
-    const char
-        *record_about; /* what it says about the run: a JSON object (models/record/record.h) */
-    _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
-
-    /* For tests. */
-    long
-        steps_each; /* every worker makes so many, and the run ends when nothing moves any more; 0: no */
-    /** Optional: may change the models at time 0. */
-    void (*prepare)(struct dsgd_engine *engine, void *argument);
-    /** Optional: looks at the state in the last instant, through sim/engine.h. */
-    void (*inspect)(struct dsgd_engine *engine, void *argument);
-    void *inspect_argument;
-} dsgd_run_config;
 
 typedef enum dsgd_outcome {
     DSGD_RUN_OK,
