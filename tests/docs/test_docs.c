@@ -143,6 +143,20 @@ static bool has_heading(const char *text, const char *anchor, size_t length)
     return false;
 }
 
+/** Whether page#anchor or #anchor, whose page exists, has its heading. */
+static bool has_target(const char *page, const char *link, int path, int length)
+{
+    const char *const slash = strrchr(page, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash + 1 - page);
+    char *const target =
+        path == 0 ? dsgd_xstrdup(page) : dsgd_xprintf("%.*s%.*s", folder, page, path, link);
+    char *const text = text_of(target);
+    const bool found = has_heading(text, link + path + 1, (size_t)(length - path) - 1);
+    free(text);
+    free(target);
+    return found;
+}
+
 START_TEST(every_link_has_a_target)
 {
     for (int i = 0; i < n_pages; i++) {
@@ -155,7 +169,7 @@ START_TEST(every_link_has_a_target)
                 continue;
             if (path > 0 && !exists(pages[i], p, path, false))
                 complain(pages[i], "no target", length, p);
-            if (path == 0 && !has_heading(text, p + 1, (size_t)length - 1))
+            else if (length > path && !has_target(pages[i], p, path, length))
                 complain(pages[i], "no heading", length, p);
         }
         free(text);
@@ -283,6 +297,14 @@ START_TEST(the_readme_lists_every_algorithm)
 }
 END_TEST
 
+START_TEST(the_citation_has_this_version)
+{
+    char *const text = text_of("CITATION.cff");
+    ck_assert_ptr_nonnull(strstr(text, "\nversion: " DSGD_VERSION "\n"));
+    free(text);
+}
+END_TEST
+
 START_TEST(the_experiment_of_the_manual_is_accepted)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
@@ -340,6 +362,7 @@ Suite *docs_suite(void)
     tcase_add_test(t, the_readme_is_a_page);
     tcase_add_test(t, the_readme_shows_the_source);
     tcase_add_test(t, the_readme_lists_every_algorithm);
+    tcase_add_test(t, the_citation_has_this_version);
     tcase_add_test(t, the_experiment_of_the_manual_is_accepted);
     tcase_add_test(t, the_quick_start_gives_the_columns_of_the_manual);
     suite_add_tcase(s, t);
