@@ -198,11 +198,12 @@ static bool is_path(const char *word, size_t length)
 
 START_TEST(every_path_is_a_file)
 {
-    static const char apart[] = " \t\n`\"'(),;|=";
+    static const char separators[] = " \t\n`\"'(),;|=";
     for (int i = 0; i < n_pages; i++) {
         char *const text = text_of(pages[i]);
-        for (const char *p = text + strspn(text, apart); *p != '\0'; p += strspn(p, apart)) {
-            size_t length = strcspn(p, apart);
+        for (const char *p = text + strspn(text, separators); *p != '\0';
+             p += strspn(p, separators)) {
+            size_t length = strcspn(p, separators);
             const char *const word = p;
             p += length;
             while (length > 0 && strchr(".:", word[length - 1]) != NULL)
@@ -225,10 +226,13 @@ START_TEST(every_command_is_one)
             const bool within = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '-');
             p += strlen("dsgd ");
             const int length = (int)strspn(p, "abcdefghijklmnopqrstuvwxyz");
-            char *const line = dsgd_xprintf("\n  dsgd %.*s ", length, p);
+            char *const line = dsgd_xprintf("\n  %.*s ", length, p);
+            char *const usage = dsgd_xprintf("\n  dsgd %.*s ", length, p);
             const bool magic = strncmp(p, "record\\n", 8) == 0; /* first bytes of a record */
-            if (!within && !magic && length > 0 && strstr(help, line) == NULL)
+            if (!within && !magic && length > 0 && strstr(help, line) == NULL &&
+                strstr(help, usage) == NULL)
                 complain(pages[i], "no command", length, p);
+            free(usage);
             free(line);
         }
         free(text);
