@@ -1,7 +1,8 @@
 /**
  * @file test_docs.c
- * What the Markdown files name exists: the targets of their links, files of this tree, sub-commands, columns, algorithms. What they
- * show is so: the code of README.md is that of the source, the experiment of MANUAL.md is accepted, the quick start runs.
+ * The Markdown files name only what exists: targets of links, files of this tree, sub-commands,
+ * columns, algorithms. The code in README.md is the source's, the experiment in MANUAL.md is
+ * accepted, and the quick start runs.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -21,7 +22,7 @@ enum { MOST_PAGES = 64, README_LINES = 100, README_COLUMNS = 120 };
 static char *pages[MOST_PAGES]; /* paths within the tree */
 static int n_pages;
 
-/** What is wrong, a line each; a test fails if there is any. */
+/** Faults, a line each; a test fails if there is any. */
 static char *complaints;
 
 static void complain(const char *page, const char *what, int length, const char *text)
@@ -76,7 +77,7 @@ static void tear_down(void)
     free(complaints);
 }
 
-/** All that a stream has, which is closed. */
+/** The rest of a stream; the caller frees it. */
 static char *drain(FILE *stream)
 {
     char *text = NULL;
@@ -121,7 +122,7 @@ static bool exists(const char *page, const char *path, int length, bool from_top
     return found;
 }
 
-/** Whether a page has a heading with this anchor: lower case, hyphens for spaces, no other punctuation. */
+/** Whether a page has a heading with this anchor (lower case, hyphens for spaces, no commas). */
 static bool has_heading(const char *text, const char *anchor, size_t length)
 {
     for (const char *line = text; line != NULL; line = strchr(line + 1, '\n')) {
@@ -178,7 +179,7 @@ START_TEST(every_link_has_a_target)
 }
 END_TEST
 
-/** Whether a word means a file of the tree, not a pattern, a URL, a placeholder such as NAME, or a path elsewhere. */
+/** Whether a word is a path of the tree: no pattern, URL, absolute path, or placeholder. */
 static bool is_path(const char *word, size_t length)
 {
     static const char *const ends[] = {".c", ".h", ".md", ".yaml", ".gp", ".py", ".cu", NULL};
@@ -261,7 +262,7 @@ START_TEST(the_readme_is_a_page)
 }
 END_TEST
 
-/** What a fence of a page encloses, the first of this language. */
+/** Content of the first fenced block of this language. */
 static char *fenced(const char *page, const char *language)
 {
     char *const text = text_of(page);
