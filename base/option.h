@@ -14,7 +14,7 @@ typedef enum dsgd_option_kind {
     DSGD_BOOL, /* bool */
     DSGD_LONG, /* long; with words, word i is stored as -(i + 1), and `min` still binds numbers */
     DSGD_DOUBLE, /* double; with words as LONG; unit "s" takes 25us, 320ms, 2min; unit "bytes" takes 16M, 4KiB */
-    DSGD_CHOICE, /* int: index into words */
+    DSGD_CHOICE, /* int, or an enumeration as wide: index into words */
     DSGD_STRING, /* const char *, NULL where absent without a default */
     DSGD_NUMBERS, /* dsgd_numbers: a list; one number stands for a list of one */
     DSGD_PAIRS, /* dsgd_pairs: a list of pairs of whole numbers, or the path of a file with two on each line */
@@ -90,16 +90,55 @@ typedef struct dsgd_option {
     const char *help; /* one line, no full stop */
 } dsgd_option;
 
-/** Rows of a table in short: the struct, its field (whose name is the key), default, limits, unit, help. */
+/*
+ * Rows of a table: the struct, its field (whose name is the key), what such an option needs, the help, and after it whatever else
+ * the row has, such as `.required = true` or `.words = x`. A field of another C type than the option's does not compile.
+ */
 // clang-format off
-#define DSGD_OPTION_LONG(type, field, init_, min_, max_, words_, unit_, help_)                                             \
-    {.name = #field, .kind = DSGD_LONG, .offset = offsetof(type, field), .init = init_, .min = min_, .max = max_,         \
-     .words = words_, .unit = unit_, .help = help_}
-#define DSGD_OPTION_DOUBLE(type, field, init_, min_, max_, unit_, help_)                                                  \
-    {.name = #field, .kind = DSGD_DOUBLE, .offset = offsetof(type, field), .init = init_, .min = min_, .max = max_,       \
-     .unit = unit_, .help = help_}
-#define DSGD_OPTION_CHOICE(type, field, words_, help_)                                                                    \
-    {.name = #field, .kind = DSGD_CHOICE, .offset = offsetof(type, field), .words = words_, .help = help_}
+#define DSGD_OPTION_AT(c_type, type, field) _Generic(((type *)0)->field, c_type: offsetof(type, field))
+#define DSGD_OPTION_AT_BOOL(type, field) DSGD_OPTION_AT(bool, type, field)
+#define DSGD_OPTION_AT_LONG(type, field) DSGD_OPTION_AT(long, type, field)
+#define DSGD_OPTION_AT_DOUBLE(type, field) DSGD_OPTION_AT(double, type, field)
+#define DSGD_OPTION_AT_STRING(type, field) DSGD_OPTION_AT(const char *, type, field)
+#define DSGD_OPTION_AT_NUMBERS(type, field) DSGD_OPTION_AT(dsgd_numbers, type, field)
+#define DSGD_OPTION_AT_PAIRS(type, field) DSGD_OPTION_AT(dsgd_pairs, type, field)
+#define DSGD_OPTION_AT_LINES(type, field) DSGD_OPTION_AT(dsgd_lines, type, field)
+#define DSGD_OPTION_AT_TABLE(type, field) DSGD_OPTION_AT(dsgd_table, type, field)
+#define DSGD_OPTION_AT_RECORDS(type, field) DSGD_OPTION_AT(dsgd_records, type, field)
+#define DSGD_OPTION_AT_PICK(type, field) DSGD_OPTION_AT(dsgd_pick, type, field)
+#define DSGD_OPTION_AT_PICKS(type, field) DSGD_OPTION_AT(dsgd_picks, type, field)
+#define DSGD_OPTION_AT_RECORD(type, field) offsetof(type, field) /* of any struct */
+#define DSGD_OPTION_AT_CHOICE(type, field) /* of an enumeration, which is as wide as int */                               \
+    (offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(int) ? 1 : -1]))
+
+/** A row whose key is not its field's name; @p kind is BOOL, LONG, ... */
+#define DSGD_OPTION_AS(key_, kind_, type, field, ...)                                                                     \
+    {.name = key_, .kind = DSGD_##kind_, .offset = DSGD_OPTION_AT_##kind_(type, field), .help = __VA_ARGS__}
+#define DSGD_OPTION_BOOL(type, field, init_, ...)                                                                         \
+    DSGD_OPTION_AS(#field, BOOL, type, field, __VA_ARGS__, .init = init_)
+#define DSGD_OPTION_LONG(type, field, init_, min_, max_, unit_, ...)                                                      \
+    DSGD_OPTION_AS(#field, LONG, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_DOUBLE(type, field, init_, min_, max_, unit_, ...)                                                    \
+    DSGD_OPTION_AS(#field, DOUBLE, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_CHOICE(type, field, words_, ...)                                                                      \
+    DSGD_OPTION_AS(#field, CHOICE, type, field, __VA_ARGS__, .words = words_)
+#define DSGD_OPTION_STRING(type, field, ...) DSGD_OPTION_AS(#field, STRING, type, field, __VA_ARGS__)
+#define DSGD_OPTION_NUMBERS(type, field, min_, max_, ...)                                                                 \
+    DSGD_OPTION_AS(#field, NUMBERS, type, field, __VA_ARGS__, .min = min_, .max = max_)
+#define DSGD_OPTION_PAIRS(type, field, min_, max_, ...)                                                                   \
+    DSGD_OPTION_AS(#field, PAIRS, type, field, __VA_ARGS__, .min = min_, .max = max_)
+#define DSGD_OPTION_LINES(type, field, words_, ...)                                                                       \
+    DSGD_OPTION_AS(#field, LINES, type, field, __VA_ARGS__, .words = words_)
+#define DSGD_OPTION_TABLE(type, field, min_, max_, unit_, ...)                                                            \
+    DSGD_OPTION_AS(#field, TABLE, type, field, __VA_ARGS__, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_RECORD(type, field, fields_, ...)                                                                     \
+    DSGD_OPTION_AS(#field, RECORD, type, field, __VA_ARGS__, .fields = fields_)
+#define DSGD_OPTION_RECORDS(type, field, record, fields_, ...)                                                            \
+    DSGD_OPTION_AS(#field, RECORDS, type, field, __VA_ARGS__, .fields = fields_, .record_size = sizeof(record))
+#define DSGD_OPTION_PICK(type, field, registry_, key_, ...)                                                               \
+    DSGD_OPTION_AS(#field, PICK, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
+#define DSGD_OPTION_PICKS(type, field, registry_, key_, ...)                                                              \
+    DSGD_OPTION_AS(#field, PICKS, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
 #define DSGD_OPTION_END {.name = NULL}
 // clang-format on
 

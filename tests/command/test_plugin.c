@@ -126,7 +126,7 @@ static const struct {
     {"s/= doubling_work/= NULL/; s/static void doubling_work/void doubling_work(dsgd_node *);\\n"
      "void doubling_work/",
      "algorithm `doubling` has no work()"},
-    {"s/NULL, \"steps\",/NULL, \"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
+    {"s/\"steps\",/\"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
      "algorithm `doubling`: option `period` has no help"},
     {"s/\\&doubling, NULL/NULL/; s/static const dsgd_algorithm doubling/const dsgd_algorithm "
      "doubling/",
