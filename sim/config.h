@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/option.h"
+#include "models/optim/optimizer.h"
 #include "models/values/values.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
@@ -20,23 +21,6 @@ typedef enum dsgd_collective {
     DSGD_COLLECTIVE_RABENSEIFNER,
     DSGD_COLLECTIVE_RING
 } dsgd_collective;
-
-/** One drop of a step schedule: from `step` on, the learning rate is multiplied by `factor`. */
-typedef struct dsgd_lr_drop {
-    long step; /* of the worker */
-    double factor;
-} dsgd_lr_drop;
-
-typedef struct dsgd_optimizer {
-    int kind; /* dsgd_optimizer_kind */
-    double lr; /* after warm-up */
-    double momentum; /* beta1 of adamw; negative: 0.9 of adamw, else 0 */
-    double beta2, epsilon; /* of adamw */
-    double weight_decay;
-    double clip; /* largest norm of a gradient; 0: any */
-    long warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
-    dsgd_records decay; /* of dsgd_lr_drop */
-} dsgd_optimizer;
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 

@@ -38,37 +38,6 @@ const dsgd_option dsgd_until_options[] = {
     DSGD_OPTION_END,
 };
 
-static const dsgd_option drop_options[] = {
-    DSGD_OPTION_LONG(dsgd_lr_drop, step, 0, 0, 1e12, NULL, "from which on", .required = true),
-    DSGD_OPTION_DOUBLE(dsgd_lr_drop, factor, 0, 0, 1e6, NULL, "the rate is multiplied by this",
-                       .required = true),
-    DSGD_OPTION_END,
-};
-
-static const char *const optimizer_kinds[] = {"momentum", "nesterov", "adamw", NULL};
-static const char *const usual_words[] = {"usual", NULL};
-
-static const dsgd_option optimizer_options[] = {
-    DSGD_OPTION_CHOICE(dsgd_optimizer, kind, optimizer_kinds,
-                       "SGD with momentum, with Nesterov's, or AdamW"),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, lr, 0, 0, 1e100, NULL, "learning rate after warm-up",
-                       .required = true),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, momentum, -1, 0, 1, NULL,
-                       "of the velocity; beta1 of adamw; usual: 0.9 of adamw, else 0",
-                       .words = usual_words),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, beta2, 0.999, 0, 1, NULL, "of adamw's second moment"),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, epsilon, 1e-8, 0, 1, NULL,
-                       "of adamw, beside the root of the second moment"),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, weight_decay, 0, 0, 1e6, NULL,
-                       "added to the gradient, times the weights; of adamw, decoupled from it"),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, clip, 0, 0, 1e100, NULL,
-                       "largest norm of a gradient, of a piece its share; 0: any"),
-    DSGD_OPTION_AS("warmup", LONG, dsgd_optimizer, warmup_steps,
-                   "over which the rate rises linearly", .max = 1e12, .unit = "steps"),
-    DSGD_OPTION_RECORDS(dsgd_optimizer, decay, dsgd_lr_drop, drop_options, "drops of the rate"),
-    DSGD_OPTION_END,
-};
-
 static const dsgd_option evaluate_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
                        "between looks at the mean model; 0: at the start and the end"),
@@ -85,7 +54,7 @@ const dsgd_option dsgd_learning_options[] = {
     DSGD_OPTION_PICK(dsgd_learning, data, dsgd_data_sources, "name", "what it learns from",
                      .required = true),
     DSGD_OPTION_LONG(dsgd_learning, batch, 4, 1, 1 << 20, NULL, "samples per worker and gradient"),
-    DSGD_OPTION_RECORD(dsgd_learning, optimizer, optimizer_options,
+    DSGD_OPTION_RECORD(dsgd_learning, optimizer, dsgd_optimizer_options,
                        "what a local step does with a gradient", .required = true),
     DSGD_OPTION_RECORD(dsgd_learning, evaluate, evaluate_options,
                        "when the mean model is looked at"),
@@ -296,7 +265,7 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
                                "label has to be a text without commas and quotes");
     dsgd_entry *const optimizer = dsgd_entry_chosen(config, dsgd_entry_find(entry, "optimizer"));
     if (optimizer != NULL)
-        status = dsgd_config_refine(config, optimizer, optimizer_options, NULL,
+        status = dsgd_config_refine(config, optimizer, dsgd_optimizer_options, NULL,
                                     &run->learning.optimizer, error);
     dsgd_entry *const exchange = dsgd_entry_chosen(config, dsgd_entry_find(entry, "exchange"));
     if (status == DSGD_OK && exchange != NULL)

@@ -183,7 +183,6 @@ void record_close(record_file *file)
 
 /* --- the problem -------------------------------------------------------------------------------------------------------------------- */
 
-static const char *const optimizers[] = {"momentum", "nesterov", "adamw", NULL};
 static const char *const precisions[] = {"float", "double", NULL};
 
 #define MOST_EXACT 9007199254740992.0 /* whole numbers that a double holds */
@@ -196,8 +195,8 @@ const dsgd_option record_problem_options[] = {
     DSGD_OPTION_LONG(record_problem, workers, 0, 1, 1 << 20, NULL, NULL, .required = true),
     DSGD_OPTION_LONG(record_problem, batch, 0, 1, 1 << 20, NULL, NULL, .required = true),
     DSGD_OPTION_NUMBERS(record_problem, pieces, 0, MOST_EXACT, NULL, .required = true),
-    DSGD_OPTION_AS("optimizer", CHOICE, record_problem, update_kind, NULL, .required = true,
-                   .words = optimizers),
+    DSGD_OPTION_AS("optimizer", CHOICE, record_problem, update.kind, NULL, .required = true,
+                   .words = dsgd_optimizer_kinds),
     DSGD_OPTION_AS("momentum", DOUBLE, record_problem, update.momentum, NULL, .max = 1,
                    .required = true),
     DSGD_OPTION_AS("beta2", DOUBLE, record_problem, update.beta2, NULL, .max = 1, .required = true),

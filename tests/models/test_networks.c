@@ -110,16 +110,24 @@ END_TEST
 
 static const struct {
     const char *name;
-    dsgd_update_config config;
+    dsgd_optimizer config;
 } optimizers[] = {
-    {"momentum", {DSGD_OPTIMIZER_MOMENTUM, 0.9, 0, 0, 0.01, 3}},
-    {"nesterov", {DSGD_OPTIMIZER_NESTEROV, 0.8, 0, 0, 0.02, 3}},
-    {"adamw", {DSGD_OPTIMIZER_ADAMW, 0.8, 0.95, 1e-6, 0.1, 3}},
+    {"momentum",
+     {.kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 0.01, .clip = 3}},
+    {"nesterov",
+     {.kind = DSGD_OPTIMIZER_NESTEROV, .momentum = 0.8, .weight_decay = 0.02, .clip = 3}},
+    {"adamw",
+     {.kind = DSGD_OPTIMIZER_ADAMW,
+      .momentum = 0.8,
+      .beta2 = 0.95,
+      .epsilon = 1e-6,
+      .weight_decay = 0.1,
+      .clip = 3}},
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 
 /** Three steps on the gradients of tests/reference/gradients.py; x [3][n], piece by piece. */
-static void three_steps(const dsgd_update_config *config, bool in_double, size_t n, double *x)
+static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, double *x)
 {
     static const double lr[] = {0.1, 0.05, 0.2};
     static const double size[] = {1, 0.1, 1};
@@ -184,7 +192,7 @@ END_TEST
 START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
 {
     enum { N = 10, PIECES = 2 };
-    const dsgd_update_config config = {.clip = 2};
+    const dsgd_optimizer config = {.clip = 2};
     dsgd_network network = {.n_params = N};
     dsgd_data data = {.deviation = 1};
     const size_t begin[] = {0, 4, N};
@@ -218,7 +226,8 @@ END_TEST
 START_TEST(every_number_that_an_update_writes_is_looked_at) /* _i is the optimizer */
 {
     enum { N = 3 };
-    const dsgd_update_config config = {optimizers[_i].config.kind, 0.9, 0.99, 1e-8, 0, 0};
+    const dsgd_optimizer config = {
+        .kind = optimizers[_i].config.kind, .momentum = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
     dsgd_network network = {.n_params = N};
     dsgd_data data = {.deviation = 1};
     const size_t begin[] = {0, N};
