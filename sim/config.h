@@ -22,6 +22,8 @@ typedef enum dsgd_collective {
     DSGD_COLLECTIVE_RING
 } dsgd_collective;
 
+extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
+
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
 typedef struct dsgd_evaluate_config {
@@ -36,7 +38,7 @@ typedef struct dsgd_learning {
     long batch; /* samples per worker and gradient */
     dsgd_optimizer optimizer;
     dsgd_evaluate_config evaluate;
-    int precision; /* dsgd_precision */
+    dsgd_precision precision;
 } dsgd_learning;
 
 /** How vectors are cut for their exchanges, in backward order. */
@@ -64,6 +66,10 @@ typedef struct dsgd_stop {
     double after_s; /* virtual */
 } dsgd_stop;
 
+/** Tables of dsgd_until, dsgd_learning, dsgd_exchange_config and dsgd_stop. */
+extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
+    dsgd_stop_options[];
+
 struct dsgd_algorithm;
 struct dsgd_engine;
 
@@ -78,13 +84,13 @@ typedef struct dsgd_run_config {
     int workers;
     uint64_t seed;
     dsgd_until until;
-    int collective; /* dsgd_collective */
+    dsgd_collective collective;
     dsgd_lines placement; /* of workers, then servers, on hosts (sim/placement.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */
 
-    int numerics; /* dsgd_numerics */
+    dsgd_numerics numerics;
     uint32_t threads; /* computing threads of the numerics, beside the caller's */
     size_t
         memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */

@@ -221,8 +221,8 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
         .memory_bytes = config->memory_bytes,
     };
     const bool in_double = learning->precision == DSGD_PRECISION_DOUBLE;
-    const dsgd_status status = dsgd_values_open_where(&values, (dsgd_numerics)config->numerics,
-                                                      in_double, &engine->values, error);
+    const dsgd_status status =
+        dsgd_values_open_where(&values, config->numerics, in_double, &engine->values, error);
     if (status != DSGD_OK)
         return status;
     engine->result->device = values.device->name;

@@ -16,98 +16,31 @@
 
 /* --- the table ---------------------------------------------------------------------------------------------------------------------- */
 
-/** What a run reads from the file apart from the lists that multiply the runs. */
-typedef struct settings {
-    const char *name;
-    bool inherent;
-    dsgd_picks imbalance;
-    dsgd_until until;
-    dsgd_learning learning;
-    int collective;
-    dsgd_lines placement;
-    dsgd_exchange_config exchange;
-    dsgd_records stops;
-} settings;
-
-const dsgd_option dsgd_until_options[] = {
-    DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
-                       "gradient steps of all workers, divided by their number"),
-    DSGD_OPTION_DOUBLE(dsgd_until, seconds, 0, 0, 1e12, "s", "virtual time"),
-    DSGD_OPTION_DOUBLE(dsgd_until, samples, 0, 0, 1e18, NULL, "of the workload, of all workers"),
-    DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, NULL, "of the mean model on the test set"),
-    DSGD_OPTION_END,
-};
-
-static const dsgd_option evaluate_options[] = {
-    DSGD_OPTION_DOUBLE(dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
-                       "between looks at the mean model; 0: at the start and the end"),
-    DSGD_OPTION_BOOL(dsgd_evaluate_config, local, false,
-                     "at the end each worker's own model is looked at too"),
-    DSGD_OPTION_END,
-};
-
-static const char *const precisions[] = {"float", "double", NULL};
-
-const dsgd_option dsgd_learning_options[] = {
-    DSGD_OPTION_PICK(dsgd_learning, model, dsgd_model_kinds, "name", "the reduced model",
-                     .required = true),
-    DSGD_OPTION_PICK(dsgd_learning, data, dsgd_data_sources, "name", "what it learns from",
-                     .required = true),
-    DSGD_OPTION_LONG(dsgd_learning, batch, 4, 1, 1 << 20, NULL, "samples per worker and gradient"),
-    DSGD_OPTION_RECORD(dsgd_learning, optimizer, dsgd_optimizer_options,
-                       "what a local step does with a gradient", .required = true),
-    DSGD_OPTION_RECORD(dsgd_learning, evaluate, evaluate_options,
-                       "when the mean model is looked at"),
-    DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions, "of the numbers"),
-    DSGD_OPTION_END,
-};
-
-static const char *const pieces_words[] = {"tensors", NULL};
-
-const dsgd_option dsgd_exchange_options[] = {
-    DSGD_OPTION_LONG(dsgd_exchange_config, pieces, 1, 1, 4096, NULL,
-                     "exchanges per vector: a number of equal ones, or the workload's tensors",
-                     .words = pieces_words),
-    DSGD_OPTION_AS("bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
-                   "instead of pieces: whole tensors until so many bytes are together; 0: no",
-                   .max = 1e15, .unit = "bytes"),
-    DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
-                     "pieces become ready during the backward pass, not all at its end"),
-    DSGD_OPTION_BOOL(dsgd_exchange_config, blocking, true,
-                     "in a fixed order, each when the one before has ended; else all at once"),
-    DSGD_OPTION_BOOL(
-        dsgd_exchange_config, barrier, false,
-        "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
-    DSGD_OPTION_END,
-};
-
-const dsgd_option dsgd_stop_options[] = {
-    DSGD_OPTION_LONG(dsgd_stop, worker, 0, 0, 1 << 20, NULL, "its rank", .required = true),
-    DSGD_OPTION_AS("after", DOUBLE, dsgd_stop, after_s,
-                   "virtual time from which on it begins no step and answers nobody", .max = 1e12,
-                   .unit = "s"),
-    DSGD_OPTION_END,
-};
-
-static const char *const collectives[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
-                                          NULL};
 static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
 
-static const dsgd_option settings_options[] = {
-    DSGD_OPTION_STRING(settings, name, "of the experiment, and of its folder of results"),
-    DSGD_OPTION_BOOL(settings, inherent, true, "the workload's own imbalance applies"),
-    DSGD_OPTION_PICKS(settings, imbalance, dsgd_imbalance_kinds, "kind", "on top of that, in order",
-                      .shipped = "imbalance"),
-    DSGD_OPTION_RECORD(settings, until, dsgd_until_options, "when a run ends", .required = true),
-    DSGD_OPTION_AS("learn", RECORD, settings, learning, "what to learn; without it, timing only",
-                   .fields = dsgd_learning_options),
-    DSGD_OPTION_CHOICE(settings, collective, collectives, "how an allreduce travels"),
-    DSGD_OPTION_LINES(settings, placement, placements,
-                      "of workers, then servers, on hosts; or a list of hosts by index or name, or "
-                      "a file with one per line"),
-    DSGD_OPTION_RECORD(settings, exchange, dsgd_exchange_options,
-                       "how vectors are cut, and when their pieces travel"),
-    DSGD_OPTION_RECORDS(settings, stops, dsgd_stop, dsgd_stop_options, "workers that fail"),
+/** What a run reads from the file apart from the lists that multiply the runs. */
+static const dsgd_option run_options[] = {
+    DSGD_OPTION_STRING(dsgd_planned_run, name, "of the experiment, and of its folder of results"),
+    DSGD_OPTION_AS("inherent", BOOL, dsgd_planned_run, config.inherent,
+                   "the workload's own imbalance applies", .init = true),
+    DSGD_OPTION_AS("imbalance", PICKS, dsgd_planned_run, config.imbalance,
+                   "on top of that, in order", .registry = dsgd_imbalance_kinds, .key = "kind",
+                   .shipped = "imbalance"),
+    DSGD_OPTION_AS("until", RECORD, dsgd_planned_run, config.until, "when a run ends",
+                   .fields = dsgd_until_options, .required = true),
+    DSGD_OPTION_AS("learn", RECORD, dsgd_planned_run, learning,
+                   "what to learn; without it, timing only", .fields = dsgd_learning_options),
+    DSGD_OPTION_AS("collective", CHOICE, dsgd_planned_run, config.collective,
+                   "how an allreduce travels", .words = dsgd_collective_names),
+    DSGD_OPTION_AS("placement", LINES, dsgd_planned_run, config.placement,
+                   "of workers, then servers, on hosts; or a list of hosts by index or name, or "
+                   "a file with one per line",
+                   .words = placements),
+    DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
+                   "how vectors are cut, and when their pieces travel",
+                   .fields = dsgd_exchange_options),
+    DSGD_OPTION_AS("stops", RECORDS, dsgd_planned_run, config.stops, "workers that fail",
+                   .fields = dsgd_stop_options, .record_size = sizeof(dsgd_stop)),
     DSGD_OPTION_END,
 };
 
@@ -301,23 +234,14 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
                             dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    settings *const s = dsgd_config_alloc(config, sizeof *s);
     dsgd_status status =
-        dsgd_config_read(config, dsgd_config_root(config), settings_options, axes, s, error);
-    run->learning = s->learning;
-    run->config.exchange = s->exchange;
+        dsgd_config_read(config, dsgd_config_root(config), run_options, axes, run, error);
     if (status == DSGD_OK)
         status = read_axes(experiment, entries, run, error);
     if (status != DSGD_OK)
         return status;
-    if (s->name != NULL)
-        experiment->name = s->name;
-    run->config.inherent = s->inherent;
-    run->config.imbalance = s->imbalance;
-    run->config.until = s->until;
-    run->config.collective = s->collective;
-    run->config.placement = s->placement;
-    run->config.stops = s->stops;
+    if (run->name != NULL)
+        experiment->name = run->name;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
     run->config.params = run->algorithm.params;
     return DSGD_OK;
@@ -408,7 +332,8 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
     return DSGD_OK;
 }
 
-dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error)
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
+                                   dsgd_error *error)
 {
     for (size_t i = 0; i < experiment->n_runs; i++) {
         dsgd_planned_run *const run = &experiment->runs[i];
@@ -442,7 +367,8 @@ static const char *column_of(const char *path)
 }
 
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
-                                 int numerics, dsgd_experiment *experiment, dsgd_error *error)
+                                 dsgd_numerics numerics, dsgd_experiment *experiment,
+                                 dsgd_error *error)
 {
     *experiment = (dsgd_experiment){.path = path};
     dsgd_config *config = NULL;

@@ -9,10 +9,6 @@
 #include "sim/algorithm.h"
 #include "sim/run.h"
 
-/** Sections of the file: tables of dsgd_until, dsgd_learning, dsgd_exchange_config and dsgd_stop. */
-extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
-    dsgd_stop_options[];
-
 /** The lists that multiply the runs, slowest first. */
 typedef enum dsgd_axis {
     DSGD_AXIS_PLATFORM,
@@ -25,6 +21,7 @@ typedef enum dsgd_axis {
 
 /** One run with everything that its configuration points to. */
 typedef struct dsgd_planned_run {
+    const char *name; /* of the experiment; NULL where the file gives none */
     dsgd_run_config config;
     dsgd_platform platform;
     dsgd_workload workload;
@@ -52,14 +49,16 @@ typedef struct dsgd_experiment {
 
 /**
  * Reads and checks an experiment, with @p n_sets overrides of the form a.b=c, for runs whose numerics are where @p numerics
- * (dsgd_numerics) says. Sets that and what decides results; the rest is the caller's.
+ * says. Sets that and what decides results; the rest is the caller's.
  */
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
-                                 int numerics, dsgd_experiment *experiment, dsgd_error *error);
+                                 dsgd_numerics numerics, dsgd_experiment *experiment,
+                                 dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
 /** Points the configurations of all runs at their parts, which move when runs are added, and checks them. */
-dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error);
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
+                                   dsgd_error *error);
 
 /**
  * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path (of a platform also SimGrid XML), for
