@@ -1,6 +1,7 @@
 /**
  * @file config.h
- * What a run is: a cluster, a workload with its imbalance, one algorithm, one seed, and optionally something to learn.
+ * What a run is: a cluster, a workload with its imbalance, one algorithm, one seed, and optionally
+ * something to learn.
  */
 #ifndef DSGD_SIM_CONFIG_H
 #define DSGD_SIM_CONFIG_H
@@ -14,7 +15,7 @@
 #include "traces/platform.h"
 #include "traces/workload.h"
 
-/** How a blocking or non-blocking allreduce travels. Partial collectives always use recursive doubling. */
+/** Algorithm of an allreduce. Partial collectives always use recursive doubling. */
 typedef enum dsgd_collective {
     DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -45,8 +46,7 @@ typedef struct dsgd_learning {
 typedef struct dsgd_exchange_config {
     long pieces; /* a number of equal ones; -1: the workload's tensors */
     double bucket_bytes; /* buckets of this size instead, of whole tensors; 0: no */
-    bool
-        overlap; /* pieces of a gradient become ready during the backward pass, not all at its end */
+    bool overlap; /* pieces of a gradient become ready during the backward pass, not at its end */
     bool blocking; /* an exchange begins when the one before has ended */
     bool barrier; /* no worker begins a step before all have ended theirs */
 } dsgd_exchange_config;
@@ -56,11 +56,10 @@ typedef struct dsgd_until {
     double steps; /* of all workers / P */
     double seconds; /* virtual */
     double samples; /* of the workload, of all workers */
-    double
-        accuracy; /* of the mean model, looked at at each evaluation; refused with numerics off */
+    double accuracy; /* of the mean model, at each evaluation; refused with numerics off */
 } dsgd_until;
 
-/** A worker that is made to stop: at the first step that it would begin after that time, all that it does ends. */
+/** A worker that fails: its actors end at the start of its first step after that time. */
 typedef struct dsgd_stop {
     long worker;
     double after_s; /* virtual */
@@ -92,17 +91,14 @@ typedef struct dsgd_run_config {
 
     dsgd_numerics numerics;
     uint32_t threads; /* computing threads of the numerics, beside the caller's */
-    size_t
-        memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
+    size_t memory_bytes; /* of values; while more are held, the simulation waits (in wall time) */
     const char *scratch; /* folder for the platform's XML */
     const char *record; /* file that the operations on values are written to; NULL: none */
-    const char
-        *record_about; /* what it says about the run: a JSON object (models/record/record.h) */
+    const char *record_about; /* its description of the run, in JSON (models/record/record.h) */
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
     /* For tests. */
-    long
-        steps_each; /* every worker makes so many, and the run ends when nothing moves any more; 0: no */
+    long steps_each; /* of every worker, after which the run ends when nothing moves; 0: no bound */
     /** Optional: may change the models at time 0. */
     void (*prepare)(struct dsgd_engine *engine, void *argument);
     /** Optional: looks at the state in the last instant, through sim/engine.h. */

@@ -1,7 +1,7 @@
 /**
  * @file optimizer.h
- * A local optimizer: its options, learning-rate schedule and state. The formulas of its update are in
- * models/layers/formula.h.
+ * A local optimizer: its options, learning-rate schedule and state. The formulas of its update are
+ * in models/layers/formula.h.
  */
 #ifndef DSGD_MODELS_OPTIM_OPTIMIZER_H
 #define DSGD_MODELS_OPTIM_OPTIMIZER_H
@@ -45,8 +45,8 @@ dsgd_optimizer dsgd_optimizer_resolved(const dsgd_optimizer *optimizer);
 double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, long step);
 
 /**
- * Vectors of state of a resolved optimizer: 0, 1 (momentum) or 2 (ADAMW), one behind the other in one
- * buffer per piece.
+ * Vectors of state of a resolved optimizer: 0, 1 (momentum) or 2 (ADAMW), one behind the other in
+ * one buffer per piece.
  */
 uint32_t dsgd_optimizer_states(const dsgd_optimizer *optimizer);
 
