@@ -202,13 +202,11 @@ static dsgd_status fashion_load(const void *params, uint64_t seed, dsgd_data **d
 }
 
 static const dsgd_option fashion_options[] = {
-    {.name = "path",
-     .kind = DSGD_STRING,
-     .offset = offsetof(fashion_params, path),
-     .init_text = "/usr/share/datasets/fashion-mnist",
-     .unit = "path",
-     .help = "folder of the four files; Debian's package dataset-fashion-mnist puts them there"},
-    {.name = NULL},
+    DSGD_OPTION_STRING(
+        fashion_params, path,
+        "folder of the four files; Debian's package dataset-fashion-mnist puts them there",
+        .init_text = "/usr/share/datasets/fashion-mnist", .unit = "path"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_data_source dsgd_data_fashion_mnist = {
@@ -233,31 +231,15 @@ static dsgd_status idx_load(const void *params, uint64_t seed, dsgd_data **data,
 }
 
 static const dsgd_option idx_options[] = {
-    {.name = "train_images",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[0]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file, plain or gzipped"},
-    {.name = "train_labels",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[1]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file of as many labels"},
-    {.name = "test_images",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[2]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file of images of the same size"},
-    {.name = "test_labels",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[3]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file of as many labels"},
-    {.name = NULL},
+    DSGD_OPTION_AS("train_images", STRING, idx_params, paths[0], "IDX file, plain or gzipped",
+                   .required = true, .unit = "path"),
+    DSGD_OPTION_AS("train_labels", STRING, idx_params, paths[1], "IDX file of as many labels",
+                   .required = true, .unit = "path"),
+    DSGD_OPTION_AS("test_images", STRING, idx_params, paths[2],
+                   "IDX file of images of the same size", .required = true, .unit = "path"),
+    DSGD_OPTION_AS("test_labels", STRING, idx_params, paths[3], "IDX file of as many labels",
+                   .required = true, .unit = "path"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_data_source dsgd_data_idx = {

@@ -40,7 +40,7 @@ static dsgd_status navigation_load(const void *params, uint64_t seed, dsgd_data 
 }
 
 static const dsgd_option navigation_options[] = {
-    DSGD_OPTION_LONG(navigation_params, episodes, 256, 1, 100000, NULL, NULL, "to test on"),
+    DSGD_OPTION_LONG(navigation_params, episodes, 256, 1, 100000, NULL, "to test on"),
     DSGD_OPTION_END,
 };
 

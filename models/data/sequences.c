@@ -82,11 +82,11 @@ static dsgd_status sequences_load(const void *params, uint64_t seed, dsgd_data *
 }
 
 static const dsgd_option sequences_options[] = {
-    DSGD_OPTION_LONG(sequences_params, points, 8192, 8, 1 << 22, NULL, NULL,
+    DSGD_OPTION_LONG(sequences_params, points, 8192, 8, 1 << 22, NULL,
                      "sequences to train on; an eighth as many more to test on"),
-    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, NULL, "to be told apart"),
-    DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, NULL, "of a row"),
-    DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, NULL, "rows", "of any sequence"),
+    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, "to be told apart"),
+    DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, "of a row"),
+    DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, "rows", "of any sequence"),
     DSGD_OPTION_DOUBLE(sequences_params, median, 8, 1, 4096, "rows", "of the lengths"),
     DSGD_OPTION_DOUBLE(sequences_params, spread, 0.5, 0, 5, NULL,
                        "standard deviation of the lengths' logarithm"),

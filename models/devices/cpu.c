@@ -170,7 +170,7 @@ static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, voi
     c->n_threads = n_threads;
     c->threads = dsgd_xcalloc(n_threads, sizeof *c->threads);
     const size_t n_params = problem->network->n_params;
-    const size_t n_zeros = n_params * (1 + dsgd_update_states(&problem->update)) + BLOCK;
+    const size_t n_zeros = n_params * (1 + dsgd_optimizer_states(&problem->update)) + BLOCK;
     for (uint32_t i = 0; i < n_threads; i++)
         c->threads[i] =
             (scratch){.x = dsgd_xcalloc(n_params, sizeof(real)),

@@ -941,7 +941,7 @@ void cuda_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, s
 
 void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
 {
-    const dsgd_update_config *const config = &c->problem.update;
+    const dsgd_optimizer *const config = &c->problem.update;
     std::vector<update> updates;
     size_t most = 0;
     for (size_t i = 0; i < n_ops; i++) {

@@ -76,13 +76,6 @@ const char *dsgd_device_cpu_level(void)
     return chosen_level()->name;
 }
 
-uint32_t dsgd_update_states(const dsgd_update_config *config)
-{
-    if (config->kind == DSGD_OPTIMIZER_ADAMW)
-        return 2;
-    return config->momentum != 0 ? 1 : 0;
-}
-
 /* --- CUDA ----------------------------------------------------------------------------------------------------------------------------- */
 
 #ifndef DSGD_MODULE_DIR

@@ -12,29 +12,11 @@
 
 #include "base/status.h"
 #include "models/data/data.h"
+#include "models/optim/optimizer.h"
 #include "models/zoo/model.h"
 
 /** Grows when this file changes, so that a stale module is refused. */
-enum { DSGD_DEVICE_ABI = 2 };
-
-typedef enum dsgd_optimizer_kind {
-    DSGD_OPTIMIZER_MOMENTUM,
-    DSGD_OPTIMIZER_NESTEROV,
-    DSGD_OPTIMIZER_ADAMW
-} dsgd_optimizer_kind;
-
-/** How an update moves; its formulas are in formula.h. */
-typedef struct dsgd_update_config {
-    dsgd_optimizer_kind kind;
-    double momentum; /* beta1 of ADAMW */
-    double beta2, epsilon; /* ADAMW */
-    double weight_decay;
-    double
-        clip; /* largest norm of a gradient; of a piece of it, the piece's share: times sqrt(its size / all). 0: any */
-} dsgd_update_config;
-
-/** Vectors of optimizer state: 0, 1 (momentum) or 2 (ADAMW), one behind the other in one buffer per piece. */
-uint32_t dsgd_update_states(const dsgd_update_config *config);
+enum { DSGD_DEVICE_ABI = 3 };
 
 /** What all operations of a run have in common. Not owned; outlives the device. */
 typedef struct dsgd_problem {
@@ -43,7 +25,7 @@ typedef struct dsgd_problem {
     size_t n_pieces;
     const size_t *
         piece_begin; /* [n_pieces + 1]; piece k holds parameters [piece_begin[k], piece_begin[k + 1]); may be empty */
-    dsgd_update_config update;
+    dsgd_optimizer update; /* resolved */
 } dsgd_problem;
 
 /** A buffer on the device: the reals of one piece, of its optimizer state, or of a model state. NULL stands for a piece of zeros, in inputs only. */

@@ -70,7 +70,7 @@ typedef struct dsgd_update_rule {
 
 /** The rule of one update, whose gradient is multiplied by @p clip. */
 static inline DSGD_DEVICE_FUNCTION dsgd_update_rule
-dsgd_update_rule_of(const dsgd_update_config *config, double lr, uint64_t t, real clip)
+dsgd_update_rule_of(const dsgd_optimizer *config, double lr, uint64_t t, real clip)
 {
     dsgd_update_rule rule;
     rule.adaptive = config->kind == DSGD_OPTIMIZER_ADAMW;

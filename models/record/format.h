@@ -74,8 +74,7 @@ typedef struct record_problem {
     int precision; /* 0 float, 1 double */
     long seed, workers, batch;
     dsgd_numbers pieces; /* where each begins, and where the last ends */
-    dsgd_update_config update;
-    int update_kind;
+    dsgd_optimizer update;
     long data_checksum, initial_checksum;
 } record_problem;
 

@@ -598,8 +598,8 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    const dsgd_update_config *const rule = &values->config.problem.update;
-    const bool state = dsgd_update_states(rule) > 0;
+    const dsgd_optimizer *const rule = &values->config.problem.update;
+    const bool state = dsgd_optimizer_states(rule) > 0;
     dsgd_operation *o =
         new_operation(values,
                       (dsgd_operation){.kind = OPERATION_UPDATE,

@@ -30,13 +30,9 @@ static dsgd_status cnn_build(const void *params, const dsgd_data *data, dsgd_net
 }
 
 static const dsgd_option cnn_options[] = {
-    {.name = "channels",
-     .kind = DSGD_NUMBERS,
-     .offset = offsetof(cnn_params, channels),
-     .min = 1,
-     .max = 1024,
-     .help = "of the convolutions; 8 and 16 where nothing is given"},
-    DSGD_OPTION_LONG(cnn_params, hidden, 32, 1, 65536, NULL, "units", "of the hidden layer"),
+    DSGD_OPTION_NUMBERS(cnn_params, channels, 1, 1024,
+                        "of the convolutions; 8 and 16 where nothing is given"),
+    DSGD_OPTION_LONG(cnn_params, hidden, 32, 1, 65536, "units", "of the hidden layer"),
     DSGD_OPTION_END,
 };
 

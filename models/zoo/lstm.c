@@ -23,7 +23,7 @@ static dsgd_status lstm_build(const void *params, const dsgd_data *data, dsgd_ne
 }
 
 static const dsgd_option lstm_options[] = {
-    DSGD_OPTION_LONG(lstm_params, units, 32, 1, 4096, NULL, "units", "of the recurrent layer"),
+    DSGD_OPTION_LONG(lstm_params, units, 32, 1, 4096, "units", "of the recurrent layer"),
     DSGD_OPTION_END,
 };
 

@@ -24,13 +24,9 @@ static dsgd_status mlp_build(const void *params, const dsgd_data *data, dsgd_net
 }
 
 static const dsgd_option mlp_options[] = {
-    {.name = "hidden",
-     .kind = DSGD_NUMBERS,
-     .offset = offsetof(mlp_params, hidden),
-     .min = 1,
-     .max = 65536,
-     .help = "sizes of the hidden layers; one of 32 where nothing is given"},
-    {.name = NULL},
+    DSGD_OPTION_NUMBERS(mlp_params, hidden, 1, 65536,
+                        "sizes of the hidden layers; one of 32 where nothing is given"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_model_kind dsgd_model_mlp = {

@@ -28,8 +28,8 @@ static dsgd_status policy_build(const void *params, const dsgd_data *data, dsgd_
 }
 
 static const dsgd_option policy_options[] = {
-    DSGD_OPTION_LONG(policy_params, hidden, 32, 1, 65536, NULL, "units", "of the hidden layer"),
-    DSGD_OPTION_LONG(policy_params, environments, 4, 1, 1024, NULL, NULL,
+    DSGD_OPTION_LONG(policy_params, hidden, 32, 1, 65536, "units", "of the hidden layer"),
+    DSGD_OPTION_LONG(policy_params, environments, 4, 1, 1024, NULL,
                      "side by side at each worker; a batch is shared among them"),
     DSGD_OPTION_DOUBLE(policy_params, discount, 0.9, 0, 1, NULL, "of the rewards, per step"),
     DSGD_OPTION_DOUBLE(policy_params, entropy, 0.01, 0, 10, NULL, "weight of the entropy bonus"),

@@ -45,9 +45,9 @@ static dsgd_status resnet_build(const void *params, const dsgd_data *data, dsgd_
 }
 
 static const dsgd_option resnet_options[] = {
-    DSGD_OPTION_LONG(resnet_params, blocks, 3, 1, 6, NULL, NULL,
+    DSGD_OPTION_LONG(resnet_params, blocks, 3, 1, 6, NULL,
                      "residual blocks; each but the first doubles the channels"),
-    DSGD_OPTION_LONG(resnet_params, width, 8, 1, 256, NULL, "channels", "of the first block"),
+    DSGD_OPTION_LONG(resnet_params, width, 8, 1, 256, "channels", "of the first block"),
     DSGD_OPTION_END,
 };
 

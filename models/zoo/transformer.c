@@ -45,10 +45,9 @@ static dsgd_status transformer_build(const void *params, const dsgd_data *data,
 }
 
 static const dsgd_option transformer_options[] = {
-    DSGD_OPTION_LONG(transformer_params, blocks, 2, 1, 6, NULL, NULL,
-                     "of attention and perceptron"),
-    DSGD_OPTION_LONG(transformer_params, width, 32, 1, 1024, NULL, "columns", "of the embedding"),
-    DSGD_OPTION_LONG(transformer_params, heads, 2, 1, 64, NULL, NULL, "of the attention"),
+    DSGD_OPTION_LONG(transformer_params, blocks, 2, 1, 6, NULL, "of attention and perceptron"),
+    DSGD_OPTION_LONG(transformer_params, width, 32, 1, 1024, "columns", "of the embedding"),
+    DSGD_OPTION_LONG(transformer_params, heads, 2, 1, 64, NULL, "of the attention"),
     DSGD_OPTION_END,
 };
 

@@ -17,7 +17,7 @@
 enum { SKIPPED = 77, RUNS = 7, STEPS = 4, BATCH = 16, TRAIN = 4096, CHECKED = 4, VECTORS = 256 };
 enum { WIDTH = 28, CLASSES = 10, GROUP = 2 };
 
-static const dsgd_update_config update = {
+static const dsgd_optimizer update = {
     .kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 1e-4};
 static const double ones[GROUP] = {1, 1};
 

@@ -111,10 +111,8 @@ static const struct {
     const char *change;
     const char *sentence;
 } stale[] = {
-    {"s/{DSGD_PLUGIN_ABI,/{42,/",
-     "was built for interface 42, but this program has 2; build it again"},
-    {"s/{DSGD_PLUGIN_ABI,/{0,/",
-     "was built for interface 0, but this program has 2; build it again"},
+    {"s/{DSGD_PLUGIN_ABI,/{42,/", "was built for interface 0000002a, but this program has "},
+    {"s/{DSGD_PLUGIN_ABI,/{0,/", "was built for interface 00000000, but this program has "},
     {"s/dsgd_plugin_algorithms =/another_symbol =/", "does not export dsgd_plugin_algorithms"},
     {"s/\"doubling\"/\"wagma\"/", "algorithm `wagma` is there already"},
     {"s/\"doubling\"/\"dou,bling\"/", "has the name dou,bling; a name of letters, digits"},
@@ -122,7 +120,7 @@ static const struct {
     {"s/= doubling_work/= NULL/; s/static void doubling_work/void doubling_work(dsgd_node *);\\n"
      "void doubling_work/",
      "algorithm `doubling` has no work()"},
-    {"s/NULL, \"steps\",/NULL, \"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
+    {"s/\"steps\",/\"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
      "algorithm `doubling`: option `period` has no help"},
     {"s/\\&doubling, NULL/NULL/; s/static const dsgd_algorithm doubling/const dsgd_algorithm "
      "doubling/",
@@ -139,6 +137,43 @@ START_TEST(what_is_not_acceptable_is_refused_with_a_sentence)
     free(change);
     expect("usr/bin/dsgd list algorithms --plugin mine/build/my_algorithm.so", 2,
            stale[_i].sentence);
+}
+END_TEST
+
+/** What a plug-in is compiled with, for the shell in a copy of the installed include/dsgd. */
+#define HASH                                                                                       \
+    DSGD_CMAKE " -D 'HEADERS=base/option.h;base/status.h;sim/algorithm.h;sim/graph.h'"             \
+               " -D FILE=sim/abi.h -P " DSGD_SOURCE_DIR "/sim/abi.cmake"
+
+static const struct {
+    const char *file, *change;
+    bool same; /* to the interface */
+} headers[] = {
+    {"sim/algorithm.h", "s/int n_workers; /long n_workers; /", false},
+    {"sim/graph.h", "s/irregular;/irregular, unused;/", false},
+    {"base/option.h", "s/DSGD_LINES,//", false},
+    {"base/status.h", "s/DSGD_EUSAGE/DSGD_EUSE/", false},
+    {"sim/algorithm.h", "s/^ \\* An algorithm/ *  Each one/; s/^    /\t/", true},
+};
+
+START_TEST(a_plug_in_of_other_headers_is_refused)
+{
+    char *const change =
+        dsgd_xprintf("rm -rf other && cp -r usr/include/dsgd other && cd other &&"
+                     " cp sim/abi.h abi.h && " HASH " && cmp abi.h sim/abi.h &&"
+                     " cp %s before && sed -i -e '%s' %s && ! cmp -s before %s && " HASH
+                     " && %s cmp -s abi.h sim/abi.h",
+                     headers[_i].file, headers[_i].change, headers[_i].file, headers[_i].file,
+                     headers[_i].same ? "" : "!");
+    expect(change, 0, NULL);
+    free(change);
+    /* With that hash alone: it does not matter whether the example compiles with the change. */
+    expect("cp other/sim/abi.h abi.h && rm -r other && cp -r usr/include/dsgd other &&"
+           " cp abi.h other/sim && " DSGD_C_COMPILER
+           " -std=c11 -shared -fPIC -I other readme.c -o other.so",
+           0, NULL);
+    expect("usr/bin/dsgd list algorithms --plugin other.so", headers[_i].same ? 0 : 2,
+           headers[_i].same ? "doubling" : "other.so was built for interface ");
 }
 END_TEST
 
@@ -192,6 +227,8 @@ Suite *plugin_suite(void)
     tcase_add_test(t, a_plug_in_runs);
     tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
                         sizeof stale / sizeof stale[0]);
+    tcase_add_loop_test(t, a_plug_in_of_other_headers_is_refused, 0,
+                        sizeof headers / sizeof headers[0]);
     tcase_add_test(t, the_same_plug_in_twice_is_refused);
     tcase_add_test(t, a_file_that_is_no_plug_in_is_refused);
     tcase_add_test(t, every_verb_is_there_for_a_plug_in);

@@ -629,7 +629,7 @@ static double *updates_by(const dsgd_device *device, const rig *s)
     const bench b = bench_open(device, s);
     dsgd_buffer v[VECTORS];
     vectors_put(&b, v);
-    const bool state = dsgd_update_states(&s->problem.update) > 0;
+    const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
     const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second begins: no velocity yet */
     const size_t lengths[] = {LENGTH, 1, 257};
     const uint64_t steps_so_far[] = {7, 1, 1000};
@@ -655,7 +655,7 @@ static double *updates_by(const dsgd_device *device, const rig *s)
     return out;
 }
 
-static const dsgd_update_config optimizers[] = {
+static const dsgd_optimizer optimizers[] = {
     {.kind = DSGD_OPTIMIZER_MOMENTUM, .weight_decay = 1e-3},
     {.kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 1e-3},
     {.kind = DSGD_OPTIMIZER_NESTEROV, .momentum = 0.9, .weight_decay = 1e-3},

@@ -110,16 +110,24 @@ END_TEST
 
 static const struct {
     const char *name;
-    dsgd_update_config config;
+    dsgd_optimizer config;
 } optimizers[] = {
-    {"momentum", {DSGD_OPTIMIZER_MOMENTUM, 0.9, 0, 0, 0.01, 3}},
-    {"nesterov", {DSGD_OPTIMIZER_NESTEROV, 0.8, 0, 0, 0.02, 3}},
-    {"adamw", {DSGD_OPTIMIZER_ADAMW, 0.8, 0.95, 1e-6, 0.1, 3}},
+    {"momentum",
+     {.kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 0.01, .clip = 3}},
+    {"nesterov",
+     {.kind = DSGD_OPTIMIZER_NESTEROV, .momentum = 0.8, .weight_decay = 0.02, .clip = 3}},
+    {"adamw",
+     {.kind = DSGD_OPTIMIZER_ADAMW,
+      .momentum = 0.8,
+      .beta2 = 0.95,
+      .epsilon = 1e-6,
+      .weight_decay = 0.1,
+      .clip = 3}},
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 
 /** Three steps on the gradients of tests/reference/gradients.py; x [3][n], piece by piece. */
-static void three_steps(const dsgd_update_config *config, bool in_double, size_t n, double *x)
+static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, double *x)
 {
     static const double lr[] = {0.1, 0.05, 0.2};
     static const double size[] = {1, 0.1, 1};
@@ -181,10 +189,37 @@ START_TEST(optimizers_step_like_those_of_pytorch) /* _i is the optimizer */
 }
 END_TEST
 
+START_TEST(the_learning_rate_warms_up_and_drops)
+{
+    dsgd_lr_drop drops[] = {{5, 0.1}, {8, 0.5}};
+    const dsgd_optimizer o = {.lr = 4, .warmup_steps = 3, .decay = {2, drops}};
+    static const double want[] = {1, 2, 3, 4, 4, 0.4, 0.4, 0.4, 0.2, 0.2};
+    for (long step = 0; step < 10; step++)
+        ck_assert_double_eq_tol(dsgd_optimizer_lr(&o, step), want[step], 1e-15);
+}
+END_TEST
+
+START_TEST(the_usual_momentum_is_that_of_the_kind)
+{
+    static const double usual[] = {0, 0, 0.9};
+    static const uint32_t states[] = {0, 0, 2};
+    for (int kind = 0; kind < OPTIMIZERS; kind++) {
+        dsgd_optimizer o;
+        dsgd_options_default(dsgd_optimizer_options, &o);
+        o.kind = (dsgd_optimizer_kind)kind;
+        const dsgd_optimizer resolved = dsgd_optimizer_resolved(&o);
+        ck_assert_double_eq(resolved.momentum, usual[kind]);
+        ck_assert_uint_eq(dsgd_optimizer_states(&resolved), states[kind]);
+        o.momentum = 0.5;
+        ck_assert_double_eq(dsgd_optimizer_resolved(&o).momentum, 0.5);
+    }
+}
+END_TEST
+
 START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
 {
     enum { N = 10, PIECES = 2 };
-    const dsgd_update_config config = {.clip = 2};
+    const dsgd_optimizer config = {.clip = 2};
     dsgd_network network = {.n_params = N};
     dsgd_data data = {.deviation = 1};
     const size_t begin[] = {0, 4, N};
@@ -218,7 +253,8 @@ END_TEST
 START_TEST(every_number_that_an_update_writes_is_looked_at) /* _i is the optimizer */
 {
     enum { N = 3 };
-    const dsgd_update_config config = {optimizers[_i].config.kind, 0.9, 0.99, 1e-8, 0, 0};
+    const dsgd_optimizer config = {
+        .kind = optimizers[_i].config.kind, .momentum = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
     dsgd_network network = {.n_params = N};
     dsgd_data data = {.deviation = 1};
     const size_t begin[] = {0, N};
@@ -867,6 +903,8 @@ Suite *networks_suite(void)
     tcase_add_loop_test(t, gradients_are_those_of_pytorch, 0, rig_n_scenes);
     tcase_add_loop_test(t, the_naive_losses_are_those_of_pytorch, 0, rig_n_scenes);
     tcase_add_loop_test(t, optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS);
+    tcase_add_test(t, the_learning_rate_warms_up_and_drops);
+    tcase_add_test(t, the_usual_momentum_is_that_of_the_kind);
     tcase_add_test(t, a_piece_is_clipped_to_its_share_of_the_bound);
     tcase_add_loop_test(t, every_number_that_an_update_writes_is_looked_at, 0, OPTIMIZERS);
     tcase_add_loop_test(t, what_is_not_a_number_comes_out_at_the_end, 0, rig_n_scenes);

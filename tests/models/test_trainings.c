@@ -24,7 +24,7 @@ typedef struct training {
         const char *name; /* of the model or of the data */
         double value;
     } with[4];
-    dsgd_update_config update;
+    dsgd_optimizer update;
     double lr; /* at first; a cosine takes it to 0 */
     uint32_t batch;
     double epochs; /* where it is not 0, instead of steps */
