@@ -57,20 +57,20 @@ typedef struct run {
 } run;
 
 /* Replica and pass are copied, so that the compiler can keep them in registers. */
-#define CALL(c, body, layer, begin, end)                                                           \
+#define CALL(c, kernel, layer, begin, end)                                                         \
     do {                                                                                           \
         const replica r_ = (c)->replica;                                                           \
         const pass p_ = (c)->pass;                                                                 \
         for (size_t i_ = (begin), end_ = (end); i_ < end_; i_++)                                   \
-            body(&r_, layer, &p_, i_);                                                             \
+            kernel(&r_, layer, &p_, i_);                                                           \
     } while (0)
-#define MAP(c, s, body, layer, n)                                                                  \
-    CALL(c, body, layer, (size_t)(s).first *(n),                                                   \
+#define MAP(c, s, kernel, layer, n)                                                                \
+    CALL(c, kernel, layer, (size_t)(s).first *(n),                                                 \
          ((size_t)(s).first + samples_in(&(c)->replica, s)) * (n))
-#define TOTAL(c, s, body, layer, n)                                                                \
+#define TOTAL(c, s, kernel, layer, n)                                                              \
     do {                                                                                           \
         (void)(s);                                                                                 \
-        CALL(c, body, layer, 0, n);                                                                \
+        CALL(c, kernel, layer, 0, n);                                                              \
     } while (0)
 
 /** One product of matrices; what is said of ones and of the maximum is done before and after. */

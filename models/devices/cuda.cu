@@ -106,11 +106,11 @@ typedef struct run {
 namespace
 {
 
-typedef void body_of(at_replica, at_layer, at_pass, size_t);
+typedef void kernel_function(at_replica, at_layer, at_pass, size_t);
 
-/** The body for n indices of each sample of the range, or for n in all. */
-template <body_of *CALLED, bool PER_SAMPLE>
-__global__ void map_kernel(const replica *replicas, dsgd_layer layer, pass common, range s,
+/** The kernel for n indices of each sample of the range, or for n in all. */
+template <kernel_function *CALLED, bool PER_SAMPLE>
+__global__ void map_global(const replica *replicas, dsgd_layer layer, pass common, range s,
                            size_t n)
 {
     const replica r = replicas[blockIdx.y];
@@ -127,30 +127,30 @@ size_t most_samples(const run *c, range s)
     return c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
 }
 
-template <body_of *CALLED, bool PER_SAMPLE>
+template <kernel_function *CALLED, bool PER_SAMPLE>
 void launch_map(const run *c, range s, at_layer layer, size_t n)
 {
     const size_t most = PER_SAMPLE ? most_samples(c, s) * n : n;
     const uint32_t threads = (uint32_t)std::min(
         (size_t)THREADS, (size_t)blocks_for(std::max(most, (size_t)1), WARP) * WARP);
     const dim3 grid(element_blocks(most, threads, c->n_replicas), c->n_replicas);
-    launch(c->stream, grid, threads, map_kernel<CALLED, PER_SAMPLE>, c->replicas, *layer, c->pass,
+    launch(c->stream, grid, threads, map_global<CALLED, PER_SAMPLE>, c->replicas, *layer, c->pass,
            s, n);
 }
 
-template <body_of *CALLED> void map(const run *c, range s, at_layer layer, size_t n)
+template <kernel_function *CALLED> void map(const run *c, range s, at_layer layer, size_t n)
 {
     launch_map<CALLED, true>(c, s, layer, n);
 }
 
 /** A thread per number, where the CPU takes a sample at a time. */
-template <> void map<load_body>(const run *c, range s, at_layer layer, size_t n)
+template <> void map<load_kernel>(const run *c, range s, at_layer layer, size_t n)
 {
-    launch_map<load_number_body, true>(c, s, layer, n * c->pass.data.n_features);
+    launch_map<load_number_kernel, true>(c, s, layer, n * c->pass.data.n_features);
 }
 
-#define MAP(c, s, body, layer, n) map<body>(c, s, layer, n)
-#define TOTAL(c, s, body, layer, n) launch_map<body, false>(c, s, layer, n)
+#define MAP(c, s, kernel, layer, n) map<kernel>(c, s, layer, n)
+#define TOTAL(c, s, kernel, layer, n) launch_map<kernel, false>(c, s, layer, n)
 
 /* --- products ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -307,7 +307,7 @@ struct tiled_products {
 /** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the products alone. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    multiply_kernel(const replica *replicas, const __grid_constant__ tiled_products all, range s)
+    multiply_global(const replica *replicas, const __grid_constant__ tiled_products all, range s)
 {
     __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
     const replica r = replicas[blockIdx.y];
@@ -352,7 +352,7 @@ void launch_multiply(const run *c, range s, const product *products, uint32_t n_
     const dim3 grid((uint32_t)n_tiles, c->n_replicas,
                     (uint32_t)std::min(n_apart, (size_t)MOST_APART));
     if (n_tiles > 0)
-        launch(c->stream, grid, THREADS, multiply_kernel<ROWS, COLUMNS>, c->replicas, all, s);
+        launch(c->stream, grid, THREADS, multiply_global<ROWS, COLUMNS>, c->replicas, all, s);
 }
 
 template <uint32_t ROWS>
@@ -401,7 +401,7 @@ struct copy {
     size_t n;
 };
 
-__global__ void copy_kernel(const copy *copies)
+__global__ void copy_global(const copy *copies)
 {
     const copy c = copies[blockIdx.y];
     const size_t stride = (size_t)gridDim.x * THREADS;
@@ -410,7 +410,7 @@ __global__ void copy_kernel(const copy *copies)
 }
 
 /** Notes where a gradient or a state has a number that is not finite. */
-__global__ void finite_kernel(const replica *replicas, size_t n_params, size_t n_state)
+__global__ void finite_global(const replica *replicas, size_t n_params, size_t n_state)
 {
     const replica r = replicas[blockIdx.y];
     const size_t stride = (size_t)gridDim.x * THREADS;
@@ -449,7 +449,7 @@ template <typename Term> __device__ double block_sum(size_t n, Term term)
 }
 
 /** Puts the clipping of each operation in its rule. */
-__global__ void clip_kernel(update *updates, double bound, size_t n_params)
+__global__ void clip_global(update *updates, double bound, size_t n_params)
 {
     update *const u = &updates[blockIdx.x];
     const double squares = block_sum(u->op.n, [&](size_t i) {
@@ -460,7 +460,7 @@ __global__ void clip_kernel(update *updates, double bound, size_t n_params)
         u->rule.clip = (real)dsgd_clip_factor(bound, u->op.n, n_params, squares);
 }
 
-__global__ void update_kernel(const update *updates, bool *finite)
+__global__ void update_global(const update *updates, bool *finite)
 {
     const update u = updates[blockIdx.y];
     real *const v_new = static_cast<real *>(u.op.v_new);
@@ -493,7 +493,7 @@ __device__ float4 numbers(const void *buffer, size_t i, size_t n)
 }
 
 /** A thread has CELL numbers side by side. */
-__global__ void combine_kernel(const dsgd_combine_op *ops, bool *finite)
+__global__ void combine_global(const dsgd_combine_op *ops, bool *finite)
 {
     const dsgd_combine_op op = ops[blockIdx.y];
     real *const y = static_cast<real *>(op.y);
@@ -524,7 +524,7 @@ __global__ void combine_kernel(const dsgd_combine_op *ops, bool *finite)
     }
 }
 
-__global__ void distance_kernel(dsgd_distance_op *ops)
+__global__ void distance_global(dsgd_distance_op *ops)
 {
     dsgd_distance_op *const op = &ops[blockIdx.x];
     const double sum = block_sum(op->n, [&](size_t i) {
@@ -699,7 +699,7 @@ cudaError_t prepare(context *c)
     int n_devices = 0;
     cudaError_t error = cudaGetDeviceCount(&n_devices);
     if (error == cudaSuccess) /* is there code for this device in the module? */
-        error = cudaFuncGetAttributes(&attributes, (const void *)copy_kernel);
+        error = cudaFuncGetAttributes(&attributes, (const void *)copy_global);
     if (error == cudaSuccess)
         error = cudaStreamCreate(&c->stream);
     void *probe = NULL;
@@ -799,7 +799,7 @@ void run_copies(const context *c, const std::vector<copy> &copies, const copy *t
         size_t most = 0;
         for (size_t i = first; i < first + n; i++)
             most = std::max(most, copies[i].n);
-        launch(c->stream, dim3(element_blocks(most, THREADS, n), (uint32_t)n), THREADS, copy_kernel,
+        launch(c->stream, dim3(element_blocks(most, THREADS, n), (uint32_t)n), THREADS, copy_global,
                there + first);
     }
 }
@@ -916,7 +916,7 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     const size_t n_state = ops[0].state_new == NULL ? 0 : network->n_state;
     const dim3 grid(element_blocks(network->n_params + n_state, THREADS, n_ops), (uint32_t)n_ops);
     if (n_state > 0 || !of_products(network))
-        launch(c->stream, grid, THREADS, finite_kernel, replicas, network->n_params, n_state);
+        launch(c->stream, grid, THREADS, finite_global, replicas, network->n_params, n_state);
     run_copies(c, all.after, after);
     stage_fetch(c, finite, finite_there, n_ops);
 }
@@ -954,10 +954,10 @@ void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *fin
     bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
     if (config->clip != 0)
-        launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_kernel, there, config->clip,
+        launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_global, there, config->clip,
                c->problem.network->n_params);
     launch(c->stream, dim3(element_blocks(most, THREADS, n_ops), (uint32_t)n_ops), THREADS,
-           update_kernel, there, finite_there);
+           update_global, there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
@@ -997,7 +997,7 @@ void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, boo
     bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
     const uint32_t blocks = element_blocks(blocks_for(most, CELL), THREADS, n_ops);
-    launch(c->stream, dim3(blocks, (uint32_t)n_ops), THREADS, combine_kernel, ops_there,
+    launch(c->stream, dim3(blocks, (uint32_t)n_ops), THREADS, combine_global, ops_there,
            finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
@@ -1083,7 +1083,7 @@ void cuda_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t 
     stage_begin(c, n_ops * sizeof *ops, 1);
     dsgd_distance_op *const ops_there = stage(c, ops, n_ops);
     stage_send(c);
-    launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_kernel, ops_there);
+    launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_global, ops_there);
     stage_fetch(c, ops, ops_there, n_ops);
 }
 

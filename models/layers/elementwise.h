@@ -1,10 +1,10 @@
 /**
  * @file elementwise.h
- * What layers and losses compute element by element: each body here once, compiled for each device, which calls it for every i. layers.h
- * puts layers together from bodies and matrix products.
+ * What layers and losses compute element by element: each kernel here once, compiled for each device, which calls it for every i. layers.h
+ * puts layers together from kernels and matrix products.
  *
  * A replica is one gradient (or evaluation) under way. All tensors of a replica lie in its workspace, tensor by tensor, sample by sample.
- * A body may read anything of its replica, but writes only what is its own, so that the order of calls does not matter.
+ * A kernel may read anything of its replica, but writes only what is its own, so that the order of calls does not matter.
  */
 #ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
 #define DSGD_MODELS_LAYERS_ELEMENTWISE_H
@@ -12,7 +12,7 @@
 #include "models/data/environment.h"
 #include "models/zoo/model.h"
 
-/* --- what bodies see ---------------------------------------------------------------------------------------------------------------- */
+/* --- what kernels see ---------------------------------------------------------------------------------------------------------------- */
 
 /** One gradient or evaluation. */
 typedef struct replica {
@@ -49,7 +49,7 @@ typedef struct range {
     uint32_t first, n;
 } range;
 
-/** What all bodies of a call have in common. */
+/** What all kernels of a call have in common. */
 typedef struct pass {
     view data;
     uint32_t step; /* of a sequence */
@@ -61,7 +61,7 @@ typedef struct pass {
 typedef const replica *at_replica;
 typedef const dsgd_layer *at_layer;
 typedef const pass *at_pass;
-#define BODY static inline DSGD_DEVICE_FUNCTION void
+#define KERNEL static inline DSGD_DEVICE_FUNCTION void
 
 static inline DSGD_DEVICE_FUNCTION size_t tensor_size(const dsgd_tensor *t)
 {
@@ -125,7 +125,7 @@ static inline DSGD_DEVICE_FUNCTION real number_of(at_pass p, size_t at)
                                    : (real)p->data.x_real[at];
 }
 
-BODY load_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL load_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const size_t n = p->data.n_features;
     const size_t sample = sample_of(r, i);
@@ -135,7 +135,7 @@ BODY load_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** The like, for devices with many threads; i: sample and number. */
-BODY load_number_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL load_number_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const size_t n = p->data.n_features;
     values_of(r, &l->in)[i] = number_of(p, sample_of(r, i / n) * n + i % n);
@@ -143,27 +143,27 @@ BODY load_number_body(at_replica r, at_layer l, at_pass p, size_t i)
 
 /* --- element by element ------------------------------------------------------------------------------------------------------------- */
 
-BODY rectify_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL rectify_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     real *const y = values_of(r, &l->out);
     y[i] = dsgd_rectified(y[i]);
 }
 
-BODY rectify_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL rectify_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     real *const dy = slopes_of(r, &l->out);
     dy[i] = dsgd_rectified_back(values_of(r, &l->out)[i], dy[i]);
 }
 
-BODY add_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL add_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     values_of(r, &l->out)[i] = values_of(r, &l->in)[i] + values_of(r, &l->second)[i];
 }
 
-BODY add_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL add_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const real dy = slopes_of(r, &l->out)[i];
@@ -176,7 +176,7 @@ BODY add_back_body(at_replica r, at_layer l, at_pass p, size_t i)
 /* --- rows ---------------------------------------------------------------------------------------------------------------------------- */
 
 /** i: sample and column. */
-BODY mean_rows_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL mean_rows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t n = l->in.n_columns;
@@ -188,7 +188,7 @@ BODY mean_rows_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** i: sample, row and column. */
-BODY mean_rows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL mean_rows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t n = l->in.n_columns;
@@ -197,7 +197,7 @@ BODY mean_rows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
     *dx = (l->adds ? *dx : (real)0) + dy / (real)l->in.n_rows;
 }
 
-BODY last_row_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL last_row_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t n = l->in.n_columns;
@@ -205,7 +205,7 @@ BODY last_row_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** i: sample, row and column. */
-BODY last_row_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL last_row_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t n = l->in.n_columns;
@@ -219,10 +219,10 @@ BODY last_row_back_body(at_replica r, at_layer l, at_pass p, size_t i)
 /* --- images -------------------------------------------------------------------------------------------------------------------------- */
 
 /** Row i of the output: the numbers under its window, kernel row by kernel row, zeros outside the image. */
-BODY windows_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL windows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
-    const uint32_t k = l->kernel;
+    const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
     const uint32_t width = l->in.width;
     const uint32_t height = l->in.n_rows / width;
@@ -243,10 +243,10 @@ BODY windows_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the input: the derivatives of all windows that it is in. */
-BODY windows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL windows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
-    const uint32_t k = l->kernel;
+    const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
     const uint32_t out_width = l->out.width;
     const uint32_t out_height = l->out.n_rows / out_width;
@@ -278,20 +278,20 @@ BODY windows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the output. */
-BODY max_pool_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL max_pool_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const uint32_t c = l->in.n_columns;
     const size_t sample = i / l->out.n_rows;
     const uint32_t row = (uint32_t)(i % l->out.n_rows);
-    const size_t corner = (size_t)(row / l->out.width) * l->kernel * l->in.width +
-                          (size_t)(row % l->out.width) * l->kernel;
+    const size_t corner = (size_t)(row / l->out.width) * l->kernel_size * l->in.width +
+                          (size_t)(row % l->out.width) * l->kernel_size;
     const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in) + corner * c;
     real *const y = values_of(r, &l->out) + i * c;
     for (uint32_t j = 0; j < c; j++)
         y[j] = x[j];
-    for (uint32_t ky = 0; ky < l->kernel; ky++)
-        for (uint32_t kx = 0; kx < l->kernel; kx++)
+    for (uint32_t ky = 0; ky < l->kernel_size; ky++)
+        for (uint32_t kx = 0; kx < l->kernel_size; kx++)
             for (uint32_t j = 0; j < c; j++) {
                 const real z = x[((size_t)ky * l->in.width + kx) * c + j];
                 y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* what is not a number goes through */
@@ -299,7 +299,7 @@ BODY max_pool_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the input: has the derivative of its window where it is the first that has its maximum. */
-BODY max_pool_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL max_pool_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const uint32_t c = l->in.n_columns;
@@ -307,8 +307,8 @@ BODY max_pool_back_body(at_replica r, at_layer l, at_pass p, size_t i)
     const uint32_t row = (uint32_t)(i % l->in.n_rows);
     const uint32_t y = row / l->in.width;
     const uint32_t x = row % l->in.width;
-    const uint32_t wy = y / l->kernel;
-    const uint32_t wx = x / l->kernel;
+    const uint32_t wy = y / l->kernel_size;
+    const uint32_t wx = x / l->kernel_size;
     const bool inside = wy < l->out.n_rows / l->out.width && wx < l->out.width;
     const real *const image = values_of(r, &l->in) + sample * tensor_size(&l->in);
     const size_t window = inside ? sample * l->out.n_rows + (size_t)wy * l->out.width + wx : 0;
@@ -316,9 +316,11 @@ BODY max_pool_back_body(at_replica r, at_layer l, at_pass p, size_t i)
     for (uint32_t j = 0; j < c; j++) {
         const real largest = values_of(r, &l->out)[window * c + j];
         bool first = inside && image[(size_t)row * c + j] == largest;
-        for (uint32_t at = 0; at < (y % l->kernel) * l->kernel + x % l->kernel && first; at++) {
-            const size_t before = (size_t)(wy * l->kernel + at / l->kernel) * l->in.width +
-                                  wx * l->kernel + at % l->kernel;
+        for (uint32_t at = 0;
+             at < (y % l->kernel_size) * l->kernel_size + x % l->kernel_size && first; at++) {
+            const size_t before =
+                (size_t)(wy * l->kernel_size + at / l->kernel_size) * l->in.width +
+                wx * l->kernel_size + at % l->kernel_size;
             first = image[before * c + j] != largest;
         }
         const real dy = first ? slopes_of(r, &l->out)[window * c + j] : (real)0;
@@ -334,7 +336,7 @@ BODY max_pool_back_body(at_replica r, at_layer l, at_pass p, size_t i)
 #define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
 
 /** Column j: mean and variance of the batch, or in an evaluation the running ones. */
-BODY batch_norm_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL batch_norm_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -362,7 +364,7 @@ BODY batch_norm_total_body(at_replica r, at_layer l, at_pass p, size_t j)
     totals[c + j] = (real)1 / real_sqrt(variance + NORM_EPSILON);
 }
 
-BODY batch_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL batch_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -373,7 +375,7 @@ BODY batch_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
     values_of(r, &l->out)[i] = l->rectified ? dsgd_rectified(y) : y;
 }
 
-BODY batch_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL batch_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -393,7 +395,7 @@ BODY batch_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
     r->g[l->params + c + j] = sum;
 }
 
-BODY batch_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL batch_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -409,7 +411,7 @@ BODY batch_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i. */
-BODY layer_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL layer_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -430,7 +432,7 @@ BODY layer_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
         y[j] = gain[j] * ((x[j] - mean) * kept[1]) + gain[c + j];
 }
 
-BODY layer_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL layer_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -453,7 +455,7 @@ BODY layer_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Column j: gain and shift. */
-BODY layer_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL layer_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -474,7 +476,7 @@ BODY layer_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
 /* --- sequences ---------------------------------------------------------------------------------------------------------------------- */
 
 /** i: sample, row and column. */
-BODY embedding_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL embedding_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t c = l->out.n_columns;
@@ -486,7 +488,7 @@ BODY embedding_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Column j of both tables. */
-BODY embedding_back_body(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL embedding_back_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 {
     (void)p;
     const size_t c = l->out.n_columns;
@@ -504,7 +506,7 @@ BODY embedding_back_body(at_replica r, at_layer l, at_pass p, size_t j)
 }
 
 /** Row i of the scores, of one head: softmax of what is not in the future. */
-BODY attention_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL attention_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t t = l->in.n_rows;
@@ -523,7 +525,7 @@ BODY attention_body(at_replica r, at_layer l, at_pass p, size_t i)
         score[j] = j < present ? score[j] / sum : (real)0;
 }
 
-BODY attention_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL attention_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t t = l->in.n_rows;
@@ -570,7 +572,7 @@ static inline DSGD_DEVICE_FUNCTION bool lstm_over(at_replica r, at_pass p, size_
 }
 
 /** Unit i of a sample at pass->step. After the end of its sequence the output stays. */
-BODY lstm_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL lstm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
@@ -600,7 +602,7 @@ BODY lstm_body(at_replica r, at_layer l, at_pass p, size_t i)
         before[u] = *y;
 }
 
-BODY lstm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL lstm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
@@ -645,7 +647,7 @@ static inline DSGD_DEVICE_FUNCTION uint32_t label_of(at_replica r, at_layer l, a
 }
 
 /** Row i of the output: the derivative of the loss, the mean over all rows of the batch. */
-BODY cross_entropy_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL cross_entropy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
@@ -655,7 +657,7 @@ BODY cross_entropy_body(at_replica r, at_layer l, at_pass p, size_t i)
     dsgd_cross_entropy(dz, n, label_of(r, l, p, i), (real)1 / (real)((size_t)r->n * l->out.n_rows));
 }
 
-BODY squared_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL squared_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     real *const dz = slopes_of(r, &l->out) + i;
     *dz = values_of(r, &l->out)[i];
@@ -663,7 +665,7 @@ BODY squared_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Sample i: loss and right answers, summed over its rows. */
-BODY cross_entropy_score_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL cross_entropy_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     double loss = 0;
@@ -681,7 +683,7 @@ BODY cross_entropy_score_body(at_replica r, at_layer l, at_pass p, size_t i)
     r->scores[2 * i + 1] = right / (double)l->out.n_rows;
 }
 
-BODY squared_score_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL squared_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     r->scores[2 * i] =
         dsgd_squared(values_of(r, &l->out) + i, (real)p->data.targets[sample_of(r, i)], 1);
@@ -713,19 +715,19 @@ static inline DSGD_DEVICE_FUNCTION real *environment_of(at_replica r, at_pass p,
                : policy_kept(r, p, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
 }
 
-BODY state_copy_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL state_copy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)l;
     r->state_new[p->policy_state + i] = r->state[p->policy_state + i];
 }
 
-BODY observe_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL observe_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     dsgd_environment_observe(environment_of(r, p, i),
                              values_of(r, &l->in) + i * DSGD_ENVIRONMENT_FEATURES);
 }
 
-BODY act_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL act_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     const uint32_t id = r->samples[i];
@@ -744,7 +746,7 @@ BODY act_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Environment e: rewards become discounted returns, cut off at the ends of episodes and of the batch. */
-BODY return_body(at_replica r, at_layer l, at_pass p, size_t e)
+KERNEL return_kernel(at_replica r, at_layer l, at_pass p, size_t e)
 {
     (void)l;
     real *const reward = policy_kept(r, p, POLICY_REWARD);
@@ -760,7 +762,7 @@ BODY return_body(at_replica r, at_layer l, at_pass p, size_t e)
 }
 
 /** The mean return, the baseline, takes the place of the first sample's end. */
-BODY baseline_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL baseline_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)l;
     (void)i;
@@ -771,7 +773,7 @@ BODY baseline_body(at_replica r, at_layer l, at_pass p, size_t i)
     policy_kept(r, p, POLICY_ENDED)[0] = sum / (real)r->n;
 }
 
-BODY policy_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL policy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
@@ -783,7 +785,7 @@ BODY policy_body(at_replica r, at_layer l, at_pass p, size_t i)
                          p->entropy_weight, (real)1 / (real)r->n);
 }
 
-BODY episode_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL episode_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)l;
     dsgd_episode_begin(environment_of(r, p, i), p->data.seed, UINT32_MAX, 0,
@@ -794,7 +796,7 @@ BODY episode_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** One step of the likeliest action. The loss is the return's negative, undiscounted; right is who arrives. */
-BODY episode_step_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL episode_step_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;

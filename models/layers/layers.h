@@ -1,11 +1,11 @@
 /**
  * @file layers.h
- * Every layer and loss, forward and backward, as bodies and matrix products, written once and compiled for each device. The includer
+ * Every layer and loss, forward and backward, as kernels and matrix products, written once and compiled for each device. The includer
  * defines `run`, which has a member `pass`, and three ways to compute:
  *
- *   MAP(run, range, body, layer, n)     calls body(replica, layer, pass, i) for i in [range.first * n, (range.first + range.n) * n):
+ *   MAP(run, range, kernel, layer, n)     calls kernel(replica, layer, pass, i) for i in [range.first * n, (range.first + range.n) * n):
  *                                       n calls per sample, at every replica, in any order
- *   TOTAL(run, range, body, layer, n)   for i in [0, n), at every replica: sums over samples, which each call does in their order
+ *   TOTAL(run, range, kernel, layer, n)   for i in [0, n), at every replica: sums over samples, which each call does in their order
  *   multiply(run, range, products, n)   matrix products that do not need each other, MOST_PRODUCTS at most, at every replica
  */
 #ifndef DSGD_MODELS_LAYERS_LAYERS_H
@@ -18,7 +18,7 @@
 
 static inline uint32_t window_size(at_layer l)
 {
-    return l->kernel * l->kernel * l->in.n_columns;
+    return l->kernel_size * l->kernel_size * l->in.n_columns;
 }
 
 /** The windows of a convolution as rows. */
@@ -68,7 +68,7 @@ static void attention_forward(run *c, range s, at_layer l)
     const product mix = product_of_heads(l, t, size, t, weights, attended(VALUES, l, 2),
                                          attention_output(VALUES, l), false);
     multiply(c, s, &match, 1);
-    MAP(c, s, attention_body, l, l->n_heads * t);
+    MAP(c, s, attention_kernel, l, l->n_heads * t);
     multiply(c, s, &mix, 1);
 }
 
@@ -88,7 +88,7 @@ static void attention_backward(run *c, range s, at_layer l)
         product_of_heads(l, t, size, t, transposed(slopes), attended(VALUES, l, 0),
                          attended(SLOPES, l, 1), l->adds)};
     multiply(c, s, first, 2);
-    MAP(c, s, attention_back_body, l, l->n_heads * t);
+    MAP(c, s, attention_back_kernel, l, l->n_heads * t);
     multiply(c, s, second, 2);
 }
 
@@ -110,7 +110,7 @@ static void lstm_forward(run *c, range s, at_layer l)
         if (step > 0)
             multiply(c, s, &p, 1);
         c->pass.step = step;
-        MAP(c, s, lstm_body, l, u);
+        MAP(c, s, lstm_kernel, l, u);
     }
 }
 
@@ -121,7 +121,7 @@ static void lstm_backward(run *c, range s, at_layer l)
     const operand slopes = operand_at(SLOPES, l->in.offset, 0, 4 * u, 1, tensor_size(&l->in), 0);
     for (uint32_t step = t; step-- > 0;) {
         c->pass.step = step;
-        MAP(c, s, lstm_back_body, l, u);
+        MAP(c, s, lstm_back_kernel, l, u);
         product p =
             product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(SLOPES, l->in.offset, step, t, 4 * u),
                        transposed(parameters(PARAMETERS, l->params, 4 * u)),
@@ -174,32 +174,32 @@ static void layer_forward(run *c, range s, at_layer l)
         linear_forward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
         break;
     case DSGD_CONVOLUTION:
-        MAP(c, s, windows_body, l, l->out.n_rows);
+        MAP(c, s, windows_kernel, l, l->out.n_rows);
         linear_forward(c, s, l, windows_of(l), window_size(l), l->biased);
         break;
     case DSGD_MAX_POOL:
-        MAP(c, s, max_pool_body, l, l->out.n_rows);
+        MAP(c, s, max_pool_kernel, l, l->out.n_rows);
         break;
     case DSGD_MEAN_ROWS:
-        MAP(c, s, mean_rows_body, l, l->in.n_columns);
+        MAP(c, s, mean_rows_kernel, l, l->in.n_columns);
         break;
     case DSGD_LAST_ROW:
-        MAP(c, s, last_row_body, l, l->in.n_columns);
+        MAP(c, s, last_row_kernel, l, l->in.n_columns);
         break;
     case DSGD_BATCH_NORM:
-        TOTAL(c, s, batch_norm_total_body, l, l->in.n_columns);
-        MAP(c, s, batch_norm_body, l, tensor_size(&l->in));
+        TOTAL(c, s, batch_norm_total_kernel, l, l->in.n_columns);
+        MAP(c, s, batch_norm_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_ADD:
-        MAP(c, s, add_body, l, tensor_size(&l->in));
+        MAP(c, s, add_kernel, l, tensor_size(&l->in));
         if (l->rectified)
-            MAP(c, s, rectify_body, l, tensor_size(&l->in));
+            MAP(c, s, rectify_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_EMBEDDING:
-        MAP(c, s, embedding_body, l, tensor_size(&l->out));
+        MAP(c, s, embedding_kernel, l, tensor_size(&l->out));
         break;
     case DSGD_LAYER_NORM:
-        MAP(c, s, layer_norm_body, l, l->in.n_rows);
+        MAP(c, s, layer_norm_kernel, l, l->in.n_rows);
         break;
     case DSGD_ATTENTION:
         attention_forward(c, s, l);
@@ -213,7 +213,7 @@ static void layer_forward(run *c, range s, at_layer l)
 static void layer_backward(run *c, range s, at_layer l)
 {
     if (l->rectified && !l->back_by_reader)
-        MAP(c, s, rectify_back_body, l, tensor_size(&l->out));
+        MAP(c, s, rectify_back_kernel, l, tensor_size(&l->out));
     switch (l->kind) {
     case DSGD_DENSE:
         linear_backward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
@@ -221,30 +221,30 @@ static void layer_backward(run *c, range s, at_layer l)
     case DSGD_CONVOLUTION:
         linear_backward(c, s, l, windows_of(l), window_size(l), l->biased);
         if (l->from > 0)
-            MAP(c, s, windows_back_body, l, l->in.n_rows);
+            MAP(c, s, windows_back_kernel, l, l->in.n_rows);
         break;
     case DSGD_MAX_POOL:
-        MAP(c, s, max_pool_back_body, l, l->in.n_rows);
+        MAP(c, s, max_pool_back_kernel, l, l->in.n_rows);
         break;
     case DSGD_MEAN_ROWS:
-        MAP(c, s, mean_rows_back_body, l, tensor_size(&l->in));
+        MAP(c, s, mean_rows_back_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_LAST_ROW:
-        MAP(c, s, last_row_back_body, l, tensor_size(&l->in));
+        MAP(c, s, last_row_back_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_BATCH_NORM:
-        TOTAL(c, s, batch_norm_back_total_body, l, l->in.n_columns);
-        MAP(c, s, batch_norm_back_body, l, tensor_size(&l->in));
+        TOTAL(c, s, batch_norm_back_total_kernel, l, l->in.n_columns);
+        MAP(c, s, batch_norm_back_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_ADD:
-        MAP(c, s, add_back_body, l, tensor_size(&l->in));
+        MAP(c, s, add_back_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_EMBEDDING:
-        TOTAL(c, s, embedding_back_body, l, l->out.n_columns);
+        TOTAL(c, s, embedding_back_kernel, l, l->out.n_columns);
         break;
     case DSGD_LAYER_NORM:
-        MAP(c, s, layer_norm_back_body, l, l->in.n_rows);
-        TOTAL(c, s, layer_norm_back_total_body, l, l->in.n_columns);
+        MAP(c, s, layer_norm_back_kernel, l, l->in.n_rows);
+        TOTAL(c, s, layer_norm_back_total_kernel, l, l->in.n_columns);
         break;
     case DSGD_ATTENTION:
         attention_backward(c, s, l);
@@ -270,16 +270,16 @@ static void play(run *c, const dsgd_network *network, uint32_t most)
     const at_layer last = &network->layers[network->n_layers - 1];
     const uint32_t n = network->n_environments;
     const range all = {0, most};
-    TOTAL(c, all, state_copy_body, first, (size_t)n * DSGD_ENVIRONMENT_REALS);
+    TOTAL(c, all, state_copy_kernel, first, (size_t)n * DSGD_ENVIRONMENT_REALS);
     for (uint32_t begin = 0; begin < most; begin += n) {
         const range s = {begin, n};
-        MAP(c, s, observe_body, first, 1);
+        MAP(c, s, observe_kernel, first, 1);
         forward(c, s, network);
-        MAP(c, s, act_body, last, 1);
+        MAP(c, s, act_kernel, last, 1);
     }
-    TOTAL(c, all, return_body, last, n);
-    TOTAL(c, all, baseline_body, last, 1);
-    MAP(c, all, policy_body, last, 1);
+    TOTAL(c, all, return_kernel, last, n);
+    TOTAL(c, all, baseline_kernel, last, 1);
+    MAP(c, all, policy_kernel, last, 1);
 }
 
 /** g <- gradient, at every replica; the largest has @p most samples. */
@@ -291,12 +291,12 @@ static void network_gradient(run *c, const dsgd_network *network, uint32_t most)
     if (network->loss == DSGD_LOSS_POLICY) {
         play(c, network, most);
     } else {
-        MAP(c, all, load_body, first, 1);
+        MAP(c, all, load_kernel, first, 1);
         forward(c, all, network);
         if (network->loss == DSGD_LOSS_SQUARED)
-            MAP(c, all, squared_body, last, 1);
+            MAP(c, all, squared_kernel, last, 1);
         else
-            MAP(c, all, cross_entropy_body, last, last->out.n_rows);
+            MAP(c, all, cross_entropy_kernel, last, last->out.n_rows);
     }
     for (uint32_t l = network->n_layers; l-- > 0;)
         layer_backward(c, all, &network->layers[l]);
@@ -309,21 +309,21 @@ static void network_scores(run *c, const dsgd_network *network, uint32_t most)
     const at_layer last = &network->layers[network->n_layers - 1];
     const range all = {0, most};
     if (network->loss == DSGD_LOSS_POLICY) {
-        MAP(c, all, episode_body, first, 1);
+        MAP(c, all, episode_kernel, first, 1);
         for (uint32_t step = 0; step < DSGD_EPISODE_STEPS; step++) {
             c->pass.step = step;
-            MAP(c, all, observe_body, first, 1);
+            MAP(c, all, observe_kernel, first, 1);
             forward(c, all, network);
-            MAP(c, all, episode_step_body, last, 1);
+            MAP(c, all, episode_step_kernel, last, 1);
         }
         return;
     }
-    MAP(c, all, load_body, first, 1);
+    MAP(c, all, load_kernel, first, 1);
     forward(c, all, network);
     if (network->loss == DSGD_LOSS_SQUARED)
-        MAP(c, all, squared_score_body, last, 1);
+        MAP(c, all, squared_score_kernel, last, 1);
     else
-        MAP(c, all, cross_entropy_score_body, last, 1);
+        MAP(c, all, cross_entropy_score_kernel, last, 1);
 }
 
 #endif

@@ -31,8 +31,8 @@ typedef struct dsgd_tensor {
 
 typedef enum dsgd_layer_kind {
     DSGD_DENSE, /* every row: y = W^T x + c; W [columns in][columns out], then c */
-    DSGD_CONVOLUTION, /* of an image; W [kernel][kernel][columns in][columns out], then c where biased; zero padding */
-    DSGD_MAX_POOL, /* of windows of kernel x kernel, side by side */
+    DSGD_CONVOLUTION, /* of an image; W [kernel_size][kernel_size][columns in][columns out], then c where biased; zero padding */
+    DSGD_MAX_POOL, /* of windows of kernel_size x kernel_size, side by side */
     DSGD_MEAN_ROWS, /* the mean of all rows */
     DSGD_LAST_ROW,
     DSGD_BATCH_NORM, /* per column over all rows of the batch; gain, then shift; state: mean, then variance */
@@ -60,7 +60,7 @@ typedef struct dsgd_layer {
     size_t state; /* offset of its share of the model state */
     size_t kept; /* offset of what it keeps for the backward pass, in reals per sample */
     size_t totals; /* offset of what it keeps once per batch, in reals */
-    uint32_t kernel, stride, padding; /* CONVOLUTION, MAX_POOL */
+    uint32_t kernel_size, stride, padding; /* CONVOLUTION, MAX_POOL */
     uint32_t n_heads, n_tokens;
 } dsgd_layer;
 

@@ -137,24 +137,24 @@ uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool rectified)
     return last_tensor(b);
 }
 
-uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel,
+uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
                                   uint32_t stride, bool biased, bool rectified)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_channels, "channels");
-    const uint32_t padding = kernel / 2;
+    const uint32_t padding = kernel_size / 2;
     const uint32_t height = in.n_rows / in.width;
-    const uint32_t out_width = (in.width + 2 * padding - kernel) / stride + 1;
-    const uint32_t out_height = (height + 2 * padding - kernel) / stride + 1;
+    const uint32_t out_width = (in.width + 2 * padding - kernel_size) / stride + 1;
+    const uint32_t out_height = (height + 2 * padding - kernel_size) / stride + 1;
     dsgd_layer *const layer = append(b, DSGD_CONVOLUTION, out_height * out_width, n, out_width);
     if (layer == NULL)
         return 0;
-    layer->kernel = kernel;
+    layer->kernel_size = kernel_size;
     layer->stride = stride;
     layer->padding = padding;
     layer->biased = biased;
     layer->rectified = rectified;
-    const size_t n_inputs = (size_t)kernel * kernel * in.n_columns;
+    const size_t n_inputs = (size_t)kernel_size * kernel_size * in.n_columns;
     layer->kept = b->network->n_kept; /* the windows, side by side */
     b->network->n_kept += n_inputs * layer->out.n_rows;
     fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
@@ -174,7 +174,7 @@ uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
                       b->model, b->data->n_rows / b->data->width, b->data->width);
     dsgd_layer *const layer = append(b, DSGD_MAX_POOL, height * width, in.n_columns, width);
     if (layer != NULL)
-        layer->kernel = layer->stride = window;
+        layer->kernel_size = layer->stride = window;
     return last_tensor(b);
 }
 

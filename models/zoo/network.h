@@ -28,7 +28,7 @@ void dsgd_network_flatten(dsgd_builder *b);
 /* Each returns the tensor that the layer writes. */
 
 uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool rectified);
-uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel,
+uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
                                   uint32_t stride, bool biased, bool rectified);
 uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window);
 uint32_t dsgd_network_mean_rows(dsgd_builder *b);

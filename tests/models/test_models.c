@@ -527,7 +527,7 @@ typedef struct beginning {
 static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
 {
     const size_t c = l->out.n_columns;
-    const size_t window = (size_t)l->kernel * l->kernel * l->in.n_columns;
+    const size_t window = (size_t)l->kernel_size * l->kernel_size * l->in.n_columns;
     switch (l->kind) {
     case DSGD_DENSE:
         parts[0] = (beginning){l->in.n_columns * c, 0, sqrt(6.0 / l->in.n_columns)};

@@ -40,7 +40,7 @@ static void convolution(const place *p)
     const dsgd_layer *const l = p->layer;
     const int width = (int)l->in.width;
     const int height = (int)(l->in.n_rows / l->in.width);
-    const int k = (int)l->kernel;
+    const int k = (int)l->kernel_size;
     const int c = (int)l->in.n_columns;
     const int n = (int)l->out.n_columns;
     for (int y = 0; y < (int)(l->out.n_rows / l->out.width); y++)
@@ -68,10 +68,10 @@ static void max_pool(const place *p)
     for (uint32_t row = 0; row < l->out.n_rows; row++)
         for (uint32_t j = 0; j < c; j++) {
             long double largest = -INFINITY;
-            for (uint32_t y = 0; y < l->kernel; y++)
-                for (uint32_t x = 0; x < l->kernel; x++) {
-                    const uint32_t iy = row / l->out.width * l->kernel + y;
-                    const uint32_t ix = row % l->out.width * l->kernel + x;
+            for (uint32_t y = 0; y < l->kernel_size; y++)
+                for (uint32_t x = 0; x < l->kernel_size; x++) {
+                    const uint32_t iy = row / l->out.width * l->kernel_size + y;
+                    const uint32_t ix = row % l->out.width * l->kernel_size + x;
                     largest = fmaxl(largest, p->in[(iy * l->in.width + ix) * c + j]);
                 }
             p->out[row * c + j] = largest;
