@@ -219,11 +219,11 @@ static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
             n * (2 * network->n_reals + network->n_kept) + network->n_totals, sizeof(real));
         s->n_samples = n;
     }
-    real *const slopes = s->workspace + network->n_reals * n;
-    real *const kept = slopes + network->n_reals * n;
+    real *const grads = s->workspace + network->n_reals * n;
+    real *const kept = grads + network->n_reals * n;
     return (run){.replica = {.n = n,
                              .values = s->workspace,
-                             .slopes = slopes,
+                             .grads = grads,
                              .kept = kept,
                              .totals = kept + network->n_kept * n,
                              .scores = s->scores},

@@ -815,22 +815,22 @@ run run_of(const context *c, const view *data, const replica *there, size_t n, u
     return out;
 }
 
-/** A replica of @p n samples whose memory begins at @p memory; an evaluation has no slopes. */
-replica replica_of(const dsgd_network *network, uint32_t n, bool slopes, real *memory)
+/** A replica of @p n samples whose memory begins at @p memory; an evaluation has no grads. */
+replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
 {
     replica r = {};
     r.n = n;
     r.values = memory;
-    r.slopes = slopes ? r.values + network->n_reals * n : NULL;
-    r.kept = r.values + (slopes ? 2 : 1) * network->n_reals * n;
+    r.grads = grads ? r.values + network->n_reals * n : NULL;
+    r.kept = r.values + (grads ? 2 : 1) * network->n_reals * n;
     r.totals = r.kept + network->n_kept * n;
     return r;
 }
 
 /** Its reals of workspace. */
-size_t replica_space(const dsgd_network *network, uint32_t n, bool slopes)
+size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
 {
-    return n * ((slopes ? 2 : 1) * network->n_reals + network->n_kept) + network->n_totals;
+    return n * ((grads ? 2 : 1) * network->n_reals + network->n_kept) + network->n_totals;
 }
 
 /* --- gradients ---------------------------------------------------------------------------------------------------------------------- */

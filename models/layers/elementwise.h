@@ -23,7 +23,7 @@ typedef struct replica {
     const uint32_t *samples; /* [n] which of the data set; NULL: first, first + 1, ... */
     uint32_t first, n;
     real *values; /* [n_reals][n]: tensors */
-    real *slopes; /* [n_reals][n]: derivatives of the loss by them */
+    real *grads; /* [n_reals][n]: derivatives of the loss by them */
     real *kept; /* [n_kept][n] */
     real *totals; /* [n_totals] */
     bool *finite; /* where a device notes what it finds while it writes g; NULL: nobody asks */
@@ -73,9 +73,9 @@ static inline DSGD_DEVICE_FUNCTION real *values_of(at_replica r, const dsgd_tens
     return r->values + t->offset * r->n;
 }
 
-static inline DSGD_DEVICE_FUNCTION real *slopes_of(at_replica r, const dsgd_tensor *t)
+static inline DSGD_DEVICE_FUNCTION real *grads_of(at_replica r, const dsgd_tensor *t)
 {
-    return r->slopes + t->offset * r->n;
+    return r->grads + t->offset * r->n;
 }
 
 static inline DSGD_DEVICE_FUNCTION size_t sample_of(at_replica r, size_t i)
@@ -153,7 +153,7 @@ KERNEL rectify_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 KERNEL rectify_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
-    real *const dy = slopes_of(r, &l->out);
+    real *const dy = grads_of(r, &l->out);
     dy[i] = dsgd_rectified_back(values_of(r, &l->out)[i], dy[i]);
 }
 
@@ -166,9 +166,9 @@ KERNEL add_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 KERNEL add_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
-    const real dy = slopes_of(r, &l->out)[i];
-    real *const a = slopes_of(r, &l->in) + i;
-    real *const b = slopes_of(r, &l->second) + i;
+    const real dy = grads_of(r, &l->out)[i];
+    real *const a = grads_of(r, &l->in) + i;
+    real *const b = grads_of(r, &l->second) + i;
     *a = l->adds ? *a + dy : dy;
     *b = l->other_adds ? *b + dy : dy;
 }
@@ -192,8 +192,8 @@ KERNEL mean_rows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t n = l->in.n_columns;
-    const real dy = slopes_of(r, &l->out)[i / tensor_size(&l->in) * n + i % n];
-    real *const dx = slopes_of(r, &l->in) + i;
+    const real dy = grads_of(r, &l->out)[i / tensor_size(&l->in) * n + i % n];
+    real *const dx = grads_of(r, &l->in) + i;
     *dx = (l->adds ? *dx : (real)0) + dy / (real)l->in.n_rows;
 }
 
@@ -211,8 +211,8 @@ KERNEL last_row_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t n = l->in.n_columns;
     const size_t size = tensor_size(&l->in);
     const bool last = i % size >= size - n;
-    const real dy = last ? slopes_of(r, &l->out)[i / size * n + i % n] : (real)0;
-    real *const dx = slopes_of(r, &l->in) + i;
+    const real dy = last ? grads_of(r, &l->out)[i / size * n + i % n] : (real)0;
+    real *const dx = grads_of(r, &l->in) + i;
     *dx = (l->adds ? *dx : (real)0) + dy;
 }
 
@@ -254,7 +254,7 @@ KERNEL windows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const uint32_t row = (uint32_t)(i % l->in.n_rows);
     const real *const windows =
         r->kept + l->kept * r->n + sample * l->out.n_rows * ((size_t)k * k * c);
-    real *const dx = slopes_of(r, &l->in) + i * c;
+    real *const dx = grads_of(r, &l->in) + i * c;
     for (uint32_t j = 0; j < c && !l->adds; j++)
         dx[j] = 0;
     for (uint32_t ky = 0; ky < k; ky++) {
@@ -312,7 +312,7 @@ KERNEL max_pool_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const bool inside = wy < l->out.n_rows / l->out.width && wx < l->out.width;
     const real *const image = values_of(r, &l->in) + sample * tensor_size(&l->in);
     const size_t window = inside ? sample * l->out.n_rows + (size_t)wy * l->out.width + wx : 0;
-    real *const dx = slopes_of(r, &l->in) + i * c;
+    real *const dx = grads_of(r, &l->in) + i * c;
     for (uint32_t j = 0; j < c; j++) {
         const real largest = values_of(r, &l->out)[window * c + j];
         bool first = inside && image[(size_t)row * c + j] == largest;
@@ -323,7 +323,7 @@ KERNEL max_pool_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
                 wx * l->kernel_size + at % l->kernel_size;
             first = image[before * c + j] != largest;
         }
-        const real dy = first ? slopes_of(r, &l->out)[window * c + j] : (real)0;
+        const real dy = first ? grads_of(r, &l->out)[window * c + j] : (real)0;
         dx[j] = (l->adds ? dx[j] : (real)0) + dy;
         if (l->from_rectified)
             dx[j] = dsgd_rectified_back(image[(size_t)row * c + j], dx[j]);
@@ -381,7 +381,7 @@ KERNEL batch_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t 
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
-    const real *const dy = slopes_of(r, &l->out) + j;
+    const real *const dy = grads_of(r, &l->out) + j;
     real *const totals = r->totals + l->totals;
     real sum = 0;
     real with_x = 0;
@@ -403,11 +403,11 @@ KERNEL batch_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const real n = (real)((size_t)r->n * l->in.n_rows);
     const real *const totals = r->totals + l->totals;
     const real x = (values_of(r, &l->in)[i] - totals[j]) * totals[c + j];
-    const real dy = slopes_of(r, &l->out)[i];
-    const real slope = r->x[l->params + j] * totals[c + j] *
-                       (dy - totals[2 * c + j] / n - x * totals[3 * c + j] / n);
-    real *const dx = slopes_of(r, &l->in) + i;
-    *dx = (l->adds ? *dx : (real)0) + slope;
+    const real dy = grads_of(r, &l->out)[i];
+    const real grad = r->x[l->params + j] * totals[c + j] *
+                      (dy - totals[2 * c + j] / n - x * totals[3 * c + j] / n);
+    real *const dx = grads_of(r, &l->in) + i;
+    *dx = (l->adds ? *dx : (real)0) + grad;
 }
 
 /** Row i. */
@@ -437,8 +437,8 @@ KERNEL layer_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     (void)p;
     const size_t c = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i * c;
-    const real *const dy = slopes_of(r, &l->out) + i * c;
-    real *const dx = slopes_of(r, &l->in) + i * c;
+    const real *const dy = grads_of(r, &l->out) + i * c;
+    real *const dx = grads_of(r, &l->in) + i * c;
     const real *const kept = r->kept + l->kept * r->n + 2 * i;
     const real *const gain = r->x + l->params;
     real sum = 0;
@@ -449,8 +449,8 @@ KERNEL layer_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     }
     for (size_t j = 0; j < c; j++) {
         const real normal = (x[j] - kept[0]) * kept[1];
-        const real slope = kept[1] * (gain[j] * dy[j] - sum / (real)c - normal * with_x / (real)c);
-        dx[j] = (l->adds ? dx[j] : (real)0) + slope;
+        const real grad = kept[1] * (gain[j] * dy[j] - sum / (real)c - normal * with_x / (real)c);
+        dx[j] = (l->adds ? dx[j] : (real)0) + grad;
     }
 }
 
@@ -461,7 +461,7 @@ KERNEL layer_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t 
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
-    const real *const dy = slopes_of(r, &l->out) + j;
+    const real *const dy = grads_of(r, &l->out) + j;
     const real *const kept = r->kept + l->kept * r->n;
     real sum = 0;
     real with_x = 0;
@@ -494,7 +494,7 @@ KERNEL embedding_back_kernel(at_replica r, at_layer l, at_pass p, size_t j)
     const size_t c = l->out.n_columns;
     const size_t n_rows = l->out.n_rows;
     const real *const x = values_of(r, &l->in);
-    const real *const dy = slopes_of(r, &l->out);
+    const real *const dy = grads_of(r, &l->out);
     real *const tokens = r->g + l->params;
     real *const places = tokens + (size_t)l->n_tokens * c;
     for (size_t t = 0; t < l->n_tokens + n_rows; t++)
@@ -532,12 +532,12 @@ KERNEL attention_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t present = i % t + 1;
     const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
     const real *const weight = r->kept + l->kept * r->n + i * t;
-    real *const slope = r->kept + (l->kept + (size_t)l->n_heads * t * t) * r->n + i * t;
+    real *const grad = r->kept + (l->kept + (size_t)l->n_heads * t * t) * r->n + i * t;
     real sum = 0;
     for (size_t j = 0; j < present; j++)
-        sum += weight[j] * slope[j];
+        sum += weight[j] * grad[j];
     for (size_t j = 0; j < t; j++)
-        slope[j] = j < present ? scale * weight[j] * (slope[j] - sum) : (real)0;
+        grad[j] = j < present ? scale * weight[j] * (grad[j] - sum) : (real)0;
 }
 
 /** Places of an LSTM's memory, each for all samples. */
@@ -556,12 +556,12 @@ static inline DSGD_DEVICE_FUNCTION size_t lstm_before(at_layer l)
     return l->kept + 5 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_slopes(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grads(at_layer l)
 {
     return l->kept + 6 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_slopes(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_grads(at_layer l)
 {
     return l->kept + 6 * tensor_size(&l->out) + l->out.n_columns;
 }
@@ -610,16 +610,16 @@ KERNEL lstm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const bool ends = p->step + 1 == l->out.n_rows;
     const real *const gates = r->kept + lstm_gates(l) * r->n + t * 4 * u + i % u;
     const real *const cell = r->kept + lstm_cells(l) * r->n + t * u + i % u;
-    real *const cell_slope = r->kept + lstm_cell_slopes(l) * r->n + i;
-    real *const slope = r->kept + lstm_slopes(l) * r->n + i;
-    real *const dz = slopes_of(r, &l->in) + t * 4 * u + i % u;
-    const real dy = slopes_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *slope);
+    real *const cell_grad = r->kept + lstm_cell_grads(l) * r->n + i;
+    real *const grad = r->kept + lstm_grads(l) * r->n + i;
+    real *const dz = grads_of(r, &l->in) + t * 4 * u + i % u;
+    const real dy = grads_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *grad);
     if (ends)
-        *cell_slope = 0;
+        *cell_grad = 0;
     if (lstm_over(r, p, sample)) {
         for (size_t k = 0; k < 4; k++)
             dz[k * u] = 0;
-        *slope = dy; /* to which the recurrence adds nothing */
+        *grad = dy; /* to which the recurrence adds nothing */
         return;
     }
     const real old = p->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
@@ -628,13 +628,13 @@ KERNEL lstm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const real forget = gates[u];
     const real candidate = gates[2 * u];
     const real out = gates[3 * u];
-    const real dc = *cell_slope + dy * out * ((real)1 - squashed * squashed);
+    const real dc = *cell_grad + dy * out * ((real)1 - squashed * squashed);
     dz[0] = dc * candidate * in * ((real)1 - in);
     dz[u] = dc * old * forget * ((real)1 - forget);
     dz[2 * u] = dc * in * ((real)1 - candidate * candidate);
     dz[3 * u] = dy * squashed * out * ((real)1 - out);
-    *cell_slope = dc * forget;
-    *slope = 0; /* the recurrence adds what comes through the gates */
+    *cell_grad = dc * forget;
+    *grad = 0; /* the recurrence adds what comes through the gates */
 }
 
 /* --- losses -------------------------------------------------------------------------------------------------------------------------- */
@@ -651,7 +651,7 @@ KERNEL cross_entropy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
-    real *const dz = slopes_of(r, &l->out) + i * n;
+    real *const dz = grads_of(r, &l->out) + i * n;
     for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
     dsgd_cross_entropy(dz, n, label_of(r, l, p, i), (real)1 / (real)((size_t)r->n * l->out.n_rows));
@@ -659,7 +659,7 @@ KERNEL cross_entropy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 
 KERNEL squared_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
-    real *const dz = slopes_of(r, &l->out) + i;
+    real *const dz = grads_of(r, &l->out) + i;
     *dz = values_of(r, &l->out)[i];
     dsgd_squared(dz, (real)p->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
 }
@@ -777,7 +777,7 @@ KERNEL policy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
-    real *const dz = slopes_of(r, &l->out) + i * n;
+    real *const dz = grads_of(r, &l->out) + i * n;
     for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
     const real advantage = policy_kept(r, p, POLICY_RETURN)[i] - policy_kept(r, p, POLICY_ENDED)[0];

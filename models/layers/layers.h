@@ -76,17 +76,17 @@ static void attention_backward(run *c, range s, at_layer l)
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
-    const operand dy = attention_output(SLOPES, l);
-    const operand slopes = attention_weights(l, 1);
+    const operand dy = attention_output(GRADS, l);
+    const operand grads = attention_weights(l, 1);
     const product first[MOST_PRODUCTS] = {
-        product_of_heads(l, t, t, size, dy, transposed(attended(VALUES, l, 2)), slopes, false),
+        product_of_heads(l, t, t, size, dy, transposed(attended(VALUES, l, 2)), grads, false),
         product_of_heads(l, t, size, t, transposed(attention_weights(l, 0)), dy,
-                         attended(SLOPES, l, 2), l->adds)};
+                         attended(GRADS, l, 2), l->adds)};
     const product second[MOST_PRODUCTS] = {
-        product_of_heads(l, t, size, t, slopes, attended(VALUES, l, 1), attended(SLOPES, l, 0),
+        product_of_heads(l, t, size, t, grads, attended(VALUES, l, 1), attended(GRADS, l, 0),
                          l->adds),
-        product_of_heads(l, t, size, t, transposed(slopes), attended(VALUES, l, 0),
-                         attended(SLOPES, l, 1), l->adds)};
+        product_of_heads(l, t, size, t, transposed(grads), attended(VALUES, l, 0),
+                         attended(GRADS, l, 1), l->adds)};
     multiply(c, s, first, 2);
     MAP(c, s, attention_back_kernel, l, l->n_heads * t);
     multiply(c, s, second, 2);
@@ -118,20 +118,20 @@ static void lstm_backward(run *c, range s, at_layer l)
 {
     const uint32_t u = l->out.n_columns;
     const uint32_t t = l->out.n_rows;
-    const operand slopes = operand_at(SLOPES, l->in.offset, 0, 4 * u, 1, tensor_size(&l->in), 0);
+    const operand grads = operand_at(GRADS, l->in.offset, 0, 4 * u, 1, tensor_size(&l->in), 0);
     for (uint32_t step = t; step-- > 0;) {
         c->pass.step = step;
         MAP(c, s, lstm_back_kernel, l, u);
         product p =
-            product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(SLOPES, l->in.offset, step, t, 4 * u),
+            product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(GRADS, l->in.offset, step, t, 4 * u),
                        transposed(parameters(PARAMETERS, l->params, 4 * u)),
-                       operand_at(KEPT, lstm_slopes(l), 0, u, 1, u, 0));
+                       operand_at(KEPT, lstm_grads(l), 0, u, 1, u, 0));
         p.adds = true;
         if (step > 0)
             multiply(c, s, &p, 1);
     }
     const operand before = operand_at(KEPT, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
-    const product p = product_of(u, 4 * u, t, SAMPLES_DEPTH, transposed(before), slopes,
+    const product p = product_of(u, 4 * u, t, SAMPLES_DEPTH, transposed(before), grads,
                                  parameters(GRADIENT, l->params, 4 * u));
     multiply(c, s, &p, 1);
 }
@@ -152,13 +152,13 @@ static void linear_backward(run *c, range s, at_layer l, operand x, uint32_t n_i
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n = l->out.n_columns;
-    const operand dy = rows_of(SLOPES, &l->out);
+    const operand dy = rows_of(GRADS, &l->out);
     product both[MOST_PRODUCTS] = {product_of(n_inputs, n, l->out.n_rows, SAMPLES_DEPTH,
                                               transposed(x), dy,
                                               parameters(GRADIENT, l->params, n)),
                                    product_of(l->out.n_rows, n_inputs, n, SAMPLES_ROWS, dy,
                                               transposed(parameters(PARAMETERS, l->params, n)),
-                                              windows ? x : rows_of(SLOPES, &l->in))};
+                                              windows ? x : rows_of(GRADS, &l->in))};
     both[0].ones = biased ? ONES_ROW : ONES_NONE;
     both[1].adds = !windows && l->adds;
     both[1].rectified_back = !windows && l->from_rectified;

@@ -7,7 +7,7 @@
 
 #include "models/layers/elementwise.h"
 
-typedef enum space { PARAMETERS, GRADIENT, VALUES, SLOPES, KEPT } space;
+typedef enum space { PARAMETERS, GRADIENT, VALUES, GRADS, KEPT } space;
 
 /** A matrix in a replica: element (i, j) of sample s and head h is at base + i row + j column + s sample + h head. */
 typedef struct operand {
@@ -40,7 +40,7 @@ typedef struct product {
     bool adds;
     bool rectified; /* max(C, 0) at the end */
     bool
-        rectified_back; /* C, of SLOPES, goes through the rectifier that made the VALUES at its place */
+        rectified_back; /* C, of GRADS, goes through the rectifier that made the VALUES at its place */
     ones_in ones;
 } product;
 
@@ -102,8 +102,8 @@ static inline DSGD_DEVICE_FUNCTION real *base_of(at_replica r, const operand *o,
         return r->g + o->offset + at;
     case VALUES:
         return r->values + o->offset * r->n + at;
-    case SLOPES:
-        return r->slopes + o->offset * r->n + at;
+    case GRADS:
+        return r->grads + o->offset * r->n + at;
     case KEPT:
         break;
     }
@@ -132,7 +132,7 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const product *p, at_rep
     out.a = base_of(r, &p->a, sample) + head * p->a.head;
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
-    out.made = p->rectified_back ? out.c - r->slopes + r->values : NULL;
+    out.made = p->rectified_back ? out.c - r->grads + r->values : NULL;
     /* one row per sample may be of many that it has */
     out.a_row = rows && p->m == 1 ? p->a.sample : p->a.row;
     out.c_row = rows && p->m == 1 ? p->c.sample : p->c.row;
