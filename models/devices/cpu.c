@@ -216,16 +216,16 @@ static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
     if (n > s->n_samples) {
         free(s->workspace);
         s->workspace = dsgd_xcalloc(
-            n * (2 * network->n_reals + network->n_kept) + network->n_totals, sizeof(real));
+            n * (2 * network->n_reals + network->n_saved) + network->n_totals, sizeof(real));
         s->n_samples = n;
     }
     real *const grads = s->workspace + network->n_reals * n;
-    real *const kept = grads + network->n_reals * n;
+    real *const saved = grads + network->n_reals * n;
     return (run){.replica = {.n = n,
                              .values = s->workspace,
                              .grads = grads,
-                             .kept = kept,
-                             .totals = kept + network->n_kept * n,
+                             .saved = saved,
+                             .totals = saved + network->n_saved * n,
                              .scores = s->scores},
                  .pass = pass_of(network, data)};
 }

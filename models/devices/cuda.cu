@@ -822,15 +822,15 @@ replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *me
     r.n = n;
     r.values = memory;
     r.grads = grads ? r.values + network->n_reals * n : NULL;
-    r.kept = r.values + (grads ? 2 : 1) * network->n_reals * n;
-    r.totals = r.kept + network->n_kept * n;
+    r.saved = r.values + (grads ? 2 : 1) * network->n_reals * n;
+    r.totals = r.saved + network->n_saved * n;
     return r;
 }
 
 /** Its reals of workspace. */
 size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
 {
-    return n * ((grads ? 2 : 1) * network->n_reals + network->n_kept) + network->n_totals;
+    return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
 }
 
 /* --- gradients ---------------------------------------------------------------------------------------------------------------------- */

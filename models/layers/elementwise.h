@@ -24,7 +24,7 @@ typedef struct replica {
     uint32_t first, n;
     real *values; /* [n_reals][n]: tensors */
     real *grads; /* [n_reals][n]: derivatives of the loss by them */
-    real *kept; /* [n_kept][n] */
+    real *saved; /* [n_saved][n] */
     real *totals; /* [n_totals] */
     bool *finite; /* where a device notes what it finds while it writes g; NULL: nobody asks */
     double *
@@ -55,7 +55,7 @@ typedef struct pass {
     uint32_t step; /* of a sequence */
     uint32_t n_environments;
     real discount, entropy_weight;
-    size_t policy_kept, policy_state;
+    size_t policy_saved, policy_state;
 } pass;
 
 typedef const replica *at_replica;
@@ -111,7 +111,7 @@ static inline pass pass_of(const dsgd_network *network, const view *data)
     p.n_environments = network->n_environments;
     p.discount = (real)network->discount;
     p.entropy_weight = (real)network->entropy_weight;
-    p.policy_kept = network->policy_kept;
+    p.policy_saved = network->policy_saved;
     p.policy_state = network->environments;
     return p;
 }
@@ -229,7 +229,7 @@ KERNEL windows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t sample = i / l->out.n_rows;
     const uint32_t row = (uint32_t)(i % l->out.n_rows);
     const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in);
-    real *y = r->kept + l->kept * r->n + i * ((size_t)k * k * c);
+    real *y = r->saved + l->saved * r->n + i * ((size_t)k * k * c);
     for (uint32_t ky = 0; ky < k; ky++) {
         const uint32_t iy = row / l->out.width * l->stride + ky - l->padding; /* wraps below 0 */
         for (uint32_t kx = 0; kx < k; kx++, y += c) {
@@ -253,7 +253,7 @@ KERNEL windows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t sample = i / l->in.n_rows;
     const uint32_t row = (uint32_t)(i % l->in.n_rows);
     const real *const windows =
-        r->kept + l->kept * r->n + sample * l->out.n_rows * ((size_t)k * k * c);
+        r->saved + l->saved * r->n + sample * l->out.n_rows * ((size_t)k * k * c);
     real *const dx = grads_of(r, &l->in) + i * c;
     for (uint32_t j = 0; j < c && !l->adds; j++)
         dx[j] = 0;
@@ -417,7 +417,7 @@ KERNEL layer_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t c = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i * c;
     real *const y = values_of(r, &l->out) + i * c;
-    real *const kept = r->kept + l->kept * r->n + 2 * i;
+    real *const saved = r->saved + l->saved * r->n + 2 * i;
     const real *const gain = r->x + l->params;
     real sum = 0;
     for (size_t j = 0; j < c; j++)
@@ -426,10 +426,10 @@ KERNEL layer_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     real squares = 0;
     for (size_t j = 0; j < c; j++)
         squares += (x[j] - mean) * (x[j] - mean);
-    kept[0] = mean;
-    kept[1] = (real)1 / real_sqrt(squares / (real)c + NORM_EPSILON);
+    saved[0] = mean;
+    saved[1] = (real)1 / real_sqrt(squares / (real)c + NORM_EPSILON);
     for (size_t j = 0; j < c; j++)
-        y[j] = gain[j] * ((x[j] - mean) * kept[1]) + gain[c + j];
+        y[j] = gain[j] * ((x[j] - mean) * saved[1]) + gain[c + j];
 }
 
 KERNEL layer_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
@@ -439,17 +439,17 @@ KERNEL layer_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const real *const x = values_of(r, &l->in) + i * c;
     const real *const dy = grads_of(r, &l->out) + i * c;
     real *const dx = grads_of(r, &l->in) + i * c;
-    const real *const kept = r->kept + l->kept * r->n + 2 * i;
+    const real *const saved = r->saved + l->saved * r->n + 2 * i;
     const real *const gain = r->x + l->params;
     real sum = 0;
     real with_x = 0;
     for (size_t j = 0; j < c; j++) {
         sum += gain[j] * dy[j];
-        with_x += gain[j] * dy[j] * ((x[j] - kept[0]) * kept[1]);
+        with_x += gain[j] * dy[j] * ((x[j] - saved[0]) * saved[1]);
     }
     for (size_t j = 0; j < c; j++) {
-        const real normal = (x[j] - kept[0]) * kept[1];
-        const real grad = kept[1] * (gain[j] * dy[j] - sum / (real)c - normal * with_x / (real)c);
+        const real normal = (x[j] - saved[0]) * saved[1];
+        const real grad = saved[1] * (gain[j] * dy[j] - sum / (real)c - normal * with_x / (real)c);
         dx[j] = (l->adds ? dx[j] : (real)0) + grad;
     }
 }
@@ -462,12 +462,12 @@ KERNEL layer_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t 
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
     const real *const dy = grads_of(r, &l->out) + j;
-    const real *const kept = r->kept + l->kept * r->n;
+    const real *const saved = r->saved + l->saved * r->n;
     real sum = 0;
     real with_x = 0;
     for (size_t i = 0; i < n; i++) {
         sum += dy[i * c];
-        with_x += dy[i * c] * ((x[i * c] - kept[2 * i]) * kept[2 * i + 1]);
+        with_x += dy[i * c] * ((x[i * c] - saved[2 * i]) * saved[2 * i + 1]);
     }
     r->g[l->params + j] = with_x;
     r->g[l->params + c + j] = sum;
@@ -512,7 +512,7 @@ KERNEL attention_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
     const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
-    real *const score = r->kept + l->kept * r->n + i * t;
+    real *const score = r->saved + l->saved * r->n + i * t;
     real largest = score[0];
     for (size_t j = 1; j < present; j++)
         largest = score[j] > largest ? score[j] : largest;
@@ -531,8 +531,8 @@ KERNEL attention_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
     const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
-    const real *const weight = r->kept + l->kept * r->n + i * t;
-    real *const grad = r->kept + (l->kept + (size_t)l->n_heads * t * t) * r->n + i * t;
+    const real *const weight = r->saved + l->saved * r->n + i * t;
+    real *const grad = r->saved + (l->saved + (size_t)l->n_heads * t * t) * r->n + i * t;
     real sum = 0;
     for (size_t j = 0; j < present; j++)
         sum += weight[j] * grad[j];
@@ -543,27 +543,27 @@ KERNEL attention_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 /** Places of an LSTM's memory, each for all samples. */
 static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(at_layer l)
 {
-    return l->kept;
+    return l->saved;
 }
 
 static inline DSGD_DEVICE_FUNCTION size_t lstm_cells(at_layer l)
 {
-    return l->kept + 4 * tensor_size(&l->out);
+    return l->saved + 4 * tensor_size(&l->out);
 }
 
 static inline DSGD_DEVICE_FUNCTION size_t lstm_before(at_layer l)
 {
-    return l->kept + 5 * tensor_size(&l->out);
+    return l->saved + 5 * tensor_size(&l->out);
 }
 
 static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grads(at_layer l)
 {
-    return l->kept + 6 * tensor_size(&l->out);
+    return l->saved + 6 * tensor_size(&l->out);
 }
 
 static inline DSGD_DEVICE_FUNCTION size_t lstm_grads(at_layer l)
 {
-    return l->kept + 6 * tensor_size(&l->out) + l->out.n_columns;
+    return l->saved + 6 * tensor_size(&l->out) + l->out.n_columns;
 }
 
 static inline DSGD_DEVICE_FUNCTION bool lstm_over(at_replica r, at_pass p, size_t sample)
@@ -579,9 +579,9 @@ KERNEL lstm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t t = sample * l->out.n_rows + p->step; /* row among those of all samples */
     const bool begins = p->step == 0;
     const real *const in = values_of(r, &l->in) + t * 4 * u + i % u;
-    real *const gates = r->kept + lstm_gates(l) * r->n + t * 4 * u + i % u;
-    real *const cell = r->kept + lstm_cells(l) * r->n + t * u + i % u;
-    real *const before = r->kept + lstm_before(l) * r->n + t * u + i % u;
+    real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
+    real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
+    real *const before = r->saved + lstm_before(l) * r->n + t * u + i % u;
     real *const y = values_of(r, &l->out) + t * u + i % u;
     if (begins)
         *before = 0;
@@ -608,10 +608,10 @@ KERNEL lstm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const size_t sample = i / u;
     const size_t t = sample * l->out.n_rows + p->step;
     const bool ends = p->step + 1 == l->out.n_rows;
-    const real *const gates = r->kept + lstm_gates(l) * r->n + t * 4 * u + i % u;
-    const real *const cell = r->kept + lstm_cells(l) * r->n + t * u + i % u;
-    real *const cell_grad = r->kept + lstm_cell_grads(l) * r->n + i;
-    real *const grad = r->kept + lstm_grads(l) * r->n + i;
+    const real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
+    const real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
+    real *const cell_grad = r->saved + lstm_cell_grads(l) * r->n + i;
+    real *const grad = r->saved + lstm_grads(l) * r->n + i;
     real *const dz = grads_of(r, &l->in) + t * 4 * u + i % u;
     const real dy = grads_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *grad);
     if (ends)
@@ -702,9 +702,9 @@ enum {
     POLICY_ENVIRONMENT = 3
 };
 
-static inline DSGD_DEVICE_FUNCTION real *policy_kept(at_replica r, at_pass p, uint32_t what)
+static inline DSGD_DEVICE_FUNCTION real *policy_saved(at_replica r, at_pass p, uint32_t what)
 {
-    return r->kept + (p->policy_kept + what) * r->n;
+    return r->saved + (p->policy_saved + what) * r->n;
 }
 
 /** The environment of sample i: the worker's own, or in an evaluation that of episode i. */
@@ -712,7 +712,7 @@ static inline DSGD_DEVICE_FUNCTION real *environment_of(at_replica r, at_pass p,
 {
     return r->g != NULL
                ? r->state_new + p->policy_state + i % p->n_environments * DSGD_ENVIRONMENT_REALS
-               : policy_kept(r, p, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
+               : policy_saved(r, p, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
 }
 
 KERNEL state_copy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
@@ -737,10 +737,10 @@ KERNEL act_kernel(at_replica r, at_layer l, at_pass p, size_t i)
                           dsgd_philox_uniform(p->data.seed, DSGD_DRAW_POLICY, 0, id, 0));
     bool ended = false;
     bool there = false;
-    policy_kept(r, p, POLICY_ACTION)[i] = (real)action;
-    policy_kept(r, p, POLICY_REWARD)[i] =
+    policy_saved(r, p, POLICY_ACTION)[i] = (real)action;
+    policy_saved(r, p, POLICY_REWARD)[i] =
         dsgd_environment_step(e, action, p->data.seed, id, &ended, &there);
-    policy_kept(r, p, POLICY_ENDED)[i] = ended ? (real)1 : (real)0;
+    policy_saved(r, p, POLICY_ENDED)[i] = ended ? (real)1 : (real)0;
     if (ended)
         dsgd_episode_begin(e, p->data.seed, id, 1, 0);
 }
@@ -749,8 +749,8 @@ KERNEL act_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 KERNEL return_kernel(at_replica r, at_layer l, at_pass p, size_t e)
 {
     (void)l;
-    real *const reward = policy_kept(r, p, POLICY_REWARD);
-    const real *const ended = policy_kept(r, p, POLICY_ENDED);
+    real *const reward = policy_saved(r, p, POLICY_REWARD);
+    const real *const ended = policy_saved(r, p, POLICY_ENDED);
     real sum = 0;
     for (size_t t = (r->n + p->n_environments - 1) / p->n_environments; t-- > 0;) {
         const size_t i = t * p->n_environments + e;
@@ -766,11 +766,11 @@ KERNEL baseline_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)l;
     (void)i;
-    const real *const returns = policy_kept(r, p, POLICY_RETURN);
+    const real *const returns = policy_saved(r, p, POLICY_RETURN);
     real sum = 0;
     for (size_t j = 0; j < r->n; j++)
         sum += returns[j];
-    policy_kept(r, p, POLICY_ENDED)[0] = sum / (real)r->n;
+    policy_saved(r, p, POLICY_ENDED)[0] = sum / (real)r->n;
 }
 
 KERNEL policy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
@@ -780,8 +780,9 @@ KERNEL policy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     real *const dz = grads_of(r, &l->out) + i * n;
     for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
-    const real advantage = policy_kept(r, p, POLICY_RETURN)[i] - policy_kept(r, p, POLICY_ENDED)[0];
-    dsgd_policy_gradient(dz, n, (uint32_t)policy_kept(r, p, POLICY_ACTION)[i], advantage,
+    const real advantage =
+        policy_saved(r, p, POLICY_RETURN)[i] - policy_saved(r, p, POLICY_ENDED)[0];
+    dsgd_policy_gradient(dz, n, (uint32_t)policy_saved(r, p, POLICY_ACTION)[i], advantage,
                          p->entropy_weight, (real)1 / (real)r->n);
 }
 
@@ -790,7 +791,7 @@ KERNEL episode_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     (void)l;
     dsgd_episode_begin(environment_of(r, p, i), p->data.seed, UINT32_MAX, 0,
                        (uint32_t)sample_of(r, i));
-    policy_kept(r, p, POLICY_ENDED)[i] = 0;
+    policy_saved(r, p, POLICY_ENDED)[i] = 0;
     r->scores[2 * i] = 0;
     r->scores[2 * i + 1] = 0;
 }
@@ -800,7 +801,7 @@ KERNEL episode_step_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
-    real *const over = policy_kept(r, p, POLICY_ENDED) + i;
+    real *const over = policy_saved(r, p, POLICY_ENDED) + i;
     if (*over != 0)
         return;
     uint32_t action = 0;

@@ -25,7 +25,7 @@ static inline uint32_t window_size(at_layer l)
 static inline operand windows_of(at_layer l)
 {
     const size_t n = window_size(l);
-    return operand_at(KEPT, l->kept, 0, n, 1, n * l->out.n_rows, 0);
+    return operand_at(SAVED, l->saved, 0, n, 1, n * l->out.n_rows, 0);
 }
 
 /** Queries (0), keys (1) or values (2) of each head. */
@@ -39,7 +39,7 @@ static inline operand attended(space in, at_layer l, size_t which)
 static inline operand attention_weights(at_layer l, size_t which)
 {
     const size_t t = l->in.n_rows;
-    return operand_at(KEPT, l->kept + which * l->n_heads * t * t, 0, t, 1, l->n_heads * t * t,
+    return operand_at(SAVED, l->saved + which * l->n_heads * t * t, 0, t, 1, l->n_heads * t * t,
                       t * t);
 }
 
@@ -104,9 +104,9 @@ static void lstm_forward(run *c, range s, at_layer l)
     const uint32_t t = l->out.n_rows;
     for (uint32_t step = 0; step < t; step++) {
         const product p =
-            product_of(1, 4 * u, u, SAMPLES_ROWS, step_row(KEPT, lstm_before(l), step, t, u),
+            product_of(1, 4 * u, u, SAMPLES_ROWS, step_row(SAVED, lstm_before(l), step, t, u),
                        parameters(PARAMETERS, l->params, 4 * u),
-                       step_row(KEPT, lstm_gates(l), step, t, 4 * u));
+                       step_row(SAVED, lstm_gates(l), step, t, 4 * u));
         if (step > 0)
             multiply(c, s, &p, 1);
         c->pass.step = step;
@@ -125,12 +125,12 @@ static void lstm_backward(run *c, range s, at_layer l)
         product p =
             product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(GRADS, l->in.offset, step, t, 4 * u),
                        transposed(parameters(PARAMETERS, l->params, 4 * u)),
-                       operand_at(KEPT, lstm_grads(l), 0, u, 1, u, 0));
+                       operand_at(SAVED, lstm_grads(l), 0, u, 1, u, 0));
         p.adds = true;
         if (step > 0)
             multiply(c, s, &p, 1);
     }
-    const operand before = operand_at(KEPT, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
+    const operand before = operand_at(SAVED, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
     const product p = product_of(u, 4 * u, t, SAMPLES_DEPTH, transposed(before), grads,
                                  parameters(GRADIENT, l->params, 4 * u));
     multiply(c, s, &p, 1);

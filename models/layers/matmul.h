@@ -7,7 +7,7 @@
 
 #include "models/layers/elementwise.h"
 
-typedef enum space { PARAMETERS, GRADIENT, VALUES, GRADS, KEPT } space;
+typedef enum space { PARAMETERS, GRADIENT, VALUES, GRADS, SAVED } space;
 
 /** A matrix in a replica: element (i, j) of sample s and head h is at base + i row + j column + s sample + h head. */
 typedef struct operand {
@@ -104,10 +104,10 @@ static inline DSGD_DEVICE_FUNCTION real *base_of(at_replica r, const operand *o,
         return r->values + o->offset * r->n + at;
     case GRADS:
         return r->grads + o->offset * r->n + at;
-    case KEPT:
+    case SAVED:
         break;
     }
-    return r->kept + o->offset * r->n + at;
+    return r->saved + o->offset * r->n + at;
 }
 
 /** How many products the replica computes. */

@@ -58,7 +58,7 @@ typedef struct dsgd_layer {
         other_adds; /* backward: a later layer has already written the derivative by the input */
     size_t params, n_params; /* its share of the parameter vector */
     size_t state; /* offset of its share of the model state */
-    size_t kept; /* offset of what it keeps for the backward pass, in reals per sample */
+    size_t saved; /* offset of what it keeps for the backward pass, in reals per sample */
     size_t totals; /* offset of what it keeps once per batch, in reals */
     uint32_t kernel_size, stride, padding; /* CONVOLUTION, MAX_POOL */
     uint32_t n_heads, n_tokens;
@@ -83,14 +83,14 @@ typedef struct dsgd_network {
     size_t n_params;
     size_t n_state; /* reals of model state: running statistics, or environments. 0: none */
     size_t n_reals; /* of all tensors, per sample */
-    size_t n_kept; /* per sample */
+    size_t n_saved; /* per sample */
     size_t n_totals;
     bool
         coupled; /* samples of a batch meet in a layer, or in the state: gradients must not be fused */
     uint32_t
         n_environments; /* POLICY: side by side; a batch is batch / n_environments steps of each */
     size_t environments; /* POLICY: offset of theirs in the model state */
-    size_t policy_kept; /* POLICY: offset of what it keeps of each step */
+    size_t policy_saved; /* POLICY: offset of what it keeps of each step */
     double discount, entropy_weight; /* POLICY */
     uint32_t n_fills;
     dsgd_fill fills[DSGD_MAX_FILLS];

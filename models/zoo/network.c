@@ -155,8 +155,8 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
     layer->biased = biased;
     layer->rectified = rectified;
     const size_t n_inputs = (size_t)kernel_size * kernel_size * in.n_columns;
-    layer->kept = b->network->n_kept; /* the windows, side by side */
-    b->network->n_kept += n_inputs * layer->out.n_rows;
+    layer->saved = b->network->n_saved; /* the windows, side by side */
+    b->network->n_saved += n_inputs * layer->out.n_rows;
     fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
     if (biased)
         fill(b, layer, 1, n, 0, 0);
@@ -239,8 +239,8 @@ uint32_t dsgd_network_layer_norm(dsgd_builder *b)
     dsgd_layer *const layer = append(b, DSGD_LAYER_NORM, in.n_rows, in.n_columns, in.width);
     if (layer == NULL)
         return 0;
-    layer->kept = b->network->n_kept; /* mean and 1 / deviation of each row */
-    b->network->n_kept += 2 * (size_t)in.n_rows;
+    layer->saved = b->network->n_saved; /* mean and 1 / deviation of each row */
+    b->network->n_saved += 2 * (size_t)in.n_rows;
     fill(b, layer, 1, in.n_columns, 1, 0);
     fill(b, layer, 1, in.n_columns, 0, 0);
     return last_tensor(b);
@@ -255,8 +255,8 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
     DSGD_ASSERT(in.n_columns % (3 * n_heads) == 0, "%u columns for %u heads", in.n_columns,
                 n_heads);
     layer->n_heads = n_heads;
-    layer->kept = b->network->n_kept; /* weights of each head, and their derivatives */
-    b->network->n_kept += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
+    layer->saved = b->network->n_saved; /* weights of each head, and their derivatives */
+    b->network->n_saved += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
     return last_tensor(b);
 }
 
@@ -269,8 +269,8 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     if (layer == NULL)
         return 0;
     /* Per row: 4 gates, cell, output before, and the derivatives by cell and output that come from the next row. */
-    layer->kept = b->network->n_kept;
-    b->network->n_kept += 8 * (size_t)in.n_rows * n;
+    layer->saved = b->network->n_saved;
+    b->network->n_saved += 8 * (size_t)in.n_rows * n;
     fill(b, layer, n, 4 * (size_t)n, 0, 1 / sqrt(n));
     return last_tensor(b);
 }
@@ -320,8 +320,8 @@ dsgd_status dsgd_network_end(dsgd_builder *b)
     if (network->loss == DSGD_LOSS_POLICY) {
         network->environments = network->n_state;
         network->n_state += (size_t)network->n_environments * DSGD_ENVIRONMENT_REALS;
-        network->policy_kept = network->n_kept;
-        network->n_kept += 3 + DSGD_ENVIRONMENT_REALS;
+        network->policy_saved = network->n_saved;
+        network->n_saved += 3 + DSGD_ENVIRONMENT_REALS;
         network->coupled = true;
     }
     for (uint32_t l = network->n_layers; l-- > 0;) {

@@ -465,7 +465,7 @@ START_TEST(a_gradient_does_not_depend_on_what_else_is_in_the_call)
     rig *const s = rig_new(_i);
     const size_t n = numbers_of(s);
     const dsgd_network *const network = &s->network;
-    const size_t little = 40 * (2 * network->n_reals + network->n_kept); /* 64 need more */
+    const size_t little = 40 * (2 * network->n_reals + network->n_saved); /* 64 need more */
     const manner manners[] = {together,         {1, false, 0},         {3, false, 0},
                               {MIXED, true, 0}, {MIXED, true, little}, {4, true, little}};
     double *const expected = gradients_by(cuda, s, together);
