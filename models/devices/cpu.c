@@ -86,13 +86,13 @@ static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x
         MULTIPLY(1, p->n, x->k, &one, 0, 0, x->b, x->b_row, x->b_column, x->c + x->m * x->c_row,
                  x->c_row, p->adds, NULL);
     }
-    for (size_t i = 0; p->rectified && i < x->m; i++)
+    for (size_t i = 0; p->relu && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)
-            x->c[i * x->c_row + j] = dsgd_rectified(x->c[i * x->c_row + j]);
-    for (size_t i = 0; x->made != NULL && i < x->m; i++)
+            x->c[i * x->c_row + j] = dsgd_relu(x->c[i * x->c_row + j]);
+    for (size_t i = 0; x->relu_output != NULL && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)
             x->c[i * x->c_row + j] =
-                dsgd_rectified_back(x->made[i * x->c_row + j], x->c[i * x->c_row + j]);
+                dsgd_relu_backward(x->relu_output[i * x->c_row + j], x->c[i * x->c_row + j]);
 }
 
 static void multiply(run *one, range s, const product *products, uint32_t n_products)

@@ -290,9 +290,9 @@ __device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows
             sum += at.b[at.k * at.b_row + j * at.b_column];
         if (p.adds)
             sum += *to;
-        if (at.made != NULL)
-            sum = dsgd_rectified_back(at.made[i * at.c_row + j], sum);
-        *to = p.rectified ? dsgd_rectified(sum) : sum;
+        if (at.relu_output != NULL)
+            sum = dsgd_relu_backward(at.relu_output[i * at.c_row + j], sum);
+        *to = p.relu ? dsgd_relu(sum) : sum;
         if (p.c.in == GRADIENT && !isfinite(sum)) /* several threads may write, but all the same */
             *finite = false;
     }

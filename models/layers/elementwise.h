@@ -143,18 +143,18 @@ KERNEL load_number_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 
 /* --- element by element ------------------------------------------------------------------------------------------------------------- */
 
-KERNEL rectify_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL relu_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     real *const y = values_of(r, &l->out);
-    y[i] = dsgd_rectified(y[i]);
+    y[i] = dsgd_relu(y[i]);
 }
 
-KERNEL rectify_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL relu_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     real *const dy = grads_of(r, &l->out);
-    dy[i] = dsgd_rectified_back(values_of(r, &l->out)[i], dy[i]);
+    dy[i] = dsgd_relu_backward(values_of(r, &l->out)[i], dy[i]);
 }
 
 KERNEL add_kernel(at_replica r, at_layer l, at_pass p, size_t i)
@@ -163,7 +163,7 @@ KERNEL add_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     values_of(r, &l->out)[i] = values_of(r, &l->in)[i] + values_of(r, &l->second)[i];
 }
 
-KERNEL add_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL add_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const real dy = grads_of(r, &l->out)[i];
@@ -188,7 +188,7 @@ KERNEL mean_rows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** i: sample, row and column. */
-KERNEL mean_rows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL mean_rows_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t n = l->in.n_columns;
@@ -205,7 +205,7 @@ KERNEL last_row_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** i: sample, row and column. */
-KERNEL last_row_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL last_row_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t n = l->in.n_columns;
@@ -243,7 +243,7 @@ KERNEL windows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the input: the derivatives of all windows that it is in. */
-KERNEL windows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL windows_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const uint32_t k = l->kernel_size;
@@ -273,8 +273,8 @@ KERNEL windows_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         }
     }
     const real *const x = values_of(r, &l->in) + i * c;
-    for (uint32_t j = 0; j < c && l->from_rectified; j++)
-        dx[j] = dsgd_rectified_back(x[j], dx[j]);
+    for (uint32_t j = 0; j < c && l->relu_input; j++)
+        dx[j] = dsgd_relu_backward(x[j], dx[j]);
 }
 
 /** Row i of the output. */
@@ -299,7 +299,7 @@ KERNEL max_pool_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the input: has the derivative of its window where it is the first that has its maximum. */
-KERNEL max_pool_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL max_pool_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const uint32_t c = l->in.n_columns;
@@ -325,8 +325,8 @@ KERNEL max_pool_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         }
         const real dy = first ? grads_of(r, &l->out)[window * c + j] : (real)0;
         dx[j] = (l->adds ? dx[j] : (real)0) + dy;
-        if (l->from_rectified)
-            dx[j] = dsgd_rectified_back(image[(size_t)row * c + j], dx[j]);
+        if (l->relu_input)
+            dx[j] = dsgd_relu_backward(image[(size_t)row * c + j], dx[j]);
     }
 }
 
@@ -372,10 +372,10 @@ KERNEL batch_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const real *const totals = r->totals + l->totals;
     const real *const gain = r->x + l->params;
     const real y = gain[j] * ((values_of(r, &l->in)[i] - totals[j]) * totals[c + j]) + gain[c + j];
-    values_of(r, &l->out)[i] = l->rectified ? dsgd_rectified(y) : y;
+    values_of(r, &l->out)[i] = l->relu ? dsgd_relu(y) : y;
 }
 
-KERNEL batch_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL batch_norm_backward_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -395,7 +395,7 @@ KERNEL batch_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t 
     r->g[l->params + c + j] = sum;
 }
 
-KERNEL batch_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL batch_norm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -432,7 +432,7 @@ KERNEL layer_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         y[j] = gain[j] * ((x[j] - mean) * saved[1]) + gain[c + j];
 }
 
-KERNEL layer_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL layer_norm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -455,7 +455,7 @@ KERNEL layer_norm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Column j: gain and shift. */
-KERNEL layer_norm_back_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL layer_norm_backward_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 {
     (void)p;
     const size_t c = l->in.n_columns;
@@ -488,7 +488,7 @@ KERNEL embedding_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Column j of both tables. */
-KERNEL embedding_back_kernel(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL embedding_backward_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 {
     (void)p;
     const size_t c = l->out.n_columns;
@@ -525,7 +525,7 @@ KERNEL attention_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         score[j] = j < present ? score[j] / sum : (real)0;
 }
 
-KERNEL attention_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL attention_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const size_t t = l->in.n_rows;
@@ -602,7 +602,7 @@ KERNEL lstm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         before[u] = *y;
 }
 
-KERNEL lstm_back_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL lstm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;

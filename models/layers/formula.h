@@ -24,13 +24,13 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_sigmoid(real z)
 }
 
 /** max(z, 0); what is not a number stays so, or a divergence would hide here. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_rectified(real z)
+static inline DSGD_DEVICE_FUNCTION real dsgd_relu(real z)
 {
     return z < (real)0 ? (real)0 : z;
 }
 
-/** The derivative by z of a loss through a rectifier whose output was @p a. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_rectified_back(real a, real dz)
+/** The derivative by z of a loss through a ReLU whose output was @p a. */
+static inline DSGD_DEVICE_FUNCTION real dsgd_relu_backward(real a, real dz)
 {
     return a > (real)0 ? dz : (real)0;
 }

@@ -88,7 +88,7 @@ static void attention_backward(run *c, range s, at_layer l)
         product_of_heads(l, t, size, t, transposed(grads), attended(VALUES, l, 0),
                          attended(GRADS, l, 1), l->adds)};
     multiply(c, s, first, 2);
-    MAP(c, s, attention_back_kernel, l, l->n_heads * t);
+    MAP(c, s, attention_backward_kernel, l, l->n_heads * t);
     multiply(c, s, second, 2);
 }
 
@@ -121,7 +121,7 @@ static void lstm_backward(run *c, range s, at_layer l)
     const operand grads = operand_at(GRADS, l->in.offset, 0, 4 * u, 1, tensor_size(&l->in), 0);
     for (uint32_t step = t; step-- > 0;) {
         c->pass.step = step;
-        MAP(c, s, lstm_back_kernel, l, u);
+        MAP(c, s, lstm_backward_kernel, l, u);
         product p =
             product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(GRADS, l->in.offset, step, t, 4 * u),
                        transposed(parameters(PARAMETERS, l->params, 4 * u)),
@@ -143,7 +143,7 @@ static void linear_forward(run *c, range s, at_layer l, operand x, uint32_t n_in
         product_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ROWS, x,
                    parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
     p.ones = biased ? ONES_COLUMN : ONES_NONE;
-    p.rectified = l->rectified;
+    p.relu = l->relu;
     multiply(c, s, &p, 1);
 }
 
@@ -161,7 +161,7 @@ static void linear_backward(run *c, range s, at_layer l, operand x, uint32_t n_i
                                               windows ? x : rows_of(GRADS, &l->in))};
     both[0].ones = biased ? ONES_ROW : ONES_NONE;
     both[1].adds = !windows && l->adds;
-    both[1].rectified_back = !windows && l->from_rectified;
+    both[1].relu_backward = !windows && l->relu_input;
     multiply(c, s, both, windows || l->from == 0 ? 1 : 2);
     if (windows && l->from > 0)
         multiply(c, s, &both[1], 1);
@@ -192,8 +192,8 @@ static void layer_forward(run *c, range s, at_layer l)
         break;
     case DSGD_ADD:
         MAP(c, s, add_kernel, l, tensor_size(&l->in));
-        if (l->rectified)
-            MAP(c, s, rectify_kernel, l, tensor_size(&l->in));
+        if (l->relu)
+            MAP(c, s, relu_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_EMBEDDING:
         MAP(c, s, embedding_kernel, l, tensor_size(&l->out));
@@ -212,8 +212,8 @@ static void layer_forward(run *c, range s, at_layer l)
 
 static void layer_backward(run *c, range s, at_layer l)
 {
-    if (l->rectified && !l->back_by_reader)
-        MAP(c, s, rectify_back_kernel, l, tensor_size(&l->out));
+    if (l->relu && !l->relu_by_reader)
+        MAP(c, s, relu_backward_kernel, l, tensor_size(&l->out));
     switch (l->kind) {
     case DSGD_DENSE:
         linear_backward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
@@ -221,30 +221,30 @@ static void layer_backward(run *c, range s, at_layer l)
     case DSGD_CONVOLUTION:
         linear_backward(c, s, l, windows_of(l), window_size(l), l->biased);
         if (l->from > 0)
-            MAP(c, s, windows_back_kernel, l, l->in.n_rows);
+            MAP(c, s, windows_backward_kernel, l, l->in.n_rows);
         break;
     case DSGD_MAX_POOL:
-        MAP(c, s, max_pool_back_kernel, l, l->in.n_rows);
+        MAP(c, s, max_pool_backward_kernel, l, l->in.n_rows);
         break;
     case DSGD_MEAN_ROWS:
-        MAP(c, s, mean_rows_back_kernel, l, tensor_size(&l->in));
+        MAP(c, s, mean_rows_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_LAST_ROW:
-        MAP(c, s, last_row_back_kernel, l, tensor_size(&l->in));
+        MAP(c, s, last_row_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_BATCH_NORM:
-        TOTAL(c, s, batch_norm_back_total_kernel, l, l->in.n_columns);
-        MAP(c, s, batch_norm_back_kernel, l, tensor_size(&l->in));
+        TOTAL(c, s, batch_norm_backward_total_kernel, l, l->in.n_columns);
+        MAP(c, s, batch_norm_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_ADD:
-        MAP(c, s, add_back_kernel, l, tensor_size(&l->in));
+        MAP(c, s, add_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_EMBEDDING:
-        TOTAL(c, s, embedding_back_kernel, l, l->out.n_columns);
+        TOTAL(c, s, embedding_backward_kernel, l, l->out.n_columns);
         break;
     case DSGD_LAYER_NORM:
-        MAP(c, s, layer_norm_back_kernel, l, l->in.n_rows);
-        TOTAL(c, s, layer_norm_back_total_kernel, l, l->in.n_columns);
+        MAP(c, s, layer_norm_backward_kernel, l, l->in.n_rows);
+        TOTAL(c, s, layer_norm_backward_total_kernel, l, l->in.n_columns);
         break;
     case DSGD_ATTENTION:
         attention_backward(c, s, l);

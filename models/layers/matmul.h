@@ -38,9 +38,8 @@ typedef struct product {
     uint32_t n_heads;
     operand a, b, c;
     bool adds;
-    bool rectified; /* max(C, 0) at the end */
-    bool
-        rectified_back; /* C, of GRADS, goes through the rectifier that made the VALUES at its place */
+    bool relu; /* max(C, 0) at the end */
+    bool relu_backward; /* C, of GRADS, goes through the ReLU that made the VALUES at its place */
     ones_in ones;
 } product;
 
@@ -81,7 +80,7 @@ typedef struct matrices {
     size_t m, k;
     const real *a, *b;
     real *c;
-    const real *made; /* NULL, or what a rectifier made at C's place */
+    const real *relu_output; /* NULL, or what a ReLU made at C's place */
     size_t a_row, a_column, b_row, b_column, c_row;
 } matrices;
 
@@ -132,7 +131,7 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const product *p, at_rep
     out.a = base_of(r, &p->a, sample) + head * p->a.head;
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
-    out.made = p->rectified_back ? out.c - r->grads + r->values : NULL;
+    out.relu_output = p->relu_backward ? out.c - r->grads + r->values : NULL;
     /* one row per sample may be of many that it has */
     out.a_row = rows && p->m == 1 ? p->a.sample : p->a.row;
     out.c_row = rows && p->m == 1 ? p->c.sample : p->c.row;

@@ -1,6 +1,6 @@
 /**
  * @file mlp.c
- * A multi-layer perceptron: rectified hidden layers, softmax, cross-entropy.
+ * A multi-layer perceptron: ReLU hidden layers, softmax, cross-entropy.
  */
 #include "models/zoo/network.h"
 
@@ -35,7 +35,7 @@ static const dsgd_option mlp_options[] = {
 
 const dsgd_model_kind dsgd_model_mlp = {
     .about = {.name = "mlp",
-              .summary = "perceptron with rectified hidden layers and softmax",
+              .summary = "perceptron with ReLU hidden layers and softmax",
               .params_size = sizeof(mlp_params),
               .options = mlp_options},
     .build = mlp_build,

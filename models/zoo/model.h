@@ -49,10 +49,10 @@ typedef struct dsgd_layer {
     uint32_t from, other;
     dsgd_tensor in, out; /* shapes of `from` and of what is written */
     dsgd_tensor second; /* of `other` */
-    bool rectified; /* max(y, 0) at the end */
-    /* Backward, a rectifier's derivative is taken by the last layer that adds to it, where that can: */
-    bool back_by_reader; /* not by this layer, whose rectifier it is */
-    bool from_rectified; /* by this layer, for its input */
+    bool relu; /* max(y, 0) at the end */
+    /* Backward, a ReLU's derivative is taken by the last layer that adds to it, where that can: */
+    bool relu_by_reader; /* not by this layer, whose ReLU it is */
+    bool relu_input; /* by this layer, for its input */
     bool biased; /* CONVOLUTION */
     bool adds,
         other_adds; /* backward: a later layer has already written the derivative by the input */

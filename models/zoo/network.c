@@ -124,21 +124,21 @@ static uint32_t last_tensor(const dsgd_builder *b)
     return b->network->n_layers;
 }
 
-uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool rectified)
+uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_units, "units");
     dsgd_layer *const layer = append(b, DSGD_DENSE, in.n_rows, n, in.width);
     if (layer == NULL)
         return 0;
-    layer->rectified = rectified;
+    layer->relu = relu;
     fill(b, layer, in.n_columns, n, 0, he_bound(in.n_columns));
     fill(b, layer, 1, n, 0, 0);
     return last_tensor(b);
 }
 
 uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
-                                  uint32_t stride, bool biased, bool rectified)
+                                  uint32_t stride, bool biased, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_channels, "channels");
@@ -153,7 +153,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
     layer->stride = stride;
     layer->padding = padding;
     layer->biased = biased;
-    layer->rectified = rectified;
+    layer->relu = relu;
     const size_t n_inputs = (size_t)kernel_size * kernel_size * in.n_columns;
     layer->saved = b->network->n_saved; /* the windows, side by side */
     b->network->n_saved += n_inputs * layer->out.n_rows;
@@ -190,14 +190,14 @@ uint32_t dsgd_network_last_row(dsgd_builder *b)
     return last_tensor(b);
 }
 
-uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool rectified)
+uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
 {
     const dsgd_tensor in = *here(b);
     dsgd_network *const network = b->network;
     dsgd_layer *const layer = append(b, DSGD_BATCH_NORM, in.n_rows, in.n_columns, in.width);
     if (layer == NULL)
         return 0;
-    layer->rectified = rectified;
+    layer->relu = relu;
     layer->totals = network->n_totals; /* mean, 1 / deviation, and two sums of the backward pass */
     network->n_totals += 4 * (size_t)in.n_columns;
     layer->state = network->n_state;
@@ -208,13 +208,13 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool rectified)
     return last_tensor(b);
 }
 
-uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool rectified)
+uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu)
 {
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_ADD, in.n_rows, in.n_columns, in.width);
     if (layer == NULL)
         return 0;
-    layer->rectified = rectified;
+    layer->relu = relu;
     layer->other = other;
     layer->second = b->network->layers[other - 1].out;
     return last_tensor(b);
@@ -279,7 +279,7 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
 
 /**
  * Marks the layers whose input's derivative is written by a later layer before they add theirs, and those that are the last to write it and
- * can take it through the rectifier at once.
+ * can take it through the ReLU at once.
  */
 static void mark_sums(dsgd_network *network)
 {
@@ -296,11 +296,11 @@ static void mark_sums(dsgd_network *network)
     for (uint32_t l = 0; l < network->n_layers; l++) {
         dsgd_layer *const layer = &network->layers[l];
         dsgd_layer *const made = layer->from == 0 ? NULL : &network->layers[layer->from - 1];
-        if (made == NULL || !made->rectified || last[layer->from] != layer)
+        if (made == NULL || !made->relu || last[layer->from] != layer)
             continue;
-        layer->from_rectified = made->back_by_reader = layer->kind == DSGD_DENSE ||
-                                                       layer->kind == DSGD_CONVOLUTION ||
-                                                       layer->kind == DSGD_MAX_POOL;
+        layer->relu_input = made->relu_by_reader = layer->kind == DSGD_DENSE ||
+                                                   layer->kind == DSGD_CONVOLUTION ||
+                                                   layer->kind == DSGD_MAX_POOL;
     }
 }
 

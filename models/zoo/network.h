@@ -27,14 +27,14 @@ void dsgd_network_flatten(dsgd_builder *b);
 
 /* Each returns the tensor that the layer writes. */
 
-uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool rectified);
+uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool relu);
 uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
-                                  uint32_t stride, bool biased, bool rectified);
+                                  uint32_t stride, bool biased, bool relu);
 uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window);
 uint32_t dsgd_network_mean_rows(dsgd_builder *b);
 uint32_t dsgd_network_last_row(dsgd_builder *b);
-uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool rectified);
-uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool rectified);
+uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu);
+uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu);
 uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_columns);
 uint32_t dsgd_network_layer_norm(dsgd_builder *b);
 uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads);

@@ -1,6 +1,6 @@
 /**
  * @file transformer.c
- * A small decoder that predicts the next character: embeddings of characters and places, blocks of causal attention and a rectified
+ * A small decoder that predicts the next character: embeddings of characters and places, blocks of causal attention and a ReLU
  * two-layer perceptron, each after a layer normalisation and beside a residual connection. Vaswani et al., 2017, normalised before the
  * layers as in GPT-2.
  */

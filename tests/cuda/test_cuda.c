@@ -432,7 +432,7 @@ static double state_error(const rig *s, const double *got, const double *expecte
 }
 
 /**
- * Where a rectifier's input is so near to zero that rounding decides its sign, float gives one of two gradients. The CPU meets that in
+ * Where a ReLU's input is so near to zero that rounding decides its sign, float gives one of two gradients. The CPU meets that in
  * one operation of 200 here, and in double mostly agrees with the other side; so a device may be near either, or in one operation
  * of a scene be alone.
  */
@@ -519,7 +519,7 @@ START_TEST(missing_pieces_are_zeros_or_are_not_written)
             cut(s);
         double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
         double *const got = with_missing_pieces(cuda, s);
-        /* A piece that is taken for another would show by far; a rectifier may be at its kink. */
+        /* A piece that is taken for another would show by far; a ReLU may be at its kink. */
         ck_assert_double_le(distance(got, expected, 2 * numbers_of(s)), 1e-3);
         free(got);
         free(expected);
@@ -536,7 +536,7 @@ START_TEST(a_gradient_or_state_that_is_not_finite_is_told_and_no_other)
     gradients *const all = gradients_new(&b, MIXED, mixed);
     double *const x = dsgd_xcalloc(numbers_of(s), sizeof *x);
     model_of(s, 2, x);
-    x[0] = NAN; /* in the last layer, where no rectifier hides it */
+    x[0] = NAN; /* in the last layer, where no ReLU hides it */
     b.device->put(b.context, all->x[2][0], x, s->network.n_params);
     state_of(s, 5, x);
     if (n_state > 0) {
@@ -1005,7 +1005,7 @@ START_TEST(gossip_follows_the_cpu_and_repeats_to_the_bit)
     how.flush_every = 7;
     double *const repeated = train(cuda, s, &how, &again);
     const size_t n = WORKERS * s->network.n_params;
-    /* Twenty steps add their roundings up, and a rectifier may be at its kink. */
+    /* Twenty steps add their roundings up, and a ReLU may be at its kink. */
     ck_assert_double_le(distance(got, expected, n), 1e-3);
     ck_assert_double_eq_tol(by_cuda.loss / by_cpu.loss, 1, 1e-4);
     ck_assert_double_eq_tol(by_cuda.consensus / by_cpu.consensus, 1, 1e-3);

@@ -451,7 +451,7 @@ START_TEST(networks_have_the_published_sizes_in_backward_order)
     ck_assert_uint_eq(n.layers[1].n_params, 1290);
     ck_assert_uint_eq(n.layers[0].params, 1290);
     ck_assert_uint_eq(n.layers[0].n_params, 100480);
-    ck_assert(n.layers[0].rectified && !n.layers[1].rectified);
+    ck_assert(n.layers[0].relu && !n.layers[1].relu);
 }
 END_TEST
 

@@ -257,7 +257,7 @@ long double *naive_forward(const dsgd_network *network, const long double *x,
                                 l->kind == DSGD_ADD ? tensors[l->other] + s * n_out : NULL,
                                 out + s * n_out, length});
         }
-        for (size_t k = 0; l->rectified && k < batch->n * n_out; k++)
+        for (size_t k = 0; l->relu && k < batch->n * n_out; k++)
             out[k] = out[k] > 0 ? out[k] : 0;
     }
     for (uint32_t i = 1; i < network->n_layers; i++)
