@@ -879,7 +879,7 @@ bool of_products(const dsgd_network *network)
     bool all = true;
     for (uint32_t l = 0; l < network->n_layers; l++) {
         const dsgd_layer *const layer = &network->layers[l];
-        all = all && (layer->n_params == 0 || layer->kind == DSGD_DENSE ||
+        all = all && (layer->n_params == 0 || layer->kind == DSGD_LINEAR ||
                       layer->kind == DSGD_CONVOLUTION || layer->kind == DSGD_LSTM);
     }
     return all;

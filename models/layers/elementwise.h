@@ -219,7 +219,7 @@ KERNEL last_row_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 /* --- images -------------------------------------------------------------------------------------------------------------------------- */
 
 /** Row i of the output: the numbers under its window, kernel row by kernel row, zeros outside the image. */
-KERNEL windows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL im2col_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const uint32_t k = l->kernel_size;
@@ -243,7 +243,7 @@ KERNEL windows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the input: the derivatives of all windows that it is in. */
-KERNEL windows_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL col2im_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     (void)p;
     const uint32_t k = l->kernel_size;
@@ -657,11 +657,11 @@ KERNEL cross_entropy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     dsgd_cross_entropy(dz, n, label_of(r, l, p, i), (real)1 / (real)((size_t)r->n * l->out.n_rows));
 }
 
-KERNEL squared_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL squared_error_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     real *const dz = grads_of(r, &l->out) + i;
     *dz = values_of(r, &l->out)[i];
-    dsgd_squared(dz, (real)p->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
+    dsgd_squared_error(dz, (real)p->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
 }
 
 /** Sample i: loss and right answers, summed over its rows. */
@@ -683,10 +683,10 @@ KERNEL cross_entropy_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     r->scores[2 * i + 1] = right / (double)l->out.n_rows;
 }
 
-KERNEL squared_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL squared_error_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 {
     r->scores[2 * i] =
-        dsgd_squared(values_of(r, &l->out) + i, (real)p->data.targets[sample_of(r, i)], 1);
+        dsgd_squared_error(values_of(r, &l->out) + i, (real)p->data.targets[sample_of(r, i)], 1);
     r->scores[2 * i + 1] = 0;
 }
 

@@ -52,7 +52,7 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(real *z, uint32_t n
 }
 
 /** Squared loss of one sample with one output: *z becomes its derivative, times @p scale. Returns the loss. */
-static inline DSGD_DEVICE_FUNCTION double dsgd_squared(real *z, real target, real scale)
+static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real *z, real target, real scale)
 {
     const real error = *z - target;
     *z = scale * error;

@@ -22,7 +22,7 @@ static inline uint32_t window_size(at_layer l)
 }
 
 /** The windows of a convolution as rows. */
-static inline operand windows_of(at_layer l)
+static inline operand im2col_of(at_layer l)
 {
     const size_t n = window_size(l);
     return operand_at(SAVED, l->saved, 0, n, 1, n * l->out.n_rows, 0);
@@ -170,12 +170,12 @@ static void linear_backward(run *c, range s, at_layer l, operand x, uint32_t n_i
 static void layer_forward(run *c, range s, at_layer l)
 {
     switch (l->kind) {
-    case DSGD_DENSE:
+    case DSGD_LINEAR:
         linear_forward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
         break;
     case DSGD_CONVOLUTION:
-        MAP(c, s, windows_kernel, l, l->out.n_rows);
-        linear_forward(c, s, l, windows_of(l), window_size(l), l->biased);
+        MAP(c, s, im2col_kernel, l, l->out.n_rows);
+        linear_forward(c, s, l, im2col_of(l), window_size(l), l->biased);
         break;
     case DSGD_MAX_POOL:
         MAP(c, s, max_pool_kernel, l, l->out.n_rows);
@@ -215,13 +215,13 @@ static void layer_backward(run *c, range s, at_layer l)
     if (l->relu && !l->relu_by_reader)
         MAP(c, s, relu_backward_kernel, l, tensor_size(&l->out));
     switch (l->kind) {
-    case DSGD_DENSE:
+    case DSGD_LINEAR:
         linear_backward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
         break;
     case DSGD_CONVOLUTION:
-        linear_backward(c, s, l, windows_of(l), window_size(l), l->biased);
+        linear_backward(c, s, l, im2col_of(l), window_size(l), l->biased);
         if (l->from > 0)
-            MAP(c, s, windows_backward_kernel, l, l->in.n_rows);
+            MAP(c, s, col2im_kernel, l, l->in.n_rows);
         break;
     case DSGD_MAX_POOL:
         MAP(c, s, max_pool_backward_kernel, l, l->in.n_rows);
@@ -294,7 +294,7 @@ static void network_gradient(run *c, const dsgd_network *network, uint32_t most)
         MAP(c, all, load_kernel, first, 1);
         forward(c, all, network);
         if (network->loss == DSGD_LOSS_SQUARED)
-            MAP(c, all, squared_kernel, last, 1);
+            MAP(c, all, squared_error_kernel, last, 1);
         else
             MAP(c, all, cross_entropy_kernel, last, last->out.n_rows);
     }
@@ -321,7 +321,7 @@ static void network_scores(run *c, const dsgd_network *network, uint32_t most)
     MAP(c, all, load_kernel, first, 1);
     forward(c, all, network);
     if (network->loss == DSGD_LOSS_SQUARED)
-        MAP(c, all, squared_score_kernel, last, 1);
+        MAP(c, all, squared_error_score_kernel, last, 1);
     else
         MAP(c, all, cross_entropy_score_kernel, last, 1);
 }

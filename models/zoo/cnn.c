@@ -25,7 +25,7 @@ static dsgd_status cnn_build(const void *params, const dsgd_data *data, dsgd_net
         dsgd_network_max_pool(&b, 2);
     }
     dsgd_network_flatten(&b);
-    dsgd_network_dense(&b, (double)p->hidden, true);
+    dsgd_network_linear(&b, (double)p->hidden, true);
     return dsgd_network_end(&b);
 }
 

@@ -19,7 +19,7 @@ static dsgd_status mlp_build(const void *params, const dsgd_data *data, dsgd_net
     dsgd_builder b = dsgd_network_begin(network, "mlp", data, DSGD_LOSS_CROSS_ENTROPY, error);
     dsgd_network_flatten(&b);
     for (size_t l = 0; l < hidden.n; l++)
-        dsgd_network_dense(&b, hidden.v[l], true);
+        dsgd_network_linear(&b, hidden.v[l], true);
     return dsgd_network_end(&b);
 }
 

@@ -30,7 +30,7 @@ typedef struct dsgd_tensor {
 } dsgd_tensor;
 
 typedef enum dsgd_layer_kind {
-    DSGD_DENSE, /* every row: y = W^T x + c; W [columns in][columns out], then c */
+    DSGD_LINEAR, /* every row: y = W^T x + c; W [columns in][columns out], then c */
     DSGD_CONVOLUTION, /* of an image; W [kernel_size][kernel_size][columns in][columns out], then c where biased; zero padding */
     DSGD_MAX_POOL, /* of windows of kernel_size x kernel_size, side by side */
     DSGD_MEAN_ROWS, /* the mean of all rows */

@@ -124,11 +124,11 @@ static uint32_t last_tensor(const dsgd_builder *b)
     return b->network->n_layers;
 }
 
-uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool relu)
+uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_units, "units");
-    dsgd_layer *const layer = append(b, DSGD_DENSE, in.n_rows, n, in.width);
+    dsgd_layer *const layer = append(b, DSGD_LINEAR, in.n_rows, n, in.width);
     if (layer == NULL)
         return 0;
     layer->relu = relu;
@@ -263,7 +263,7 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
 {
     const uint32_t n = whole(b, n_units, "units");
-    dsgd_network_dense(b, 4.0 * n, false);
+    dsgd_network_linear(b, 4.0 * n, false);
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_LSTM, in.n_rows, n, 1);
     if (layer == NULL)
@@ -298,7 +298,7 @@ static void mark_sums(dsgd_network *network)
         dsgd_layer *const made = layer->from == 0 ? NULL : &network->layers[layer->from - 1];
         if (made == NULL || !made->relu || last[layer->from] != layer)
             continue;
-        layer->relu_input = made->relu_by_reader = layer->kind == DSGD_DENSE ||
+        layer->relu_input = made->relu_by_reader = layer->kind == DSGD_LINEAR ||
                                                    layer->kind == DSGD_CONVOLUTION ||
                                                    layer->kind == DSGD_MAX_POOL;
     }
@@ -308,7 +308,7 @@ dsgd_status dsgd_network_end(dsgd_builder *b)
 {
     dsgd_network *const network = b->network;
     const uint32_t n_rows = here(b)->n_rows;
-    dsgd_network_dense(b, network->loss == DSGD_LOSS_SQUARED ? 1 : b->data->n_classes, false);
+    dsgd_network_linear(b, network->loss == DSGD_LOSS_SQUARED ? 1 : b->data->n_classes, false);
     if (b->status != DSGD_OK)
         return b->status;
     if (network->loss == DSGD_LOSS_CROSS_ENTROPY && n_rows != b->data->n_labels)

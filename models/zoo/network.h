@@ -27,7 +27,7 @@ void dsgd_network_flatten(dsgd_builder *b);
 
 /* Each returns the tensor that the layer writes. */
 
-uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool relu);
+uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu);
 uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
                                   uint32_t stride, bool biased, bool relu);
 uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window);

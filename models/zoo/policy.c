@@ -23,7 +23,7 @@ static dsgd_status policy_build(const void *params, const dsgd_data *data, dsgd_
     network->n_environments = (uint32_t)p->environments;
     network->discount = p->discount;
     network->entropy_weight = p->entropy;
-    dsgd_network_dense(&b, (double)p->hidden, true);
+    dsgd_network_linear(&b, (double)p->hidden, true);
     return dsgd_network_end(&b);
 }
 

@@ -16,13 +16,13 @@ static void block(dsgd_builder *b, long width, long heads)
 {
     const uint32_t begin = dsgd_network_here(b);
     dsgd_network_layer_norm(b);
-    dsgd_network_dense(b, 3 * (double)width, false);
+    dsgd_network_linear(b, 3 * (double)width, false);
     dsgd_network_attention(b, (uint32_t)heads);
-    dsgd_network_dense(b, (double)width, false);
+    dsgd_network_linear(b, (double)width, false);
     const uint32_t middle = dsgd_network_add(b, begin, false);
     dsgd_network_layer_norm(b);
-    dsgd_network_dense(b, 4 * (double)width, true);
-    dsgd_network_dense(b, (double)width, false);
+    dsgd_network_linear(b, 4 * (double)width, true);
+    dsgd_network_linear(b, (double)width, false);
     dsgd_network_add(b, middle, false);
 }
 

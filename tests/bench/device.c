@@ -130,7 +130,7 @@ static void bench_gradients(double hidden, double gemm, double copy)
     dsgd_network network;
     dsgd_builder b = dsgd_network_begin(&network, "mlp", &data, DSGD_LOSS_CROSS_ENTROPY, NULL);
     dsgd_network_flatten(&b);
-    dsgd_network_dense(&b, hidden, true);
+    dsgd_network_linear(&b, hidden, true);
     DSGD_ASSERT(dsgd_network_end(&b) == DSGD_OK, "a network");
     const size_t n = network.n_params;
     const size_t begin[] = {0, n};

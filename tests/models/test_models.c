@@ -529,7 +529,7 @@ static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
     const size_t c = l->out.n_columns;
     const size_t window = (size_t)l->kernel_size * l->kernel_size * l->in.n_columns;
     switch (l->kind) {
-    case DSGD_DENSE:
+    case DSGD_LINEAR:
         parts[0] = (beginning){l->in.n_columns * c, 0, sqrt(6.0 / l->in.n_columns)};
         parts[1] = (beginning){c, 0, 0};
         return 2;

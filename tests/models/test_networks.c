@@ -329,7 +329,7 @@ static void shared_image(dsgd_builder *b)
     dsgd_network_convolution(b, 3, 1, 2, true, false);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, image);
-    dsgd_network_dense(b, 3, true);
+    dsgd_network_linear(b, 3, true);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, image);
     const uint32_t twice = dsgd_network_add(b, image, true);
@@ -346,7 +346,7 @@ static void shared_image(dsgd_builder *b)
 /** The like for rows. */
 static void shared_rows(dsgd_builder *b)
 {
-    const uint32_t rows = dsgd_network_dense(b, 6, false);
+    const uint32_t rows = dsgd_network_linear(b, 6, false);
     dsgd_network_attention(b, 2);
     uint32_t sum = dsgd_network_mean_rows(b);
     dsgd_network_goto(b, rows);
@@ -357,7 +357,7 @@ static void shared_rows(dsgd_builder *b)
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     dsgd_network_layer_norm(b);
-    dsgd_network_dense(b, 2, true);
+    dsgd_network_linear(b, 2, true);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     const uint32_t outputs = dsgd_network_lstm(b, 2); /* of which not only the last row is read */

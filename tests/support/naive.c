@@ -169,7 +169,7 @@ static void one_sample(const place *p)
     const dsgd_layer *const l = p->layer;
     const size_t n = (size_t)l->in.n_rows * l->in.n_columns;
     switch (l->kind) {
-    case DSGD_DENSE:
+    case DSGD_LINEAR:
         dense(p);
         break;
     case DSGD_CONVOLUTION:
