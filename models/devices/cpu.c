@@ -49,20 +49,20 @@ extern const dsgd_device DEVICE;
 
 /* --- one replica -------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct run {
+typedef struct execution {
     replica replica;
-    pass pass;
+    kernel_args args;
     dsgd_ahead ahead;
     dsgd_ahead then; /* when that is fetched */
-} run;
+} execution;
 
-/* Replica and pass are copied, so that the compiler can keep them in registers. */
+/* Replica and arguments are copied, so that the compiler can keep them in registers. */
 #define CALL(c, kernel, layer, begin, end)                                                         \
     do {                                                                                           \
         const replica r_ = (c)->replica;                                                           \
-        const pass p_ = (c)->pass;                                                                 \
+        const kernel_args args_ = (c)->args;                                                       \
         for (size_t i_ = (begin), end_ = (end); i_ < end_; i_++)                                   \
-            kernel(&r_, layer, &p_, i_);                                                           \
+            kernel(&r_, layer, &args_, i_);                                                        \
     } while (0)
 #define MAP(c, s, kernel, layer, n)                                                                \
     CALL(c, kernel, layer, (size_t)(s).first *(n),                                                 \
@@ -95,7 +95,7 @@ static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x
                 dsgd_relu_backward(x->relu_output[i * x->c_row + j], x->c[i * x->c_row + j]);
 }
 
-static void multiply(run *one, range s, const product *products, uint32_t n_products)
+static void multiply(execution *one, sample_range s, const product *products, uint32_t n_products)
 {
     dsgd_ahead *const ahead = one->ahead.bytes >= LEAST_AHEAD ? &one->ahead : &one->then;
     for (const product *p = products; p < products + n_products; p++) {
@@ -122,7 +122,7 @@ typedef struct scratch {
 
 typedef struct context {
     dsgd_problem problem;
-    view train, test;
+    dataset_view train, test;
     size_t shift_bytes; /* of a vector's first number behind the beginning of a line */
     uint32_t n_threads;
     scratch *threads;
@@ -164,8 +164,8 @@ static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, voi
     (void)error;
     context *const c = dsgd_xcalloc(1, sizeof *c);
     c->problem = *problem;
-    c->train = view_of(problem->data, &problem->data->train);
-    c->test = view_of(problem->data, &problem->data->test);
+    c->train = dataset_view_of(problem->data, &problem->data->train);
+    c->test = dataset_view_of(problem->data, &problem->data->test);
     c->shift_bytes = shift_bytes(problem->network);
     c->n_threads = n_threads;
     c->threads = dsgd_xcalloc(n_threads, sizeof *c->threads);
@@ -209,8 +209,8 @@ static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
 }
 
-/** A run of one replica of @p n samples in the thread's workspace. */
-static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
+/** The execution of one replica of @p n samples in the thread's workspace. */
+static execution execution_of(const context *c, scratch *s, const dataset_view *data, uint32_t n)
 {
     const dsgd_network *const network = c->problem.network;
     if (n > s->n_samples) {
@@ -221,13 +221,13 @@ static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
     }
     real *const grads = s->workspace + network->n_reals * n;
     real *const saved = grads + network->n_reals * n;
-    return (run){.replica = {.n = n,
-                             .values = s->workspace,
-                             .grads = grads,
-                             .saved = saved,
-                             .totals = saved + network->n_saved * n,
-                             .scores = s->scores},
-                 .pass = pass_of(network, data)};
+    return (execution){.replica = {.n = n,
+                                   .values = s->workspace,
+                                   .grads = grads,
+                                   .saved = saved,
+                                   .totals = saved + network->n_saved * n,
+                                   .scores = s->scores},
+                       .args = kernel_args_of(network, data)};
 }
 
 /** The pieces of a vector in one run of memory. */
@@ -273,7 +273,7 @@ static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 /** The memory of an operation's samples, which lie anywhere. */
 static void fetch_samples(const context *c, const dsgd_gradient_op *op)
 {
-    const view *const data = &c->train;
+    const dataset_view *const data = &c->train;
     const bool bytes = data->x_bytes != NULL;
     const char *const x = bytes ? (const char *)data->x_bytes : (const char *)data->x_real;
     const size_t size = data->n_features * (bytes ? 1 : sizeof *data->x_real);
@@ -289,7 +289,7 @@ static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *o
     const dsgd_problem *const p = &c->problem;
     const bool direct = p->n_pieces == 1 && op->g[0] != NULL;
     real *const g = direct ? op->g[0] : s->g;
-    run one = run_of(c, s, &c->train, op->n_samples);
+    execution one = execution_of(c, s, &c->train, op->n_samples);
     one.replica.x = gather(p, op->x, s->x);
     one.replica.g = g;
     one.replica.state = op->state;
@@ -478,7 +478,7 @@ static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
     double right = 0;
     for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES) {
         const uint32_t n = n_test - first < EVALUATED_SAMPLES ? n_test - first : EVALUATED_SAMPLES;
-        run one = run_of(c, s, &c->test, n);
+        execution one = execution_of(c, s, &c->test, n);
         one.replica.x = x;
         one.replica.state = op->state;
         one.replica.first = first;

@@ -96,61 +96,63 @@ uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
 /* --- how layers compute ------------------------------------------------------------------------------------------------------------- */
 
 /** Replicas under way: layers.h computes at all of them at once. */
-typedef struct run {
+typedef struct execution {
     cudaStream_t stream;
     const replica *replicas; /* [n_replicas], on the device */
     uint32_t n_replicas, most; /* samples of the largest */
-    struct pass pass;
-} run;
+    kernel_args args;
+} execution;
 
 namespace
 {
 
-typedef void kernel_function(at_replica, at_layer, at_pass, size_t);
+typedef void kernel_function(const replica *, const dsgd_layer *, const kernel_args *, size_t);
 
 /** The kernel for n indices of each sample of the range, or for n in all. */
 template <kernel_function *CALLED, bool PER_SAMPLE>
-__global__ void map_global(const replica *replicas, dsgd_layer layer, pass common, range s,
-                           size_t n)
+__global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_args args,
+                           sample_range s, size_t n)
 {
     const replica r = replicas[blockIdx.y];
     const size_t first = PER_SAMPLE ? s.first * n : 0;
     const size_t end = PER_SAMPLE ? first + samples_in(&r, s) * n : n;
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     for (size_t i = first + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += stride)
-        CALLED(&r, &layer, &common, i);
+        CALLED(&r, &layer, &args, i);
 }
 
 /** Samples of the range that the largest replica has. */
-size_t most_samples(const run *c, range s)
+size_t most_samples(const execution *e, sample_range s)
 {
-    return c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
+    return e->most <= s.first ? 0 : std::min(s.n, e->most - s.first);
 }
 
 template <kernel_function *CALLED, bool PER_SAMPLE>
-void launch_map(const run *c, range s, at_layer layer, size_t n)
+void launch_map(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
 {
-    const size_t most = PER_SAMPLE ? most_samples(c, s) * n : n;
+    const size_t most = PER_SAMPLE ? most_samples(e, s) * n : n;
     const uint32_t threads = (uint32_t)std::min(
         (size_t)THREADS, (size_t)blocks_for(std::max(most, (size_t)1), WARP) * WARP);
-    const dim3 grid(element_blocks(most, threads, c->n_replicas), c->n_replicas);
-    launch(c->stream, grid, threads, map_global<CALLED, PER_SAMPLE>, c->replicas, *layer, c->pass,
+    const dim3 grid(element_blocks(most, threads, e->n_replicas), e->n_replicas);
+    launch(e->stream, grid, threads, map_global<CALLED, PER_SAMPLE>, e->replicas, *layer, e->args,
            s, n);
 }
 
-template <kernel_function *CALLED> void map(const run *c, range s, at_layer layer, size_t n)
+template <kernel_function *CALLED>
+void map(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
 {
-    launch_map<CALLED, true>(c, s, layer, n);
+    launch_map<CALLED, true>(e, s, layer, n);
 }
 
 /** A thread per number, where the CPU takes a sample at a time. */
-template <> void map<load_kernel>(const run *c, range s, at_layer layer, size_t n)
+template <>
+void map<load_kernel>(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
 {
-    launch_map<load_number_kernel, true>(c, s, layer, n * c->pass.data.n_features);
+    launch_map<load_number_kernel, true>(e, s, layer, n * e->args.data.n_features);
 }
 
-#define MAP(c, s, kernel, layer, n) map<kernel>(c, s, layer, n)
-#define TOTAL(c, s, kernel, layer, n) launch_map<kernel, false>(c, s, layer, n)
+#define MAP(e, s, kernel, layer, n) map<kernel>(e, s, layer, n)
+#define TOTAL(e, s, kernel, layer, n) launch_map<kernel, false>(e, s, layer, n)
 
 /* --- products ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -307,7 +309,8 @@ struct tiled_products {
 /** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the products alone. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    multiply_global(const replica *replicas, const __grid_constant__ tiled_products all, range s)
+    multiply_global(const replica *replicas, const __grid_constant__ tiled_products all,
+                    sample_range s)
 {
     __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
     const replica r = replicas[blockIdx.y];
@@ -333,9 +336,10 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
 }
 
 template <uint32_t ROWS, uint32_t COLUMNS>
-void launch_multiply(const run *c, range s, const product *products, uint32_t n_products)
+void launch_multiply(const execution *e, sample_range s, const product *products,
+                     uint32_t n_products)
 {
-    const size_t n = most_samples(c, s);
+    const size_t n = most_samples(e, s);
     tiled_products all = {};
     size_t n_tiles = 0;
     size_t n_apart = 1;
@@ -349,28 +353,29 @@ void launch_multiply(const run *c, range s, const product *products, uint32_t n_
         if (p->samples == SAMPLES_APART)
             n_apart = std::max(n_apart, n * p->n_heads);
     }
-    const dim3 grid((uint32_t)n_tiles, c->n_replicas,
+    const dim3 grid((uint32_t)n_tiles, e->n_replicas,
                     (uint32_t)std::min(n_apart, (size_t)MOST_APART));
     if (n_tiles > 0)
-        launch(c->stream, grid, THREADS, multiply_global<ROWS, COLUMNS>, c->replicas, all, s);
+        launch(e->stream, grid, THREADS, multiply_global<ROWS, COLUMNS>, e->replicas, all, s);
 }
 
 template <uint32_t ROWS>
-void multiply_by_columns(const run *c, range s, const product *products, uint32_t n_products,
-                         uint32_t n_columns)
+void multiply_by_columns(const execution *e, sample_range s, const product *products,
+                         uint32_t n_products, uint32_t n_columns)
 {
     if (n_columns <= 16)
-        launch_multiply<ROWS, 16>(c, s, products, n_products);
+        launch_multiply<ROWS, 16>(e, s, products, n_products);
     else if (n_columns <= 32)
-        launch_multiply<ROWS, 32>(c, s, products, n_products);
+        launch_multiply<ROWS, 32>(e, s, products, n_products);
     else
-        launch_multiply<ROWS, 64>(c, s, products, n_products);
+        launch_multiply<ROWS, 64>(e, s, products, n_products);
 }
 
 } // namespace
 
 /** The tiling hangs on the shapes per sample: a replica's sums must not change with how many samples it or another has. */
-static void multiply(const run *c, range s, const product *products, uint32_t n_products)
+static void multiply(const execution *e, sample_range s, const product *products,
+                     uint32_t n_products)
 {
     uint32_t n_rows = 0;
     uint32_t n_columns = 0;
@@ -381,11 +386,11 @@ static void multiply(const run *c, range s, const product *products, uint32_t n_
         n_columns = std::max(n_columns, p->n);
     }
     if (n_rows <= 16)
-        multiply_by_columns<16>(c, s, products, n_products, n_columns);
+        multiply_by_columns<16>(e, s, products, n_products, n_columns);
     else if (n_rows <= 32)
-        multiply_by_columns<32>(c, s, products, n_products, n_columns);
+        multiply_by_columns<32>(e, s, products, n_products, n_columns);
     else
-        multiply_by_columns<64>(c, s, products, n_products, n_columns);
+        multiply_by_columns<64>(e, s, products, n_products, n_columns);
 }
 
 #include "models/layers/layers.h"
@@ -546,7 +551,7 @@ struct staging {
 struct context {
     dsgd_problem problem;
     cudaStream_t stream;
-    view train, test; /* on the device */
+    dataset_view train, test; /* on the device */
     staging staged;
     real *workspace;
     size_t workspace_room, workspace_limit; /* in reals */
@@ -661,9 +666,9 @@ template <typename T> cudaError_t upload(const T **to, const T *from, size_t n)
 }
 
 /** Replaces what the host can read by what the device can. */
-cudaError_t upload_samples(view *to, const dsgd_data *data, const dsgd_samples *from)
+cudaError_t upload_samples(dataset_view *to, const dsgd_data *data, const dsgd_samples *from)
 {
-    *to = view_of(data, from);
+    *to = dataset_view_of(data, from);
     to->x_bytes = NULL; /* whatever fails, close() frees what is there */
     to->x_real = NULL;
     to->labels = NULL;
@@ -682,7 +687,7 @@ cudaError_t upload_samples(view *to, const dsgd_data *data, const dsgd_samples *
     return error;
 }
 
-void free_samples(const view *v)
+void free_samples(const dataset_view *v)
 {
     cudaFree((void *)v->x_bytes);
     cudaFree((void *)v->x_real);
@@ -804,14 +809,15 @@ void run_copies(const context *c, const std::vector<copy> &copies, const copy *t
     }
 }
 
-run run_of(const context *c, const view *data, const replica *there, size_t n, uint32_t most)
+execution execution_of(const context *c, const dataset_view *data, const replica *there, size_t n,
+                       uint32_t most)
 {
-    run out;
+    execution out;
     out.stream = c->stream;
     out.replicas = there;
     out.n_replicas = (uint32_t)n;
     out.most = most;
-    out.pass = pass_of(c->problem.network, data);
+    out.args = kernel_args_of(c->problem.network, data);
     return out;
 }
 
@@ -911,7 +917,7 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     const copy *const after = stage(c, all.after.data(), all.after.size());
     stage_send(c);
     run_copies(c, all.before, before);
-    run one = run_of(c, &c->train, replicas, n_ops, all.most);
+    execution one = execution_of(c, &c->train, replicas, n_ops, all.most);
     network_gradient(&one, network, all.most);
     const size_t n_state = ops[0].state_new == NULL ? 0 : network->n_state;
     const dim3 grid(element_blocks(network->n_params + n_state, THREADS, n_ops), (uint32_t)n_ops);
@@ -1050,7 +1056,7 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
     run_copies(c, before, before_there);
     for (size_t first = 0; first < replicas.size(); first += at_once) {
         const size_t n = std::min(at_once, replicas.size() - first);
-        run one = run_of(c, &c->test, there + first, n, replicas[first].n);
+        execution one = execution_of(c, &c->test, there + first, n, replicas[first].n);
         network_scores(&one, c->problem.network, replicas[first].n);
     }
     std::vector<double> scores(2 * (size_t)n_test);

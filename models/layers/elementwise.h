@@ -32,7 +32,7 @@ typedef struct replica {
 } replica;
 
 /** A part of a data set, where the device can read it. */
-typedef struct view {
+typedef struct dataset_view {
     dsgd_data_kind kind;
     uint32_t n_features, n_labels, n_classes;
     real scale, shift;
@@ -42,52 +42,54 @@ typedef struct view {
     const float *targets;
     const uint16_t *lengths;
     uint64_t seed;
-} view;
+} dataset_view;
 
 /** Which samples of a batch; cut off at those that there are. */
-typedef struct range {
+typedef struct sample_range {
     uint32_t first, n;
-} range;
+} sample_range;
 
 /** What all kernels of a call have in common. */
-typedef struct pass {
-    view data;
+typedef struct kernel_args {
+    dataset_view data;
     uint32_t step; /* of a sequence */
     uint32_t n_environments;
     real discount, entropy_weight;
     size_t policy_saved, policy_state;
-} pass;
+} kernel_args;
 
-typedef const replica *at_replica;
-typedef const dsgd_layer *at_layer;
-typedef const pass *at_pass;
-#define KERNEL static inline DSGD_DEVICE_FUNCTION void
+/** A function of this text: void NAME_kernel(replica *r, layer *l, args *args, size_t i). */
+#define KERNEL(name, i)                                                                            \
+    static inline DSGD_DEVICE_FUNCTION void name##_kernel(                                         \
+        DSGD_UNUSED const replica *r, DSGD_UNUSED const dsgd_layer *l,                             \
+        DSGD_UNUSED const kernel_args *args, DSGD_UNUSED size_t i)
+#define DSGD_UNUSED __attribute__((unused))
 
 static inline DSGD_DEVICE_FUNCTION size_t tensor_size(const dsgd_tensor *t)
 {
     return (size_t)t->n_rows * t->n_columns;
 }
 
-static inline DSGD_DEVICE_FUNCTION real *values_of(at_replica r, const dsgd_tensor *t)
+static inline DSGD_DEVICE_FUNCTION real *values_of(const replica *r, const dsgd_tensor *t)
 {
     return r->values + t->offset * r->n;
 }
 
-static inline DSGD_DEVICE_FUNCTION real *grads_of(at_replica r, const dsgd_tensor *t)
+static inline DSGD_DEVICE_FUNCTION real *grads_of(const replica *r, const dsgd_tensor *t)
 {
     return r->grads + t->offset * r->n;
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t sample_of(at_replica r, size_t i)
+static inline DSGD_DEVICE_FUNCTION size_t sample_of(const replica *r, size_t i)
 {
     return r->samples != NULL ? r->samples[i] : r->first + i;
 }
 
 /** @p samples, part of @p data, where the host can read it. */
-static inline view view_of(const dsgd_data *data, const dsgd_samples *samples)
+static inline dataset_view dataset_view_of(const dsgd_data *data, const dsgd_samples *samples)
 {
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
-    view v;
+    dataset_view v;
     v.kind = data->kind;
     v.n_features = data->n_features;
     v.n_labels = data->n_labels;
@@ -103,69 +105,66 @@ static inline view view_of(const dsgd_data *data, const dsgd_samples *samples)
     return v;
 }
 
-static inline pass pass_of(const dsgd_network *network, const view *data)
+static inline kernel_args kernel_args_of(const dsgd_network *network, const dataset_view *data)
 {
-    pass p;
-    p.data = *data;
-    p.step = 0;
-    p.n_environments = network->n_environments;
-    p.discount = (real)network->discount;
-    p.entropy_weight = (real)network->entropy_weight;
-    p.policy_saved = network->policy_saved;
-    p.policy_state = network->environments;
-    return p;
+    kernel_args args;
+    args.data = *data;
+    args.step = 0;
+    args.n_environments = network->n_environments;
+    args.discount = (real)network->discount;
+    args.entropy_weight = (real)network->entropy_weight;
+    args.policy_saved = network->policy_saved;
+    args.policy_state = network->environments;
+    return args;
 }
 
 /* --- input --------------------------------------------------------------------------------------------------------------------------- */
 
 /** Number @p at of all that the samples of the data set have. */
-static inline DSGD_DEVICE_FUNCTION real number_of(at_pass p, size_t at)
+static inline DSGD_DEVICE_FUNCTION real number_of(const kernel_args *args, size_t at)
 {
-    return p->data.x_bytes != NULL ? (real)p->data.x_bytes[at] * p->data.scale + p->data.shift
-                                   : (real)p->data.x_real[at];
+    return args->data.x_bytes != NULL
+               ? (real)args->data.x_bytes[at] * args->data.scale + args->data.shift
+               : (real)args->data.x_real[at];
 }
 
-KERNEL load_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(load, i)
 {
-    const size_t n = p->data.n_features;
+    const size_t n = args->data.n_features;
     const size_t sample = sample_of(r, i);
     real *const y = values_of(r, &l->in) + i * n;
     for (size_t f = 0; f < n; f++)
-        y[f] = number_of(p, sample * n + f);
+        y[f] = number_of(args, sample * n + f);
 }
 
 /** The like, for devices with many threads; i: sample and number. */
-KERNEL load_number_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(load_number, i)
 {
-    const size_t n = p->data.n_features;
-    values_of(r, &l->in)[i] = number_of(p, sample_of(r, i / n) * n + i % n);
+    const size_t n = args->data.n_features;
+    values_of(r, &l->in)[i] = number_of(args, sample_of(r, i / n) * n + i % n);
 }
 
 /* --- element by element ------------------------------------------------------------------------------------------------------------- */
 
-KERNEL relu_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(relu, i)
 {
-    (void)p;
     real *const y = values_of(r, &l->out);
     y[i] = dsgd_relu(y[i]);
 }
 
-KERNEL relu_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(relu_backward, i)
 {
-    (void)p;
     real *const dy = grads_of(r, &l->out);
     dy[i] = dsgd_relu_backward(values_of(r, &l->out)[i], dy[i]);
 }
 
-KERNEL add_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(add, i)
 {
-    (void)p;
     values_of(r, &l->out)[i] = values_of(r, &l->in)[i] + values_of(r, &l->second)[i];
 }
 
-KERNEL add_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(add_backward, i)
 {
-    (void)p;
     const real dy = grads_of(r, &l->out)[i];
     real *const a = grads_of(r, &l->in) + i;
     real *const b = grads_of(r, &l->second) + i;
@@ -176,9 +175,8 @@ KERNEL add_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 /* --- rows ---------------------------------------------------------------------------------------------------------------------------- */
 
 /** i: sample and column. */
-KERNEL mean_rows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(mean_rows, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i / n * tensor_size(&l->in) + i % n;
     real sum = 0;
@@ -188,26 +186,23 @@ KERNEL mean_rows_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** i: sample, row and column. */
-KERNEL mean_rows_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(mean_rows_backward, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
     const real dy = grads_of(r, &l->out)[i / tensor_size(&l->in) * n + i % n];
     real *const dx = grads_of(r, &l->in) + i;
     *dx = (l->adds ? *dx : (real)0) + dy / (real)l->in.n_rows;
 }
 
-KERNEL last_row_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(last_row, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
     values_of(r, &l->out)[i] = values_of(r, &l->in)[(i / n + 1) * tensor_size(&l->in) - n + i % n];
 }
 
 /** i: sample, row and column. */
-KERNEL last_row_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(last_row_backward, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
     const size_t size = tensor_size(&l->in);
     const bool last = i % size >= size - n;
@@ -219,9 +214,8 @@ KERNEL last_row_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 /* --- images -------------------------------------------------------------------------------------------------------------------------- */
 
 /** Row i of the output: the numbers under its window, kernel row by kernel row, zeros outside the image. */
-KERNEL im2col_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(im2col, i)
 {
-    (void)p;
     const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
     const uint32_t width = l->in.width;
@@ -243,9 +237,8 @@ KERNEL im2col_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the input: the derivatives of all windows that it is in. */
-KERNEL col2im_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(col2im, i)
 {
-    (void)p;
     const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
     const uint32_t out_width = l->out.width;
@@ -278,9 +271,8 @@ KERNEL col2im_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the output. */
-KERNEL max_pool_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(max_pool, i)
 {
-    (void)p;
     const uint32_t c = l->in.n_columns;
     const size_t sample = i / l->out.n_rows;
     const uint32_t row = (uint32_t)(i % l->out.n_rows);
@@ -299,9 +291,8 @@ KERNEL max_pool_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i of the input: has the derivative of its window where it is the first that has its maximum. */
-KERNEL max_pool_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(max_pool_backward, i)
 {
-    (void)p;
     const uint32_t c = l->in.n_columns;
     const size_t sample = i / l->in.n_rows;
     const uint32_t row = (uint32_t)(i % l->in.n_rows);
@@ -336,9 +327,8 @@ KERNEL max_pool_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 #define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
 
 /** Column j: mean and variance of the batch, or in an evaluation the running ones. */
-KERNEL batch_norm_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL(batch_norm_total, j)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
@@ -364,9 +354,8 @@ KERNEL batch_norm_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
     totals[c + j] = (real)1 / real_sqrt(variance + NORM_EPSILON);
 }
 
-KERNEL batch_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(batch_norm, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t j = i % c;
     const real *const totals = r->totals + l->totals;
@@ -375,9 +364,8 @@ KERNEL batch_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     values_of(r, &l->out)[i] = l->relu ? dsgd_relu(y) : y;
 }
 
-KERNEL batch_norm_backward_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL(batch_norm_backward_total, j)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
@@ -395,9 +383,8 @@ KERNEL batch_norm_backward_total_kernel(at_replica r, at_layer l, at_pass p, siz
     r->g[l->params + c + j] = sum;
 }
 
-KERNEL batch_norm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(batch_norm_backward, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t j = i % c;
     const real n = (real)((size_t)r->n * l->in.n_rows);
@@ -411,9 +398,8 @@ KERNEL batch_norm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Row i. */
-KERNEL layer_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(layer_norm, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i * c;
     real *const y = values_of(r, &l->out) + i * c;
@@ -432,9 +418,8 @@ KERNEL layer_norm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         y[j] = gain[j] * ((x[j] - mean) * saved[1]) + gain[c + j];
 }
 
-KERNEL layer_norm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(layer_norm_backward, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i * c;
     const real *const dy = grads_of(r, &l->out) + i * c;
@@ -455,9 +440,8 @@ KERNEL layer_norm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Column j: gain and shift. */
-KERNEL layer_norm_backward_total_kernel(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL(layer_norm_backward_total, j)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
@@ -476,9 +460,8 @@ KERNEL layer_norm_backward_total_kernel(at_replica r, at_layer l, at_pass p, siz
 /* --- sequences ---------------------------------------------------------------------------------------------------------------------- */
 
 /** i: sample, row and column. */
-KERNEL embedding_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(embedding, i)
 {
-    (void)p;
     const size_t c = l->out.n_columns;
     const size_t row = i / c;
     const size_t token = (size_t)values_of(r, &l->in)[row];
@@ -488,9 +471,8 @@ KERNEL embedding_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Column j of both tables. */
-KERNEL embedding_backward_kernel(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL(embedding_backward, j)
 {
-    (void)p;
     const size_t c = l->out.n_columns;
     const size_t n_rows = l->out.n_rows;
     const real *const x = values_of(r, &l->in);
@@ -506,9 +488,8 @@ KERNEL embedding_backward_kernel(at_replica r, at_layer l, at_pass p, size_t j)
 }
 
 /** Row i of the scores, of one head: softmax of what is not in the future. */
-KERNEL attention_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(attention, i)
 {
-    (void)p;
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
     const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
@@ -525,9 +506,8 @@ KERNEL attention_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         score[j] = j < present ? score[j] / sum : (real)0;
 }
 
-KERNEL attention_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(attention_backward, i)
 {
-    (void)p;
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
     const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
@@ -541,43 +521,44 @@ KERNEL attention_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Places of an LSTM's memory, each for all samples. */
-static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(const dsgd_layer *l)
 {
     return l->saved;
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cells(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cells(const dsgd_layer *l)
 {
     return l->saved + 4 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_before(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_before(const dsgd_layer *l)
 {
     return l->saved + 5 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grads(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grads(const dsgd_layer *l)
 {
     return l->saved + 6 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_grads(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_grads(const dsgd_layer *l)
 {
     return l->saved + 6 * tensor_size(&l->out) + l->out.n_columns;
 }
 
-static inline DSGD_DEVICE_FUNCTION bool lstm_over(at_replica r, at_pass p, size_t sample)
+static inline DSGD_DEVICE_FUNCTION bool lstm_over(const replica *r, const kernel_args *args,
+                                                  size_t sample)
 {
-    return p->data.lengths != NULL && p->step >= p->data.lengths[sample_of(r, sample)];
+    return args->data.lengths != NULL && args->step >= args->data.lengths[sample_of(r, sample)];
 }
 
-/** Unit i of a sample at pass->step. After the end of its sequence the output stays. */
-KERNEL lstm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+/** Unit i of a sample at args->step. After the end of its sequence the output stays. */
+KERNEL(lstm, i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
-    const size_t t = sample * l->out.n_rows + p->step; /* row among those of all samples */
-    const bool begins = p->step == 0;
+    const size_t t = sample * l->out.n_rows + args->step; /* row among those of all samples */
+    const bool begins = args->step == 0;
     const real *const in = values_of(r, &l->in) + t * 4 * u + i % u;
     real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
     real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
@@ -586,7 +567,7 @@ KERNEL lstm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     if (begins)
         *before = 0;
     const real old = begins ? (real)0 : cell[-(ptrdiff_t)u];
-    if (lstm_over(r, p, sample)) {
+    if (lstm_over(r, args, sample)) {
         *cell = old;
         *y = *before;
     } else {
@@ -598,16 +579,16 @@ KERNEL lstm_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         *cell = gates[u] * old + gates[0] * gates[2 * u];
         *y = gates[3 * u] * real_tanh(*cell);
     }
-    if (p->step + 1 < l->out.n_rows)
+    if (args->step + 1 < l->out.n_rows)
         before[u] = *y;
 }
 
-KERNEL lstm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(lstm_backward, i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
-    const size_t t = sample * l->out.n_rows + p->step;
-    const bool ends = p->step + 1 == l->out.n_rows;
+    const size_t t = sample * l->out.n_rows + args->step;
+    const bool ends = args->step + 1 == l->out.n_rows;
     const real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
     const real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
     real *const cell_grad = r->saved + lstm_cell_grads(l) * r->n + i;
@@ -616,13 +597,13 @@ KERNEL lstm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     const real dy = grads_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *grad);
     if (ends)
         *cell_grad = 0;
-    if (lstm_over(r, p, sample)) {
+    if (lstm_over(r, args, sample)) {
         for (size_t k = 0; k < 4; k++)
             dz[k * u] = 0;
         *grad = dy; /* to which the recurrence adds nothing */
         return;
     }
-    const real old = p->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
+    const real old = args->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
     const real squashed = real_tanh(*cell);
     const real in = gates[0];
     const real forget = gates[u];
@@ -640,39 +621,41 @@ KERNEL lstm_backward_kernel(at_replica r, at_layer l, at_pass p, size_t i)
 /* --- losses -------------------------------------------------------------------------------------------------------------------------- */
 
 /** Where a label of output row i of the batch is. */
-static inline DSGD_DEVICE_FUNCTION uint32_t label_of(at_replica r, at_layer l, at_pass p, size_t i)
+static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsgd_layer *l,
+                                                     const kernel_args *args, size_t i)
 {
     const size_t rows = l->out.n_rows;
-    return p->data.labels[sample_of(r, i / rows) * p->data.n_labels + i % rows];
+    return args->data.labels[sample_of(r, i / rows) * args->data.n_labels + i % rows];
 }
 
 /** Row i of the output: the derivative of the loss, the mean over all rows of the batch. */
-KERNEL cross_entropy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(cross_entropy, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
     real *const dz = grads_of(r, &l->out) + i * n;
     for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
-    dsgd_cross_entropy(dz, n, label_of(r, l, p, i), (real)1 / (real)((size_t)r->n * l->out.n_rows));
+    dsgd_cross_entropy(dz, n, label_of(r, l, args, i),
+                       (real)1 / (real)((size_t)r->n * l->out.n_rows));
 }
 
-KERNEL squared_error_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(squared_error, i)
 {
     real *const dz = grads_of(r, &l->out) + i;
     *dz = values_of(r, &l->out)[i];
-    dsgd_squared_error(dz, (real)p->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
+    dsgd_squared_error(dz, (real)args->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
 }
 
 /** Sample i: loss and right answers, summed over its rows. */
-KERNEL cross_entropy_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(cross_entropy_score, i)
 {
     const uint32_t n = l->out.n_columns;
     double loss = 0;
     double right = 0;
     for (size_t row = i * l->out.n_rows; row < (i + 1) * l->out.n_rows; row++) {
         real *const z = values_of(r, &l->out) + row * n;
-        const uint32_t label = label_of(r, l, p, row);
+        const uint32_t label = label_of(r, l, args, row);
         uint32_t largest = 0;
         for (uint32_t j = 1; j < n; j++)
             largest = z[j] > z[largest] ? j : largest;
@@ -683,10 +666,10 @@ KERNEL cross_entropy_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     r->scores[2 * i + 1] = right / (double)l->out.n_rows;
 }
 
-KERNEL squared_error_score_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(squared_error_score, i)
 {
     r->scores[2 * i] =
-        dsgd_squared_error(values_of(r, &l->out) + i, (real)p->data.targets[sample_of(r, i)], 1);
+        dsgd_squared_error(values_of(r, &l->out) + i, (real)args->data.targets[sample_of(r, i)], 1);
     r->scores[2 * i + 1] = 0;
 }
 
@@ -702,78 +685,76 @@ enum {
     POLICY_ENVIRONMENT = 3
 };
 
-static inline DSGD_DEVICE_FUNCTION real *policy_saved(at_replica r, at_pass p, uint32_t what)
+static inline DSGD_DEVICE_FUNCTION real *policy_saved(const replica *r, const kernel_args *args,
+                                                      uint32_t what)
 {
-    return r->saved + (p->policy_saved + what) * r->n;
+    return r->saved + (args->policy_saved + what) * r->n;
 }
 
 /** The environment of sample i: the worker's own, or in an evaluation that of episode i. */
-static inline DSGD_DEVICE_FUNCTION real *environment_of(at_replica r, at_pass p, size_t i)
+static inline DSGD_DEVICE_FUNCTION real *environment_of(const replica *r, const kernel_args *args,
+                                                        size_t i)
 {
-    return r->g != NULL
-               ? r->state_new + p->policy_state + i % p->n_environments * DSGD_ENVIRONMENT_REALS
-               : policy_saved(r, p, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
+    return r->g != NULL ? r->state_new + args->policy_state +
+                              i % args->n_environments * DSGD_ENVIRONMENT_REALS
+                        : policy_saved(r, args, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
 }
 
-KERNEL state_copy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(state_copy, i)
 {
-    (void)l;
-    r->state_new[p->policy_state + i] = r->state[p->policy_state + i];
+    r->state_new[args->policy_state + i] = r->state[args->policy_state + i];
 }
 
-KERNEL observe_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(observe, i)
 {
-    dsgd_environment_observe(environment_of(r, p, i),
+    dsgd_environment_observe(environment_of(r, args, i),
                              values_of(r, &l->in) + i * DSGD_ENVIRONMENT_FEATURES);
 }
 
-KERNEL act_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(act, i)
 {
     const uint32_t n = l->out.n_columns;
     const uint32_t id = r->samples[i];
-    real *const e = environment_of(r, p, i);
+    real *const e = environment_of(r, args, i);
     const uint32_t action =
         dsgd_action_drawn(values_of(r, &l->out) + i * n, n,
-                          dsgd_philox_uniform(p->data.seed, DSGD_DRAW_POLICY, 0, id, 0));
+                          dsgd_philox_uniform(args->data.seed, DSGD_DRAW_POLICY, 0, id, 0));
     bool ended = false;
     bool there = false;
-    policy_saved(r, p, POLICY_ACTION)[i] = (real)action;
-    policy_saved(r, p, POLICY_REWARD)[i] =
-        dsgd_environment_step(e, action, p->data.seed, id, &ended, &there);
-    policy_saved(r, p, POLICY_ENDED)[i] = ended ? (real)1 : (real)0;
+    policy_saved(r, args, POLICY_ACTION)[i] = (real)action;
+    policy_saved(r, args, POLICY_REWARD)[i] =
+        dsgd_environment_step(e, action, args->data.seed, id, &ended, &there);
+    policy_saved(r, args, POLICY_ENDED)[i] = ended ? (real)1 : (real)0;
     if (ended)
-        dsgd_episode_begin(e, p->data.seed, id, 1, 0);
+        dsgd_episode_begin(e, args->data.seed, id, 1, 0);
 }
 
 /** Environment e: rewards become discounted returns, cut off at the ends of episodes and of the batch. */
-KERNEL return_kernel(at_replica r, at_layer l, at_pass p, size_t e)
+KERNEL(return, e)
 {
-    (void)l;
-    real *const reward = policy_saved(r, p, POLICY_REWARD);
-    const real *const ended = policy_saved(r, p, POLICY_ENDED);
+    real *const reward = policy_saved(r, args, POLICY_REWARD);
+    const real *const ended = policy_saved(r, args, POLICY_ENDED);
     real sum = 0;
-    for (size_t t = (r->n + p->n_environments - 1) / p->n_environments; t-- > 0;) {
-        const size_t i = t * p->n_environments + e;
+    for (size_t t = (r->n + args->n_environments - 1) / args->n_environments; t-- > 0;) {
+        const size_t i = t * args->n_environments + e;
         if (i >= r->n)
             continue;
-        sum = reward[i] + (ended[i] != 0 ? (real)0 : p->discount * sum);
+        sum = reward[i] + (ended[i] != 0 ? (real)0 : args->discount * sum);
         reward[i] = sum;
     }
 }
 
 /** The mean return, the baseline, takes the place of the first sample's end. */
-KERNEL baseline_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(baseline, i)
 {
-    (void)l;
-    (void)i;
-    const real *const returns = policy_saved(r, p, POLICY_RETURN);
+    const real *const returns = policy_saved(r, args, POLICY_RETURN);
     real sum = 0;
     for (size_t j = 0; j < r->n; j++)
         sum += returns[j];
-    policy_saved(r, p, POLICY_ENDED)[0] = sum / (real)r->n;
+    policy_saved(r, args, POLICY_ENDED)[0] = sum / (real)r->n;
 }
 
-KERNEL policy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(policy, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
@@ -781,27 +762,26 @@ KERNEL policy_kernel(at_replica r, at_layer l, at_pass p, size_t i)
     for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
     const real advantage =
-        policy_saved(r, p, POLICY_RETURN)[i] - policy_saved(r, p, POLICY_ENDED)[0];
-    dsgd_policy_gradient(dz, n, (uint32_t)policy_saved(r, p, POLICY_ACTION)[i], advantage,
-                         p->entropy_weight, (real)1 / (real)r->n);
+        policy_saved(r, args, POLICY_RETURN)[i] - policy_saved(r, args, POLICY_ENDED)[0];
+    dsgd_policy_gradient(dz, n, (uint32_t)policy_saved(r, args, POLICY_ACTION)[i], advantage,
+                         args->entropy_weight, (real)1 / (real)r->n);
 }
 
-KERNEL episode_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(episode, i)
 {
-    (void)l;
-    dsgd_episode_begin(environment_of(r, p, i), p->data.seed, UINT32_MAX, 0,
+    dsgd_episode_begin(environment_of(r, args, i), args->data.seed, UINT32_MAX, 0,
                        (uint32_t)sample_of(r, i));
-    policy_saved(r, p, POLICY_ENDED)[i] = 0;
+    policy_saved(r, args, POLICY_ENDED)[i] = 0;
     r->scores[2 * i] = 0;
     r->scores[2 * i + 1] = 0;
 }
 
 /** One step of the likeliest action. The loss is the return's negative, undiscounted; right is who arrives. */
-KERNEL episode_step_kernel(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(episode_step, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
-    real *const over = policy_saved(r, p, POLICY_ENDED) + i;
+    real *const over = policy_saved(r, args, POLICY_ENDED) + i;
     if (*over != 0)
         return;
     uint32_t action = 0;
@@ -809,9 +789,9 @@ KERNEL episode_step_kernel(at_replica r, at_layer l, at_pass p, size_t i)
         action = z[j] > z[action] ? j : action;
     bool ended = false;
     bool there = false;
-    const uint32_t id = (uint32_t)sample_of(r, i) * DSGD_EPISODE_STEPS + p->step;
-    r->scores[2 * i] -= (double)dsgd_environment_step(environment_of(r, p, i), action,
-                                                      ~p->data.seed, id, &ended, &there);
+    const uint32_t id = (uint32_t)sample_of(r, i) * DSGD_EPISODE_STEPS + args->step;
+    r->scores[2 * i] -= (double)dsgd_environment_step(environment_of(r, args, i), action,
+                                                      ~args->data.seed, id, &ended, &there);
     r->scores[2 * i + 1] = there ? 1 : 0;
     *over = ended ? (real)1 : (real)0;
 }

@@ -85,13 +85,13 @@ typedef struct matrices {
 } matrices;
 
 /** Samples of the range that the replica has. */
-static inline DSGD_DEVICE_FUNCTION uint32_t samples_in(at_replica r, range s)
+static inline DSGD_DEVICE_FUNCTION uint32_t samples_in(const replica *r, sample_range s)
 {
     return r->n <= s.first ? 0 : r->n - s.first < s.n ? r->n - s.first : s.n;
 }
 
 /** Where an operand begins for sample @p sample. */
-static inline DSGD_DEVICE_FUNCTION real *base_of(at_replica r, const operand *o, size_t sample)
+static inline DSGD_DEVICE_FUNCTION real *base_of(const replica *r, const operand *o, size_t sample)
 {
     const size_t at = o->plus + sample * o->sample;
     switch (o->in) {
@@ -110,14 +110,15 @@ static inline DSGD_DEVICE_FUNCTION real *base_of(at_replica r, const operand *o,
 }
 
 /** How many products the replica computes. */
-static inline DSGD_DEVICE_FUNCTION size_t matrices_in(const product *p, at_replica r, range s)
+static inline DSGD_DEVICE_FUNCTION size_t matrices_in(const product *p, const replica *r,
+                                                      sample_range s)
 {
     return p->samples == SAMPLES_APART ? (size_t)samples_in(r, s) * p->n_heads : 1;
 }
 
 /** Number @p i of them. */
-static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const product *p, at_replica r, range s,
-                                                        size_t i)
+static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const product *p, const replica *r,
+                                                        sample_range s, size_t i)
 {
     const bool apart = p->samples == SAMPLES_APART;
     const bool rows = p->samples == SAMPLES_ROWS;
