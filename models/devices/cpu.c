@@ -74,14 +74,14 @@ typedef struct execution {
     } while (0)
 
 /** One product of matrices; what is said of ones and of the maximum is done before and after. */
-static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x)
+static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
 {
-    if (p->ones == ONES_COLUMN)
+    if (p->bias == BIAS_ADD)
         for (size_t i = 0; i < x->m; i++)
             memcpy(x->c + i * x->c_row, x->b + x->k * x->b_row, p->n * sizeof(real));
     MULTIPLY(x->m, p->n, x->k, x->a, x->a_row, x->a_column, x->b, x->b_row, x->b_column, x->c,
-             x->c_row, p->adds || p->ones == ONES_COLUMN, ahead);
-    if (p->ones == ONES_ROW) {
+             x->c_row, p->adds || p->bias == BIAS_ADD, ahead);
+    if (p->bias == BIAS_GRAD) {
         const real one = 1;
         MULTIPLY(1, p->n, x->k, &one, 0, 0, x->b, x->b_row, x->b_column, x->c + x->m * x->c_row,
                  x->c_row, p->adds, NULL);
@@ -95,10 +95,10 @@ static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x
                 dsgd_relu_backward(x->relu_output[i * x->c_row + j], x->c[i * x->c_row + j]);
 }
 
-static void multiply(execution *one, sample_range s, const product *products, uint32_t n_products)
+static void multiply(execution *one, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     dsgd_ahead *const ahead = one->ahead.bytes >= LEAST_AHEAD ? &one->ahead : &one->then;
-    for (const product *p = products; p < products + n_products; p++) {
+    for (const matmul *p = matmuls; p < matmuls + n_matmuls; p++) {
         const size_t n = matrices_in(p, &one->replica, s);
         for (size_t i = 0; i < n; i++) {
             const matrices x = matrices_of(p, &one->replica, s, i);

@@ -45,7 +45,7 @@ enum : uint32_t {
     CELL = 4, /* a thread computes CELL x CELL numbers of a product */
     MOST_BLOCKS = 64, /* per replica or operation, of kernels that go element by element... */
     ALL_BLOCKS = 8192, /* ...or this many in all, where that is more */
-    MOST_APART = 128, /* blocks, for products that each sample has */
+    MOST_BATCHED = 128, /* blocks, for products that each sample has */
     AHEAD = 4, /* operands that a combination reads before it adds them */
     BATCH = 2048,
     EVALUATED_SAMPLES = 256 /* per replica */
@@ -154,7 +154,7 @@ void map<load_kernel>(const execution *e, sample_range s, const dsgd_layer *laye
 #define MAP(e, s, kernel, layer, n) map<kernel>(e, s, layer, n)
 #define TOTAL(e, s, kernel, layer, n) launch_map<kernel, false>(e, s, layer, n)
 
-/* --- products ------------------------------------------------------------------------------------------------------------------------ */
+/* --- matrix products  */
 
 /**
  * How a block computes ROWS x COLUMNS numbers of a product: each thread CELL x CELL of them. Where these are fewer threads than a block has,
@@ -276,7 +276,7 @@ __device__ void sum_tile(const lines &a, const lines &b, uint32_t row, uint32_t 
 
 /** Sums up the parts, in order, and writes what lies inside of C. */
 template <uint32_t ROWS, uint32_t COLUMNS>
-__device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows, uint32_t row,
+__device__ void store_tile(const matmul &p, const matrices &at, uint32_t n_rows, uint32_t row,
                            uint32_t column, const real *shared, bool *finite)
 {
     for (uint32_t e = threadIdx.x; e < ROWS * COLUMNS; e += THREADS) {
@@ -288,42 +288,43 @@ __device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows
         for (uint32_t part = 0; part < tiling<ROWS, COLUMNS>::PARTS; part++)
             sum += shared[part * ROWS * COLUMNS + e];
         real *const to = at.c + i * at.c_row + j;
-        if (p.ones == ONES_COLUMN)
+        if (p.bias == BIAS_ADD)
             sum += at.b[at.k * at.b_row + j * at.b_column];
         if (p.adds)
             sum += *to;
         if (at.relu_output != NULL)
             sum = dsgd_relu_backward(at.relu_output[i * at.c_row + j], sum);
         *to = p.relu ? dsgd_relu(sum) : sum;
-        if (p.c.in == GRADIENT && !isfinite(sum)) /* several threads may write, but all the same */
+        if (p.c.in == PARAMETER_GRADS &&
+            !isfinite(sum)) /* several threads may write, but all the same */
             *finite = false;
     }
 }
 
 /** Products in one launch, of one tiling: the tiles of the first, then those of the second. */
-struct tiled_products {
-    product v[MOST_PRODUCTS];
-    uint32_t n_tiles[MOST_PRODUCTS];
+struct tiled_matmuls {
+    matmul v[MOST_MATMULS];
+    uint32_t n_tiles[MOST_MATMULS];
 };
 
 /** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the products alone. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    multiply_global(const replica *replicas, const __grid_constant__ tiled_products all,
-                    sample_range s)
+    matmul_global(const replica *replicas, const __grid_constant__ tiled_matmuls all,
+                  sample_range s)
 {
     __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
     const replica r = replicas[blockIdx.y];
     const uint32_t which = blockIdx.x < all.n_tiles[0] ? 0 : 1;
     const uint32_t tile = which == 0 ? blockIdx.x : blockIdx.x - all.n_tiles[0];
-    const product &p = all.v[which];
+    const matmul &p = all.v[which];
     const uint32_t n_wide = (p.n + COLUMNS - 1) / COLUMNS;
     const uint32_t row = tile / n_wide * ROWS;
     const uint32_t column = tile % n_wide * COLUMNS;
     const size_t n = matrices_in(&p, &r, s);
     for (size_t i = blockIdx.z; i < n; i += gridDim.z) {
         const matrices at = matrices_of(&p, &r, s, i);
-        const uint32_t n_rows = (uint32_t)at.m + (p.ones == ONES_ROW ? 1 : 0);
+        const uint32_t n_rows = (uint32_t)at.m + (p.bias == BIAS_GRAD ? 1 : 0);
         if (row >= n_rows)
             break;
         const lines a = {at.a, at.a_row, at.a_column, (uint32_t)at.m, (uint32_t)at.k, true};
@@ -336,61 +337,59 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
 }
 
 template <uint32_t ROWS, uint32_t COLUMNS>
-void launch_multiply(const execution *e, sample_range s, const product *products,
-                     uint32_t n_products)
+void launch_matmul(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     const size_t n = most_samples(e, s);
-    tiled_products all = {};
+    tiled_matmuls all = {};
     size_t n_tiles = 0;
-    size_t n_apart = 1;
-    for (uint32_t i = 0; i < n_products && n > 0; i++) {
-        const product *const p = &products[i];
+    size_t n_batched = 1;
+    for (uint32_t i = 0; i < n_matmuls && n > 0; i++) {
+        const matmul *const p = &matmuls[i];
         const size_t n_rows =
-            p->m * (p->samples == SAMPLES_ROWS ? n : 1) + (p->ones == ONES_ROW ? 1 : 0);
+            p->m * (p->samples == SAMPLES_ALONG_M ? n : 1) + (p->bias == BIAS_GRAD ? 1 : 0);
         all.v[i] = *p;
         all.n_tiles[i] = blocks_for(n_rows, ROWS) * blocks_for(p->n, COLUMNS);
         n_tiles += all.n_tiles[i];
-        if (p->samples == SAMPLES_APART)
-            n_apart = std::max(n_apart, n * p->n_heads);
+        if (p->samples == SAMPLES_BATCHED)
+            n_batched = std::max(n_batched, n * p->n_heads);
     }
     const dim3 grid((uint32_t)n_tiles, e->n_replicas,
-                    (uint32_t)std::min(n_apart, (size_t)MOST_APART));
+                    (uint32_t)std::min(n_batched, (size_t)MOST_BATCHED));
     if (n_tiles > 0)
-        launch(e->stream, grid, THREADS, multiply_global<ROWS, COLUMNS>, e->replicas, all, s);
+        launch(e->stream, grid, THREADS, matmul_global<ROWS, COLUMNS>, e->replicas, all, s);
 }
 
 template <uint32_t ROWS>
-void multiply_by_columns(const execution *e, sample_range s, const product *products,
-                         uint32_t n_products, uint32_t n_columns)
+void matmul_by_columns(const execution *e, sample_range s, const matmul *matmuls,
+                       uint32_t n_matmuls, uint32_t n_columns)
 {
     if (n_columns <= 16)
-        launch_multiply<ROWS, 16>(e, s, products, n_products);
+        launch_matmul<ROWS, 16>(e, s, matmuls, n_matmuls);
     else if (n_columns <= 32)
-        launch_multiply<ROWS, 32>(e, s, products, n_products);
+        launch_matmul<ROWS, 32>(e, s, matmuls, n_matmuls);
     else
-        launch_multiply<ROWS, 64>(e, s, products, n_products);
+        launch_matmul<ROWS, 64>(e, s, matmuls, n_matmuls);
 }
 
 } // namespace
 
 /** The tiling hangs on the shapes per sample: a replica's sums must not change with how many samples it or another has. */
-static void multiply(const execution *e, sample_range s, const product *products,
-                     uint32_t n_products)
+static void multiply(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     uint32_t n_rows = 0;
     uint32_t n_columns = 0;
-    for (const product *p = products; p < products + n_products; p++) {
-        const bool samples = p->samples == SAMPLES_ROWS;
+    for (const matmul *p = matmuls; p < matmuls + n_matmuls; p++) {
+        const bool samples = p->samples == SAMPLES_ALONG_M;
         n_rows = std::max(n_rows,
-                          samples ? (p->m == 1 ? 16 : 64) : p->m + (p->ones == ONES_ROW ? 1 : 0));
+                          samples ? (p->m == 1 ? 16 : 64) : p->m + (p->bias == BIAS_GRAD ? 1 : 0));
         n_columns = std::max(n_columns, p->n);
     }
     if (n_rows <= 16)
-        multiply_by_columns<16>(e, s, products, n_products, n_columns);
+        matmul_by_columns<16>(e, s, matmuls, n_matmuls, n_columns);
     else if (n_rows <= 32)
-        multiply_by_columns<32>(e, s, products, n_products, n_columns);
+        matmul_by_columns<32>(e, s, matmuls, n_matmuls, n_columns);
     else
-        multiply_by_columns<64>(e, s, products, n_products, n_columns);
+        matmul_by_columns<64>(e, s, matmuls, n_matmuls, n_columns);
 }
 
 #include "models/layers/layers.h"
@@ -880,7 +879,7 @@ gradients describe(const context *c, const dsgd_gradient_op *ops, size_t n_ops, 
 }
 
 /** Whether products write the whole gradient: they tell what is not finite. */
-bool of_products(const dsgd_network *network)
+bool by_matmuls(const dsgd_network *network)
 {
     bool all = true;
     for (uint32_t l = 0; l < network->n_layers; l++) {
@@ -921,7 +920,7 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     network_gradient(&one, network, all.most);
     const size_t n_state = ops[0].state_new == NULL ? 0 : network->n_state;
     const dim3 grid(element_blocks(network->n_params + n_state, THREADS, n_ops), (uint32_t)n_ops);
-    if (n_state > 0 || !of_products(network))
+    if (n_state > 0 || !by_matmuls(network))
         launch(c->stream, grid, THREADS, finite_global, replicas, network->n_params, n_state);
     run_copies(c, all.after, after);
     stage_fetch(c, finite, finite_there, n_ops);

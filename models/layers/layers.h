@@ -1,12 +1,12 @@
 /**
  * @file layers.h
- * Every layer and loss, forward and backward, as kernels and matrix products, written once and compiled for each device. The includer
- * defines `execution`, which has a member `args`, and three ways to compute:
+ * Forward and backward pass of every layer and loss, as a sequence of kernels (elementwise.h) and matrix products (matmul.h). The text is
+ * compiled once per device, which defines the type `execution` (the replicas of a call and a member `args` of type kernel_args) and:
  *
- *   MAP(e, s, kernel, layer, n)     calls kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n):
- *                                       n calls per sample, at every replica, in any order
- *   TOTAL(e, s, kernel, layer, n)   for i in [0, n), at every replica: sums over samples, which each call does in their order
- *   multiply(e, s, products, n)   matrix products that do not need each other, MOST_PRODUCTS at most, at every replica
+ *   MAP(e, s, kernel, layer, n)     at every replica: kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n), that
+ *                                   is n calls per sample of the range s, in any order
+ *   TOTAL(e, s, kernel, layer, n)   at every replica: the same for i in [0, n); for sums over samples, which one call adds in order
+ *   multiply(e, s, matmuls, n)      at every replica: n <= MOST_MATMULS matrix products, none of which reads another's result
  */
 #ifndef DSGD_MODELS_LAYERS_LAYERS_H
 #define DSGD_MODELS_LAYERS_LAYERS_H
@@ -21,53 +21,57 @@ static inline uint32_t window_size(const dsgd_layer *l)
     return l->kernel_size * l->kernel_size * l->in.n_columns;
 }
 
-/** The windows of a convolution as rows. */
+/** The input of a convolution after im2col: [rows out][window_size] per sample. */
 static inline operand im2col_of(const dsgd_layer *l)
 {
     const size_t n = window_size(l);
     return operand_at(SAVED, l->saved, 0, n, 1, n * l->out.n_rows, 0);
 }
 
-/** Queries (0), keys (1) or values (2) of each head. */
-static inline operand attended(space in, const dsgd_layer *l, size_t which)
+typedef enum qkv { QUERIES, KEYS, ATTENDED } qkv;
+
+/** Queries, keys or values (ATTENDED) of each head: [rows][columns / n_heads]. */
+static inline operand attention_input(region in, const dsgd_layer *l, qkv which)
 {
     const size_t c = l->out.n_columns;
     return operand_at(in, l->in.offset, which * c, 3 * c, 1, tensor_size(&l->in), c / l->n_heads);
 }
 
-/** The heads' weights (0) or their derivatives (1). */
-static inline operand attention_weights(const dsgd_layer *l, size_t which)
+/** Attention weights of each head, or their grads: [rows][rows]. */
+static inline operand attention_weights(const dsgd_layer *l, bool grads)
 {
     const size_t t = l->in.n_rows;
-    return operand_at(SAVED, l->saved + which * l->n_heads * t * t, 0, t, 1, l->n_heads * t * t,
+    return operand_at(SAVED, l->saved + grads * l->n_heads * t * t, 0, t, 1, l->n_heads * t * t,
                       t * t);
 }
 
-static inline operand attention_output(space in, const dsgd_layer *l)
+static inline operand attention_output(region in, const dsgd_layer *l)
 {
     const size_t c = l->out.n_columns;
     return operand_at(in, l->out.offset, 0, c, 1, tensor_size(&l->out), c / l->n_heads);
 }
 
-static inline product product_of_heads(const dsgd_layer *l, uint32_t m, uint32_t n, uint32_t k,
-                                       operand a, operand b, operand to, bool adds)
+static inline matmul per_head(const dsgd_layer *l, bool adds, matmul p)
 {
-    product p = product_of(m, n, k, SAMPLES_APART, a, b, to);
     p.n_heads = l->n_heads;
     p.adds = adds;
     return p;
 }
 
+/** Y = softmax(Q K^T / sqrt(columns per head)) V for each sample and head. */
 static void attention_forward(execution *e, sample_range s, const dsgd_layer *l)
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
-    const operand weights = attention_weights(l, 0);
-    const product match = product_of_heads(l, t, t, size, attended(VALUES, l, 0),
-                                           transposed(attended(VALUES, l, 1)), weights, false);
-    const product mix = product_of_heads(l, t, size, t, weights, attended(VALUES, l, 2),
-                                         attention_output(VALUES, l), false);
-    multiply(e, s, &match, 1);
+    const operand q = attention_input(VALUES, l, QUERIES);
+    const operand k = attention_input(VALUES, l, KEYS);
+    const operand v = attention_input(VALUES, l, ATTENDED);
+    const operand w = attention_weights(l, false);
+    const operand y = attention_output(VALUES, l);
+    const matmul scores =
+        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, q, transposed(k), w));
+    const matmul mix = per_head(l, false, matmul_of(t, size, t, SAMPLES_BATCHED, w, v, y));
+    multiply(e, s, &scores, 1);
     MAP(e, s, attention_kernel, l, l->n_heads * t);
     multiply(e, s, &mix, 1);
 }
@@ -76,24 +80,28 @@ static void attention_backward(execution *e, sample_range s, const dsgd_layer *l
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
+    const operand q = attention_input(VALUES, l, QUERIES);
+    const operand k = attention_input(VALUES, l, KEYS);
+    const operand v = attention_input(VALUES, l, ATTENDED);
+    const operand w = attention_weights(l, false);
+    const operand dq = attention_input(GRADS, l, QUERIES);
+    const operand dk = attention_input(GRADS, l, KEYS);
+    const operand dv = attention_input(GRADS, l, ATTENDED);
+    const operand dw = attention_weights(l, true);
     const operand dy = attention_output(GRADS, l);
-    const operand grads = attention_weights(l, 1);
-    const product first[MOST_PRODUCTS] = {
-        product_of_heads(l, t, t, size, dy, transposed(attended(VALUES, l, 2)), grads, false),
-        product_of_heads(l, t, size, t, transposed(attention_weights(l, 0)), dy,
-                         attended(GRADS, l, 2), l->adds)};
-    const product second[MOST_PRODUCTS] = {
-        product_of_heads(l, t, size, t, grads, attended(VALUES, l, 1), attended(GRADS, l, 0),
-                         l->adds),
-        product_of_heads(l, t, size, t, transposed(grads), attended(VALUES, l, 0),
-                         attended(GRADS, l, 1), l->adds)};
+    const matmul first[MOST_MATMULS] = {
+        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, dy, transposed(v), dw)),
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(w), dy, dv))};
+    const matmul second[MOST_MATMULS] = {
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, dw, k, dq)),
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(dw), q, dk))};
     multiply(e, s, first, 2);
     MAP(e, s, attention_backward_kernel, l, l->n_heads * t);
     multiply(e, s, second, 2);
 }
 
-/** One row of each sample at a step, of n numbers that lie in blocks of [n_rows][n]. */
-static inline operand step_row(space in, size_t offset, uint32_t step, uint32_t n_rows, size_t n)
+/** Row @p step of each sample, [1][n], of a region that has [n_rows][n] per sample. */
+static inline operand step_row(region in, size_t offset, uint32_t step, uint32_t n_rows, size_t n)
 {
     return operand_at(in, offset, step * n, n, 1, n_rows * n, 0);
 }
@@ -103,10 +111,10 @@ static void lstm_forward(execution *e, sample_range s, const dsgd_layer *l)
     const uint32_t u = l->out.n_columns;
     const uint32_t t = l->out.n_rows;
     for (uint32_t step = 0; step < t; step++) {
-        const product p =
-            product_of(1, 4 * u, u, SAMPLES_ROWS, step_row(SAVED, lstm_before(l), step, t, u),
-                       parameters(PARAMETERS, l->params, 4 * u),
-                       step_row(SAVED, lstm_gates(l), step, t, 4 * u));
+        const matmul p =
+            matmul_of(1, 4 * u, u, SAMPLES_ALONG_M, step_row(SAVED, lstm_before(l), step, t, u),
+                      parameters(PARAMETERS, l->params, 4 * u),
+                      step_row(SAVED, lstm_gates(l), step, t, 4 * u));
         if (step > 0)
             multiply(e, s, &p, 1);
         e->args.step = step;
@@ -122,46 +130,46 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
     for (uint32_t step = t; step-- > 0;) {
         e->args.step = step;
         MAP(e, s, lstm_backward_kernel, l, u);
-        product p =
-            product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(GRADS, l->in.offset, step, t, 4 * u),
-                       transposed(parameters(PARAMETERS, l->params, 4 * u)),
-                       operand_at(SAVED, lstm_grads(l), 0, u, 1, u, 0));
+        matmul p =
+            matmul_of(1, u, 4 * u, SAMPLES_ALONG_M, step_row(GRADS, l->in.offset, step, t, 4 * u),
+                      transposed(parameters(PARAMETERS, l->params, 4 * u)),
+                      operand_at(SAVED, lstm_grads(l), 0, u, 1, u, 0));
         p.adds = true;
         if (step > 0)
             multiply(e, s, &p, 1);
     }
     const operand before = operand_at(SAVED, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
-    const product p = product_of(u, 4 * u, t, SAMPLES_DEPTH, transposed(before), grads,
-                                 parameters(GRADIENT, l->params, 4 * u));
+    const matmul p = matmul_of(u, 4 * u, t, SAMPLES_ALONG_K, transposed(before), grads,
+                               parameters(PARAMETER_GRADS, l->params, 4 * u));
     multiply(e, s, &p, 1);
 }
 
-/** y = W^T x + c for rows that are a tensor's or windows. */
+/** Y = X W + b, then ReLU where the layer has one; X [rows][n_inputs] is a tensor or the output of im2col. */
 static void linear_forward(execution *e, sample_range s, const dsgd_layer *l, operand x,
                            uint32_t n_inputs, bool biased)
 {
-    product p =
-        product_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ROWS, x,
-                   parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
-    p.ones = biased ? ONES_COLUMN : ONES_NONE;
+    matmul p =
+        matmul_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ALONG_M, x,
+                  parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
+    p.bias = biased ? BIAS_ADD : BIAS_NONE;
     p.relu = l->relu;
     multiply(e, s, &p, 1);
 }
 
-/** The gradient of W and c, and, where the layer does not read the network's input, dx: windows take the place of those of x. */
+/** dW = X^T dY and db; dX = dY W^T unless the layer reads the network's input. A convolution's dX overwrites its im2col rows. */
 static void linear_backward(execution *e, sample_range s, const dsgd_layer *l, operand x,
                             uint32_t n_inputs, bool biased)
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n = l->out.n_columns;
     const operand dy = rows_of(GRADS, &l->out);
-    product both[MOST_PRODUCTS] = {product_of(n_inputs, n, l->out.n_rows, SAMPLES_DEPTH,
-                                              transposed(x), dy,
-                                              parameters(GRADIENT, l->params, n)),
-                                   product_of(l->out.n_rows, n_inputs, n, SAMPLES_ROWS, dy,
-                                              transposed(parameters(PARAMETERS, l->params, n)),
-                                              windows ? x : rows_of(GRADS, &l->in))};
-    both[0].ones = biased ? ONES_ROW : ONES_NONE;
+    matmul both[MOST_MATMULS] = {matmul_of(n_inputs, n, l->out.n_rows, SAMPLES_ALONG_K,
+                                           transposed(x), dy,
+                                           parameters(PARAMETER_GRADS, l->params, n)),
+                                 matmul_of(l->out.n_rows, n_inputs, n, SAMPLES_ALONG_M, dy,
+                                           transposed(parameters(PARAMETERS, l->params, n)),
+                                           windows ? x : rows_of(GRADS, &l->in))};
+    both[0].bias = biased ? BIAS_GRAD : BIAS_NONE;
     both[1].adds = !windows && l->adds;
     both[1].relu_backward = !windows && l->relu_input;
     multiply(e, s, both, windows || l->from == 0 ? 1 : 2);
@@ -265,7 +273,10 @@ static void forward(execution *e, sample_range s, const dsgd_network *network)
         layer_forward(e, s, &network->layers[l]);
 }
 
-/** The worker plays; then its environments are where the next batch goes on. @p most: steps of the largest batch. */
+/**
+ * Plays a batch in the worker's environments, whose states then are where the next batch continues, and leaves the grads of the outputs.
+ * @p most: steps of the largest batch.
+ */
 static void play(execution *e, const dsgd_network *network, uint32_t most)
 {
     const dsgd_layer *first = &network->layers[0];
@@ -284,7 +295,7 @@ static void play(execution *e, const dsgd_network *network, uint32_t most)
     MAP(e, all, policy_kernel, last, 1);
 }
 
-/** g <- gradient, at every replica; the largest has @p most samples. */
+/** g <- gradient at every replica; @p most: samples of the largest replica. */
 static void network_gradient(execution *e, const dsgd_network *network, uint32_t most)
 {
     const dsgd_layer *first = &network->layers[0];
@@ -304,7 +315,7 @@ static void network_gradient(execution *e, const dsgd_network *network, uint32_t
         layer_backward(e, all, &network->layers[l]);
 }
 
-/** Fills the scores, at every replica. */
+/** Fills the scores of every replica; @p most: samples of the largest replica. */
 static void network_scores(execution *e, const dsgd_network *network, uint32_t most)
 {
     const dsgd_layer *first = &network->layers[0];
