@@ -4,14 +4,16 @@
  * A reduced form of the PointGoal navigation that DD-PPO learns (Wijmans et al., ICLR 2020): dense reward by geodesic progress, a small
  * cost per step, a bonus at the goal, episodes of bounded length.
  *
- * Like formula.h, each formula stands here once; draws are counted, so that every device plays the same episodes.
+ * Device-independent text, like formula.h. Draws are counter-based, so that every device plays the same episodes.
  */
 #ifndef DSGD_MODELS_DATA_ENVIRONMENT_H
 #define DSGD_MODELS_DATA_ENVIRONMENT_H
 
+#include <stdbool.h>
+
 #include "base/draw.h"
 #include "base/philox.h"
-#include "models/layers/formula.h"
+#include "models/layers/real.h"
 
 enum {
     DSGD_ENVIRONMENT_REALS = 5, /* x, y, goal x, goal y, steps so far */

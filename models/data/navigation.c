@@ -3,16 +3,8 @@
  * The environments that a policy learns in (environment.h). There are no samples: number j of the stream names the draws of a step. The test
  * set is a number of episodes with beginnings of their own.
  */
-#include <math.h>
-
-typedef double real;
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
-#include "models/data/environment.h"
-
 #include "models/data/data.h"
+#include "models/data/environment.h"
 
 extern const dsgd_data_source dsgd_data_navigation;
 

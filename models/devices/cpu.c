@@ -15,19 +15,10 @@
 #define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
 #define DEVICE JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
-typedef DSGD_REAL real;
 #ifdef DSGD_IN_DOUBLE
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
 #define DEVICE_NAME "cpu-double"
 #define DEVICE_SUMMARY "CPU in float64"
 #else
-#define real_exp expf
-#define real_log logf
-#define real_sqrt sqrtf
-#define real_tanh tanhf
 #define DEVICE_NAME "cpu"
 #define DEVICE_SUMMARY "CPU in float32"
 #endif

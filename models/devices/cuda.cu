@@ -25,12 +25,6 @@ extern "C" {
 #include "models/devices/device.h"
 }
 
-typedef float real;
-#define real_exp expf
-#define real_log logf
-#define real_sqrt sqrtf
-#define real_tanh tanhf
-#define DSGD_DEVICE_FUNCTION __host__ __device__
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
 

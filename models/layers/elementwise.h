@@ -10,6 +10,7 @@
 #define DSGD_MODELS_LAYERS_ELEMENTWISE_H
 
 #include "models/data/environment.h"
+#include "models/layers/formula.h"
 #include "models/zoo/model.h"
 
 /* --- what kernels see ---------------------------------------------------------------------------------------------------------------- */

@@ -1,21 +1,16 @@
 /**
  * @file formula.h
  * The formulas that every device computes, element by element; each stands here once and is compiled for float, double and CUDA.
- * The includer defines `real`, `real_exp`, `real_log`, `real_sqrt`, `real_tanh`, and DSGD_DEVICE_FUNCTION where functions need a mark (__device__).
  */
 #ifndef DSGD_MODELS_LAYERS_FORMULA_H
 #define DSGD_MODELS_LAYERS_FORMULA_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "models/devices/device.h"
-
-#ifndef DSGD_DEVICE_FUNCTION
-#define DSGD_DEVICE_FUNCTION
-#endif
+#include "models/layers/real.h"
 
 /** A number between 0 and 1, steep at 0. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_sigmoid(real z)

@@ -7,11 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef double real;
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
+#define DSGD_IN_DOUBLE /* as initial states are */
 #include "models/data/environment.h"
 
 /* --- the builder -------------------------------------------------------------------------------------------------------------------- */

@@ -14,11 +14,7 @@
 #include "tests/support/rig.h"
 #include "tests/support/support.h"
 
-typedef double real;
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
+#define DSGD_IN_DOUBLE
 #include "models/data/environment.h"
 
 Suite *data_suite(void);
