@@ -19,6 +19,7 @@
 
 #include <cuda_runtime.h>
 
+#define DSGD_DEVICE_FUNCTION __host__ __device__
 extern "C" {
 #include "models/devices/cuda.h"
 #include "models/devices/device.h"

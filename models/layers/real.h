@@ -1,7 +1,7 @@
 /**
  * @file real.h
- * The type that the device-independent text computes in: `real` and its functions, float by default, double with DSGD_IN_DOUBLE; and
- * DSGD_DEVICE_FUNCTION, which marks what a CUDA compiler also compiles for the GPU.
+ * The type that device-independent text computes in: `real` and its functions, float by default, double with DSGD_IN_DOUBLE.
+ * DSGD_DEVICE_FUNCTION marks its functions; cuda.cu defines it as __host__ __device__ before any include.
  */
 #ifndef DSGD_MODELS_LAYERS_REAL_H
 #define DSGD_MODELS_LAYERS_REAL_H
@@ -22,9 +22,7 @@ typedef float real;
 #define real_tanh tanhf
 #endif
 
-#ifdef __CUDACC__
-#define DSGD_DEVICE_FUNCTION __host__ __device__
-#else
+#ifndef DSGD_DEVICE_FUNCTION
 #define DSGD_DEVICE_FUNCTION
 #endif
 
