@@ -1,7 +1,7 @@
 /**
  * @file navigation.c
- * The environments that a policy learns in (environment.h). There are no samples: number j of the stream names the draws of a step. The test
- * set is a number of episodes with beginnings of their own.
+ * Environments of the policy model (environment.h). Nothing is stored: sample j of the stream keys
+ * the draws of a step. The test set is a number of episodes with their own initial states.
  */
 #include "models/data/data.h"
 #include "models/data/environment.h"

@@ -1,7 +1,8 @@
 /**
  * @file cpu.c
- * The CPU as a device, compiled for float and double (DSGD_REAL) and for several levels of the instruction set (DSGD_LEVEL). A thread
- * works on one replica at a time; what a call computes hangs on the operation alone, so that its bits do too.
+ * The CPU device, compiled for float and double (DSGD_REAL) and for each level of the instruction
+ * set (DSGD_LEVEL). A thread computes one replica at a time, so that the bits of a result depend on
+ * its operation alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,27 +28,27 @@
 #include "models/layers/matmul.h"
 
 enum {
-    EVALUATED_SAMPLES = 256, /* per block */
-    BLOCK = 2048, /* numbers whose sums stay in the first-level cache */
-    TOGETHER = 8, /* most inputs of a combination that are read side by side */
-    LANES = 64, /* independent sums */
+    EVALUATED_SAMPLES = 256, /* per replica */
+    BLOCK = 2048, /* elements whose sums in double fit the L1 cache */
+    TOGETHER = 8, /* inputs of a combination that one loop adds, at most */
+    LANES = 64, /* independent partial sums */
     LINE_BYTES = 64, /* of the cache */
-    FETCHED_SAMPLES = 32, /* ahead */
-    LEAST_AHEAD = 16384 /* bytes worth fetching ahead */
+    FETCHED_SAMPLES = 32, /* prefetched per operation, at most */
+    LEAST_AHEAD = 16384 /* bytes below which prefetching moves on */
 };
 
 extern const dsgd_device DEVICE;
 
-/* --- one replica -------------------------------------------------------------------------------------------------------------------- */
+/* --- one replica ------------------------------------------------------------------------------ */
 
 typedef struct execution {
     replica replica;
     kernel_args args;
-    dsgd_ahead ahead;
-    dsgd_ahead then; /* when that is fetched */
+    dsgd_ahead ahead; /* prefetched first: the gradient that is written */
+    dsgd_ahead then; /* prefetched next: the parameters of the next operation */
 } execution;
 
-/* Replica and arguments are copied, so that the compiler can keep them in registers. */
+/* Local copies of replica and arguments can stay in registers. */
 #define CALL(c, kernel, layer, begin, end)                                                         \
     do {                                                                                           \
         const replica r_ = (c)->replica;                                                           \
@@ -64,7 +65,7 @@ typedef struct execution {
         CALL(c, kernel, layer, 0, n);                                                              \
     } while (0)
 
-/** One product of matrices; what is said of ones and of the maximum is done before and after. */
+/** One product of a replica, with its bias before and its ReLU after. */
 static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
 {
     if (p->bias == BIAS_ADD)
@@ -100,32 +101,32 @@ static void multiply(execution *one, sample_range s, const matmul *matmuls, uint
 
 #include "models/layers/layers.h"
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /** Scratch memory of one thread. */
 typedef struct scratch {
-    real *x, *g; /* [n_params], where a vector is in pieces */
-    real *zeros; /* for any vector that is missing, and for a block of a combination */
-    real *workspace; /* of a replica */
+    real *x, *g; /* [n_params]: vectors gathered from pieces */
+    real *zeros; /* stands for missing inputs: a vector and its optimizer state, and a block */
+    real *workspace; /* of a replica of n_samples */
     double *scores; /* [EVALUATED_SAMPLES][2] */
-    uint32_t n_samples; /* that there is room for */
+    uint32_t n_samples;
 } scratch;
 
 typedef struct context {
     dsgd_problem problem;
     dataset_view train, test;
-    size_t shift_bytes; /* of a vector's first number behind the beginning of a line */
+    size_t shift_bytes; /* from the start of a cache line to a vector's first element */
     uint32_t n_threads;
     scratch *threads;
 } context;
 
-/** Bytes, rounded up to whole lines of the cache. */
+/** Bytes rounded up to whole cache lines. */
 static size_t whole_lines(size_t bytes)
 {
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-/** Vectors are placed so that the weights of the largest layer, not their first number, begin a line: those are read most. */
+/** Places whole vectors so that the weights of the largest layer start a cache line. */
 static dsgd_buffer cpu_alloc(void *opened, size_t n)
 {
     const context *const c = opened;
@@ -200,7 +201,7 @@ static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
 }
 
-/** The execution of one replica of @p n samples in the thread's workspace. */
+/** An execution of one replica of @p n samples in the thread's workspace. */
 static execution execution_of(const context *c, scratch *s, const dataset_view *data, uint32_t n)
 {
     const dsgd_network *const network = c->problem.network;
@@ -221,7 +222,7 @@ static execution execution_of(const context *c, scratch *s, const dataset_view *
                        .args = kernel_args_of(network, data)};
 }
 
-/** The pieces of a vector in one run of memory. */
+/** The pieces of a vector as one array: @p memory, or the only piece itself. */
 static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real *memory)
 {
     if (p->n_pieces == 1 && pieces[0] != NULL)
@@ -237,9 +238,9 @@ static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real
     return memory;
 }
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
-/** Whether all are finite: 0 times anything else is not 0. Several sums, because one would wait for itself at each addition. */
+/** Whether all are finite: 0 * x is 0, else NaN. Independent sums need not wait for each other. */
 static bool all_finite(const real *x, size_t n)
 {
     real sums[LANES] = {0};
@@ -254,14 +255,14 @@ static bool all_finite(const real *x, size_t n)
     return sums[0] == (real)0;
 }
 
-/** Memory of a whole vector. */
+/** The memory of a vector of one piece, to be prefetched. */
 static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 {
     const bool whole = p->n_pieces == 1 && pieces[0] != NULL;
     return (dsgd_ahead){whole ? pieces[0] : NULL, whole ? p->network->n_params * sizeof(real) : 0};
 }
 
-/** The memory of an operation's samples, which lie anywhere. */
+/** Prefetches an operation's samples, which are scattered over the data set. */
 static void fetch_samples(const context *c, const dsgd_gradient_op *op)
 {
     const dataset_view *const data = &c->train;
@@ -273,7 +274,7 @@ static void fetch_samples(const context *c, const dsgd_gradient_op *op)
             __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);
 }
 
-/** @p next, or NULL, comes after it. */
+/** @p next: the operation after this one, to be prefetched, or NULL. */
 static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op,
                          const dsgd_gradient_op *next)
 {
@@ -309,9 +310,9 @@ static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *
             one_gradient(c, &c->threads[thread], &ops[i], i + 1 < n_ops ? &ops[i + 1] : NULL);
 }
 
-/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+/* --- updates and combinations ----------------------------------------------------------------- */
 
-/** Factor that keeps the norm of a gradient's piece within its share of the bound. */
+/** The clip factor of a piece of a gradient. */
 static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real *g)
 {
     if (p->update.clip == 0)
@@ -322,7 +323,7 @@ static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real
     return (real)dsgd_clip_factor(p->update.clip, op->n, p->network->n_params, squares);
 }
 
-/** Numbers [begin, end) of an update whose inputs are all there. Each loop has one branch of dsgd_updated(), which the compiler takes out of it. */
+/** Elements [begin, end) of an update. Each loop takes one branch of dsgd_updated(). */
 static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op, size_t begin,
                          size_t end)
 {
@@ -341,7 +342,7 @@ static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op,
             v_new[i] = first;
             s_new[i] = second;
         }
-        /* It divides by the second moment: one that is too large would not show in x. */
+        /* AdamW divides by the second moment: an infinite one would leave x finite. */
         if (!all_finite(v_new + begin, end - begin) || !all_finite(s_new + begin, end - begin))
             return false;
     } else if (v_new != NULL) {
@@ -359,9 +360,9 @@ static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op,
     return all_finite(x_new + begin, end - begin);
 }
 
-static bool one_update(const context *c, const scratch *s, const dsgd_update_op *told)
+static bool one_update(const context *c, const scratch *s, const dsgd_update_op *given)
 {
-    dsgd_update_op op = *told;
+    dsgd_update_op op = *given;
     op.x = op.x == NULL ? s->zeros : op.x;
     op.g = op.g == NULL ? s->zeros : op.g;
     op.v = op.v == NULL ? s->zeros : op.v;
@@ -382,13 +383,13 @@ static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops,
         finite[i] = one_update(c, &c->threads[thread], &ops[i]);
 }
 
-/** Input @p i of a combination from number @p first on, for a block; zeros where there is none. */
+/** A block of input @p i from element @p first on; zeros for a missing input. */
 static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
 {
     return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros;
 }
 
-/** sum[n] += weights x of @p count inputs, one after the other, from number @p first on; the next inputs are fetched meanwhile. */
+/** sum[n] += weights[i] x[i] for inputs [from, from + count), in order; prefetches the next. */
 static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
                                                              const dsgd_combine_op *op, size_t from,
                                                              size_t count, size_t first, size_t n,
@@ -416,7 +417,7 @@ static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
     }
 }
 
-/** y <- sum / divisor; by its inverse where that is exact, because a division takes as long as reading several operands. */
+/** y <- sum / divisor, or times its inverse where that is exact: divisions are slow. */
 static void divide(real *y, const double *sum, size_t n, double divisor)
 {
     int exponent = 0;
@@ -458,7 +459,7 @@ static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *op
         finite[i] = one_combination(&c->threads[thread], &ops[i]);
 }
 
-/* --- evaluation --------------------------------------------------------------------------------------------------------------------- */
+/* --- evaluation ------------------------------------------------------------------------------- */
 
 static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
 {

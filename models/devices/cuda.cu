@@ -1,14 +1,17 @@
 /**
  * @file cuda.cu
- * The CUDA device, in float32: a module that device.c loads on request. This file has the context, its memory and the operations;
- * cuda_layers.cuh, cuda_matmul.cuh and cuda_vectors.cuh have the code that runs on the GPU. They are one translation unit.
+ * The CUDA device, in float32: a module that device.c loads on request. This file has the context,
+ * its memory and the operations; cuda_layers.cuh, cuda_matmul.cuh and cuda_vectors.cuh have the
+ * code that runs on the GPU. They are one translation unit.
  *
- * The operations of a call are batched: each launch runs over all replicas, in the sequence that layers.h states. The order of every sum
- * follows from the operation alone: no atomics, and no library that picks an algorithm by batch size. So a result does not depend on
- * which operations share a call. --fmad=false forbids the compiler to contract a * b + c; fmaf() states it where it is meant. Updates and
- * combinations thus have the CPU's bits.
+ * The operations of a call are batched: each launch runs over all replicas, in the sequence that
+ * layers.h states. The order of every sum follows from the operation alone: no atomics, and no
+ * library that picks an algorithm by batch size. So a result does not depend on which operations
+ * share a call. --fmad=false forbids the compiler to contract a * b + c; fmaf() states it where it
+ * is meant. Updates and combinations thus have the CPU's bits.
  *
- * A context has one stream. alloc, release, put and get touch no state of an operation in progress and may run beside one.
+ * A context has one stream. alloc, release, put and get touch no state of an operation in progress
+ * and may run beside one.
  */
 #include <algorithm>
 #include <cmath>
@@ -39,7 +42,7 @@ enum : uint32_t {
 };
 const size_t most_workspace = (size_t)1 << 30; /* in reals; and at most an eighth of the memory */
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /** Mirrored host and device memory, so that a call needs one copy in each direction. */
 struct staging {
@@ -152,7 +155,7 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = (double)numbers[i];
 }
 
-/* --- open and close ----------------------------------------------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 template <typename T> cudaError_t upload(const T **to, const T *from, size_t n)
 {
@@ -258,7 +261,7 @@ dsgd_status cuda_open(const dsgd_problem *problem, uint32_t n_threads, void **op
     return DSGD_OK;
 }
 
-/* --- vectors ------------------------------------------------------------------------------------------------------------------------- */
+/* --- vectors ---------------------------------------------------------------------------------- */
 
 /** Whether a vector is one buffer, which needs no gathering. */
 bool whole(const context *c, const dsgd_buffer *pieces)
@@ -278,7 +281,7 @@ real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory)
     return whole(c, pieces) ? static_cast<real *>(pieces[0]) : memory;
 }
 
-/** Appends the copies that gather the pieces of a vector into @p memory, or scatter it to them; none where it is whole. */
+/** Appends the copies that gather a vector into @p memory or scatter it; none where whole(). */
 void append_copies(const context *c, std::vector<copy> *copies, const dsgd_buffer *pieces,
                    real *memory, bool gather)
 {
@@ -338,7 +341,7 @@ size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
     return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
 }
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
 /** Reals of workspace that a gradient needs: x, g and the replica. */
 size_t space_of(const context *c, const dsgd_gradient_op *op)
@@ -442,7 +445,7 @@ void cuda_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, s
     }
 }
 
-/* --- the other operations ----------------------------------------------------------------------------------------------------------- */
+/* --- the other operations --------------------------------------------------------------------- */
 
 /** Runs @p some over at most BATCH operations at a time. */
 template <typename Op>
@@ -597,7 +600,7 @@ void cuda_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t 
     stage_fetch(c, ops, ops_there, n_ops);
 }
 
-/* --- what it exports ---------------------------------------------------------------------------------------------------------------- */
+/* --- what it exports -------------------------------------------------------------------------- */
 
 uint64_t cuda_launches(void)
 {

@@ -1,6 +1,7 @@
 /**
  * @file cuda_layers.cuh
- * How CUDA runs the kernels of elementwise.h: one launch per kernel for all replicas of a call. Included by cuda.cu alone.
+ * How CUDA runs the kernels of elementwise.h: one launch per kernel for all replicas of a call.
+ * Included by cuda.cu alone.
  */
 #ifndef DSGD_MODELS_DEVICES_CUDA_LAYERS_CUH
 #define DSGD_MODELS_DEVICES_CUDA_LAYERS_CUH
@@ -23,7 +24,7 @@ enum : uint32_t {
     THREADS = 256, /* per block, at most */
     WARP = 32,
     CELL = 4, /* adjacent elements that a thread computes: a float4 */
-    /* Elementwise kernels: blocks per replica or operation, at most max(MOST_BLOCKS, ALL_BLOCKS / replicas). */
+    /* Blocks per replica or operation: at most max(MOST_BLOCKS, ALL_BLOCKS / replicas). */
     MOST_BLOCKS = 64,
     ALL_BLOCKS = 8192,
 };
@@ -60,7 +61,7 @@ uint32_t blocks_for(size_t n, size_t per_block)
     return (uint32_t)((n + per_block - 1) / per_block);
 }
 
-/** Blocks of @p threads threads for each of @p n_rows replicas or operations of at most @p n elements. */
+/** Blocks for each of @p n_rows replicas or operations of at most @p n elements. */
 uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
 {
     const size_t most = std::max((size_t)MOST_BLOCKS, ALL_BLOCKS / n_rows);
@@ -69,7 +70,7 @@ uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
 
 } // namespace
 
-/* --- MAP and TOTAL of layers.h --- */
+/* --- MAP and TOTAL of layers.h ---------------------------------------------------------------- */
 
 /** The replicas of a call; each launch runs over all of them. */
 typedef struct execution {
@@ -85,7 +86,7 @@ namespace
 
 typedef void kernel_function(const replica *, const dsgd_layer *, const kernel_args *, size_t);
 
-/** Calls the kernel for n indices per sample of the range, or for n indices per replica. Grid: (blocks, replicas). */
+/** Calls the kernel for n indices per sample or per replica. Grid: (blocks, replicas). */
 template <kernel_function *CALLED, bool PER_SAMPLE>
 __global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_args args,
                            sample_range s, size_t n)
@@ -125,7 +126,7 @@ void map(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
 template <>
 void map<load_kernel>(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
 {
-    launch_map<load_number_kernel, true>(e, s, layer, n * e->args.data.n_features);
+    launch_map<load_feature_kernel, true>(e, s, layer, n * e->args.data.n_features);
 }
 
 #define MAP(e, s, kernel, layer, n) map<kernel>(e, s, layer, n)

@@ -1,7 +1,7 @@
 /**
  * @file cuda_matmul.cuh
- * Matrix products of all replicas of a call in one launch: multiply() of layers.h. Every sum has a fixed order, without atomics, by fmaf().
- * Included by cuda.cu alone.
+ * Matrix products of all replicas of a call in one launch: multiply() of layers.h. Every sum has a
+ * fixed order, without atomics, by fmaf(). Included by cuda.cu alone.
  */
 #ifndef DSGD_MODELS_DEVICES_CUDA_MATMUL_CUH
 #define DSGD_MODELS_DEVICES_CUDA_MATMUL_CUH
@@ -17,8 +17,9 @@ enum : uint32_t {
 };
 
 /**
- * A block computes a tile of ROWS x COLUMNS elements of C, a thread CELL x CELL of them. Where a tile has fewer cells than the block has
- * threads, PARTS threads share a cell and split its sum over k. Slices of A and B, DEPTH deep, pass through shared memory.
+ * A block computes a tile of ROWS x COLUMNS elements of C, a thread CELL x CELL of them. Where a
+ * tile has fewer cells than the block has threads, PARTS threads share a cell and split its sum
+ * over k. Slices of A and B, DEPTH deep, pass through shared memory.
  */
 template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static constexpr uint32_t WIDE = COLUMNS / CELL;
@@ -31,7 +32,10 @@ template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice fits the memory of the sums");
 };
 
-/** Rows of A or columns of B: element k of line i is at[i * line + k * step]. With `ones`, line n_lines is all ones (BIAS_GRAD). */
+/**
+ * Rows of A or columns of B: element k of line i is at[i * line + k * step]. With `ones`, line
+ * n_lines is all ones (BIAS_GRAD).
+ */
 struct lines {
     const real *at;
     size_t line, step;
@@ -48,12 +52,12 @@ __device__ real element_at(const lines &from, uint32_t i, uint32_t k)
     return from.at[i * from.line + k * from.step];
 }
 
-/** A slice of LINES lines, DEPTH elements each, held in registers between global memory and shared memory, [DEPTH][WIDTH]. */
+/** A slice of LINES lines in registers, between global and shared memory [DEPTH][WIDTH]. */
 template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
     static constexpr uint32_t COUNT = LINES * DEPTH / THREADS;
     real carried[COUNT];
 
-    /** Position of element @p c of this thread; adjacent threads read adjacent addresses (coalesced). */
+    /** Position of element @p c of this thread; adjacent threads read adjacent addresses. */
     static __device__ void place(const lines &from, uint32_t c, uint32_t *i, uint32_t *k)
     {
         const uint32_t e = threadIdx.x + c * THREADS;
@@ -166,7 +170,7 @@ struct tiled_matmuls {
     uint32_t n_tiles[MOST_MATMULS];
 };
 
-/** Grid: (tiles, replicas, products of a replica). The order of a sum depends on the tiling, which depends on the shapes alone. */
+/** Grid: (tiles, replicas, products of a replica). */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     matmul_global(const replica *replicas, const __grid_constant__ tiled_matmuls all,
@@ -232,7 +236,7 @@ void matmul_by_columns(const execution *e, sample_range s, const matmul *matmuls
 
 } // namespace
 
-/** The tiling depends on the shapes per sample only: the order of a sum must not depend on the number of samples of any replica. */
+/** The tiling depends on the shapes per sample alone, so that the order of sums does. */
 static void multiply(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     uint32_t n_rows = 0;

@@ -1,6 +1,7 @@
 /**
  * @file cuda_vectors.cuh
- * __global__ functions over vectors: copies, updates, linear combinations, distances. Grid: (blocks, operations). Included by cuda.cu alone.
+ * __global__ functions over vectors: copies, updates, linear combinations, distances. Grid:
+ * (blocks, operations). Included by cuda.cu alone.
  */
 #ifndef DSGD_MODELS_DEVICES_CUDA_VECTORS_CUH
 #define DSGD_MODELS_DEVICES_CUDA_VECTORS_CUH
@@ -48,7 +49,7 @@ struct update {
     dsgd_update_rule rule;
 };
 
-/** The sum of n terms by one block: each thread strides over the terms, then a tree over the threads. */
+/** The sum of n terms by one block: strided over the threads, then as a tree. */
 template <typename Term> __device__ double block_sum(size_t n, Term term)
 {
     __shared__ double sums[THREADS];

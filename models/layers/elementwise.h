@@ -1,10 +1,10 @@
 /**
  * @file elementwise.h
- * What layers and losses compute element by element: each kernel here once, compiled for each device, which calls it for every i. layers.h
- * puts layers together from kernels and matrix products.
+ * The kernels: what layers and losses compute at one index i, written once and compiled for each
+ * device, which calls them for every i. layers.h composes layers from kernels and matrix products.
  *
- * A replica is one gradient (or evaluation) under way. All tensors of a replica lie in its workspace, tensor by tensor, sample by sample.
- * A kernel may read anything of its replica, but writes only what is its own, so that the order of calls does not matter.
+ * A kernel may read all memory of its replica. It writes elements that no other index writes or
+ * reads, so calls may run in any order.
  */
 #ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
 #define DSGD_MODELS_LAYERS_ELEMENTWISE_H
@@ -13,26 +13,31 @@
 #include "models/layers/formula.h"
 #include "models/zoo/model.h"
 
-/* --- what kernels see ---------------------------------------------------------------------------------------------------------------- */
+/* --- arguments of kernels --------------------------------------------------------------------- */
 
-/** One gradient or evaluation. */
+/**
+ * One gradient or evaluation under way. [a][n] stands for a tensors of n samples each, tensor by
+ * tensor, sample by sample.
+ */
 typedef struct replica {
     const real *x; /* [n_params] */
     real *g; /* [n_params]; NULL in evaluations */
     const real *state; /* [n_state] */
     real *state_new; /* [n_state]; NULL in evaluations */
-    const uint32_t *samples; /* [n] which of the data set; NULL: first, first + 1, ... */
+    const uint32_t *samples; /* [n] indices into the data set; NULL: first, first + 1, ... */
     uint32_t first, n;
-    real *values; /* [n_reals][n]: tensors */
-    real *grads; /* [n_reals][n]: derivatives of the loss by them */
-    real *saved; /* [n_saved][n] */
-    real *totals; /* [n_totals] */
-    bool *finite; /* where a device notes what it finds while it writes g; NULL: nobody asks */
-    double *
-        scores; /* [n][2] of an evaluation: sums over a sample's rows of loss, and of right answers */
+    real *values; /* [n_reals][n]: activations */
+    real *grads; /* [n_reals][n]: gradients of the loss with respect to the activations */
+    real *saved; /* [n_saved][n]: saved by the forward pass for the backward pass */
+    real *totals; /* [n_totals]: sums over the batch */
+    bool *finite; /* set to false by a device that finds a non-finite element of g; or NULL */
+    double *scores; /* [n][2] in evaluations: loss and accuracy of a sample, means over its rows */
 } replica;
 
-/** A part of a data set, where the device can read it. */
+/**
+ * Training or test samples in memory of the device; the members of dsgd_data and dsgd_samples. x =
+ * scale * byte + shift.
+ */
 typedef struct dataset_view {
     dsgd_data_kind kind;
     uint32_t n_features, n_labels, n_classes;
@@ -45,21 +50,21 @@ typedef struct dataset_view {
     uint64_t seed;
 } dataset_view;
 
-/** Which samples of a batch; cut off at those that there are. */
+/** Samples [first, first + n) of a batch, cut off at the end of a replica's. */
 typedef struct sample_range {
     uint32_t first, n;
 } sample_range;
 
-/** What all kernels of a call have in common. */
+/** Arguments common to all kernels of a call. */
 typedef struct kernel_args {
     dataset_view data;
-    uint32_t step; /* of a sequence */
+    uint32_t step; /* row of a sequence, or step of an episode */
     uint32_t n_environments;
     real discount, entropy_weight;
     size_t policy_saved, policy_state;
 } kernel_args;
 
-/** A function of this text: void NAME_kernel(replica *r, layer *l, args *args, size_t i). */
+/** Parameters: const replica *r, const dsgd_layer *l, const kernel_args *args, size_t i. */
 #define KERNEL(name, i)                                                                            \
     static inline DSGD_DEVICE_FUNCTION void name##_kernel(                                         \
         DSGD_UNUSED const replica *r, DSGD_UNUSED const dsgd_layer *l,                             \
@@ -86,7 +91,7 @@ static inline DSGD_DEVICE_FUNCTION size_t sample_of(const replica *r, size_t i)
     return r->samples != NULL ? r->samples[i] : r->first + i;
 }
 
-/** @p samples, part of @p data, where the host can read it. */
+/** A view of @p samples, the training or test samples of @p data, in host memory. */
 static inline dataset_view dataset_view_of(const dsgd_data *data, const dsgd_samples *samples)
 {
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
@@ -119,10 +124,10 @@ static inline kernel_args kernel_args_of(const dsgd_network *network, const data
     return args;
 }
 
-/* --- input --------------------------------------------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
-/** Number @p at of all that the samples of the data set have. */
-static inline DSGD_DEVICE_FUNCTION real number_of(const kernel_args *args, size_t at)
+/** Element @p at of the features [n_samples][n_features] of the data set. */
+static inline DSGD_DEVICE_FUNCTION real feature_of(const kernel_args *args, size_t at)
 {
     return args->data.x_bytes != NULL
                ? (real)args->data.x_bytes[at] * args->data.scale + args->data.shift
@@ -135,17 +140,17 @@ KERNEL(load, i)
     const size_t sample = sample_of(r, i);
     real *const y = values_of(r, &l->in) + i * n;
     for (size_t f = 0; f < n; f++)
-        y[f] = number_of(args, sample * n + f);
+        y[f] = feature_of(args, sample * n + f);
 }
 
-/** The like, for devices with many threads; i: sample and number. */
-KERNEL(load_number, i)
+/** Like load_kernel(), for devices with many threads; i: sample and feature. */
+KERNEL(load_feature, i)
 {
     const size_t n = args->data.n_features;
-    values_of(r, &l->in)[i] = number_of(args, sample_of(r, i / n) * n + i % n);
+    values_of(r, &l->in)[i] = feature_of(args, sample_of(r, i / n) * n + i % n);
 }
 
-/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+/* --- pointwise layers ------------------------------------------------------------------------- */
 
 KERNEL(relu, i)
 {
@@ -173,7 +178,7 @@ KERNEL(add_backward, i)
     *b = l->other_adds ? *b + dy : dy;
 }
 
-/* --- rows ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /** i: sample and column. */
 KERNEL(mean_rows, i)
@@ -212,9 +217,9 @@ KERNEL(last_row_backward, i)
     *dx = (l->adds ? *dx : (real)0) + dy;
 }
 
-/* --- images -------------------------------------------------------------------------------------------------------------------------- */
+/* --- images ----------------------------------------------------------------------------------- */
 
-/** Row i of the output: the numbers under its window, kernel row by kernel row, zeros outside the image. */
+/** Row i of the output: the elements under its window, zeros outside the image. */
 KERNEL(im2col, i)
 {
     const uint32_t k = l->kernel_size;
@@ -237,7 +242,7 @@ KERNEL(im2col, i)
     }
 }
 
-/** Row i of the input: the derivatives of all windows that it is in. */
+/** Row i of the input: the sum of the grads of all windows that contain it. */
 KERNEL(col2im, i)
 {
     const uint32_t k = l->kernel_size;
@@ -287,11 +292,11 @@ KERNEL(max_pool, i)
         for (uint32_t kx = 0; kx < l->kernel_size; kx++)
             for (uint32_t j = 0; j < c; j++) {
                 const real z = x[((size_t)ky * l->in.width + kx) * c + j];
-                y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* what is not a number goes through */
+                y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* NaN propagates */
             }
 }
 
-/** Row i of the input: has the derivative of its window where it is the first that has its maximum. */
+/** Row i of the input: takes the grad of its window if it is its first maximum. */
 KERNEL(max_pool_backward, i)
 {
     const uint32_t c = l->in.n_columns;
@@ -322,13 +327,13 @@ KERNEL(max_pool_backward, i)
     }
 }
 
-/* --- normalisation ------------------------------------------------------------------------------------------------------------------ */
+/* --- normalisation ---------------------------------------------------------------------------- */
 
 #define NORM_EPSILON ((real)1e-5)
 #define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
 
-/** Column j: mean and variance of the batch, or in an evaluation the running ones. */
-KERNEL(batch_norm_total, j)
+/** Column j: batch statistics and new running statistics; in evaluations the running ones. */
+KERNEL(batch_norm_statistics, j)
 {
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
@@ -365,7 +370,7 @@ KERNEL(batch_norm, i)
     values_of(r, &l->out)[i] = l->relu ? dsgd_relu(y) : y;
 }
 
-KERNEL(batch_norm_backward_total, j)
+KERNEL(batch_norm_backward_params, j)
 {
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
@@ -441,7 +446,7 @@ KERNEL(layer_norm_backward, i)
 }
 
 /** Column j: gain and shift. */
-KERNEL(layer_norm_backward_total, j)
+KERNEL(layer_norm_backward_params, j)
 {
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
@@ -458,7 +463,7 @@ KERNEL(layer_norm_backward_total, j)
     r->g[l->params + c + j] = sum;
 }
 
-/* --- sequences ---------------------------------------------------------------------------------------------------------------------- */
+/* --- sequences -------------------------------------------------------------------------------- */
 
 /** i: sample, row and column. */
 KERNEL(embedding, i)
@@ -488,7 +493,7 @@ KERNEL(embedding_backward, j)
     }
 }
 
-/** Row i of the scores, of one head: softmax of what is not in the future. */
+/** Row i of the scores of one head: softmax over the rows that are not in the future (causal). */
 KERNEL(attention, i)
 {
     const size_t t = l->in.n_rows;
@@ -521,7 +526,7 @@ KERNEL(attention_backward, i)
         grad[j] = j < present ? scale * weight[j] * (grad[j] - sum) : (real)0;
 }
 
-/** Places of an LSTM's memory, each for all samples. */
+/** Offsets of what an LSTM saves, in reals per sample. */
 static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(const dsgd_layer *l)
 {
     return l->saved;
@@ -537,12 +542,12 @@ static inline DSGD_DEVICE_FUNCTION size_t lstm_before(const dsgd_layer *l)
     return l->saved + 5 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grads(const dsgd_layer *l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grad(const dsgd_layer *l)
 {
     return l->saved + 6 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_grads(const dsgd_layer *l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_output_grad(const dsgd_layer *l)
 {
     return l->saved + 6 * tensor_size(&l->out) + l->out.n_columns;
 }
@@ -553,12 +558,12 @@ static inline DSGD_DEVICE_FUNCTION bool lstm_over(const replica *r, const kernel
     return args->data.lengths != NULL && args->step >= args->data.lengths[sample_of(r, sample)];
 }
 
-/** Unit i of a sample at args->step. After the end of its sequence the output stays. */
+/** i: sample and unit, at row args->step. After its end a sequence repeats its last output. */
 KERNEL(lstm, i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
-    const size_t t = sample * l->out.n_rows + args->step; /* row among those of all samples */
+    const size_t t = sample * l->out.n_rows + args->step; /* row of the batch */
     const bool begins = args->step == 0;
     const real *const in = values_of(r, &l->in) + t * 4 * u + i % u;
     real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
@@ -592,8 +597,8 @@ KERNEL(lstm_backward, i)
     const bool ends = args->step + 1 == l->out.n_rows;
     const real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
     const real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
-    real *const cell_grad = r->saved + lstm_cell_grads(l) * r->n + i;
-    real *const grad = r->saved + lstm_grads(l) * r->n + i;
+    real *const cell_grad = r->saved + lstm_cell_grad(l) * r->n + i;
+    real *const grad = r->saved + lstm_output_grad(l) * r->n + i;
     real *const dz = grads_of(r, &l->in) + t * 4 * u + i % u;
     const real dy = grads_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *grad);
     if (ends)
@@ -601,7 +606,7 @@ KERNEL(lstm_backward, i)
     if (lstm_over(r, args, sample)) {
         for (size_t k = 0; k < 4; k++)
             dz[k * u] = 0;
-        *grad = dy; /* to which the recurrence adds nothing */
+        *grad = dy; /* the recurrence adds nothing to it */
         return;
     }
     const real old = args->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
@@ -616,12 +621,12 @@ KERNEL(lstm_backward, i)
     dz[2 * u] = dc * in * ((real)1 - candidate * candidate);
     dz[3 * u] = dy * squashed * out * ((real)1 - out);
     *cell_grad = dc * forget;
-    *grad = 0; /* the recurrence adds what comes through the gates */
+    *grad = 0; /* the recurrence adds the grad through the gates */
 }
 
-/* --- losses -------------------------------------------------------------------------------------------------------------------------- */
+/* --- losses ----------------------------------------------------------------------------------- */
 
-/** Where a label of output row i of the batch is. */
+/** Label of output row i of the batch. */
 static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsgd_layer *l,
                                                      const kernel_args *args, size_t i)
 {
@@ -629,7 +634,7 @@ static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsg
     return args->data.labels[sample_of(r, i / rows) * args->data.n_labels + i % rows];
 }
 
-/** Row i of the output: the derivative of the loss, the mean over all rows of the batch. */
+/** Row i of the output: grad of the loss, the mean over all rows of the batch. */
 KERNEL(cross_entropy, i)
 {
     const uint32_t n = l->out.n_columns;
@@ -648,7 +653,7 @@ KERNEL(squared_error, i)
     dsgd_squared_error(dz, (real)args->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
 }
 
-/** Sample i: loss and right answers, summed over its rows. */
+/** Sample i: loss and accuracy, means over its rows. */
 KERNEL(cross_entropy_score, i)
 {
     const uint32_t n = l->out.n_columns;
@@ -674,9 +679,11 @@ KERNEL(squared_error_score, i)
     r->scores[2 * i + 1] = 0;
 }
 
-/* --- policies ------------------------------------------------------------------------------------------------------------------------
- * Sample j of a batch is step j / E of environment j % E. Kept of each sample: action, reward, whether the episode ended there; then
- * room for an environment, which evaluations use. */
+/* --- policies --------------------------------------------------------------------------------- */
+
+/* Sample j of a batch is step j / E of environment j % E, E = n_environments. Saved per sample:
+ * action, reward, whether the episode ended, and the state of an environment, which evaluations
+ * use. */
 
 enum {
     POLICY_ACTION,
@@ -692,7 +699,7 @@ static inline DSGD_DEVICE_FUNCTION real *policy_saved(const replica *r, const ke
     return r->saved + (args->policy_saved + what) * r->n;
 }
 
-/** The environment of sample i: the worker's own, or in an evaluation that of episode i. */
+/** The worker's environment i % n_environments; in evaluations that of episode i. */
 static inline DSGD_DEVICE_FUNCTION real *environment_of(const replica *r, const kernel_args *args,
                                                         size_t i)
 {
@@ -730,7 +737,7 @@ KERNEL(act, i)
         dsgd_episode_begin(e, args->data.seed, id, 1, 0);
 }
 
-/** Environment e: rewards become discounted returns, cut off at the ends of episodes and of the batch. */
+/** Environment e: rewards become discounted returns within an episode and the batch. */
 KERNEL(return, e)
 {
     real *const reward = policy_saved(r, args, POLICY_REWARD);
@@ -745,7 +752,7 @@ KERNEL(return, e)
     }
 }
 
-/** The mean return, the baseline, takes the place of the first sample's end. */
+/** The baseline, the mean return of the batch, overwrites POLICY_ENDED of sample 0. */
 KERNEL(baseline, i)
 {
     const real *const returns = policy_saved(r, args, POLICY_RETURN);
@@ -777,7 +784,9 @@ KERNEL(episode, i)
     r->scores[2 * i + 1] = 0;
 }
 
-/** One step of the likeliest action. The loss is the return's negative, undiscounted; right is who arrives. */
+/**
+ * One step by the likeliest action. Loss: -(sum of rewards); accuracy: 1 where the goal is reached.
+ */
 KERNEL(episode_step, i)
 {
     const uint32_t n = l->out.n_columns;

@@ -1,12 +1,16 @@
 /**
  * @file layers.h
- * Forward and backward pass of every layer and loss, as a sequence of kernels (elementwise.h) and matrix products (matmul.h). The text is
- * compiled once per device, which defines the type `execution` (the replicas of a call and a member `args` of type kernel_args) and:
+ * Forward and backward pass of every layer and loss, as a sequence of kernels (elementwise.h) and
+ * matrix products (matmul.h). The text is compiled once per device, which defines the type
+ * `execution` (the replicas of a call and a member `args` of type kernel_args) and:
  *
- *   MAP(e, s, kernel, layer, n)     at every replica: kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n), that
+ *   MAP(e, s, kernel, layer, n)     at every replica: kernel(replica, layer, args, i) for i in
+ *   [s.first * n, (s.first + s.n) * n), that
  *                                   is n calls per sample of the range s, in any order
- *   TOTAL(e, s, kernel, layer, n)   at every replica: the same for i in [0, n); for sums over samples, which one call adds in order
- *   multiply(e, s, matmuls, n)      at every replica: n <= MOST_MATMULS matrix products, none of which reads another's result
+ *   TOTAL(e, s, kernel, layer, n)   at every replica: the same for i in [0, n); for sums over
+ *   samples, which one call adds in order
+ *   multiply(e, s, matmuls, n)      at every replica: n <= MOST_MATMULS matrix products, none of
+ *   which reads another's result
  */
 #ifndef DSGD_MODELS_LAYERS_LAYERS_H
 #define DSGD_MODELS_LAYERS_LAYERS_H
@@ -14,7 +18,7 @@
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
 
-/* --- layers -------------------------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 static inline uint32_t window_size(const dsgd_layer *l)
 {
@@ -133,7 +137,7 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
         matmul p =
             matmul_of(1, u, 4 * u, SAMPLES_ALONG_M, step_row(GRADS, l->in.offset, step, t, 4 * u),
                       transposed(parameters(PARAMETERS, l->params, 4 * u)),
-                      operand_at(SAVED, lstm_grads(l), 0, u, 1, u, 0));
+                      operand_at(SAVED, lstm_output_grad(l), 0, u, 1, u, 0));
         p.adds = true;
         if (step > 0)
             multiply(e, s, &p, 1);
@@ -144,7 +148,7 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
     multiply(e, s, &p, 1);
 }
 
-/** Y = X W + b, then ReLU where the layer has one; X [rows][n_inputs] is a tensor or the output of im2col. */
+/** Y = X W + b, then ReLU; X [rows][n_inputs] is a tensor or the output of im2col. */
 static void linear_forward(execution *e, sample_range s, const dsgd_layer *l, operand x,
                            uint32_t n_inputs, bool biased)
 {
@@ -156,7 +160,10 @@ static void linear_forward(execution *e, sample_range s, const dsgd_layer *l, op
     multiply(e, s, &p, 1);
 }
 
-/** dW = X^T dY and db; dX = dY W^T unless the layer reads the network's input. A convolution's dX overwrites its im2col rows. */
+/**
+ * dW = X^T dY and db; dX = dY W^T unless the layer reads the network's input. A convolution's dX
+ * overwrites its im2col rows.
+ */
 static void linear_backward(execution *e, sample_range s, const dsgd_layer *l, operand x,
                             uint32_t n_inputs, bool biased)
 {
@@ -197,7 +204,7 @@ static void layer_forward(execution *e, sample_range s, const dsgd_layer *l)
         MAP(e, s, last_row_kernel, l, l->in.n_columns);
         break;
     case DSGD_BATCH_NORM:
-        TOTAL(e, s, batch_norm_total_kernel, l, l->in.n_columns);
+        TOTAL(e, s, batch_norm_statistics_kernel, l, l->in.n_columns);
         MAP(e, s, batch_norm_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_ADD:
@@ -243,7 +250,7 @@ static void layer_backward(execution *e, sample_range s, const dsgd_layer *l)
         MAP(e, s, last_row_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_BATCH_NORM:
-        TOTAL(e, s, batch_norm_backward_total_kernel, l, l->in.n_columns);
+        TOTAL(e, s, batch_norm_backward_params_kernel, l, l->in.n_columns);
         MAP(e, s, batch_norm_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_ADD:
@@ -254,7 +261,7 @@ static void layer_backward(execution *e, sample_range s, const dsgd_layer *l)
         break;
     case DSGD_LAYER_NORM:
         MAP(e, s, layer_norm_backward_kernel, l, l->in.n_rows);
-        TOTAL(e, s, layer_norm_backward_total_kernel, l, l->in.n_columns);
+        TOTAL(e, s, layer_norm_backward_params_kernel, l, l->in.n_columns);
         break;
     case DSGD_ATTENTION:
         attention_backward(e, s, l);
@@ -265,7 +272,7 @@ static void layer_backward(execution *e, sample_range s, const dsgd_layer *l)
     }
 }
 
-/* --- networks ------------------------------------------------------------------------------------------------------------------------ */
+/* --- networks --------------------------------------------------------------------------------- */
 
 static void forward(execution *e, sample_range s, const dsgd_network *network)
 {
@@ -274,8 +281,8 @@ static void forward(execution *e, sample_range s, const dsgd_network *network)
 }
 
 /**
- * Plays a batch in the worker's environments, whose states then are where the next batch continues, and leaves the grads of the outputs.
- * @p most: steps of the largest batch.
+ * Plays a batch in the worker's environments, whose states then are where the next batch continues,
+ * and leaves the grads of the outputs. @p most: steps of the largest batch.
  */
 static void play(execution *e, const dsgd_network *network, uint32_t most)
 {

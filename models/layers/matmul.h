@@ -1,7 +1,8 @@
 /**
  * @file matmul.h
- * A matrix product of a layer, C <- A B or C <- C + A B, as shapes and strides that hold for every replica; matrices_of() turns it into
- * pointers for one replica. Devices compute it (multiply() in layers.h).
+ * A matrix product of a layer, C <- A B or C <- C + A B, as shapes and strides that hold for every
+ * replica; matrices_of() turns it into pointers for one replica. Devices compute it (multiply() in
+ * layers.h).
  */
 #ifndef DSGD_MODELS_LAYERS_MATMUL_H
 #define DSGD_MODELS_LAYERS_MATMUL_H
@@ -11,10 +12,13 @@
 /** The memory of a replica that an operand lies in: x, g, values, grads, or saved. */
 typedef enum region { PARAMETERS, PARAMETER_GRADS, VALUES, GRADS, SAVED } region;
 
-/** A strided matrix in a replica: element (i, j) of sample s and head h is at base + i row + j column + s sample + h head, in reals. */
+/**
+ * A strided matrix in a replica: element (i, j) of sample s and head h is at base + i row + j
+ * column + s sample + h head, in reals.
+ */
 typedef struct operand {
     region in;
-    /* Of the base within the region: in reals for PARAMETERS and PARAMETER_GRADS, else in reals per sample. */
+    /* Base in its region: reals for PARAMETERS and PARAMETER_GRADS, else reals per sample. */
     size_t offset;
     size_t plus; /* added to the base, in reals */
     size_t row, column, sample, head;
@@ -44,8 +48,8 @@ typedef struct matmul {
     operand a, b, c;
     bool adds; /* C + A B */
     bool relu; /* then C <- max(C, 0) */
-    bool
-        relu_backward; /* C lies in GRADS; then C <- C where the value at its place is > 0, else 0 */
+    /* C lies in GRADS; then C <- C where the value at its place is > 0, else 0 */
+    bool relu_backward;
     bias_row bias;
 } matmul;
 
@@ -80,7 +84,7 @@ static inline matmul matmul_of(uint32_t m, uint32_t n, uint32_t k, sample_axis s
     return p;
 }
 
-/* --- the matrices of one replica ----------------------------------------------------------------------------------------------------- */
+/* --- the matrices of one replica -------------------------------------------------------------- */
 
 /** One product of a replica: element (i, j) of C is at c + i c_row + j. */
 typedef struct matrices {
@@ -140,7 +144,10 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const r
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
     out.relu_output = p->relu_backward ? out.c - r->grads + r->values : NULL;
-    /* With one row per sample, the next row is the next sample's, which need not be adjacent (a step of a sequence). */
+    /*
+     * With one row per sample, the next row is the next sample's, which need not be adjacent (a
+     * step of a sequence).
+     */
     out.a_row = along_m && p->m == 1 ? p->a.sample : p->a.row;
     out.c_row = along_m && p->m == 1 ? p->c.sample : p->c.row;
     out.a_column = along_k && p->k == 1 ? p->a.sample : p->a.column;

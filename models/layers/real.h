@@ -1,7 +1,8 @@
 /**
  * @file real.h
- * The type that device-independent text computes in: `real` and its functions, float by default, double with DSGD_IN_DOUBLE.
- * DSGD_DEVICE_FUNCTION marks its functions; cuda.cu defines it as __host__ __device__ before any include.
+ * The type that device-independent text computes in: `real` and its functions, float by default,
+ * double with DSGD_IN_DOUBLE. DSGD_DEVICE_FUNCTION marks its functions; cuda.cu defines it as
+ * __host__ __device__ before any include.
  */
 #ifndef DSGD_MODELS_LAYERS_REAL_H
 #define DSGD_MODELS_LAYERS_REAL_H

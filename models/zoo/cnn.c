@@ -1,7 +1,7 @@
 /**
  * @file cnn.c
- * A small convolutional network: two convolutions of 3 x 3, each halved by a maximum, one hidden layer, softmax. 26,698 parameters on images
- * of 28 x 28.
+ * A small convolutional network: 3 x 3 convolutions with ReLU, each followed by 2 x 2 max pooling,
+ * one hidden layer, softmax. 26,698 parameters on images of 28 x 28.
  */
 #include "models/zoo/network.h"
 

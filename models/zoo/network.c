@@ -1,6 +1,6 @@
 /**
  * @file network.c
- * Puts networks together: shapes, places of parameters and workspace, initial numbers.
+ * The builder of networks: shapes, offsets, initial parameters and states.
  */
 #include "models/zoo/network.h"
 
@@ -10,7 +10,7 @@
 #define DSGD_IN_DOUBLE /* as initial states are */
 #include "models/data/environment.h"
 
-/* --- the builder -------------------------------------------------------------------------------------------------------------------- */
+/* --- the builder ------------------------------------------------------------------------------ */
 
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
                                 dsgd_loss loss, dsgd_error *error)
@@ -46,7 +46,7 @@ uint32_t dsgd_network_here(const dsgd_builder *b)
     return b->network->layers[b->network->n_layers].from;
 }
 
-/** What the next layer reads. The entry after the last layer is the one to come. */
+/** The current tensor: the input of the entry after the last layer. */
 static dsgd_tensor *here(dsgd_builder *b)
 {
     return &b->network->layers[b->network->n_layers].in;
@@ -65,7 +65,7 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
     next->in = tensor == 0 ? b->network->layers[0].in : b->network->layers[tensor - 1].out;
 }
 
-/** A whole number that an option gives as a double; remembers a refusal otherwise. */
+/** An option given as a double, as an integer in [1, 65536]; else an error. */
 static uint32_t whole(dsgd_builder *b, double n, const char *what)
 {
     if (b->status == DSGD_OK && (n != floor(n) || n < 1 || n > 65536))
@@ -74,7 +74,7 @@ static uint32_t whole(dsgd_builder *b, double n, const char *what)
     return b->status == DSGD_OK ? (uint32_t)n : 1;
 }
 
-/** Appends a layer whose input is what is read next, with an output of the shape given. NULL after a refusal. */
+/** Appends a layer from the current tensor to one of this shape. NULL after an error. */
 static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows,
                           uint32_t n_columns, uint32_t width)
 {
@@ -92,14 +92,14 @@ static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows
     return layer;
 }
 
-/** Parameters [n_rows][n_columns] that follow what the layer has already, uniform in +-bound around centre. */
+/** Appends parameters [n_rows][n_columns] to the layer, initially uniform in centre +- bound. */
 static void fill(dsgd_builder *b, dsgd_layer *layer, size_t n_rows, size_t n_columns, double centre,
                  double bound)
 {
     dsgd_network *const network = b->network;
     DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
     const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
-    /* Offsets are within the layer until dsgd_network_end() knows where that begins. */
+    /* The offset is relative to the layer until dsgd_network_end(). */
     network->fills[network->n_fills++] = (dsgd_fill){.offset = layer->n_params,
                                                      .n_rows = (uint32_t)n_rows,
                                                      .n_columns = (uint32_t)n_columns,
@@ -151,7 +151,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
     layer->biased = biased;
     layer->relu = relu;
     const size_t n_inputs = (size_t)kernel_size * kernel_size * in.n_columns;
-    layer->saved = b->network->n_saved; /* the windows, side by side */
+    layer->saved = b->network->n_saved; /* the rows of im2col */
     b->network->n_saved += n_inputs * layer->out.n_rows;
     fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
     if (biased)
@@ -194,7 +194,7 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
     if (layer == NULL)
         return 0;
     layer->relu = relu;
-    layer->totals = network->n_totals; /* mean, 1 / deviation, and two sums of the backward pass */
+    layer->totals = network->n_totals; /* mean, 1 / deviation, two sums of the backward pass */
     network->n_totals += 4 * (size_t)in.n_columns;
     layer->state = network->n_state;
     network->n_state += 2 * (size_t)in.n_columns;
@@ -251,7 +251,7 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
     DSGD_ASSERT(in.n_columns % (3 * n_heads) == 0, "%u columns for %u heads", in.n_columns,
                 n_heads);
     layer->n_heads = n_heads;
-    layer->saved = b->network->n_saved; /* weights of each head, and their derivatives */
+    layer->saved = b->network->n_saved; /* weights of each head, and their grads */
     b->network->n_saved += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
     return last_tensor(b);
 }
@@ -264,22 +264,25 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     dsgd_layer *const layer = append(b, DSGD_LSTM, in.n_rows, n, 1);
     if (layer == NULL)
         return 0;
-    /* Per row: 4 gates, cell, output before, and the derivatives by cell and output that come from the next row. */
+    /*
+     * Per row: 4 gates, cell, previous output, and the grads of cell and output from the next row.
+     */
     layer->saved = b->network->n_saved;
     b->network->n_saved += 8 * (size_t)in.n_rows * n;
     fill(b, layer, n, 4 * (size_t)n, 0, 1 / sqrt(n));
     return last_tensor(b);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
+/* --- end of the network ----------------------------------------------------------------------- */
 
 /**
- * Marks the layers whose input's derivative is written by a later layer before they add theirs, and those that are the last to write it and
- * can take it through the ReLU at once.
+ * Sets `adds` and `other_adds` where a later layer has written the grad of the same tensor, and
+ * fuses the backward pass of a ReLU into the last layer that writes its grad.
  */
 static void mark_sums(dsgd_network *network)
 {
-    const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL}; /* who wrote the tensor's derivative */
+    /* the layer that last wrote the tensor's grad */
+    const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL};
     for (uint32_t l = network->n_layers; l-- > 0;) {
         dsgd_layer *const layer = &network->layers[l];
         layer->adds = last[layer->from] != NULL;

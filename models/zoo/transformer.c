@@ -1,8 +1,8 @@
 /**
  * @file transformer.c
- * A small decoder that predicts the next character: embeddings of characters and places, blocks of causal attention and a ReLU
- * two-layer perceptron, each after a layer normalisation and beside a residual connection. Vaswani et al., 2017, normalised before the
- * layers as in GPT-2.
+ * A small decoder that predicts the next character: token and position embeddings, then blocks of
+ * causal attention and a two-layer perceptron with ReLU, each with layer normalisation and a
+ * residual connection. Vaswani et al., 2017, pre-norm as in GPT-2.
  */
 #include "models/zoo/network.h"
 
