@@ -144,10 +144,8 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const r
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
     out.relu_output = p->relu_backward ? out.c - r->grads + r->values : NULL;
-    /*
-     * With one row per sample, the next row is the next sample's, which need not be adjacent (a
-     * step of a sequence).
-     */
+    /* With one row per sample, the next row is the next sample's, which need not be adjacent (a
+     * step of a sequence). */
     out.a_row = along_m && p->m == 1 ? p->a.sample : p->a.row;
     out.c_row = along_m && p->m == 1 ? p->c.sample : p->c.row;
     out.a_column = along_k && p->k == 1 ? p->a.sample : p->a.column;
