@@ -332,6 +332,9 @@ KERNEL(max_pool_backward, i)
 #define NORM_EPSILON ((real)1e-5)
 #define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
 
+/* Totals of a batch norm, per column: mean, 1 / deviation, sum of dy, sum of dy * normalised x.
+ * Saved by a layer norm, per row: mean, 1 / deviation. */
+
 /** Column j: batch statistics and new running statistics; in evaluations the running ones. */
 KERNEL(batch_norm_statistics, j)
 {
@@ -784,9 +787,7 @@ KERNEL(episode, i)
     r->scores[2 * i + 1] = 0;
 }
 
-/**
- * One step by the likeliest action. Loss: -(sum of rewards); accuracy: 1 where the goal is reached.
- */
+/** One step by the likeliest action. Loss: -(sum of rewards); accuracy: 1 at the goal. */
 KERNEL(episode_step, i)
 {
     const uint32_t n = l->out.n_columns;

@@ -101,8 +101,8 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t 
  * The update of one element: returns the new x and leaves the new state in *v (momentum or first
  * moment) and *s (second moment, ADAMW).
  *   momentum: v' = mu v + (g + wd x); x' = x - lr v', or with Nesterov x - lr (g + wd x + mu v')
- *   AdamW (Loshchilov, Hutter, 2019, algorithm 2): m' = b1 m + (1 - b1) g; s' = b2 s + (1 - b2)
- *   g^2;
+ *   AdamW (Loshchilov, Hutter, 2019, algorithm 2):
+ *     m' = b1 m + (1 - b1) g; s' = b2 s + (1 - b2) g^2
  *     x' = x - lr wd x - lr m'/(1 - b1^t) / (sqrt(s'/(1 - b2^t)) + epsilon)
  */
 static inline DSGD_DEVICE_FUNCTION real dsgd_updated(const dsgd_update_rule *rule, real x, real g,

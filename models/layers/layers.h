@@ -2,15 +2,16 @@
  * @file layers.h
  * Forward and backward pass of every layer and loss, as a sequence of kernels (elementwise.h) and
  * matrix products (matmul.h). The text is compiled once per device, which defines the type
- * `execution` (the replicas of a call and a member `args` of type kernel_args) and:
+ * `execution`, the replicas of a call with a member `args` of type kernel_args, and, each for all
+ * these replicas:
  *
- *   MAP(e, s, kernel, layer, n)     at every replica: kernel(replica, layer, args, i) for i in
- *   [s.first * n, (s.first + s.n) * n), that
- *                                   is n calls per sample of the range s, in any order
- *   TOTAL(e, s, kernel, layer, n)   at every replica: the same for i in [0, n); for sums over
- *   samples, which one call adds in order
- *   multiply(e, s, matmuls, n)      at every replica: n <= MOST_MATMULS matrix products, none of
- *   which reads another's result
+ *   MAP(e, s, kernel, layer, n)
+ *     kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n), in any order:
+ *     n calls per sample of the range s
+ *   TOTAL(e, s, kernel, layer, n)
+ *     the same for i in [0, n), for sums over samples: one call adds in the order of samples
+ *   multiply(e, s, matmuls, n)
+ *     n <= MOST_MATMULS matrix products, none of which reads another's result
  */
 #ifndef DSGD_MODELS_LAYERS_LAYERS_H
 #define DSGD_MODELS_LAYERS_LAYERS_H
