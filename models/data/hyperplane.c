@@ -1,6 +1,7 @@
 /**
  * @file hyperplane.c
- * Points on a noisy hyperplane, generated: y = w . x + noise, with uniform x of unit variance and normal noise.
+ * Points on a noisy hyperplane, generated: y = w . x + noise, with uniform x of unit variance and
+ * normal noise.
  */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
@@ -16,7 +17,7 @@ typedef struct hyperplane_params {
     double noise;
 } hyperplane_params;
 
-enum { PLANE, TRAIN, TEST }; /* what a draw is for */
+enum { PLANE, TRAIN, TEST }; /* keys of draws */
 
 /** Uniform with mean 0 and variance 1. */
 static double unit_uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)

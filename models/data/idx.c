@@ -1,7 +1,7 @@
 /**
  * @file idx.c
- * Images and labels in the IDX format of MNIST, plain or gzipped: four big-endian numbers (magic, count, rows, columns) or two
- * (magic, count), then bytes.
+ * Images and labels in the IDX format of MNIST, plain or gzipped: four big-endian integers (magic,
+ * count, rows, columns) or two (magic, count), then bytes.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@ enum {
     MOST_AT_ONCE = 1 << 30
 };
 
-/** A file as a header and a body. */
+/** A file: header and data. */
 typedef struct idx {
     uint32_t n, pixels, width;
     uint8_t *bytes; /* [n][pixels] */
@@ -60,8 +60,8 @@ static dsgd_status read_header(gzFile file, const char *path, uint32_t magic, id
     return DSGD_OK;
 }
 
-/** Reads the body piece by piece, so that a header that lies costs no memory. */
-static dsgd_status read_body(gzFile file, const char *path, idx *out, dsgd_error *error)
+/** Reads the data in chunks: a wrong header costs no memory. */
+static dsgd_status read_bytes(gzFile file, const char *path, idx *out, dsgd_error *error)
 {
     const size_t wanted = (size_t)out->n * out->pixels;
     size_t got = 0;
@@ -96,7 +96,7 @@ static dsgd_status read_idx(const char *path, uint32_t magic, idx *out, dsgd_err
                          errno == 0 ? "out of memory" : strerror(errno));
     dsgd_status status = read_header(file, path, magic, out, error);
     if (status == DSGD_OK)
-        status = read_body(file, path, out, error);
+        status = read_bytes(file, path, out, error);
     gzclose(file);
     if (status != DSGD_OK) {
         free(out->bytes);
@@ -179,7 +179,7 @@ static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_err
     return DSGD_OK;
 }
 
-/* --- fashion-mnist -------------------------------------------------------------------------------------------------------------------- */
+/* --- fashion-mnist ---------------------------------------------------------------------------- */
 
 typedef struct fashion_params {
     const char *path;
@@ -218,7 +218,7 @@ const dsgd_data_source dsgd_data_fashion_mnist = {
     .load = fashion_load,
 };
 
-/* --- idx ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- idx -------------------------------------------------------------------------------------- */
 
 typedef struct idx_params {
     const char *paths[4];

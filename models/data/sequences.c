@@ -1,8 +1,9 @@
 /**
  * @file sequences.c
- * Generated sequences of different lengths, as features of a video's frames would be: each class is a slow rotation of its own in a space of
- * a few dimensions, seen through noise. Lengths are lognormal, cut off; by default with the spread of UCF101's videos (29 to 1,776 frames,
- * mean 187, of which the logarithm's deviation is about 0.5), in units that make the longest `longest` rows.
+ * Generated sequences of different lengths, like features of video frames: each class is a slow
+ * oscillation of a few features, plus noise. Lengths are lognormal, truncated at `longest`; the
+ * default spread is that of the UCF101 videos (29 to 1,776 frames, mean 187, standard deviation of
+ * the logarithm about 0.5).
  */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
@@ -17,7 +18,7 @@ typedef struct sequences_params {
     double median, spread, noise;
 } sequences_params;
 
-enum { TRAIN, TEST, CLASSES }; /* what a draw is for */
+enum { TRAIN, TEST, CLASSES }; /* keys of draws */
 
 static double uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
 {
@@ -30,7 +31,7 @@ static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column
     return gsl_cdf_ugaussian_Pinv(uniform(seed, what, row, column));
 }
 
-/** Sample @p i: every feature is a sine whose frequency and phase belong to the class, from a beginning of the sample's own. */
+/** Sample @p i: feature f is sin(begin + phase + frequency * t) + noise; see the file comment. */
 static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what, uint32_t i,
                          dsgd_samples *part)
 {

@@ -1,6 +1,7 @@
 /**
  * @file text.c
- * Characters of a text. A sample is a window of it, each character labelled by the one that follows; the last tenth is to test on.
+ * Characters of a text. A sample is a window of the text, each character labelled by the next one;
+ * the last tenth is the test set.
  */
 #include <errno.h>
 #include <stdlib.h>

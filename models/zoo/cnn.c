@@ -1,7 +1,7 @@
 /**
  * @file cnn.c
- * A small convolutional network: two convolutions of 3 x 3, each halved by a maximum, one hidden layer, softmax. 26,698 parameters on images
- * of 28 x 28.
+ * A small convolutional network: 3 x 3 convolutions with ReLU, each followed by 2 x 2 max pooling,
+ * one hidden layer, softmax. 26,698 parameters on images of 28 x 28.
  */
 #include "models/zoo/network.h"
 
@@ -25,7 +25,7 @@ static dsgd_status cnn_build(const void *params, const dsgd_data *data, dsgd_net
         dsgd_network_max_pool(&b, 2);
     }
     dsgd_network_flatten(&b);
-    dsgd_network_dense(&b, (double)p->hidden, true);
+    dsgd_network_linear(&b, (double)p->hidden, true);
     return dsgd_network_end(&b);
 }
 

@@ -1,7 +1,7 @@
 /**
  * @file lstm.c
- * A recurrent classifier of sequences of different lengths: one LSTM layer, softmax on its last output. Hochreiter, Schmidhuber, 1997, with
- * the forget gate of Gers et al., 2000.
+ * A classifier of sequences of different lengths: one LSTM layer, softmax on its last output.
+ * Hochreiter, Schmidhuber, 1997, with the forget gate of Gers et al., 2000.
  */
 #include "models/zoo/network.h"
 

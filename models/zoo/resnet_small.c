@@ -1,8 +1,9 @@
 /**
  * @file resnet_small.c
- * A small residual network: a convolution of stride 2, then residual blocks of two 3 x 3 convolutions with batch normalisation, of which
- * each but the first doubles the channels and halves the image, the mean over the image, softmax. He et al., CVPR 2016, section 4.2, with
- * projections (option B) where shapes change. Statistics are local to the worker: running ones are averaged for evaluations alone.
+ * A small residual network: a convolution of stride 2; residual blocks of two 3 x 3 convolutions
+ * with batch normalisation, all but the first with twice the channels and half the image; global
+ * average pooling; softmax. He et al., CVPR 2016, section 4.2, with projections (option B) where
+ * shapes change. Running statistics are local to a worker and averaged only for evaluations.
  */
 #include "models/zoo/network.h"
 
