@@ -28,13 +28,13 @@ typedef struct dsgd_node {
 /** A vector as long as the model. Looks mutable; assigning, sending and keeping a copy cost O(1). */
 typedef struct dsgd_vector dsgd_vector;
 
-/** What a student is told (`dsgd describe algorithm NAME`). Each is one or a few lines without an end of line. */
-typedef struct dsgd_story {
+/** What `dsgd describe algorithm NAME` prints. Each field is one or a few lines without an end of line. */
+typedef struct dsgd_doc {
     const char *idea;
     const char *rule; /* the update of one step, as formulas */
     const char *sends; /* what is sent and how much, per worker and step; N: bytes of a model */
     const char *waits; /* who waits for whom */
-} dsgd_story;
+} dsgd_doc;
 
 /** What a traffic formula may depend on. */
 typedef struct dsgd_scale {
@@ -70,7 +70,7 @@ typedef struct dsgd_law {
 
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */
-    dsgd_story story;
+    dsgd_doc doc;
     /** Optional. Refuses what the option table alone cannot, with a sentence that says what would work. Pure. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /** Required. One worker's life. Returns only when dsgd_next_step() says so, or never. */
