@@ -95,7 +95,7 @@ typedef struct dsgd_run_config {
     uint64_t seed;
     dsgd_until until;
     int collective; /* dsgd_collective */
-    dsgd_lines placement; /* of workers, then servers, on hosts (sim/placement.h) */
+    dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/placement.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */
@@ -115,7 +115,7 @@ typedef struct dsgd_run_config {
         steps_each; /* every worker makes so many, and the run ends when nothing moves any more; 0: no */
     /** Optional: may change the models at time 0. */
     void (*prepare)(struct dsgd_engine *engine, void *argument);
-    /** Optional: looks at the state in the last instant, through sim/engine.h. */
+    /** Optional: looks at the state in the last instant, through sim/engine/engine.h. */
     void (*inspect)(struct dsgd_engine *engine, void *argument);
     void *inspect_argument;
 } dsgd_run_config;

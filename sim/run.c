@@ -16,8 +16,8 @@
 
 #include "base/round.h"
 #include "models/record/record.h"
-#include "sim/engine.h"
-#include "sim/machine.h"
+#include "sim/engine/engine.h"
+#include "sim/network/machine.h"
 
 static bool learns(const dsgd_run_config *config)
 {

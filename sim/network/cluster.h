@@ -20,7 +20,7 @@ const char *dsgd_simgrid_version(void);
 
 /**
  * Loads the platform and takes n_hosts of its hosts, one for each worker and then for each server, as @p placement says
- * (sim/placement.h). Their natural order is that of the names, n2 before n10. Hosts with the property DSGD_PLATFORM_GATEWAY are none.
+ * (sim/network/placement.h). Their natural order is that of the names, n2 before n10. Hosts with the property DSGD_PLATFORM_GATEWAY are none.
  * Once per process.
  */
 dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,

@@ -2,7 +2,7 @@
  * @file placement.c
  * Orders of hosts: natural, random, or as listed.
  */
-#include "sim/placement.h"
+#include "sim/network/placement.h"
 
 #include <stdio.h>
 #include <stdlib.h>

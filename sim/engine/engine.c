@@ -3,7 +3,7 @@
  * A worker's computation and steps: vectors in pieces, gradients that become ready in their course, local steps applied at that
  * moment, and the accounting of time and staleness.
  */
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * meanwhile: its link is busy in both directions, but not shared. (A thousand flows that share it would end at the same time, and cost
  * SimGrid a thousand times as much.)
  */
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 enum { PUSH, FETCH };
 

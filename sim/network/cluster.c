@@ -5,7 +5,7 @@
  * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default (LV08) multiplies latencies by
  * 13 for the Internet, and would lengthen two-way exchanges by 5 %.
  */
-#include "sim/cluster.h"
+#include "sim/network/cluster.h"
 
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/apart.h"
-#include "sim/placement.h"
+#include "sim/network/placement.h"
 #include "traces/platform.h"
 
 static sg_host_t *hosts; /* [n_hosts], those that were taken */

@@ -15,7 +15,7 @@
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int n_hosts; /* workers and servers */
-    dsgd_lines placement; /* sim/placement.h */
+    dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
 } dsgd_machine;
@@ -23,7 +23,7 @@ typedef struct dsgd_machine {
 /** Refuses a platform that is wrong in itself, cannot be loaded, has too few hosts, or not those of the placement. May be called any number of times. */
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error);
 
-/** Opens the cluster (sim/cluster.h). Once per process. */
+/** Opens the cluster (sim/network/cluster.h). Once per process. */
 dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error);
 
 /**

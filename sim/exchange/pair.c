@@ -2,7 +2,7 @@
  * @file pair.c
  * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018, Algorithm 1, step 5), and plain fetching.
  */
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 /** What a question asks for. */
 enum { AVERAGE, FETCH };

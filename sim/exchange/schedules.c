@@ -7,7 +7,7 @@
  * recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n.
  * (Thakur, Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
  */
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 enum {
     SHORT_BYTES = 64 * 1024

@@ -2,7 +2,7 @@
  * @file channels.c
  * What carries exchanges while the algorithm goes on or waits: channels, jobs on them, messages between workers.
  */
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 #include <stdlib.h>
 

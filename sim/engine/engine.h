@@ -12,7 +12,7 @@
 
 #include "models/values/values.h"
 #include "sim/algorithm.h"
-#include "sim/cluster.h"
+#include "sim/network/cluster.h"
 #include "sim/run.h"
 #include "traces/imbalance.h"
 

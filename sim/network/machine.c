@@ -2,14 +2,14 @@
  * @file machine.c
  * From a platform to a cluster.
  */
-#include "sim/machine.h"
+#include "sim/network/machine.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/apart.h"
-#include "sim/cluster.h"
-#include "sim/placement.h"
+#include "sim/network/cluster.h"
+#include "sim/network/placement.h"
 
 /**
  * How many hosts are written, at least the machine's: of a shape that takes any number, as many as the placement reaches.

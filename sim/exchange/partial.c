@@ -8,7 +8,7 @@
  * The send buffer is sampled when the schedule starts at that rank.
  */
 #include "base/draw.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 enum { POSITION_BITS = 48, LINK_BITS = 8 };
 

@@ -6,7 +6,7 @@
  * A message carries the whole value and the share that its receiver gets, so that a worker's new value is one linear combination, in the
  * order of ranks. Push-sum weights leave with the message and come with it: at any instant those at workers and on their way sum to P.
  */
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 /** One piece's round of messages. */
 typedef struct gossip_job {
