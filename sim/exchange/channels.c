@@ -1,12 +1,16 @@
 /**
  * @file channels.c
- * What carries exchanges while the algorithm goes on or waits: channels, jobs on them, messages between workers.
+ * Channels, the jobs on them, and the loops over the pieces of an exchange.
  */
-#include "sim/engine/engine.h"
+#include "sim/exchange/channels.h"
 
 #include <stdlib.h>
 
-/* --- channels ---------------------------------------------------------------------------------------------------------------- */
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/engine/wait.h"
+
+/* --- channels --------------------------------------------------------------------------------- */
 
 static void channel_main(void *argument)
 {
@@ -64,53 +68,78 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job)
         dsgd_work_sleep(w);
 }
 
-void dsgd_exchange_pieces(dsgd_worker *w,
-                          void (*begin)(dsgd_worker *w, size_t piece, void *exchange),
-                          void (*end)(dsgd_worker *w, size_t piece, void *exchange), void *exchange)
+/* --- exchanges -------------------------------------------------------------------------------- */
+
+void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 {
-    const size_t n = w->engine->n_pieces;
-    const size_t window = w->engine->n_channels;
-    for (size_t k = 0; k < n + window; k++) {
-        if (k >= window)
-            end(w, k - window, exchange);
-        if (k < n)
-            begin(w, k, exchange);
-    }
+    request->jobs[job->piece] = job;
+    dsgd_channel_add(w, job);
 }
 
-dsgd_request *dsgd_request_new(dsgd_worker *w, dsgd_vector *x)
+static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                                 const void *arguments)
 {
     dsgd_request *const request =
         dsgd_run_alloc(w->engine, sizeof *request + w->engine->n_pieces * sizeof request->jobs[0]);
-    request->x = x;
+    request->exchange = exchange;
+    request->in = in;
+    request->arguments = arguments;
     return request;
 }
 
-/* --- messages -------------------------------------------------------------------------------------------------------------- */
-
-dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content)
+static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_message *const message = dsgd_run_alloc(w->engine, sizeof *message);
-    dsgd_value_retain(content.value);
-    *message = (dsgd_message){.from = w->node.rank,
-                              .channel = channel,
-                              .piece = k,
-                              .content = content,
-                              .share = 1,
-                              .sent_s = dsgd_now_s()};
-    return message;
+    if (request->in != NULL)
+        dsgd_piece_wait(request->in, k);
+    request->exchange->begin(w, k, request);
 }
 
-void dsgd_message_free(dsgd_worker *w, dsgd_message *message)
+static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_value_release(w->engine->values, message->content.value);
-    dsgd_run_free(message);
+    if (request->jobs[k] != NULL)
+        dsgd_job_wait(w, request->jobs[k]);
+    request->exchange->end(w, k, request);
+    dsgd_run_free(request->jobs[k]);
 }
 
-void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
-                           double reduced_bytes)
+void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                       dsgd_vector *out, const void *arguments)
 {
-    const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
-    dsgd_message_cost(w, reduced_bytes);
-    dsgd_count_communication(w, started_s);
+    const size_t n = w->engine->n_pieces;
+    const size_t window = w->engine->n_channels;
+    dsgd_request *const request = new_request(w, exchange, in, arguments);
+    request->out = out;
+    for (size_t k = 0; k < n + window; k++) {
+        if (k >= window)
+            end_piece(w, k - window, request);
+        if (k < n)
+            begin_piece(w, k, request);
+    }
+    dsgd_run_free(request);
+}
+
+dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                                  const void *arguments)
+{
+    dsgd_request *const request = new_request(w, exchange, in, arguments);
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        begin_piece(w, k, request);
+    request->arguments = NULL;
+    return request;
+}
+
+bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request)
+{
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        if (request->jobs[k] != NULL && !request->jobs[k]->done)
+            return false;
+    return true;
+}
+
+void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out)
+{
+    request->out = out;
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        end_piece(w, k, request);
+    dsgd_run_free(request);
 }

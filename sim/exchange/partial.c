@@ -1,23 +1,51 @@
 /**
  * @file partial.c
- * Partial collectives: standing schedules that run at a worker whether or not its algorithm has arrived
- * (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
+ * Partial collectives: standing schedules that run at a worker whether or not its algorithm has
+ * arrived (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
  *
- * Activation travels over the union of binomial trees: rank r tells r ^ (1 << j) for every j above the link it was told over, so that any
- * rank can be the root. An activation of (version, piece) implies all earlier ones, which a runner carries out in order.
- * The send buffer is sampled when the schedule starts at that rank.
+ * Activation travels over the union of binomial trees: rank r, notified over link i, notifies r ^
+ * (1 << j) for every j > i, so that any rank can be the root. An activation of (version, piece)
+ * implies all earlier ones; channels carry them out in order. The send buffer is sampled when the
+ * schedule starts at that rank.
  */
 #include "base/draw.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/accounting.h"
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/engine/wait.h"
+#include "sim/exchange/channels.h"
+#include "sim/exchange/reductions.h"
+#include "sim/exchange/schedules.h"
+#include "sim/result.h"
 
 enum { POSITION_BITS = 48, LINK_BITS = 8 };
+
+/** A worker's side of the collective, for one piece. */
+typedef struct partial_piece {
+    dsgd_piece buffer; /* what is sent when a version starts */
+    long published; /* step in which the buffer was last filled; -1: never */
+    dsgd_reduction *received; /* of the latest version done; NULL: none */
+    long received_version;
+    long used; /* version of the last sum that this worker used; -1: none */
+    bool received_fresh; /* this worker's part in it was published in the version's own step */
+} partial_piece;
+
+struct dsgd_partial {
+    dsgd_partial_spec spec;
+    long
+        started; /* last position (version * n_pieces + piece) whose schedule has a job; -1: none */
+    partial_piece piece[]; /* [n_pieces] */
+};
 
 static bool version_exists(const dsgd_partial *partial, long version)
 {
     return partial->spec.period == 0 || (version + 1) % partial->spec.period != 0;
 }
 
-/** An activation as a payload: one high bit, so that it is no NULL, then the link it travels over, then the position. */
+/**
+ * An activation as a payload: a high bit, because SimGrid refuses NULL, then the link, then the
+ * position.
+ */
 static void *payload_of(long position, int link)
 {
     return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
@@ -33,7 +61,10 @@ typedef struct partial_job {
 
 static void run_schedule(dsgd_channel *channel, dsgd_job *job);
 
-/** Starts all schedules up to @p position, if they have not been; tells the partners above @p link. */
+/**
+ * Starts the schedules up to @p position that have not started; notifies the partners above @p
+ * link.
+ */
 static void activate(dsgd_worker *w, long position, int link)
 {
     dsgd_partial *const partial = w->partial;
@@ -52,18 +83,18 @@ static void activate(dsgd_worker *w, long position, int link)
         dsgd_channel_add(w, &job->job);
     }
     for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
-        dsgd_send_detached(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), 'a', 0),
+        dsgd_send_detached(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), DSGD_PORT_ACTIVATION, 0),
                            payload_of(position, bit), DSGD_ACTIVATION_BYTES);
         dsgd_count_message(w->engine, DSGD_ACTIVATION_BYTES);
     }
 }
 
-/** Hears activations, drops those of what already started, and passes the others on. */
+/** Receives activations, drops those of schedules that have started, and forwards the others. */
 static void listener_main(void *worker)
 {
     dsgd_worker *const w = worker;
     const double overhead_s = w->engine->config->platform->message_overhead_s;
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, 'a', 0);
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_ACTIVATION, 0);
     dsgd_mailbox_own(mailbox);
     for (;;) {
         const uintptr_t payload = (uintptr_t)dsgd_recv(mailbox);
@@ -89,7 +120,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     partial->spec = spec;
     partial->started = -1;
     for (size_t k = 0; k < n; k++) {
-        partial->piece[k] = (dsgd_partial_piece){
+        partial->piece[k] = (partial_piece){
             .buffer = {.stamp = -1}, .published = -1, .used = -1, .received_version = -1};
         if (initial != NULL)
             partial->piece[k].buffer =
@@ -100,28 +131,28 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     return partial;
 }
 
-/* --- schedules ------------------------------------------------------------------------------------------------------------ */
+/* --- schedules -------------------------------------------------------------------------------- */
 
-/** Meets the members of the group of this version, and samples the send buffer. */
+/** Joins the reduction of this version's group, and samples the send buffer. */
 static void begin_schedule(dsgd_worker *w, partial_job *job)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_partial_spec *const spec = &w->partial->spec;
     const size_t k = job->job.piece;
-    dsgd_partial_piece *const piece = &w->partial->piece[k];
+    partial_piece *const piece = &w->partial->piece[k];
     const int p = engine->n_workers;
-    const dsgd_group group =
-        spec->group == NULL ? dsgd_group_everyone(p) : spec->group(w->node.params, p, job->version);
+    const dsgd_group group = spec->group == NULL ? (dsgd_group)((1u << dsgd_log2(p)) - 1)
+                                                 : spec->group(w->node.params, p, job->version);
     const int leader = w->node.rank & (int)~group;
     const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
     job->fresh = piece->published == job->version;
-    job->reduction = dsgd_reduction_join(engine, 1 + (uint64_t)leader, number, group, leader, 1);
+    job->reduction = dsgd_reduction_join_group(engine, number, group, leader);
     const dsgd_piece sample = {dsgd_value_retain(piece->buffer.value), piece->buffer.stamp, 1};
     dsgd_reduction_sample(job->reduction, w->node.rank, sample, job->fresh);
     if (spec->draining)
         dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
-    engine->versions += k == 0 && w->node.rank == 0;
-    engine->fresh += k == 0 && job->fresh;
+    if (k == 0)
+        dsgd_count_contribution(w, job->fresh);
 }
 
 static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
@@ -129,7 +160,7 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_worker *const w = channel->worker;
     partial_job *const job = (partial_job *)any_job;
     const size_t k = any_job->piece;
-    dsgd_partial_piece *const piece = &w->partial->piece[k];
+    partial_piece *const piece = &w->partial->piece[k];
     begin_schedule(w, job);
     dsgd_schedule_butterfly(channel, job->reduction->group, w->engine->piece_bytes[k]);
     dsgd_reduction_combine(w->engine, job->reduction,
@@ -141,7 +172,7 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-/* --- verbs ---------------------------------------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
@@ -191,7 +222,10 @@ static void arrive(dsgd_worker *w, size_t k)
         activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
 }
 
-/** The processor's time in the call itself, which passes whether or not there is anything to wait for. */
+/**
+ * Sleeps the processor's time in the call itself, which passes whether or not the worker has
+ * waited.
+ */
 static void spend_call(dsgd_worker *w)
 {
     const double since_s = dsgd_now_s();
@@ -203,10 +237,13 @@ static void spend_call(dsgd_worker *w)
     dsgd_count_communication(w, since_s);
 }
 
-/** Waits until that version is done here; counts what was missed, and the use. */
-static dsgd_partial_piece *await(dsgd_worker *w, size_t k)
+/**
+ * Waits until this step's version, or a later one, is done here; counts the versions missed, and
+ * the use.
+ */
+static partial_piece *await(dsgd_worker *w, size_t k)
 {
-    dsgd_partial_piece *const piece = &w->partial->piece[k];
+    partial_piece *const piece = &w->partial->piece[k];
     while (piece->received_version < w->node.step)
         dsgd_work_sleep(w);
     spend_call(w);
@@ -217,77 +254,77 @@ static dsgd_partial_piece *await(dsgd_worker *w, size_t k)
     return piece;
 }
 
-/** (y + z) / divisor, a fresh handle. */
-static dsgd_value combine(dsgd_worker *w, size_t k, dsgd_value y, dsgd_value z, double divisor)
+/** (y + z) / divisor; the caller owns the reference. */
+static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value y, dsgd_value z, double divisor)
 {
     const dsgd_value x[2] = {y, z};
     const double weights[2] = {1, 1};
     return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, x, weights, divisor);
 }
 
-/** Vectors and divisors of one call of a verb. */
-typedef struct partial_call {
-    dsgd_vector *in, *out;
-    double on_time, late;
-} partial_call;
+/* Neither exchange has jobs: activations start the schedules. */
 
-static void begin_sum(dsgd_worker *w, size_t k, void *exchange)
+static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_vector *const g = ((partial_call *)exchange)->in;
-    dsgd_partial_piece *const piece = &w->partial->piece[k];
-    dsgd_piece_wait(g, k);
+    const dsgd_piece *const g = &request->in->piece[k];
+    partial_piece *const piece = &w->partial->piece[k];
     /* What is older than this step's gradient keeps the sum's age. */
-    const long stamp = piece->buffer.stamp >= 0 ? piece->buffer.stamp : g->piece[k].stamp;
-    dsgd_piece_set(w->engine, &piece->buffer,
-                   combine(w, k, piece->buffer.value, g->piece[k].value, 1), stamp);
+    const long stamp = piece->buffer.stamp >= 0 ? piece->buffer.stamp : g->stamp;
+    dsgd_piece_set(w->engine, &piece->buffer, combine_two(w, k, piece->buffer.value, g->value, 1),
+                   stamp);
     piece->published = w->node.step;
     arrive(w, k);
 }
 
-static void end_sum(dsgd_worker *w, size_t k, void *exchange)
+static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_vector *const sum = ((partial_call *)exchange)->out;
-    const dsgd_partial_piece *const piece = await(w, k);
-    dsgd_piece_wait(sum, k);
-    dsgd_piece_set(w->engine, &sum->piece[k], dsgd_value_retain(piece->received->sum),
+    const partial_piece *const piece = await(w, k);
+    dsgd_piece_wait(request->out, k);
+    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(piece->received->sum),
                    w->node.step);
 }
+
+static const dsgd_exchange partial_sum = {begin_sum, end_sum};
 
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
     (void)partial; /* a worker has one */
-    partial_call call = {.in = g, .out = sum};
-    dsgd_exchange_pieces(dsgd_worker_of(self), begin_sum, end_sum, &call);
+    dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
 }
 
-static void begin_mix(dsgd_worker *w, size_t k, void *exchange)
+/** The argument of the mixing exchange. */
+typedef struct divisors {
+    double on_time, late;
+} divisors;
+
+static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_vector *const x = ((partial_call *)exchange)->in;
-    dsgd_partial_piece *const piece = &w->partial->piece[k];
-    dsgd_piece_wait(x, k);
-    dsgd_piece_set(w->engine, &piece->buffer, dsgd_value_retain(x->piece[k].value),
-                   x->piece[k].stamp);
+    const dsgd_piece *const x = &request->in->piece[k];
+    partial_piece *const piece = &w->partial->piece[k];
+    dsgd_piece_set(w->engine, &piece->buffer, dsgd_value_retain(x->value), x->stamp);
     piece->published = w->node.step;
     arrive(w, k);
 }
 
-static void end_mix(dsgd_worker *w, size_t k, void *exchange)
+static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const partial_call *const call = exchange;
-    dsgd_vector *const x = call->in;
-    const dsgd_partial_piece *const piece = await(w, k);
+    const divisors *const by = request->arguments;
+    dsgd_piece *const x = &request->out->piece[k];
+    const partial_piece *const piece = await(w, k);
     const bool fresh =
-        call->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
-    const dsgd_value mixed =
-        fresh ? combine(w, k, piece->received->sum, DSGD_ZERO_VALUE, call->on_time)
-              : combine(w, k, piece->received->sum, x->piece[k].value, call->late);
-    dsgd_piece_set(w->engine, &x->piece[k], mixed, dsgd_local_steps(w, k));
+        by->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
+    const dsgd_value sum = piece->received->sum;
+    const dsgd_value mixed = fresh ? combine_two(w, k, sum, DSGD_ZERO_VALUE, by->on_time)
+                                   : combine_two(w, k, sum, x->value, by->late);
+    dsgd_piece_set(w->engine, x, mixed, dsgd_local_steps(w, k));
 }
+
+static const dsgd_exchange partial_mix = {begin_mix, end_mix};
 
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late)
 {
     (void)partial;
-    partial_call call = {.in = x, .on_time = on_time, .late = late};
-    dsgd_exchange_pieces(dsgd_worker_of(self), begin_mix, end_mix, &call);
+    const divisors by = {on_time, late};
+    dsgd_exchange_run(dsgd_worker_of(self), &partial_mix, x, x, &by);
 }

@@ -1,10 +1,11 @@
 /**
  * @file cluster.h
- * The simulated cluster: hosts, actors, messages and virtual time. cluster.c is the only file that includes a SimGrid header, and
- * the place where SimGrid 3.32 and 4.x differ, if they do.
+ * The simulated cluster: hosts, actors, messages and virtual time. cluster.c is the only file that
+ * includes SimGrid's headers.
  *
- * All actors are daemons but one, the clock: when the clock's function returns, the simulation ends at that virtual instant,
- * whatever the others wait for. Actors are coroutines of one thread: state may change only where one of these functions is called.
+ * Actors are coroutines of one thread: another one can run only inside a function declared here.
+ * All actors but the clock are daemons: when the clock's function returns, the simulation ends at
+ * that virtual instant.
  */
 #ifndef DSGD_SIM_CLUSTER_H
 #define DSGD_SIM_CLUSTER_H
@@ -19,23 +20,23 @@
 const char *dsgd_simgrid_version(void);
 
 /**
- * Loads the platform and takes n_hosts of its hosts, one for each worker and then for each server, as @p placement says
- * (sim/network/placement.h). Their natural order is that of the names, n2 before n10. Hosts with the property DSGD_PLATFORM_GATEWAY are none.
- * Once per process.
+ * Loads the platform and takes n_hosts of its hosts, first for the workers, then for the servers,
+ * as @p placement says (placement.h). Their natural order is that of their names, n2 before n10.
+ * Hosts with the property DSGD_PLATFORM_GATEWAY are skipped. Once per process.
  */
 dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
                               uint64_t seed, dsgd_error *error);
 
-/** Tries the like in a process of its own, because SimGrid ends the process on bad XML. */
+/** Tries dsgd_cluster_open() in a child process, because SimGrid ends the process on bad XML. */
 dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
                                uint64_t seed, dsgd_error *error);
 
-/** Before the simulation begins: offers the bandwidth and latency of each link, by its name, to be changed. */
+/** Before the simulation: calls @p change for each link, which may change bandwidth and latency. */
 void dsgd_cluster_each_link(void (*change)(void *argument, const char *name, double *bytes_per_s,
                                            double *latency_s),
                             void *argument);
 
-/** Which of the platform's hosts, in natural order, a host is. */
+/** Index of a host among the platform's hosts in natural order. */
 int dsgd_cluster_place(int host);
 
 /** Nominal speed of a host, in flop/s. */
@@ -44,12 +45,14 @@ double dsgd_cluster_speed(int host);
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
-/** Runs the simulation until clock(argument), an actor too, returns. False if everything waited for everything (deadlock). */
+/**
+ * Runs the simulation until clock(argument), an actor, returns. False: deadlock, every actor waits.
+ */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
 /**
- * For the clock: no other actor goes on from now on. Returns when the first of them would have; if none ever would, that is a deadlock, and
- * dsgd_cluster_run() says so.
+ * For the clock: no other actor continues from now on. Returns when the first of them would
+ * continue; if none ever would, that is a deadlock, and dsgd_cluster_run() returns false.
  */
 void dsgd_cluster_halt(void);
 
@@ -57,43 +60,60 @@ void dsgd_cluster_halt(void);
 double dsgd_now_s(void);
 void dsgd_sleep(double seconds);
 
-/** Computes on the actor's host. */
+/** Computes on the calling actor's host. */
 void dsgd_compute(double flops);
 
-/** A semaphore: one actor waits, another rings. Rings are counted. */
+/** A counting semaphore (sg_sem). */
 typedef struct dsgd_semaphore dsgd_semaphore;
 
 dsgd_semaphore *dsgd_semaphore_new(void);
 void dsgd_semaphore_free(dsgd_semaphore *semaphore);
 void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
-/** False when @p seconds passed first. */
+/** False: @p seconds passed first. */
 bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
 void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 
-/** Where messages meet: first in, first out. A transfer begins when both sides are there. */
+/**
+ * A first-in, first-out queue of messages. A transfer begins when sender and receiver are both
+ * there.
+ */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
-/** The mailbox of messages of kind @p port and number @p channel from @p from to @p to; from = -1 for messages of anyone. */
-dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int channel);
+/** What a message belongs to; the letters are part of mailboxes' names. */
+typedef enum dsgd_port {
+    DSGD_PORT_COLLECTIVE = 'c',
+    DSGD_PORT_ACTIVATION = 'a', /* of a partial collective */
+    DSGD_PORT_GOSSIP = 'g',
+    DSGD_PORT_PAIR_QUESTION = 'q',
+    DSGD_PORT_PAIR_REPLY = 'r',
+    DSGD_PORT_SERVER_REQUEST = 's',
+    DSGD_PORT_SERVER_REPLY = 'p',
+    DSGD_PORT_MEASUREMENT = 'm'
+} dsgd_port;
 
-/** From now on the calling actor alone receives here, and transfers begin when they are sent. */
+/** For messages from host @p from (-1: any) to host @p to, by port and channel. */
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
+
+/**
+ * The calling actor becomes the only receiver: transfers begin when they are sent, as eager sends.
+ */
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 
-/** Sends and receives at once, and waits for both. Either mailbox may be NULL. Returns when both sides were there. */
+/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both sides were there. */
 double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 
-/** Sends @p payload (not NULL) and waits until it has arrived. */
+/** Like MPI_Ssend. @p payload is not NULL. */
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 
-/** A transfer under way. */
+/** A receive under way. */
 typedef struct dsgd_transfer dsgd_transfer;
 
-/** Starts to receive; *payload is set when the transfer has ended. */
+/** Like MPI_Irecv; *payload is set when the transfer ends. */
 dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
-/** Waits for the end of a transfer, which is used up. */
+/** Like MPI_Wait; frees the transfer. */
 void dsgd_transfer_wait(dsgd_transfer *transfer);
 
-/** Sends @p payload (not NULL) and goes on; nobody waits for its end. */
+/** Sends and forgets (sg_comm_detach). @p payload is not NULL. */
 void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
 
 void *dsgd_recv(dsgd_mailbox *mailbox);
