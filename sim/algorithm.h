@@ -1,14 +1,11 @@
 /**
  * @file algorithm.h
- * The contract of an algorithm, and the verbs that it is written in. The only header that a file in
- * algorithms/ includes.
+ * The contract of an algorithm and its verbs. The only header that a file in algorithms/ includes.
  *
- * An algorithm's work() is the life of one worker: blocking, straight-line code in virtual time.
- * Verbs never fail. Every verb waits, piece by piece of a vector, until the piece that it reads is
- * computed. Memory that a verb returns lives as long as the run.
- *
- * In the formulas P is the number of workers, x a model, g a gradient, and x_i the vector of worker
- * i.
+ * work() is the life of one worker: blocking, straight-line code in virtual time. Verbs never fail.
+ * Each waits, piece by piece, until the pieces that it reads are computed. Memory that a verb
+ * returns lives as long as the run. In the formulas P is the number of workers, x a model, g a
+ * gradient, x_i the vector of worker i.
  */
 #ifndef DSGD_SIM_ALGORITHM_H
 #define DSGD_SIM_ALGORITHM_H
@@ -33,10 +30,7 @@ typedef struct dsgd_node {
 /** A vector as long as the model. Copying, sending and keeping one cost O(1) in wall time. */
 typedef struct dsgd_vector dsgd_vector;
 
-/**
- * What `dsgd describe algorithm NAME` prints. Each field is one or more lines without a final end
- * of line.
- */
+/** What `dsgd describe algorithm NAME` prints: lines without a final end of line. */
 typedef struct dsgd_doc {
     const char *idea;
     const char *rule; /* the update of one step, as formulas */
@@ -52,15 +46,12 @@ typedef struct dsgd_scale {
     int collective; /* dsgd_collective */
 } dsgd_scale;
 
-/** Per worker and step: mean over workers and over a whole number of the algorithm's periods. */
+/** Means over workers and over a whole number of the algorithm's periods. */
 typedef struct dsgd_traffic {
     double messages, bytes;
 } dsgd_traffic;
 
-/**
- * An algebraic law of an algorithm, under some of its options. The conformance suite tests every
- * law that is declared.
- */
+/** An algebraic law, under some options. The conformance suite tests every declared law. */
 typedef enum dsgd_law_kind {
     DSGD_LAW_END,
     DSGD_LAW_PLAIN_SGD, /* with P = 1 it is its optimizer alone */
@@ -82,22 +73,13 @@ typedef struct dsgd_law {
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */
     dsgd_doc doc;
-    /**
-     * Optional, pure. Refuses what the option table alone cannot, with a sentence that says what
-     * would work.
-     */
+    /** Optional, pure. Refuses what no option table can, and says what would work. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /** Required. One worker's life. Returns only when dsgd_next_step() returns false, or never. */
     void (*work)(dsgd_node *self);
-    /**
-     * Optional. A second actor of each worker, which answers other workers while work() computes or
-     * waits.
-     */
+    /** Optional. A second actor of each worker, which answers others meanwhile. */
     void (*assist)(dsgd_node *self);
-    /**
-     * Optional. The life of one of n_servers() servers. They have hosts of their own, behind the
-     * workers'.
-     */
+    /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
     /** Optional, pure. What is sent if no worker is late. */
@@ -107,10 +89,7 @@ typedef struct dsgd_algorithm {
 
 /* --- steps and gradients ---------------------------------------------------------------------- */
 
-/**
- * Waits for the rest of this step's computation, ends the step, and begins the next. False: this
- * worker stops, and work() has to return.
- */
+/** Waits for this step's computation; begins the next step. False: work() has to return. */
 bool dsgd_next_step(dsgd_node *self);
 
 /** This worker's model x_i. All workers begin with the same values. */
@@ -122,19 +101,16 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self);
 /** n zeros, for an algorithm's counters. */
 double *dsgd_numbers_new(dsgd_node *self, size_t n);
 
-/** A second vector, the same one in work() and assist() of a worker. It begins as the model. */
+/** A second vector, the same in work() and assist() of a worker. It begins as the model. */
 dsgd_vector *dsgd_shared(dsgd_node *self);
 
-/**
- * g <- gradient at x over this step's mini-batch. Does not wait for the result: pieces of g become
- * ready in backward order.
- */
+/** g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. */
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 
 /**
  * Like dsgd_gradient(), split into n equal micro-batches; no forward or backward pass starts after
- * @p limit_s of the step's computation (INFINITY: no limit). A dropped micro-batch counts as zeros
- * in g. Returns how many were computed.
+ * limit_s (INFINITY: no limit). A dropped micro-batch counts as zeros in g. Returns how many were
+ * computed.
  */
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s);
@@ -151,16 +127,15 @@ dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, doub
 /** Seconds that this worker's computation of this step takes, without a limit. */
 double dsgd_compute_time_s(dsgd_node *self);
 
-/** Makes each piece of x ready when that piece of g is. For an x computed from g. */
+/** Each piece of x becomes ready when that piece of g does. For an x computed from g. */
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
 /** The optimizer's learning rate in this step. */
 double dsgd_learning_rate(dsgd_node *self);
 
 /**
- * x <- x + U(g, x, t), the worker's own optimizer U at its step t. Does not wait: each piece is
- * updated when that piece of g is ready, from the value that x has then; verbs that read x wait for
- * it.
+ * x <- x + U(g, x, t), U the worker's optimizer, t its step. Does not wait: each piece is updated
+ * when that piece of g is ready, from the value that x then has.
  */
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
@@ -177,34 +152,22 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
 /* --- collectives of all workers --------------------------------------------------------------- */
 
-/**
- * x_i <- (1/P) sum_j x_j. Like MPI_Allreduce(MPI_SUM), then x / P: waits for all workers, piece by
- * piece in one order.
- */
+/** x_i <- (1/P) sum_j x_j. Like MPI_Allreduce: waits for all workers, piece by piece. */
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x);
 
 /** x_i <- sum_j x_j. Like MPI_Allreduce(MPI_SUM). */
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x);
 
-/**
- * A non-blocking verb under way, like an MPI_Request. Exactly one call of the verb's _end()
- * consumes it.
- */
+/** A non-blocking verb under way, like an MPI_Request. One call of its _end() consumes it. */
 typedef struct dsgd_request dsgd_request;
 
 /** Begins dsgd_allreduce_mean() with x as it is now, and returns. Like MPI_Iallreduce. */
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x);
 
-/**
- * mean <- (1/P) sum_j x_j of the call that returned @p request. Waits for all workers, like
- * MPI_Wait.
- */
+/** mean <- (1/P) sum_j x_j of the request. Waits for all workers, like MPI_Wait. */
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean);
 
-/**
- * all[P][n]: all[j] <- mine[n] of worker j. Like MPI_Allgather; costs an allreduce of the table.
- * For control data that really is sent.
- */
+/** all[P][n]: all[j] <- mine[n] of worker j. Like MPI_Allgather. For control data. */
 void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all);
 
 /* --- partial collectives: they start without waiting for all workers -------------------------- */
@@ -216,37 +179,23 @@ typedef enum dsgd_initiator {
     DSGD_EACH_IN_TURN /* worker (version mod P) */
 } dsgd_initiator;
 
-/**
- * A set of address bits: two workers are in one group iff their ranks differ in these bits only.
- */
+/** Address bits: two workers are in one group iff their ranks differ in these bits only. */
 typedef uint32_t dsgd_group;
 
-/**
- * A standing allreduce with a send buffer at each worker (eager-SGD, section 4; WAGMA-SGD, section
- * 3). P is a power of two.
- */
+/** A standing allreduce with send buffers (eager-SGD; WAGMA-SGD). P is a power of two. */
 typedef struct dsgd_partial_spec {
     dsgd_initiator initiator;
     /** The group of a version, a pure function; NULL: all workers. */
     dsgd_group (*group)(const void *params, int n_workers, long version);
-    /*
-     * Whether the send buffer is set to 0 when it is sampled; else its contribution may be sent
-     * again.
-     */
+    /* The send buffer is set to 0 when sampled; else its contribution may be sent again. */
     bool draining;
-    /*
-     * Every period-th step has no version, because the algorithm synchronises there; 0: every step
-     * has one.
-     */
+    /* Every period-th step has no version (the algorithm synchronises there); 0: all have. */
     long period;
 } dsgd_partial_spec;
 
 typedef struct dsgd_partial dsgd_partial;
 
-/**
- * Version t is the collective of step t. The send buffer begins as a copy of @p initial; NULL:
- * zeros.
- */
+/** Version t is the collective of step t. The send buffer begins as @p initial; NULL: as zeros. */
 dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial);
 
 /** send buffer <- x. */
@@ -278,21 +227,18 @@ typedef enum dsgd_shares {
     DSGD_COLUMN_STOCHASTIC /* a_ij = 1 / (1 + receivers of j) */
 } dsgd_shares;
 
-/** This worker's neighbours in a round of a graph. Valid until the worker's next call. */
+/** This worker's neighbours in a round of a graph. Valid until its next call. */
 const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
                                           dsgd_shares shares);
 
 /**
- * x_i <- a_ii x_i + sum_j a_ij x_j over the neighbours j that send to i, and waits for all of them.
- * Like MPI_Neighbor_allgather and a weighted sum. The push-sum weight of x, which begins as 1, is
- * mixed alike.
+ * x_i <- a_ii x_i + sum_j a_ij x_j over the j that send to i; waits for all of them. Like
+ * MPI_Neighbor_allgather and a weighted sum. The push-sum weight of x, which begins as 1, is mixed
+ * alike.
  */
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
-/**
- * Begins dsgd_gossip(): the shares leave, x_i <- a_ii x_i, and it returns. Like
- * MPI_Ineighbor_allgather.
- */
+/** Sends the shares; x_i <- a_ii x_i. Like MPI_Ineighbor_allgather. */
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
 /** Whether all messages of @p request have arrived. Like MPI_Request_get_status. */
@@ -308,8 +254,8 @@ void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x);
 
 /**
  * Averages x with @p peer, exactly under message delay: sends s = x; the peer replies with its y
- * and sets y <- y + (s - y) / 2; on arrival x <- x + (y - s) / 2, y as sent. Changes of x in
- * between are kept. Waits for the peer's assist(), which must call dsgd_pair_answer().
+ * and sets y <- y + (s - y) / 2; then x <- x + (y - s) / 2. Changes of x meanwhile are kept. Waits
+ * for the peer's assist(), which calls dsgd_pair_answer().
  */
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer);
 
@@ -318,40 +264,31 @@ dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer);
 /** x <- x + (y - s) / 2. Waits for the reply, like MPI_Wait. */
 void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
 
-/** y <- x of @p peer. Waits for the peer's assist(), which must call dsgd_pair_give(). */
+/** y <- x of @p peer. Waits for the peer's assist(), which calls dsgd_pair_give(). */
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer);
 
-/** For assist(): waits for the next dsgd_pair_average() of any worker, and answers it with x. */
+/** For assist(): answers the next dsgd_pair_average() of any worker with x; waits for it. */
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x);
 
-/** For assist(): waits for the next dsgd_pair_fetch() of any worker, and answers it with x. */
+/** For assist(): answers the next dsgd_pair_fetch() of any worker with x; waits for it. */
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x);
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
-/* Together the servers hold one vector z; each of them an even part of each exchange. */
+/* The servers hold one vector z together, each an even part of each exchange. */
 
 /** z <- z + u. Does not wait for the servers. */
 void dsgd_server_push(dsgd_node *self, dsgd_vector *u);
 
-/**
- * x <- z, as it is when the request arrives, after all of this worker's earlier pushes. Waits for
- * the servers.
- */
+/** x <- z as it is when the request arrives, after this worker's earlier pushes. Waits for it. */
 void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x);
 
-/**
- * For serve(): waits for one worker's push or fetch of a piece, and answers it with this server's
- * part of z, in x.
- */
+/** For serve(): waits for a push or fetch of a piece, and answers it with x, its part of z. */
 void dsgd_serve(dsgd_node *self, dsgd_vector *x);
 
 /* --- draws ------------------------------------------------------------------------------------ */
 
-/**
- * A random integer in [0, n): a pure function of seed, worker, step, and the number of earlier
- * calls in this step.
- */
+/** A random integer in [0, n): a function of seed, worker, step, and earlier calls in this step. */
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */
@@ -362,10 +299,7 @@ dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
 /** @p times vectors, sent piece by piece. */
 dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times);
 
-/**
- * One version of a partial collective in groups of 2^bits, activated by one worker; activations
- * included.
- */
+/** One version in groups of 2^bits, activated by one worker; activations included. */
 dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits);
 
 static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
@@ -404,10 +338,7 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
 /** Grows when this file or base/option.h changes, so that a stale plug-in is refused. */
 enum { DSGD_PLUGIN_ABI = 2 };
 
-/**
- * What a shared object exports, under this name: const dsgd_plugin dsgd_plugin_algorithms =
- * {DSGD_PLUGIN_ABI, list};
- */
+/** A shared object exports const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list}; */
 typedef struct dsgd_plugin {
     uint32_t abi;
     const dsgd_algorithm *const *algorithms; /* NULL-terminated */

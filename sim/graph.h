@@ -1,7 +1,6 @@
 /**
  * @file graph.h
- * Who gossips with whom: directed graphs that may change from round to round. Part of the contract
- * of an algorithm.
+ * Who gossips with whom: graphs that may change from round to round. Part of the contract.
  */
 #ifndef DSGD_SIM_GRAPH_H
 #define DSGD_SIM_GRAPH_H
@@ -11,7 +10,7 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** One rank's neighbours in one round, and the shares of its model: keep + sum of share[i] = 1. */
+/** One rank's neighbours in one round, and the shares of its model. */
 typedef struct dsgd_neighbours {
     int n_to, n_from;
     const int *to, *from; /* ascending, without the rank itself */
@@ -29,19 +28,13 @@ typedef struct dsgd_graph {
 /** A family of graphs that a user can name, as `d_psgd: graph: ring`. */
 typedef struct dsgd_graph_kind {
     dsgd_about about;
-    /**
-     * Refuses a graph that is not connected or whose shape does not fit P; @p who begins the
-     * sentence.
-     */
+    /** Refuses a graph that is not connected or does not fit P; @p who begins the sentence. */
     dsgd_status (*check)(const dsgd_graph *graph, const char *who, dsgd_error *error);
-    /**
-     * Fills to[n_workers - 1] with the ranks that @p rank sends to, ascending; returns their
-     * number.
-     */
+    /** Fills to[n_workers - 1] with the receivers of @p rank, ascending; returns how many. */
     int (*to)(const dsgd_graph *graph, int rank, long round, int *to);
-    /** Likewise the ranks that send to it; NULL: the same ranks. */
+    /** Likewise its senders; NULL: the same ranks. */
     int (*from)(const dsgd_graph *graph, int rank, long round, int *from);
-    /** Rounds after which the sequence of graphs repeats; 0: random, never. NULL: one. */
+    /** Rounds after which the graphs repeat; 0: never, they are random. NULL: one. */
     long (*period)(const dsgd_graph *graph);
     bool irregular; /* ranks may have different numbers of neighbours in one round */
 } dsgd_graph_kind;
@@ -59,10 +52,10 @@ extern const dsgd_about *const dsgd_graph_kinds[];
 dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *who,
                              dsgd_error *error);
 
-/** Rounds after which the sequence of graphs repeats; 0: never. */
+/** Rounds after which the graphs repeat; 0: never. */
 long dsgd_graph_period(const dsgd_pick *pick, int n_workers);
 
-/** Receivers per worker: mean over workers and one period (one round of a random graph). */
+/** Receivers: mean over workers and one period (one round of a random graph). */
 double dsgd_graph_degree(const dsgd_pick *pick, int n_workers);
 
 /** Arrays that dsgd_graph_neighbours() fills. */
@@ -72,8 +65,8 @@ typedef struct dsgd_neighbour_room {
 } dsgd_neighbour_room;
 
 /**
- * Pure. share = 1 / (1 + d), d the rank's receivers, or with @p doubly_stochastic the larger d of
- * both ends.
+ * Pure. share = 1 / (1 + d): d receivers of the rank, or @p doubly_stochastic the most of both
+ * ends.
  */
 dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
                                       long round, bool doubly_stochastic,

@@ -7,15 +7,10 @@
 
 #include "sim/algorithm.h"
 
-/**
- * NULL-terminated; each is the head of a dsgd_algorithm. Only dsgd_algorithm_add() writes to it.
- */
+/** NULL-terminated heads of dsgd_algorithm. Only dsgd_algorithm_add() writes to it. */
 extern const dsgd_about *dsgd_algorithms[];
 
-/**
- * Adds an algorithm, which must live as long as the program; refuses an incomplete one or a name in
- * use.
- */
+/** Adds an algorithm, which must not be freed; refuses an incomplete one or a name in use. */
 dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error);
 
 #endif

@@ -62,7 +62,7 @@ typedef struct dsgd_run_result {
     double local_loss, local_accuracy, local_accuracy_min;
 
     /* Lower bounds of virtual_s. */
-    double ideal_s; /* compute only, nobody waits */
+    double ideal_s; /* compute only */
     double link_s; /* bytes per worker / bandwidth of its link */
 
     double timing_wall_s, total_wall_s;

@@ -10,24 +10,17 @@
 
 /**
  * Simulates to the first bound of config->until. DSGD_OK also when the run diverged or failed
- * (result->outcome says so); an error only for input or device trouble, found before time 0. Call
- * it once per process (SimGrid has one engine per process); release the result by
- * dsgd_run_result_free().
+ * (result->outcome); an error only for input or device trouble, found before time 0. Once per
+ * process; release the result by dsgd_run_result_free().
  */
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result,
                           dsgd_error *error);
 void dsgd_run_result_free(dsgd_run_result *result);
 
-/**
- * Refuses what cannot run without simulating it: `check` of the algorithm, of the imbalance, of the
- * bounds. Pure. (check.c)
- */
+/** Refuses what cannot run: bounds, algorithm, platform, imbalance. Pure. (check.c) */
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
 
-/**
- * Loads the data and builds the model, to refuse bad ones. Slower than dsgd_run_check(): it reads
- * files. (engine/learning.c)
- */
+/** Loads the data and builds the model, to refuse bad ones. Reads files. (engine/learning.c) */
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error);
 
 #endif

@@ -7,10 +7,7 @@
 
 #include "sim/engine/engine.h"
 
-/**
- * Counts the time from @p from_s to now as communication, without what the worker's computation
- * hides or was counted before.
- */
+/** Counts from_s to now as communication, but for what computation hides or was counted before. */
 void dsgd_count_communication(dsgd_worker *w, double from_s);
 
 /**

@@ -3,10 +3,10 @@
  * The state of a run and of its workers. Not for algorithms. Each group of members names the file
  * that writes it; everybody may read.
  *
- * Each worker is several actors: `work` runs the algorithm; `gpu` computes, piece after piece;
- * `channels` carry out exchanges; `listener` receives activations of partial collectives; `assist`
- * is the algorithm's own second actor. Actors are coroutines: state can change under a function
- * only where it calls one of sim/network/cluster.h.
+ * Each worker is several actors: `work` runs the algorithm; `gpu` computes; `channels` carry out
+ * exchanges; `listener` receives activations of partial collectives; `assist` is the algorithm's
+ * second actor. Actors are coroutines: state can change under a function only where it calls one of
+ * sim/network/cluster.h.
  */
 #ifndef DSGD_SIM_ENGINE_ENGINE_H
 #define DSGD_SIM_ENGINE_ENGINE_H
@@ -57,7 +57,7 @@ typedef struct dsgd_computation {
     size_t n_deferred;
 } dsgd_computation;
 
-/** A worker, or a server: which has no actor `gpu`, and uses what is marked (S) only. */
+/** A worker or a server. A server uses the members marked (S) only. */
 struct dsgd_worker {
     dsgd_node node; /* (S) first, so that a dsgd_node is its worker; steps.c counts node.step */
 
@@ -110,7 +110,7 @@ struct dsgd_engine {
     double reference_flops;
     long steps_bound; /* of all workers; LONG_MAX: none */
     dsgd_semaphore *end_semaphore;
-    dsgd_semaphore *never_semaphore; /* that nobody posts */
+    dsgd_semaphore *never_semaphore; /* never posted */
 
     /* learning.c's, before the simulation. */
     dsgd_data *data; /* NULL: none is needed */

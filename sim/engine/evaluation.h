@@ -12,23 +12,18 @@ void dsgd_evaluation_open(dsgd_engine *engine);
 void dsgd_evaluation_close(dsgd_engine *engine);
 
 /**
- * Evaluates the mean of all models as they are now; needs numerics. Returns the accuracy where
- * until.accuracy needs it, which waits in wall time, else NAN.
+ * Evaluates the mean model; needs numerics. Returns its accuracy if until.accuracy is set, else
+ * NAN.
  */
 double dsgd_evaluate_now(dsgd_engine *engine);
 
-/**
- * Where the next regular evaluation is due: evaluates as dsgd_evaluate_now() does, into @p
- * accuracy.
- */
+/** Evaluates if a regular evaluation is due: dsgd_evaluate_now() into @p accuracy. */
 bool dsgd_evaluate_if_due(dsgd_engine *engine, double *accuracy);
 
 /** The evaluations of the run's last instant; needs numerics. */
 void dsgd_evaluate_last(dsgd_engine *engine);
 
-/**
- * Fills the result with what the evaluations computed, and with a divergence. Waits in wall time.
- */
+/** Fills the result with the evaluations and a divergence. Waits in wall time. */
 void dsgd_sum_up_learning(dsgd_engine *engine);
 
 #endif

@@ -1,6 +1,6 @@
 /**
  * @file learning.c
- * Opens what is learned, and sets the models at time 0.
+ * Opens data, network and values, and sets the models at time 0.
  */
 #include "sim/engine/learning.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file learning.h
- * What is learned: data, network, values, and the models at time 0.
+ * Data, network and values of a run that learns, and the models at time 0.
  */
 #ifndef DSGD_SIM_ENGINE_LEARNING_H
 #define DSGD_SIM_ENGINE_LEARNING_H
@@ -17,10 +17,7 @@ void dsgd_learning_close(dsgd_engine *engine);
 /** Sets the models of all workers and servers at time 0. */
 void dsgd_learning_begin(dsgd_engine *engine);
 
-/**
- * Releases the vectors and the optimizers' state: the evaluations still to compute then need less
- * memory.
- */
+/** Releases vectors and optimizer state: the evaluations left then need less memory. */
 void dsgd_learning_end(dsgd_engine *engine);
 
 /** How the training samples are handed out in this run; its data must be loaded. */

@@ -1,7 +1,6 @@
 /**
  * @file vectors.h
- * Vectors in pieces, each of which may still be under computation. The verbs on whole vectors are
- * those of sim/algorithm.h.
+ * Pieces of vectors, which may still be under computation. Verbs are in sim/algorithm.h.
  */
 #ifndef DSGD_SIM_ENGINE_VECTORS_H
 #define DSGD_SIM_ENGINE_VECTORS_H
@@ -14,10 +13,7 @@ bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
 /** Waits until it is; for work and assist actors. */
 void dsgd_piece_wait(dsgd_vector *x, size_t piece);
 
-/**
- * Releases the piece's value and puts @p value in its place, which the piece then owns. The
- * push-sum weight stays.
- */
+/** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
 
 /** Releases the values of all vectors of the run. */

@@ -3,10 +3,10 @@
  * Exchanges of vectors beside the algorithm: jobs on channels, and the one way in which every verb
  * begins and ends its pieces.
  *
- * A channel is an actor that carries out jobs, first in, first out. A worker has one where its
- * exchanges block each other (one per server where there are servers), else one per piece. Piece k
- * of every exchange goes over channel k mod n_channels: so all workers' channels carry out what
- * they share in one order, which keeps collectives free of deadlock.
+ * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
+ * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
+ * every exchange goes over channel k mod n_channels, so that all workers carry out what they share
+ * in one order: collectives cannot deadlock.
  */
 #ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
 #define DSGD_SIM_EXCHANGE_CHANNELS_H
@@ -17,13 +17,10 @@ enum { DSGD_MAX_CHANNELS = 64 };
 
 typedef struct dsgd_channel dsgd_channel;
 
-/**
- * One piece of an exchange. A family's own members stand behind it in a struct whose first member
- * it is.
- */
+/** One piece of an exchange; the first member of a family's own job. */
 typedef struct dsgd_job {
     struct dsgd_job *next; /* on its channel */
-    /* Carries it out, as the channel's actor; sets `done` where somebody waits for it. */
+    /* Carries it out, as the channel's actor; sets `done` if a request has it. */
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
     bool done;
@@ -53,22 +50,16 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job);
 
 /** What a family of verbs does with each piece of a vector, as the work actor. */
 typedef struct dsgd_exchange {
-    /**
-     * Called once piece k of request->in is ready. Makes its job, if it has one, and starts it by
-     * dsgd_exchange_start().
-     */
+    /** Called once in[k] is ready. Makes the piece's job, if any: dsgd_exchange_start(). */
     void (*begin)(dsgd_worker *w, size_t k, dsgd_request *request);
-    /**
-     * Called once the job of piece k is done, and before it is freed. Puts the result into
-     * request->out.
-     */
+    /** Called once the job of piece k is done, before it is freed. Sets out[k]. */
     void (*end)(dsgd_worker *w, size_t k, dsgd_request *request);
 } dsgd_exchange;
 
 /** One call of a verb. Like an MPI_Request, but of all pieces. */
 struct dsgd_request {
     const dsgd_exchange *exchange;
-    dsgd_vector *in; /* what is sent; NULL: nothing */
+    dsgd_vector *in; /* sent; NULL: nothing */
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
     dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
@@ -85,7 +76,7 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
 dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                   const void *arguments);
 
-/** Whether dsgd_exchange_end() would not wait for a job. Like MPI_Request_get_status. */
+/** Whether all jobs are done. Like MPI_Request_get_status. */
 bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request);
 
 /** Ends all pieces and frees the request. Like MPI_Wait. */

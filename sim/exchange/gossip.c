@@ -1,11 +1,11 @@
 /**
  * @file gossip.c
- * Weighted averaging with neighbours: each sends shares of its vector, and adds those that it
- * receives (D-PSGD, Lian et al. 2017; push-sum, Assran et al. 2019).
+ * Weighted averaging with neighbours: each sends shares of its vector, and adds those received
+ * (D-PSGD, Lian et al. 2017; push-sum, Assran et al. 2019).
  *
- * A message carries the whole value and the share that its receiver gets, so that a worker's new
- * value is one linear combination, in the order of ranks. Push-sum weights leave with the message
- * and arrive with it: at any instant those at workers and on their way sum to P.
+ * A message carries the whole value and the receiver's share, so that a worker's new value is one
+ * linear combination, in the order of ranks. Push-sum weights leave and arrive with messages: at
+ * any instant those at workers and on their way sum to P.
  */
 #include "sim/exchange/gossip.h"
 
@@ -114,10 +114,7 @@ static int *copy_ranks(dsgd_engine *engine, const int *ranks, int n)
     return copy;
 }
 
-/**
- * Sends shares of in[k]; the push-sum weight of what is sent leaves at once. The argument is the
- * neighbours.
- */
+/** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */
 static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;

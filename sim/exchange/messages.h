@@ -21,13 +21,10 @@ typedef struct dsgd_message {
 dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
 void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
 
-/**
- * What a received message costs: sleeps overhead + reduced_bytes * (seconds per byte), serial with
- * the wire.
- */
+/** Sleeps the cost of a received message: overhead + reduced_bytes * seconds per byte. */
 void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes);
 
-/** The cost, and the time since both sides were ready, which counts as communication. */
+/** The cost; and counts the time since both sides were ready as communication. */
 void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
                            double reduced_bytes);
 

@@ -22,7 +22,7 @@ enum { POSITION_BITS = 48, LINK_BITS = 8 };
 
 /** A worker's side of the collective, for one piece. */
 typedef struct partial_piece {
-    dsgd_piece buffer; /* what is sent when a version starts */
+    dsgd_piece buffer; /* sent when a version starts */
     long published; /* step in which the buffer was last filled; -1: never */
     dsgd_reduction *received; /* of the latest version done; NULL: none */
     long received_version;
@@ -42,10 +42,7 @@ static bool version_exists(const dsgd_partial *partial, long version)
     return partial->spec.period == 0 || (version + 1) % partial->spec.period != 0;
 }
 
-/**
- * An activation as a payload: a high bit, because SimGrid refuses NULL, then the link, then the
- * position.
- */
+/** Payload: a high bit, because SimGrid refuses NULL, then the link, then the position. */
 static void *payload_of(long position, int link)
 {
     return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
@@ -61,10 +58,7 @@ typedef struct partial_job {
 
 static void run_schedule(dsgd_channel *channel, dsgd_job *job);
 
-/**
- * Starts the schedules up to @p position that have not started; notifies the partners above @p
- * link.
- */
+/** Starts schedules up to @p position; notifies the partners above @p link. */
 static void activate(dsgd_worker *w, long position, int link)
 {
     dsgd_partial *const partial = w->partial;
@@ -89,7 +83,7 @@ static void activate(dsgd_worker *w, long position, int link)
     }
 }
 
-/** Receives activations, drops those of schedules that have started, and forwards the others. */
+/** Receives activations; drops those of started schedules and forwards the others. */
 static void listener_main(void *worker)
 {
     dsgd_worker *const w = worker;
@@ -222,10 +216,7 @@ static void arrive(dsgd_worker *w, size_t k)
         activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
 }
 
-/**
- * Sleeps the processor's time in the call itself, which passes whether or not the worker has
- * waited.
- */
+/** Sleeps the processor's time in the call itself, which passes without waiting too. */
 static void spend_call(dsgd_worker *w)
 {
     const double since_s = dsgd_now_s();
@@ -237,10 +228,7 @@ static void spend_call(dsgd_worker *w)
     dsgd_count_communication(w, since_s);
 }
 
-/**
- * Waits until this step's version, or a later one, is done here; counts the versions missed, and
- * the use.
- */
+/** Waits for this step's version or a later one; counts the versions missed, and the use. */
 static partial_piece *await(dsgd_worker *w, size_t k)
 {
     partial_piece *const piece = &w->partial->piece[k];
@@ -268,7 +256,7 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const dsgd_piece *const g = &request->in->piece[k];
     partial_piece *const piece = &w->partial->piece[k];
-    /* What is older than this step's gradient keeps the sum's age. */
+    /* A sum is as old as its oldest gradient. */
     const long stamp = piece->buffer.stamp >= 0 ? piece->buffer.stamp : g->stamp;
     dsgd_piece_set(w->engine, &piece->buffer, combine_two(w, k, piece->buffer.value, g->value, 1),
                    stamp);

@@ -12,7 +12,7 @@
 #include "sim/engine/memory.h"
 
 struct dsgd_reductions {
-    void *waiting; /* tsearch tree of those that are not complete */
+    void *waiting; /* tsearch tree of the incomplete ones */
     uint64_t begun[]; /* [n_workers] collectives of everyone that the worker has joined */
 };
 
@@ -70,7 +70,7 @@ dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, 
     return join(engine, wanted);
 }
 
-/** Nobody will look for it any more. */
+/** All members have found it. */
 static void forget(dsgd_engine *engine, dsgd_reduction *reduction)
 {
     tdelete(reduction, &engine->reductions->waiting, by_scope_and_number);

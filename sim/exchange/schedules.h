@@ -1,7 +1,6 @@
 /**
  * @file schedules.h
- * Schedules of messages, carried out by a channel's actor. The formulas of what they send are in
- * sim/algorithm.h.
+ * Schedules of messages, carried out by a channel. sim/algorithm.h has formulas of what they send.
  */
 #ifndef DSGD_SIM_EXCHANGE_SCHEDULES_H
 #define DSGD_SIM_EXCHANGE_SCHEDULES_H

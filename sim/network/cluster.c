@@ -28,7 +28,7 @@
 static sg_host_t *hosts; /* [n_hosts] taken */
 static int *places; /* [n_hosts], of these among all */
 static sg_sem_t moved; /* posted by actors that would continue in a halted cluster; NULL before */
-static sg_sem_t never; /* nobody posts it */
+static sg_sem_t never; /* never posted */
 
 struct dsgd_semaphore {
     sg_sem_t handle;
@@ -55,7 +55,7 @@ const char *dsgd_simgrid_version(void)
     return text;
 }
 
-/** Cache: printing a mailbox's name and finding it takes a tenth of a message's time. */
+/** Known mailboxes: to print a name and find it takes a tenth of a message's time. */
 static struct {
     size_t n, room; /* a power of two */
     struct known_mailbox {

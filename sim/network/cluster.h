@@ -45,9 +45,7 @@ double dsgd_cluster_speed(int host);
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
-/**
- * Runs the simulation until clock(argument), an actor, returns. False: deadlock, every actor waits.
- */
+/** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
 /**
@@ -73,13 +71,10 @@ void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
 bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
 void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 
-/**
- * A first-in, first-out queue of messages. A transfer begins when sender and receiver are both
- * there.
- */
+/** A first-in, first-out queue. A transfer begins when sender and receiver are there. */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
-/** What a message belongs to; the letters are part of mailboxes' names. */
+/** Kinds of messages; the letters begin the mailboxes' names. */
 typedef enum dsgd_port {
     DSGD_PORT_COLLECTIVE = 'c',
     DSGD_PORT_ACTIVATION = 'a', /* of a partial collective */
@@ -94,9 +89,7 @@ typedef enum dsgd_port {
 /** For messages from host @p from (-1: any) to host @p to, by port and channel. */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 
-/**
- * The calling actor becomes the only receiver: transfers begin when they are sent, as eager sends.
- */
+/** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 
 /** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both sides were there. */

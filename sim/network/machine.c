@@ -11,9 +11,7 @@
 #include "sim/network/cluster.h"
 #include "sim/network/placement.h"
 
-/**
- * Hosts to write, at least the machine's: of a shape of any size, as many as the placement reaches.
- */
+/** Hosts to write, at least the machine's: of a shape of any size all that the placement lists. */
 static dsgd_status count_hosts(const dsgd_machine *machine, int *n_hosts, dsgd_error *error)
 {
     const int n = machine->n_hosts;

@@ -20,10 +20,7 @@ typedef struct dsgd_machine {
     const char *scratch; /* folder for the platform's XML */
 } dsgd_machine;
 
-/**
- * Refuses a platform that is invalid, cannot be loaded, has too few hosts, or lacks a host of the
- * placement.
- */
+/** Refuses a platform that is invalid, cannot be loaded, or lacks hosts. May be called often. */
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error);
 
 /** Opens the cluster (cluster.h). Once per process. */
