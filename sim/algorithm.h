@@ -213,7 +213,7 @@ void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, ds
 
 /**
  * Piece by piece: send buffer <- x; arrive and wait as in dsgd_partial_sum(); then
- *     x <- sum / on_time       if on_time > 0, version t is the latest complete, and sampled this x,
+ *     x <- sum / on_time       if on_time > 0, version t is the latest, and sampled this x,
  *     x <- (sum + x) / late    otherwise.
  */
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,

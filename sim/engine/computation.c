@@ -88,10 +88,7 @@ static void pieces_done(dsgd_worker *w, size_t ready)
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
-/**
- * Computes one gradient: first what precedes the backward pass, then piece by piece (without
- * overlap all pieces at the end).
- */
+/** Computes one gradient: the forward pass, then piece by piece (without overlap all at once). */
 static void compute_gradient(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
@@ -156,9 +153,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s, 
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/**
- * g <- gradient at x over the first @p count samples of the mini-batch; the others count as zeros.
- */
+/** g <- gradient at x over the first @p count samples of the mini-batch; others count as zeros. */
 static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, long count)
 {
     dsgd_engine *const engine = w->engine;
@@ -238,10 +233,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     if (engine->values != NULL)
         describe_gradient(w, g, x,
                           lround(w->computation.share * (double)engine->config->learning->batch));
-    /*
-     * What was accumulated is final in the backward pass of the last micro-batch; after a drop
-     * there is none.
-     */
+    /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
     const dsgd_workload *const workload = engine->config->workload;
     start_computation(w, g, cut.compute_s,
                       cut.done == n_micro_batches

@@ -11,10 +11,7 @@
 void dsgd_evaluation_open(dsgd_engine *engine);
 void dsgd_evaluation_close(dsgd_engine *engine);
 
-/**
- * Evaluates the mean model; needs numerics. Returns its accuracy if until.accuracy is set, else
- * NAN.
- */
+/** Evaluates the mean model; needs numerics. Returns the accuracy if `until` reads it, else NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);
 
 /** Evaluates if a regular evaluation is due: dsgd_evaluate_now() into @p accuracy. */

@@ -1,6 +1,6 @@
 /**
  * @file collectives.c
- * Collectives of everyone: allreduces of vectors, allgathers of control data.
+ * Collectives of all workers: allreduces of vectors, allgathers of control data.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void run_collective(dsgd_channel *channel, dsgd_job *job)
 }
 
 /** This worker's part in its next collective. */
-static collective_job *new_job(dsgd_worker *w, size_t k, double bytes, double divisor)
+static collective_job *new_collective_job(dsgd_worker *w, size_t k, double bytes, double divisor)
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (collective_job){.job = {.run = run_collective, .piece = k},
@@ -43,7 +43,7 @@ static void begin_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const double divisor = *(const double *)request->arguments;
     const dsgd_piece *const mine = &request->in->piece[k];
-    collective_job *const job = new_job(w, k, w->engine->piece_bytes[k], divisor);
+    collective_job *const job = new_collective_job(w, k, w->engine->piece_bytes[k], divisor);
     const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
     dsgd_reduction_sample(job->reduction, w->node.rank, contribution, true);
     dsgd_exchange_start(w, request, &job->job);
@@ -99,7 +99,7 @@ void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t bytes = n * (size_t)self->n_workers * sizeof *all;
-    collective_job *const job = new_job(w, 0, (double)bytes, 1);
+    collective_job *const job = new_collective_job(w, 0, (double)bytes, 1);
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, n);
     dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &job->job);

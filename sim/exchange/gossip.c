@@ -29,7 +29,7 @@ struct dsgd_gossip_state {
     gossip_node node[]; /* [n_workers] */
 };
 
-static struct dsgd_gossip_state *state_of(dsgd_engine *engine)
+static struct dsgd_gossip_state *gossip_state_of(dsgd_engine *engine)
 {
     if (engine->gossip == NULL)
         engine->gossip =
@@ -92,10 +92,7 @@ static void run_gossip(dsgd_channel *channel, dsgd_job *any_job)
         coming[i] = dsgd_irecv(
             dsgd_mailbox_of(job->from[i], w->node.rank, DSGD_PORT_GOSSIP, channel->number),
             (void **)&job->received[i]);
-    /*
-     * One pass over memory averages all: it reads n + 1 vectors and writes one, where adding two
-     * reads 2 and writes 1.
-     */
+    /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
     const double passes = (job->n_from + 2) / 3.0;
     const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
     for (int i = 0; i < job->n_from; i++) {
@@ -120,7 +117,7 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_engine *const engine = w->engine;
     const dsgd_neighbours *const n = request->arguments;
     dsgd_vector *const x = request->in;
-    struct dsgd_gossip_state *const state = state_of(engine);
+    struct dsgd_gossip_state *const state = gossip_state_of(engine);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job);
     *job =
         (gossip_job){.job = {.run = run_gossip, .piece = k},
@@ -210,7 +207,7 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *grap
                                           dsgd_shares shares)
 {
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    gossip_node *const node = &state_of(engine)->node[self->rank];
+    gossip_node *const node = &gossip_state_of(engine)->node[self->rank];
     dsgd_neighbour_room *const room = &node->room;
     const bool fixed = dsgd_graph_period(graph, self->n_workers) == 1;
     if (fixed && node->graph == graph && node->shares == shares)

@@ -159,9 +159,7 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
     dsgd_message *const question = next_question(w, true);
     const size_t k = question->piece;
     dsgd_message *const reply = dsgd_message_new(w, question->channel, k, x->piece[k]);
-    /*
-     * Between reading x for the reply and moving it nothing else runs, so that no update is lost.
-     */
+    /* No other actor runs between reading x and moving it, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_count_staleness(w, question->from, k, question->content.stamp,
                          dsgd_piece_share(w->engine, k));

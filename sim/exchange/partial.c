@@ -14,11 +14,10 @@
 #include "sim/engine/vectors.h"
 #include "sim/engine/wait.h"
 #include "sim/exchange/channels.h"
+#include "sim/exchange/messages.h"
 #include "sim/exchange/reductions.h"
 #include "sim/exchange/schedules.h"
 #include "sim/result.h"
-
-enum { POSITION_BITS = 48, LINK_BITS = 8 };
 
 /** A worker's side of the collective, for one piece. */
 typedef struct partial_piece {
@@ -32,8 +31,7 @@ typedef struct partial_piece {
 
 struct dsgd_partial {
     dsgd_partial_spec spec;
-    long
-        started; /* last position (version * n_pieces + piece) whose schedule has a job; -1: none */
+    long started; /* last position, version * n_pieces + piece, that has a job; -1: none */
     partial_piece piece[]; /* [n_pieces] */
 };
 
@@ -42,11 +40,7 @@ static bool version_exists(const dsgd_partial *partial, long version)
     return partial->spec.period == 0 || (version + 1) % partial->spec.period != 0;
 }
 
-/** Payload: a high bit, because SimGrid refuses NULL, then the link, then the position. */
-static void *payload_of(long position, int link)
-{
-    return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
-}
+/* --- schedules -------------------------------------------------------------------------------- */
 
 /** The schedule of one version and piece. */
 typedef struct partial_job {
@@ -55,77 +49,6 @@ typedef struct partial_job {
     dsgd_reduction *reduction;
     bool fresh; /* this worker's part was published in the version's own step */
 } partial_job;
-
-static void run_schedule(dsgd_channel *channel, dsgd_job *job);
-
-/** Starts schedules up to @p position; notifies the partners above @p link. */
-static void activate(dsgd_worker *w, long position, int link)
-{
-    dsgd_partial *const partial = w->partial;
-    const long n_pieces = (long)w->engine->n_pieces;
-    if (position <= partial->started)
-        return;
-    const long first = partial->started + 1;
-    partial->started = position; /* before anything that lets other actors run */
-    for (long p = first; p <= position; p++) {
-        if (!version_exists(partial, p / n_pieces))
-            continue;
-        partial_job *job = dsgd_run_alloc(w->engine, sizeof *job);
-        job->job.run = run_schedule;
-        job->job.piece = (size_t)(p % n_pieces);
-        job->version = p / n_pieces;
-        dsgd_channel_add(w, &job->job);
-    }
-    for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
-        dsgd_send_detached(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), DSGD_PORT_ACTIVATION, 0),
-                           payload_of(position, bit), DSGD_ACTIVATION_BYTES);
-        dsgd_count_message(w->engine, DSGD_ACTIVATION_BYTES);
-    }
-}
-
-/** Receives activations; drops those of started schedules and forwards the others. */
-static void listener_main(void *worker)
-{
-    dsgd_worker *const w = worker;
-    const double overhead_s = w->engine->config->platform->message_overhead_s;
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_ACTIVATION, 0);
-    dsgd_mailbox_own(mailbox);
-    for (;;) {
-        const uintptr_t payload = (uintptr_t)dsgd_recv(mailbox);
-        dsgd_stay_if_stopped(w);
-        const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
-        const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));
-        if (position <= w->partial->started)
-            continue;
-        if (overhead_s > 0)
-            dsgd_sleep(overhead_s);
-        activate(w, position, link);
-    }
-}
-
-dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    const size_t n = w->engine->n_pieces;
-    DSGD_ASSERT(w->partial == NULL, "a worker has one partial collective");
-    DSGD_ASSERT(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
-    dsgd_partial *partial =
-        dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);
-    partial->spec = spec;
-    partial->started = -1;
-    for (size_t k = 0; k < n; k++) {
-        partial->piece[k] = (partial_piece){
-            .buffer = {.stamp = -1}, .published = -1, .used = -1, .received_version = -1};
-        if (initial != NULL)
-            partial->piece[k].buffer =
-                (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0, 1};
-    }
-    w->partial = partial;
-    dsgd_actor_start(self->rank, "listener", listener_main, w);
-    return partial;
-}
-
-/* --- schedules -------------------------------------------------------------------------------- */
 
 /** Joins the reduction of this version's group, and samples the send buffer. */
 static void begin_schedule(dsgd_worker *w, partial_job *job)
@@ -166,16 +89,96 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
+/* --- activation ------------------------------------------------------------------------------- */
+
+enum { POSITION_BITS = 48, LINK_BITS = 8 };
+
+/** Payload: a high bit, because SimGrid refuses NULL, then the link, then the position. */
+static void *payload_of(long position, int link)
+{
+    return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
+}
+
+/** Starts schedules up to @p position; notifies the partners above @p link. */
+static void activate(dsgd_worker *w, long position, int link)
+{
+    dsgd_partial *const partial = w->partial;
+    const long n_pieces = (long)w->engine->n_pieces;
+    if (position <= partial->started)
+        return;
+    const long first = partial->started + 1;
+    partial->started = position; /* before anything that lets other actors run */
+    for (long p = first; p <= position; p++) {
+        if (!version_exists(partial, p / n_pieces))
+            continue;
+        partial_job *job = dsgd_run_alloc(w->engine, sizeof *job);
+        job->job.run = run_schedule;
+        job->job.piece = (size_t)(p % n_pieces);
+        job->version = p / n_pieces;
+        dsgd_channel_add(w, &job->job);
+    }
+    for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
+        dsgd_send_detached(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), DSGD_PORT_ACTIVATION, 0),
+                           payload_of(position, bit), DSGD_ACTIVATION_BYTES);
+        dsgd_count_message(w->engine, DSGD_ACTIVATION_BYTES);
+    }
+}
+
+/** Receives activations; drops those of started schedules and forwards the others. */
+static void listener_main(void *worker)
+{
+    dsgd_worker *const w = worker;
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_ACTIVATION, 0);
+    dsgd_mailbox_own(mailbox);
+    for (;;) {
+        const uintptr_t payload = (uintptr_t)dsgd_recv(mailbox);
+        dsgd_stay_if_stopped(w);
+        const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
+        const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));
+        if (position <= w->partial->started)
+            continue;
+        dsgd_message_cost(w, 0);
+        activate(w, position, link);
+    }
+}
+
+dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const size_t n = w->engine->n_pieces;
+    DSGD_ASSERT(w->partial == NULL, "a worker has one partial collective");
+    DSGD_ASSERT(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
+    dsgd_partial *partial =
+        dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);
+    partial->spec = spec;
+    partial->started = -1;
+    for (size_t k = 0; k < n; k++) {
+        partial->piece[k] = (partial_piece){
+            .buffer = {.stamp = -1}, .published = -1, .used = -1, .received_version = -1};
+        if (initial != NULL)
+            partial->piece[k].buffer =
+                (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0, 1};
+    }
+    w->partial = partial;
+    dsgd_actor_start(self->rank, "listener", listener_main, w);
+    return partial;
+}
+
 /* --- verbs ------------------------------------------------------------------------------------ */
+
+/** send buffer <- value, which it then owns. */
+static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value value, long stamp)
+{
+    dsgd_piece_set(w->engine, &partial->piece[k].buffer, value, stamp);
+    partial->piece[k].published = w->node.step;
+}
 
 void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
-    dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    for (size_t k = 0; k < engine->n_pieces; k++) {
+    dsgd_worker *const w = dsgd_worker_of(self);
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
         dsgd_piece_wait(x, k);
-        dsgd_piece_set(engine, &partial->piece[k].buffer, dsgd_value_retain(x->piece[k].value),
-                       x->piece[k].stamp);
-        partial->piece[k].published = self->step;
+        publish(w, k, partial, dsgd_value_retain(x->piece[k].value), x->piece[k].stamp);
     }
 }
 
@@ -255,12 +258,10 @@ static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value y, dsgd_value
 static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const dsgd_piece *const g = &request->in->piece[k];
-    partial_piece *const piece = &w->partial->piece[k];
+    const dsgd_piece *const buffer = &w->partial->piece[k].buffer;
+    const dsgd_value sum = combine_two(w, k, buffer->value, g->value, 1);
     /* A sum is as old as its oldest gradient. */
-    const long stamp = piece->buffer.stamp >= 0 ? piece->buffer.stamp : g->stamp;
-    dsgd_piece_set(w->engine, &piece->buffer, combine_two(w, k, piece->buffer.value, g->value, 1),
-                   stamp);
-    piece->published = w->node.step;
+    publish(w, k, w->partial, sum, buffer->stamp >= 0 ? buffer->stamp : g->stamp);
     arrive(w, k);
 }
 
@@ -288,9 +289,7 @@ typedef struct divisors {
 static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const dsgd_piece *const x = &request->in->piece[k];
-    partial_piece *const piece = &w->partial->piece[k];
-    dsgd_piece_set(w->engine, &piece->buffer, dsgd_value_retain(x->value), x->stamp);
-    piece->published = w->node.step;
+    publish(w, k, w->partial, dsgd_value_retain(x->value), x->stamp);
     arrive(w, k);
 }
 

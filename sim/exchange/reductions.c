@@ -110,7 +110,7 @@ static unsigned scatter_bits(unsigned index, dsgd_group group)
     return rank;
 }
 
-static int index_of(const dsgd_reduction *reduction, int rank)
+static int member_of(const dsgd_reduction *reduction, int rank)
 {
     return reduction->scope == 0 ? rank : (int)gather_bits((unsigned)rank, reduction->group);
 }
@@ -124,7 +124,7 @@ static int rank_of(const dsgd_reduction *reduction, int index)
 
 void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution, bool fresh)
 {
-    reduction->contribution[index_of(reduction, rank)] = contribution;
+    reduction->contribution[member_of(reduction, rank)] = contribution;
     reduction->n_sampled++;
     reduction->n_fresh += fresh;
 }
@@ -163,7 +163,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
     const size_t members = (size_t)reduction->n_members;
     if (reduction->numbers == NULL)
         reduction->numbers = dsgd_run_alloc(engine, n * members * sizeof *mine);
-    memcpy(reduction->numbers + n * (size_t)index_of(reduction, rank), mine, n * sizeof *mine);
+    memcpy(reduction->numbers + n * (size_t)member_of(reduction, rank), mine, n * sizeof *mine);
     if (++reduction->n_sampled == reduction->n_members)
         forget(engine, reduction);
 }

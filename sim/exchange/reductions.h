@@ -10,8 +10,7 @@
 #include "sim/engine/engine.h"
 
 typedef struct dsgd_reduction {
-    uint64_t
-        scope; /* what it belongs to: 0 for collectives of everyone, else 1 + leader of the group */
+    uint64_t scope; /* 0: all workers; else 1 + leader of the group */
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
     int n_members, n_sampled, n_fresh;
     int references; /* members that still need it */
@@ -24,7 +23,7 @@ typedef struct dsgd_reduction {
     dsgd_piece contribution[]; /* [n_members] */
 } dsgd_reduction;
 
-/** Joins the worker's next collective of everyone: they have one order at all workers. */
+/** Joins the worker's next collective of all workers; their order is the same everywhere. */
 dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double divisor);
 
 /** Joins reduction @p number of the group of @p leader. Every member joins once and leaves once. */

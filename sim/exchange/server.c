@@ -17,17 +17,13 @@
 
 typedef enum server_request { PUSH, FETCH } server_request;
 
-/**
- * Of one piece, at a worker or a server: engine->servers is [n_workers + n_servers][n_pieces] of
- * it.
- */
+/** Counts of pushes; engine->servers is [n_workers + n_servers][n_pieces]. */
 struct dsgd_server_state {
-    long
-        version; /* of a server: pushes that were added; of a worker: those before its last fetch */
+    long version; /* added by the server; of a worker: when it last fetched */
     long own_pushes; /* of a worker, since that fetch */
 };
 
-static struct dsgd_server_state *state_of(const dsgd_worker *w, size_t k)
+static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
 {
     dsgd_engine *const engine = w->engine;
     const size_t n_hosts = (size_t)(engine->n_workers + engine->n_servers);
@@ -61,7 +57,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const bool push = job->kind == PUSH;
     const int server = server_of(engine, k);
     const double bytes = push ? engine->piece_bytes[k] : 0;
-    struct dsgd_server_state *const state = state_of(w, k);
+    struct dsgd_server_state *const state = server_state_of(w, k);
     const double since_s = dsgd_now_s();
     dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
     message->kind = job->kind;
@@ -80,7 +76,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-static server_job *new_job(dsgd_worker *w, size_t k, server_request kind, dsgd_piece mine)
+static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind, dsgd_piece mine)
 {
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (server_job){.job = {.run = run_question, .piece = k}, .kind = kind, .mine = mine};
@@ -93,14 +89,14 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     dsgd_worker *const w = dsgd_worker_of(self);
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         dsgd_piece_wait(u, k);
-        dsgd_channel_add(w, &new_job(w, k, PUSH, u->piece[k])->job);
+        dsgd_channel_add(w, &new_server_job(w, k, PUSH, u->piece[k])->job);
     }
 }
 
 static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
-    dsgd_exchange_start(w, request, &new_job(w, k, FETCH, nothing)->job);
+    dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, nothing)->job);
 }
 
 static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -109,7 +105,7 @@ static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_piece_wait(request->out, k);
     dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(job->reply->content.value),
                    dsgd_local_steps(w, k));
-    *state_of(w, k) = (struct dsgd_server_state){.version = job->reply->version};
+    *server_state_of(w, k) = (struct dsgd_server_state){.version = job->reply->version};
     dsgd_message_free(w, job->reply);
 }
 
@@ -132,9 +128,9 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
     const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
     dsgd_piece_set(engine, &x->piece[k],
                    dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
-    dsgd_count_age(engine, (double)(state_of(server, k)->version - message->version),
+    dsgd_count_age(engine, (double)(server_state_of(server, k)->version - message->version),
                    dsgd_piece_share(engine, k));
-    state_of(server, k)->version++;
+    server_state_of(server, k)->version++;
 }
 
 typedef struct answer_job {
@@ -181,7 +177,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const reply =
         dsgd_message_new(server, message->channel, k, push ? nothing : x->piece[k]);
-    reply->version = state_of(server, k)->version;
+    reply->version = server_state_of(server, k)->version;
     answer(server, message, reply);
     dsgd_message_free(server, message);
 }

@@ -251,7 +251,7 @@ typedef struct clock_start {
     bool returned;
 } clock_start;
 
-static void clock_main(void *argument)
+static void clock_actor(void *argument)
 {
     clock_start *start = argument;
     start->clock(start->argument);
@@ -261,7 +261,7 @@ static void clock_main(void *argument)
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 {
     clock_start start = {clock, argument, false};
-    start_actor(0, "clock", clock_main, &start);
+    start_actor(0, "clock", clock_actor, &start);
     /* On a deadlock SimGrid prints a line and returns normally. */
     simgrid_run();
     free(hosts);
