@@ -84,7 +84,7 @@ struct dsgd_worker {
     /* computation.c's. */
     dsgd_semaphore *gpu_semaphore;
     bool gpu_waits;
-    dsgd_computation computation;
+    dsgd_computation computation; /* (S) */
     double computed_s;
     long *local_steps; /* (S) [n_pieces] made */
     dsgd_value *optimizer_state; /* [n_pieces] */
