@@ -65,7 +65,7 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     job->fresh = piece->published == job->version;
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader);
     const dsgd_piece sample = {dsgd_value_retain(piece->buffer.value), piece->buffer.stamp, 1};
-    dsgd_reduction_sample(job->reduction, w->node.rank, sample, job->fresh);
+    dsgd_reduction_sample(job->reduction, w->node.rank, sample);
     if (spec->draining)
         dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
     if (k == 0)

@@ -122,11 +122,10 @@ static int rank_of(const dsgd_reduction *reduction, int index)
                : reduction->leader | (int)scatter_bits((unsigned)index, reduction->group);
 }
 
-void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution, bool fresh)
+void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution)
 {
     reduction->contribution[member_of(reduction, rank)] = contribution;
     reduction->n_sampled++;
-    reduction->n_fresh += fresh;
 }
 
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,

@@ -12,7 +12,7 @@
 typedef struct dsgd_reduction {
     uint64_t scope; /* 0: all workers; else 1 + leader of the group */
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
-    int n_members, n_sampled, n_fresh;
+    int n_members, n_sampled;
     int references; /* members that still need it */
     dsgd_group group;
     int leader; /* member i is the i-th rank of the group */
@@ -32,8 +32,7 @@ dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, 
 void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction);
 
 /** Hands over the member's contribution, and the reference to its value. */
-void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution,
-                           bool fresh);
+void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution);
 
 /** sum <- (sum of contributions) / divisor, at the first call. All must have been sampled. */
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
