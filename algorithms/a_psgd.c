@@ -71,12 +71,12 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
               .reference = "Dean et al., NeurIPS 2012; with a period: Downpour SGD",
               .params_size = sizeof(a_psgd_params),
               .options = a_psgd_options},
-    .story =
-        {.idea = "One model at a server; workers bring changes when they have them.",
-         .rule = "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch x. "
-                 " server: w <- w + u",
-         .sends = "N up and N down per period; a server's link carries P / servers times that",
-         .waits = "a worker for the server's link, never for another's computation"},
+    .doc = {.idea = "One model at a server; workers bring changes when they have them.",
+            .rule =
+                "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch x. "
+                " server: w <- w + u",
+            .sends = "N up and N down per period; a server's link carries P / servers times that",
+            .waits = "a worker for the server's link, never for another's computation"},
     .work = a_psgd_work,
     .serve = a_psgd_serve,
     .n_servers = a_psgd_servers,

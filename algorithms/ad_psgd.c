@@ -201,7 +201,7 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
               .reference = "Lian et al., ICML 2018, Algorithm 1",
               .params_size = sizeof(ad_psgd_params),
               .options = ad_psgd_options},
-    .story =
+    .doc =
         {.idea = "No clock and no barrier: everyone steps at its own pace, and pairs average "
                  "meanwhile.",
          .rule =

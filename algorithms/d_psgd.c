@@ -70,12 +70,12 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
               .reference = "Lian et al., NeurIPS 2017, Algorithm 1",
               .params_size = sizeof(d_psgd_params),
               .options = d_psgd_options},
-    .story = {.idea = "No all-to-all: agreement spreads along a graph, a little in every step.",
-              .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at the x_i before",
-              .sends = "the model to every neighbour, `rounds` times: 2 N on a ring",
-              .waits =
-                  "a worker for its neighbours' models of the same step; with many exchanges per "
-                  "step in a fixed order a delay travels on within the step"},
+    .doc = {.idea = "No all-to-all: agreement spreads along a graph, a little in every step.",
+            .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at the x_i before",
+            .sends = "the model to every neighbour, `rounds` times: 2 N on a ring",
+            .waits =
+                "a worker for its neighbours' models of the same step; with many exchanges per "
+                "step in a fixed order a delay travels on within the step"},
     .check = d_psgd_check,
     .work = d_psgd_work,
     .traffic = d_psgd_traffic,

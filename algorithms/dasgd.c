@@ -81,7 +81,7 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
          .reference = "Zhou et al. 2020, arXiv 2006.00441, and the authors' released code",
          .params_size = sizeof(dasgd_params),
          .options = dasgd_options},
-    .story =
+    .doc =
         {.idea =
              "Hide the averaging: start it at the end of a round, use it some steps into the next.",
          .rule =

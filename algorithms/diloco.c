@@ -59,14 +59,13 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
               .reference = "Douillard et al. 2023, arXiv 2311.08105, Algorithm 1; OpenDiLoCo",
               .params_size = sizeof(diloco_params),
               .options = diloco_options},
-    .story =
-        {.idea =
-             "Treat what a long round of local steps changed as one gradient, and give it to an "
-             "optimizer with momentum.",
-         .rule = "x <- x + U(g, x, t);  every H steps D = (1/P) sum of (s - x), u <- mu u + D, "
-                 "s <- s - lr (D + mu u), x <- s",
-         .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
-         .waits = "everyone for the slowest, every H steps"},
+    .doc = {.idea =
+                "Treat what a long round of local steps changed as one gradient, and give it to an "
+                "optimizer with momentum.",
+            .rule = "x <- x + U(g, x, t);  every H steps D = (1/P) sum of (s - x), u <- mu u + D, "
+                    "s <- s - lr (D + mu u), x <- s",
+            .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
+            .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
     .traffic = diloco_traffic,
     .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD,

@@ -109,12 +109,12 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
               .reference = "Li et al., PPoPP 2020, section 4 (solo) and figure 7",
               .params_size = sizeof(eager_params),
               .options = eager_options},
-    .story = {.idea = "Do not wait: the sum starts when the first worker arrives, and takes "
-                      "from the others what they have.",
-              .rule = EAGER_RULE,
-              .sends = EAGER_SENDS,
-              .waits = "nobody for a computation, but for the messages of the version; with a "
-                       "limiter everyone now and then"},
+    .doc = {.idea = "Do not wait: the sum starts when the first worker arrives, and takes "
+                    "from the others what they have.",
+            .rule = EAGER_RULE,
+            .sends = EAGER_SENDS,
+            .waits = "nobody for a computation, but for the messages of the version; with a "
+                     "limiter everyone now and then"},
     .check = eager_check,
     .work = eager_solo_work,
     .traffic = eager_traffic,
@@ -128,11 +128,11 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
               .reference = "Li et al., PPoPP 2020, section 4 (majority) and figure 7",
               .params_size = sizeof(eager_params),
               .options = eager_options},
-    .story = {.idea = "Wait a little: the sum starts when one worker, drawn at random for each "
-                      "step, arrives; on average half have come by then.",
-              .rule = EAGER_RULE,
-              .sends = EAGER_SENDS,
-              .waits = "everyone who comes earlier for the worker that was drawn"},
+    .doc = {.idea = "Wait a little: the sum starts when one worker, drawn at random for each "
+                    "step, arrives; on average half have come by then.",
+            .rule = EAGER_RULE,
+            .sends = EAGER_SENDS,
+            .waits = "everyone who comes earlier for the worker that was drawn"},
     .check = eager_check,
     .work = eager_majority_work,
     .traffic = eager_traffic,

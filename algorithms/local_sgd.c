@@ -62,12 +62,11 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
               .reference = "Stich, ICLR 2019; post-local: Lin et al., ICLR 2020",
               .params_size = sizeof(local_sgd_params),
               .options = local_sgd_options},
-    .story = {.idea =
-                  "Talk less: let every worker run, and bring the models together now and then.",
-              .rule = "x <- x + U(g, x, t);  every H steps  x <- (1/P) sum of all x",
-              .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
-              .waits =
-                  "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
+    .doc = {.idea = "Talk less: let every worker run, and bring the models together now and then.",
+            .rule = "x <- x + U(g, x, t);  every H steps  x <- (1/P) sum of all x",
+            .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
+            .waits =
+                "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
     .traffic = local_sgd_traffic,
     .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},

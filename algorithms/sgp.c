@@ -106,12 +106,12 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
               .reference = "Assran et al., ICML 2019, Algorithm 1",
               .params_size = sizeof(sgp_params),
               .options = sgp_options},
-    .story =
-        {.idea = "Sending needs no handshake: push shares along a directed graph, and divide by "
-                 "the weight that arrived with them.",
-         .rule = "x <- x + U(g, x, t), g at z;  (x, w) <- own share + shares received;  z <- x / w",
-         .sends = "the model to n out-peers: n N bytes",
-         .waits = "a worker for its in-peers' shares of the same step"},
+    .doc = {.idea = "Sending needs no handshake: push shares along a directed graph, and divide by "
+                    "the weight that arrived with them.",
+            .rule =
+                "x <- x + U(g, x, t), g at z;  (x, w) <- own share + shares received;  z <- x / w",
+            .sends = "the model to n out-peers: n N bytes",
+            .waits = "a worker for its in-peers' shares of the same step"},
     .check = sgp_check,
     .work = sgp_work,
     .traffic = sgp_traffic,
@@ -129,15 +129,15 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
               .reference = "Assran et al., ICML 2019, Algorithm 2, and its released code",
               .params_size = sizeof(osgp_params),
               .options = osgp_options},
-    .story = {.idea =
-                  "SGP with the communication hidden: shares leave before the forward pass and are "
-                  "added when they have come, a step or more later.",
-              .rule = "x <- x + shares of an earlier step;  keep and send shares;  z <- x / w;  "
-                      "x <- x + U(g, x, t), g at z",
-              .sends = "the model to n out-peers: n N bytes, beside the computation",
-              .waits =
-                  "a worker for its in-peers' shares of the round that it began `delay` steps ago; "
-                  "they may be older than that, because rounds that are complete end sooner"},
+    .doc = {.idea =
+                "SGP with the communication hidden: shares leave before the forward pass and are "
+                "added when they have come, a step or more later.",
+            .rule = "x <- x + shares of an earlier step;  keep and send shares;  z <- x / w;  "
+                    "x <- x + U(g, x, t), g at z",
+            .sends = "the model to n out-peers: n N bytes, beside the computation",
+            .waits =
+                "a worker for its in-peers' shares of the round that it began `delay` steps ago; "
+                "they may be older than that, because rounds that are complete end sooner"},
     .check = osgp_check,
     .work = osgp_work,
     .traffic = sgp_traffic,

@@ -108,7 +108,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
               .reference = "Li et al., TPDS 2021, Algorithms 1 and 2",
               .params_size = sizeof(wagma_params),
               .options = wagma_options},
-    .story =
+    .doc =
         {.idea =
              "Average models in small groups that change, so that news spread fast; start when the "
              "first worker comes, and use old models of the late ones.",

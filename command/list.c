@@ -235,7 +235,7 @@ static void print_options(const dsgd_option *options, int indent)
     }
 }
 
-enum { STORY_INDENT = 8 };
+enum { DOC_INDENT = 8 };
 
 /** What the defaults send, as a number to hold on to. */
 static void print_traffic(const dsgd_algorithm *a)
@@ -249,21 +249,21 @@ static void print_traffic(const dsgd_algorithm *a)
                                   1, &bytes, DSGD_COLLECTIVE_AUTO};
         const dsgd_traffic t = a->traffic(params, &scale);
         printf("%*sby default, of 64 workers with a model of 100 MB: %.4g MB in %.3g messages\n",
-               STORY_INDENT, "", t.bytes / 1e6, t.messages);
+               DOC_INDENT, "", t.bytes / 1e6, t.messages);
     }
     free(params);
 }
 
-static void print_story(const dsgd_algorithm *a)
+static void print_doc(const dsgd_algorithm *a)
 {
-    if (a->story.idea == NULL)
+    if (a->doc.idea == NULL)
         return;
     putchar('\n');
-    print_wrapped("idea", STORY_INDENT, a->story.idea);
-    print_wrapped("rule", STORY_INDENT, a->story.rule);
-    print_wrapped("sends", STORY_INDENT, a->story.sends);
+    print_wrapped("idea", DOC_INDENT, a->doc.idea);
+    print_wrapped("rule", DOC_INDENT, a->doc.rule);
+    print_wrapped("sends", DOC_INDENT, a->doc.sends);
     print_traffic(a);
-    print_wrapped("waits", STORY_INDENT, a->story.waits);
+    print_wrapped("waits", DOC_INDENT, a->doc.waits);
 }
 
 /* Draws per line of a description: the figures are good to about 1 %. */
@@ -356,7 +356,7 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
     if (about->reference != NULL)
         print_wrapped("", 0, about->reference);
     if (f->registry == dsgd_algorithms)
-        print_story((const dsgd_algorithm *)about);
+        print_doc((const dsgd_algorithm *)about);
     if (about->options != NULL)
         puts("\noptions:");
     print_options(about->options, 2);

@@ -1,9 +1,11 @@
 /**
  * @file algorithm.h
- * The contract of an algorithm, and the verbs it is written in. The only header that a file in algorithms/ includes.
+ * The contract of an algorithm and its verbs. The only header that a file in algorithms/ includes.
  *
- * An algorithm's work() is the life of one worker: blocking, straight-line code in virtual time. A verb never fails. Every verb
- * waits, per piece of a vector, for what it reads. Memory that a verb hands out belongs to the run.
+ * work() is the life of one worker: blocking, straight-line code in virtual time. Verbs never fail.
+ * Each waits, piece by piece, until the pieces that it reads are computed. Memory that a verb
+ * returns lives as long as the run. In the formulas P is the number of workers, x a model, g a
+ * gradient, x_i the vector of worker i.
  */
 #ifndef DSGD_SIM_ALGORITHM_H
 #define DSGD_SIM_ALGORITHM_H
@@ -26,16 +28,16 @@ typedef struct dsgd_node {
     const void *params; /* the algorithm's own, filled from its option table; NULL without one */
 } dsgd_node;
 
-/** A vector as long as the model. Looks mutable; assigning, sending and keeping a copy cost O(1). */
+/** A vector as long as the model. Copying, sending and keeping one cost O(1) in wall time. */
 typedef struct dsgd_vector dsgd_vector;
 
-/** What a student is told (`dsgd describe algorithm NAME`). Each is one or a few lines without an end of line. */
-typedef struct dsgd_story {
+/** What `dsgd describe algorithm NAME` prints: lines without a final end of line. */
+typedef struct dsgd_doc {
     const char *idea;
     const char *rule; /* the update of one step, as formulas */
     const char *sends; /* what is sent and how much, per worker and step; N: bytes of a model */
     const char *waits; /* who waits for whom */
-} dsgd_story;
+} dsgd_doc;
 
 /** What a traffic formula may depend on. */
 typedef struct dsgd_scale {
@@ -45,73 +47,71 @@ typedef struct dsgd_scale {
     int collective; /* dsgd_collective */
 } dsgd_scale;
 
-/** Mean over workers and over a whole number of the algorithm's periods. */
+/** Means over workers and over a whole number of the algorithm's periods. */
 typedef struct dsgd_traffic {
-    double messages, bytes; /* per worker and step */
+    double messages, bytes;
 } dsgd_traffic;
 
-/** What holds of an algorithm, under some of its options. The conformance suite tests what is declared. */
+/** An algebraic law, under some options. The conformance suite tests every declared law. */
 typedef enum dsgd_law_kind {
     DSGD_LAW_END,
-    DSGD_LAW_PLAIN_SGD, /* one worker alone does what its optimizer does */
-    DSGD_LAW_ALLREDUCE, /* does what allreduce does, to rounding, with an optimizer that is linear in the gradient */
-    DSGD_LAW_KEEPS_MEAN, /* without gradients the mean of the models is kept, once nothing is on its way */
-    DSGD_LAW_KEEPS_SUM, /* the like of the sum of the workers' models and the servers' */
-    DSGD_LAW_KEEPS_WEIGHT /* push-sum weights, at workers or on their way, always sum to P */
+    DSGD_LAW_PLAIN_SGD, /* with P = 1 it is its optimizer alone */
+    DSGD_LAW_ALLREDUCE, /* equals allreduce, to rounding, if the optimizer is linear in g */
+    DSGD_LAW_KEEPS_MEAN, /* g = 0, no message on its way: sum of x_i is constant */
+    DSGD_LAW_KEEPS_SUM, /* like KEEPS_MEAN, for the sum over workers and servers */
+    DSGD_LAW_KEEPS_WEIGHT /* push-sum weights, at workers or on their way, sum to P at any time */
 } dsgd_law_kind;
 
 typedef struct dsgd_law {
     dsgd_law_kind kind;
     struct {
         const char *option;
-        double value; /* of a number, or the place of a word */
-        const char *pick; /* the name, for an option that picks one */
-    } with[4]; /* options other than their defaults; the first without a name ends the list */
+        double value; /* a number, or the index of a word */
+        const char *pick; /* the name, for an option that picks from a registry */
+    } with[4]; /* options that differ from their defaults; the first without a name ends the list */
 } dsgd_law;
 
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */
-    dsgd_story story;
-    /** Optional. Refuses what the option table alone cannot, with a sentence that says what would work. Pure. */
+    dsgd_doc doc;
+    /** Optional, pure. Refuses what no option table can, and says what would work. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
-    /** Required. One worker's life. Returns only when dsgd_next_step() says so, or never. */
+    /** Required. One worker's life. Returns only when dsgd_next_step() returns false, or never. */
     void (*work)(dsgd_node *self);
-    /** Optional. A second actor beside each worker, which answers while the worker computes. */
+    /** Optional. A second actor of each worker, which answers others meanwhile. */
     void (*assist)(dsgd_node *self);
-    /** Optional. The life of one of n_servers() servers, each on a host of its own behind the workers'. */
+    /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
-    /** Optional. What is sent, if nobody is late. Pure. */
+    /** Optional, pure. What is sent if no worker is late. */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
-    const dsgd_law *laws; /* NULL for none; DSGD_LAW_END ends them */
+    const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
 } dsgd_algorithm;
 
-/* --- steps and gradients ------------------------------------------------------------------------------------------------- */
+/* --- steps and gradients ---------------------------------------------------------------------- */
 
-/**
- * Ends the step under way (waits for the rest of its computation) and begins the next. False: this worker is to stop, and work() has
- * to return.
- */
+/** Waits for this step's computation; begins the next step. False: work() has to return. */
 bool dsgd_next_step(dsgd_node *self);
 
-/** This worker's model x, the same initial values at all workers. */
+/** This worker's model x_i. All workers begin with the same values. */
 dsgd_vector *dsgd_model(dsgd_node *self);
 
-/** A vector of zeros that lives as long as the run. */
+/** A new vector of zeros. */
 dsgd_vector *dsgd_vector_new(dsgd_node *self);
 
-/** n zeros that live as long as the run, for what an algorithm counts. */
+/** n zeros, for an algorithm's counters. */
 double *dsgd_numbers_new(dsgd_node *self, size_t n);
 
-/** A second vector that work() and assist() of a worker share. It begins as the model. */
+/** A second vector, the same in work() and assist() of a worker. It begins as the model. */
 dsgd_vector *dsgd_shared(dsgd_node *self);
 
-/** g <- gradient at x over this step's mini-batch. Starts this step's computation; the pieces of g become ready in its course. */
+/** g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. */
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 
 /**
- * The like over micro-batches of equal length, one after another: none begins, and none goes on to its backward pass, once the step has
- * computed for more than @p limit_s (INFINITY: no limit). What is dropped counts as zeros in g. Returns how many were computed.
+ * Like dsgd_gradient(), split into n equal micro-batches; no forward or backward pass starts after
+ * limit_s (INFINITY: no limit). A dropped micro-batch counts as zeros in g. Returns how many were
+ * computed.
  */
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s);
@@ -119,28 +119,28 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
 /** What a limit leaves of a step. */
 typedef struct dsgd_cut {
     int done; /* micro-batches */
-    double compute_s; /* with what was begun in vain */
+    double compute_s; /* forward passes without a backward pass included */
 } dsgd_cut;
 
 /** What dsgd_gradient_until() does in a step that would take @p step_s. Pure. */
 dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, double limit_s);
 
-/** Seconds that the computation of this step takes this worker, without any limit. */
+/** Seconds that this worker's computation of this step takes, without a limit. */
 double dsgd_compute_time_s(dsgd_node *self);
 
-/** From now on x waits, piece by piece, for g: its pieces can be used as those of g become ready. */
+/** Each piece of x becomes ready when that piece of g does. For an x computed from g. */
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
 /** The optimizer's learning rate in this step. */
 double dsgd_learning_rate(dsgd_node *self);
 
 /**
- * x <- x + U(g, x, t), the worker's own optimizer at its step t. Does not wait: a piece moves at the moment its gradient is ready,
- * applied to what the piece holds then; verbs that read x wait for that.
+ * x <- x + U(g, x, t), U the worker's optimizer, t its step. Does not wait: each piece is updated
+ * when that piece of g is ready, from the value that x then has.
  */
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
-/* --- linear combinations ------------------------------------------------------------------------------------------------- */
+/* --- linear combinations ---------------------------------------------------------------------- */
 
 /** y <- x. */
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
@@ -151,48 +151,52 @@ void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vect
 /** x <- x / divisor. */
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
-/* --- collectives of everyone --------------------------------------------------------------------------------------------- */
+/* --- collectives of all workers --------------------------------------------------------------- */
 
-/** x <- (1/P) sum over all workers of their x. Waits for all, piece after piece in a fixed order. */
+/** x_i <- (1/P) sum_j x_j. Like MPI_Allreduce: waits for all workers, piece by piece. */
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x);
 
-/** x <- sum over all workers of their x. */
+/** x_i <- sum_j x_j. Like MPI_Allreduce(MPI_SUM). */
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x);
 
-/** An allreduce under way. */
+/** A non-blocking verb under way, like an MPI_Request. One call of its _end() consumes it. */
 typedef struct dsgd_request dsgd_request;
 
-/** Starts averaging x as it is now; the worker goes on. */
+/** Begins dsgd_allreduce_mean() with x as it is now, and returns. Like MPI_Iallreduce. */
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x);
 
-/** mean <- the average that @p request started; waits where it is not there yet. The request is used up. */
+/** mean <- (1/P) sum_j x_j of the request. Waits for all workers, like MPI_Wait. */
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean);
 
-/* --- partial collectives: they start without you -------------------------------------------------------------------------- */
+/** all[P][n]: all[j] <- mine[n] of worker j. Like MPI_Allgather. For control data. */
+void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all);
 
+/* --- partial collectives: they start without waiting for all workers -------------------------- */
+
+/** Who activates a version. */
 typedef enum dsgd_initiator {
-    DSGD_FIRST_ARRIVER, /* whoever comes first activates a version */
-    DSGD_RANDOM_WORKER, /* one worker per version, the same draw at all workers */
+    DSGD_FIRST_ARRIVER, /* the first worker to arrive */
+    DSGD_RANDOM_WORKER, /* one worker per version, drawn alike at all workers */
     DSGD_EACH_IN_TURN /* worker (version mod P) */
 } dsgd_initiator;
 
-/** A set of address bits: two workers are in one group iff their ranks differ in these bits only. */
+/** Address bits: two workers are in one group iff their ranks differ in these bits only. */
 typedef uint32_t dsgd_group;
 
-/** A standing collective with a send buffer at each worker (eager-SGD section 4; WAGMA-SGD). P is a power of two. */
+/** A standing allreduce with send buffers (eager-SGD; WAGMA-SGD). P is a power of two. */
 typedef struct dsgd_partial_spec {
     dsgd_initiator initiator;
-    /** The group of a version, a pure function; NULL: everyone. */
+    /** The group of a version, a pure function; NULL: all workers. */
     dsgd_group (*group)(const void *params, int n_workers, long version);
-    bool
-        draining; /* a contribution leaves the send buffer when it is sampled; else it stays and may be sent again */
-    long
-        period; /* every period-th step has no version, because the algorithm synchronises there; 0: every step has one */
+    /* The send buffer is set to 0 when sampled; else its contribution may be sent again. */
+    bool draining;
+    /* Every period-th step has no version (the algorithm synchronises there); 0: all have. */
+    long period;
 } dsgd_partial_spec;
 
 typedef struct dsgd_partial dsgd_partial;
 
-/** Version t is the collective of step t. The send buffer begins as a copy of @p initial, or as zeros where that is NULL. */
+/** Version t is the collective of step t. The send buffer begins as @p initial; NULL: as zeros. */
 dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial);
 
 /** send buffer <- x. */
@@ -202,105 +206,103 @@ void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x
 void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x);
 
 /**
- * Piece after piece: send buffer <- send buffer + g; arrive at this step's version; sum <- the latest completed sum (of this
- * version or a later one). g and sum may be the same vector.
+ * Piece by piece: send buffer <- send buffer + g; arrive at version t = step; wait until version t
+ * or a later one is complete; sum <- sum over the group of the buffers sampled for the latest
+ * complete version. g and sum may be the same vector.
  */
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum);
 
 /**
- * Piece after piece: send buffer <- x; arrive at this step's version; then x <- sum / on_time where this x went into the sum, else
- * x <- (sum + x) / late. With on_time 0 it is always the latter.
+ * Piece by piece: send buffer <- x; arrive and wait as in dsgd_partial_sum(); then
+ *     x <- sum / on_time       if on_time > 0, version t is the latest, and sampled this x,
+ *     x <- (sum + x) / late    otherwise.
  */
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late);
 
-/* --- neighbours ------------------------------------------------------------------------------------------------------------ */
+/* --- neighbours ------------------------------------------------------------------------------- */
 
-/** How much of a model goes where. */
+/** The shares a_ij of x_j that i receives. */
 typedef enum dsgd_shares {
-    DSGD_DOUBLY_STOCHASTIC, /* Metropolis: 1 / (1 + the larger number of neighbours of the two) */
-    DSGD_COLUMN_STOCHASTIC /* 1 / (1 + own number of receivers) */
+    DSGD_DOUBLY_STOCHASTIC, /* Metropolis: a_ij = 1 / (1 + max(neighbours of i, neighbours of j)) */
+    DSGD_COLUMN_STOCHASTIC /* a_ij = 1 / (1 + receivers of j) */
 } dsgd_shares;
 
-/** This worker's neighbours in a round of a graph. Belongs to the worker until it is asked for again. */
+/** This worker's neighbours in a round of a graph. Valid until its next call. */
 const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
                                           dsgd_shares shares);
 
 /**
- * x_i <- keep_i x_i + sum of share_j x_j, where each j sends its own: waits for all that send to this worker. The push-sum weight of x,
- * which begins as 1, goes the same way.
+ * x_i <- a_ii x_i + sum_j a_ij x_j over the j that send to i; waits for all of them. Like
+ * MPI_Neighbor_allgather and a weighted sum. The push-sum weight of x, which begins as 1, is mixed
+ * alike.
  */
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
-/** Starts it: x <- keep x, and the shares leave. The worker goes on. */
+/** Sends the shares; x_i <- a_ii x_i. Like MPI_Ineighbor_allgather. */
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
-/** Whether what @p request waits for has come. */
+/** Whether all messages of @p request have arrived. Like MPI_Request_get_status. */
 bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request);
 
-/** x <- x + what came, weight included; waits where it is not there yet. The request is used up. */
+/** x_i <- x_i + sum_j a_ij x_j, weight included. Waits for all messages, like MPI_Wait. */
 void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
 
 /** z <- x / (push-sum weight of x). */
 void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x);
 
-/* --- pairs ---------------------------------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 /**
- * Averages x with @p peer, exactly under message delay: sends s = x; the peer replies with its own y and sets y <- (y + s) / 2; then
- * x <- x + (y - s) / 2. What either model gained in between is kept whole. The peer's assist() must call dsgd_pair_answer().
+ * Averages x with @p peer, exactly under message delay: sends s = x; the peer replies with its y
+ * and sets y <- y + (s - y) / 2; then x <- x + (y - s) / 2. Changes of x meanwhile are kept. Waits
+ * for the peer's assist(), which calls dsgd_pair_answer().
  */
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer);
 
-/** Starts it with x as it is; the worker goes on. */
+/** Begins dsgd_pair_average() with s = x as it is now, and returns. */
 dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer);
-/** Waits for the reply. The request is used up. */
+/** x <- x + (y - s) / 2. Waits for the reply, like MPI_Wait. */
 void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
 
-/** y <- what @p peer hands out: its assist() must call dsgd_pair_give(). */
+/** y <- x of @p peer. Waits for the peer's assist(), which calls dsgd_pair_give(). */
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer);
 
-/** Waits for one worker's dsgd_pair_average() and answers it with x as it is then. */
+/** For assist(): answers the next dsgd_pair_average() of any worker with x; waits for it. */
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x);
 
-/** Waits for one worker's dsgd_pair_fetch() and answers it with x as it is then. */
+/** For assist(): answers the next dsgd_pair_fetch() of any worker with x; waits for it. */
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x);
 
-/* --- servers -------------------------------------------------------------------------------------------------------------- */
+/* --- servers ---------------------------------------------------------------------------------- */
 
-/* The servers hold one vector between them, an even part of each exchange at each. */
+/* The servers hold one vector z together, each an even part of each exchange. */
 
-/** servers' vector <- itself + u. Does not wait. */
+/** z <- z + u. Does not wait for the servers. */
 void dsgd_server_push(dsgd_node *self, dsgd_vector *u);
 
-/** x <- servers' vector, as it is when the question arrives, after all that this worker pushed before. Waits for it. */
+/** x <- z as it is when the request arrives, after this worker's earlier pushes. Waits for it. */
 void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x);
 
-/** For serve(): waits for one worker's push or fetch and answers it with this server's part of x. */
+/** For serve(): waits for a push or fetch of a piece, and answers it with x, its part of z. */
 void dsgd_serve(dsgd_node *self, dsgd_vector *x);
 
-/* --- control data --------------------------------------------------------------------------------------------------------- */
+/* --- draws ------------------------------------------------------------------------------------ */
 
-/** all[P][n] <- everyone's mine[n], by an allreduce of the table. For times and counters that are really exchanged, never learned values. */
-void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all);
-
-/* --- choices -------------------------------------------------------------------------------------------------------------- */
-
-/** A random whole number in [0, n): a pure function of seed, worker, step, and how often it was called in this step. */
+/** A random integer in [0, n): a function of seed, worker, step, and earlier calls in this step. */
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
 
-/* --- what verbs send -------------------------------------------------------------------------------------------------------- */
+/* --- traffic of verbs ------------------------------------------------------------------------- */
 
 /** One allreduce of a vector: messages and bytes per worker. */
 dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
 
-/** @p times vectors sent whole, piece by piece. */
+/** @p times vectors, sent piece by piece. */
 dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times);
 
-/** Activation and messages of a version of a partial collective in groups of 2^bits, activated by one worker. */
+/** One version in groups of 2^bits, activated by one worker; activations included. */
 dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits);
 
-/** @p times of it. */
 static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
 {
     return (dsgd_traffic){t.messages * times, t.bytes * times};
@@ -311,7 +313,7 @@ static inline dsgd_traffic dsgd_traffic_sum(dsgd_traffic a, dsgd_traffic b)
     return (dsgd_traffic){a.messages + b.messages, a.bytes + b.bytes};
 }
 
-/* --- sets of address bits --------------------------------------------------------------------------------------------------- */
+/* --- sets of address bits --------------------------------------------------------------------- */
 
 static inline bool dsgd_is_power_of_two(long n)
 {
@@ -329,10 +331,10 @@ static inline int dsgd_log2(long n)
     return bits;
 }
 
-/** Refuses a number of workers that is no power of two, naming the two nearest that are. */
+/** Refuses P unless it is a power of two; the sentence names the two nearest. */
 dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error);
 
-/* --- algorithms from outside the tree ---------------------------------------------------------------------------------------- */
+/* --- algorithms from outside the tree --------------------------------------------------------- */
 
 /**
  * What a shared object exports, under this name: const dsgd_plugin dsgd_plugin_algorithms =

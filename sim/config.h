@@ -1,7 +1,7 @@
 /**
  * @file config.h
- * What a run is: a cluster, a workload with its imbalance, one algorithm, one seed, and optionally
- * something to learn.
+ * What decides a run: a platform, a workload with its imbalance, one algorithm, one seed, and
+ * optionally a model to learn.
  */
 #ifndef DSGD_SIM_CONFIG_H
 #define DSGD_SIM_CONFIG_H
@@ -15,7 +15,7 @@
 #include "traces/platform.h"
 #include "traces/workload.h"
 
-/** Algorithm of an allreduce. Partial collectives always use recursive doubling. */
+/** The algorithm of an allreduce. Partial collectives always use recursive doubling. */
 typedef enum dsgd_collective {
     DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -46,20 +46,21 @@ typedef struct dsgd_learning {
 typedef struct dsgd_exchange_config {
     long pieces; /* a number of equal ones; -1: the workload's tensors */
     double bucket_bytes; /* buckets of this size instead, of whole tensors; 0: no */
-    bool overlap; /* pieces of a gradient become ready during the backward pass, not at its end */
-    bool blocking; /* an exchange begins when the one before has ended */
+    /* Pieces of a gradient become ready during the backward pass, not all at its end. */
+    bool overlap;
+    bool blocking; /* exchanges of a worker follow one another */
     bool barrier; /* no worker begins a step before all have ended theirs */
 } dsgd_exchange_config;
 
-/** When a run ends; 0 means: no such bound. At least one is set. */
+/** When a run ends: at the first bound; 0: no bound. At least one is set. */
 typedef struct dsgd_until {
     double steps; /* of all workers / P */
     double seconds; /* virtual */
     double samples; /* of the workload, of all workers */
-    double accuracy; /* of the mean model, at each evaluation; refused with numerics off */
+    double accuracy; /* of the mean model, at an evaluation; refused with numerics off */
 } dsgd_until;
 
-/** A worker that fails: its actors end at the start of its first step after that time. */
+/** A worker that stops, with all its actors, at the first step that begins after after_s. */
 typedef struct dsgd_stop {
     long worker;
     double after_s; /* virtual */
@@ -72,7 +73,7 @@ extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exc
 struct dsgd_algorithm;
 struct dsgd_engine;
 
-/** Everything that decides a result, and (last) what does not. Not owned. */
+/** Last come the members that do not decide the result. Not owned. */
 typedef struct dsgd_run_config {
     const dsgd_platform *platform;
     const dsgd_workload *workload;
@@ -84,24 +85,27 @@ typedef struct dsgd_run_config {
     uint64_t seed;
     dsgd_until until;
     dsgd_collective collective;
-    dsgd_lines placement; /* of workers, then servers, on hosts (sim/placement.h) */
+    dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/placement.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */
 
     dsgd_numerics numerics;
     uint32_t threads; /* computing threads of the numerics, beside the caller's */
-    size_t memory_bytes; /* of values; while more are held, the simulation waits (in wall time) */
+    size_t memory_bytes; /* of values; while more are held the simulation waits, in wall time */
     const char *scratch; /* folder for the platform's XML */
-    const char *record; /* file that the operations on values are written to; NULL: none */
-    const char *record_about; /* its description of the run, in JSON (models/record/record.h) */
+    const char *record; /* file for the operations on values; NULL: none */
+    const char *record_about; /* about the run, in the record: a JSON object */
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
     /* For tests. */
-    long steps_each; /* of every worker, after which the run ends when nothing moves; 0: no bound */
-    /** Optional: may change the models at time 0. */
+    /*
+     * Steps of every worker; the run ends when no message is on its way any more. 0: use `until`.
+     */
+    long steps_each;
+    /** Optional: may change the models at time 0 (sim/engine/engine.h). */
     void (*prepare)(struct dsgd_engine *engine, void *argument);
-    /** Optional: looks at the state in the last instant, through sim/engine.h. */
+    /** Optional: reads the state in the last instant. */
     void (*inspect)(struct dsgd_engine *engine, void *argument);
     void *inspect_argument;
 } dsgd_run_config;

@@ -1,8 +1,8 @@
 /**
  * @file graph.c
- * The graphs of gossip. The distances of the exponential ones follow A. Nedic, A. Olshevsky, M. Rabbat, "Network topology and
- * communication-computation tradeoffs in decentralized optimization" (2018), M. Assran et al., "Stochastic gradient push" (ICML
- * 2019), and the code released with it.
+ * The graphs of gossip. The distances of the exponential ones follow A. Nedic, A. Olshevsky, M.
+ * Rabbat, "Network topology and communication-computation tradeoffs in decentralized optimization"
+ * (2018), M. Assran et al., "Stochastic gradient push" (ICML 2019), and the code released with it.
  */
 #include "sim/graph.h"
 
@@ -12,7 +12,7 @@
 #include "base/draw.h"
 #include "sim/algorithm.h"
 
-/* --- lists ---------------------------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static int modulo(long a, int n)
 {
@@ -20,7 +20,7 @@ static int modulo(long a, int n)
     return r < 0 ? r + n : r;
 }
 
-/** Puts a rank into an ascending list, unless it is there or is the rank itself. */
+/** Inserts a rank into an ascending list, unless the list has it or it is the rank itself. */
 static int insert(int *list, int n, int rank, int self)
 {
     int at = n;
@@ -33,7 +33,7 @@ static int insert(int *list, int n, int rank, int self)
     return n + 1;
 }
 
-/** For graphs that any number of workers can form; one alone has no neighbours and needs none. */
+/** For graphs of any number of workers. */
 static dsgd_status always(const dsgd_graph *graph, const char *who, dsgd_error *error)
 {
     (void)graph;
@@ -42,7 +42,7 @@ static dsgd_status always(const dsgd_graph *graph, const char *who, dsgd_error *
     return DSGD_OK;
 }
 
-/* --- ring ----------------------------------------------------------------------------------------------------------------- */
+/* --- ring ------------------------------------------------------------------------------------- */
 
 static int ring_to(const dsgd_graph *graph, int rank, long round, int *to)
 {
@@ -58,7 +58,7 @@ static const dsgd_graph_kind ring = {
     .to = ring_to,
 };
 
-/* --- torus ---------------------------------------------------------------------------------------------------------------- */
+/* --- torus ------------------------------------------------------------------------------------ */
 
 typedef struct torus_params {
     long rows; /* -1: auto */
@@ -125,7 +125,7 @@ static const dsgd_graph_kind torus = {
     .to = torus_to,
 };
 
-/* --- exponential ---------------------------------------------------------------------------------------------------------- */
+/* --- exponential ------------------------------------------------------------------------------ */
 
 typedef struct exponential_params {
     long peers;
@@ -137,7 +137,7 @@ enum { FORWARD, ALTERNATING, ADJACENT, BIPARTITE };
 static const char *const schedule_words[] = {"forward", "alternating", "adjacent", "bipartite",
                                              NULL};
 
-/** How often n + 1 can be multiplied by itself before it reaches P: m in [0, that) are the exponents. */
+/** ceil(log P / log(peers + 1)), at least 1: distances have exponents m in [0, this). */
 static int forward_exponents(const dsgd_graph *graph)
 {
     const exponential_params *const params = graph->params;
@@ -147,7 +147,7 @@ static int forward_exponents(const dsgd_graph *graph)
     return n > 0 ? n : 1;
 }
 
-/** Entries of the list that the schedule goes through: +1 -1 +2 -2 +4 ..., or of the bipartite one +1 -1 +3 -3 +5 -5 +9 ... */
+/** Length of the list of distances: +1 -1 +2 -2 +4 ..., or bipartite +1 -1 +3 -3 +5 -5 +9 ... */
 static int list_length(const dsgd_graph *graph)
 {
     return graph->n_workers > 2 ? 2 * (dsgd_log2(graph->n_workers - 1) + 1) : 1;
@@ -162,7 +162,7 @@ static long list_entry(const dsgd_graph *graph, long i)
     return at % 2 == 0 ? distance : -distance;
 }
 
-/** The peer at place @p i of a rank in a round; direction 1 for those it sends to, -1 for those it hears from. */
+/** The i-th peer of a rank in a round; direction 1: a receiver, -1: a sender. */
 static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i, int direction)
 {
     const exponential_params *const params = graph->params;
@@ -178,7 +178,7 @@ static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i
         distance = 1L << modulo(round + i, exponents);
     } else {
         distance = list_entry(graph, round * params->peers + i);
-        /* The odd ranks see the even ones on the other side: then the two choose each other. */
+        /* Odd ranks go the other way: then the two ends choose each other. */
         if (params->schedule == BIPARTITE && rank % 2 == 1)
             distance = -distance;
     }
@@ -258,9 +258,9 @@ static const dsgd_graph_kind exponential = {
     .period = exponential_period,
 };
 
-/* --- matching ------------------------------------------------------------------------------------------------------------- */
+/* --- matching --------------------------------------------------------------------------------- */
 
-/** Positions 2i and 2i + 1 of a random order meet. With an odd number the last stays alone. */
+/** Positions 2i and 2i + 1 of a random order are a pair; with P odd the last has none. */
 static int matching_to(const dsgd_graph *graph, int rank, long round, int *to)
 {
     const uint32_t p = (uint32_t)graph->n_workers;
@@ -285,7 +285,7 @@ static const dsgd_graph_kind matching = {
     .period = never,
 };
 
-/* --- complete ------------------------------------------------------------------------------------------------------------- */
+/* --- complete --------------------------------------------------------------------------------- */
 
 static int complete_to(const dsgd_graph *graph, int rank, long round, int *to)
 {
@@ -303,7 +303,7 @@ static const dsgd_graph_kind complete = {
     .to = complete_to,
 };
 
-/* --- the user's own ------------------------------------------------------------------------------------------------------- */
+/* --- edges ------------------------------------------------------------------------------------ */
 
 typedef struct edges_params {
     dsgd_pairs edges;
@@ -390,7 +390,7 @@ static const dsgd_graph_kind edges_kind = {
     .irregular = true,
 };
 
-/* --- all of them ---------------------------------------------------------------------------------------------------------- */
+/* --- the registry ----------------------------------------------------------------------------- */
 
 const dsgd_about *const dsgd_graph_kinds[] = {
     &ring.about,       &torus.about, &exponential.about, &matching.about, &complete.about,
@@ -441,7 +441,7 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint
         n.n_from = kind->from(&graph, rank, round, room->from);
         n.from = room->from;
     }
-    bool alike = n.n_to > 0;
+    bool alike = n.n_to > 0; /* all shares */
     for (int i = 0; i < n.n_to; i++) {
         int most = n.n_to;
         if (doubly_stochastic && kind->irregular) {
@@ -452,7 +452,7 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint
         room->share[i] = 1.0 / (most + 1);
         n.keep -= room->share[i];
     }
-    if (alike) /* the own share too, to the bit */
+    if (alike) /* then keep equals the shares to the bit */
         n.keep = room->share[0];
     return n;
 }

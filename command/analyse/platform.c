@@ -14,7 +14,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "sim/algorithm.h"
-#include "sim/machine.h"
+#include "sim/network/machine.h"
 #include "traces/nominal.h"
 
 extern const dsgd_algorithm dsgd_algorithm_allreduce;

@@ -10,7 +10,7 @@
 
 #include "command/experiment/config.h"
 #include "command/experiment/shipped.h"
-#include "sim/placement.h"
+#include "sim/network/placement.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
 

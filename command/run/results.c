@@ -16,7 +16,7 @@
 
 #include "base/csv.h"
 #include "base/json.h"
-#include "sim/cluster.h"
+#include "sim/network/cluster.h"
 
 static const char *const run_columns[] = {"run",
                                           "algorithm",

@@ -28,7 +28,7 @@ static double communication_s(const dsgd_algorithm *algorithm, int collective, i
     return support_ok(c)->result.virtual_s / 10 - 1;
 }
 
-/** As the closed form says (sim/schedules.c); activations cost a little. */
+/** As the closed form says (sim/exchange/schedules.c); activations cost a little. */
 static void expect_close(double measured_s, double expected_s)
 {
     ck_assert_msg(fabs(measured_s / expected_s - 1) < 1e-5, "%.9g s, closed form %.9g s",

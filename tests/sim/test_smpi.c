@@ -4,8 +4,8 @@
  * trace without data. And on a flat network against closed forms.
  *
  * SMPI's usual factors on latency and bandwidth, which are calibrated for Ethernet and its MPI, are set to 1, as are its overheads to 0;
- * CM02 without TCP's window and cross-traffic is what sim/cluster.c uses. Rank i is on host n_i on both sides: a hostfile in another order
- * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of sim/README.md comes out.
+ * CM02 without TCP's window and cross-traffic is what sim/network/cluster.c uses. Rank i is on host n_i on both sides: a hostfile in another order
+ * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of smpi.md comes out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static const struct {
 
 enum { RECURSIVE_DOUBLING, HALVING_DOUBLING, RING, N_COLLECTIVES };
 
-/** On the flat network, without overhead and cost of reducing (sim/schedules.c). */
+/** On the flat network, without overhead and cost of reducing (sim/exchange/schedules.c). */
 static double closed_form_s(int how, int workers)
 {
     const double wire_s = 4.0 * FLOATS / link_bytes_per_s;

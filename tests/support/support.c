@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/draw.h"
+#include "sim/exchange/gossip.h"
 
 support_outcome *support_current;
 
@@ -253,13 +254,7 @@ void support_spread(support_case *c)
 static void inspect(dsgd_engine *engine, void *argument)
 {
     support_outcome *const outcome = argument;
-    outcome->weight = engine->weight_in_flight;
-    for (int w = 0; w < engine->n_workers; w++)
-        for (size_t k = 0; k < engine->n_pieces; k++)
-            outcome->weight += engine->workers[w].gossiped == NULL
-                                   ? 1
-                                   : engine->workers[w].gossiped->piece[k].weight;
-    outcome->weight /= (double)engine->n_pieces;
+    outcome->weight = dsgd_gossip_weight(engine);
     if (engine->values == NULL)
         return;
     outcome->n_params = engine->network.n_params;

@@ -11,7 +11,7 @@
 #include "base/draw.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
-#include "sim/machine.h"
+#include "sim/network/machine.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
 #include "traces/nominal.h"

@@ -2,18 +2,16 @@
  * @file machine.c
  * From a platform to a cluster.
  */
-#include "sim/machine.h"
+#include "sim/network/machine.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/apart.h"
-#include "sim/cluster.h"
-#include "sim/placement.h"
+#include "sim/network/cluster.h"
+#include "sim/network/placement.h"
 
-/**
- * How many hosts are written, at least the machine's: of a shape that takes any number, as many as the placement reaches.
- */
+/** Hosts to write, at least the machine's: of a shape of any size all that the placement lists. */
 static dsgd_status count_hosts(const dsgd_machine *machine, int *n_hosts, dsgd_error *error)
 {
     const int n = machine->n_hosts;
@@ -46,7 +44,7 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
                               error);
 }
 
-/** Links of hosts that are changed. */
+/** Links to change. */
 typedef struct changes {
     const dsgd_platform *platform;
     size_t n;
@@ -63,7 +61,7 @@ static void change_link(void *argument, const char *name, double *bytes_per_s, d
     c->n++;
 }
 
-/** Makes hosts differ where SimGrid made their links. */
+/** Applies the hosts' qualities to their links. */
 static void change_links(const dsgd_platform *platform)
 {
     changes c = {platform, 0};
@@ -97,7 +95,7 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     return status;
 }
 
-/* --- how long messages take --------------------------------------------------------------------------------------------- */
+/* --- how long messages take ------------------------------------------------------------------- */
 
 /** All messages of a measurement. */
 typedef struct volley {
@@ -116,13 +114,13 @@ typedef struct shot {
 static void send_shot(void *argument)
 {
     const shot *const s = argument;
-    dsgd_sendrecv(dsgd_mailbox_of(s->from, s->to, 'm', 0), s->all->bytes, NULL);
+    dsgd_sendrecv(dsgd_mailbox_of(s->from, s->to, DSGD_PORT_MEASUREMENT, 0), s->all->bytes, NULL);
 }
 
 static void receive_shot(void *argument)
 {
     const shot *const s = argument;
-    dsgd_sendrecv(NULL, 0, dsgd_mailbox_of(s->from, s->to, 'm', 0));
+    dsgd_sendrecv(NULL, 0, dsgd_mailbox_of(s->from, s->to, DSGD_PORT_MEASUREMENT, 0));
     s->all->arrived_s = dsgd_now_s();
     if (--s->all->under_way == 0)
         dsgd_semaphore_post(s->all->semaphore);
@@ -151,7 +149,7 @@ static double time_here(volley *all)
     return all->arrived_s;
 }
 
-/** What is measured. */
+/** Arguments of dsgd_machine_time(). */
 typedef struct measurement {
     const dsgd_machine *machine;
     const int *to;

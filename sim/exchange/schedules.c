@@ -1,19 +1,26 @@
 /**
  * @file schedules.c
- * Allreduces as messages on the simulated network: recursive doubling with full vectors, Rabenseifner's halving and doubling, and
- * the ring. Each message costs the overhead, each reduction its time per byte, both serial with the wire.
+ * Allreduces as messages on the simulated network: recursive doubling with full vectors,
+ * Rabenseifner's halving and doubling, and the ring. Each message costs the overhead, each
+ * reduction its time per byte, both serial with the wire.
  *
- * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k workers that arrive together on an idle network:
- * recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n.
- * (Thakur, Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
+ * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k workers that
+ * arrive together on an idle network: recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o
+ * + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n. (Thakur,
+ * Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
  */
-#include "sim/engine.h"
+#include "sim/exchange/schedules.h"
 
-enum {
-    SHORT_BYTES = 64 * 1024
-}; /* below, latency decides and recursive doubling has the fewest messages */
+#include "sim/engine/accounting.h"
+#include "sim/exchange/messages.h"
 
-/** One phase: sends to @p to and receives from @p from (-1: nobody), then reduces what came. */
+/* Below, latency decides: recursive doubling has the fewest phases. */
+enum { SHORT_BYTES = 64 * 1024 };
+
+/**
+ * One phase: sends to @p out and receives from @p in (NULL: neither), then reduces what was
+ * received.
+ */
 static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
                   double reduced_bytes)
 {
@@ -24,15 +31,23 @@ static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, ds
     dsgd_count_communication(channel->worker, started_s);
 }
 
+static dsgd_mailbox *mailbox_to(const dsgd_channel *channel, int rank)
+{
+    return dsgd_mailbox_of(channel->worker->node.rank, rank, DSGD_PORT_COLLECTIVE, channel->number);
+}
+
+static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
+{
+    return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
+}
+
 /** A phase with the partner across one address bit. Mailboxes are looked up once. */
 static void bit_phase(dsgd_channel *channel, int bit, double bytes, double reduced_bytes)
 {
     if (channel->to_bit[bit] == NULL) {
         const int partner = channel->worker->node.rank ^ (1 << bit);
-        channel->to_bit[bit] =
-            dsgd_mailbox_of(channel->worker->node.rank, partner, 'c', channel->number);
-        channel->from_bit[bit] =
-            dsgd_mailbox_of(partner, channel->worker->node.rank, 'c', channel->number);
+        channel->to_bit[bit] = mailbox_to(channel, partner);
+        channel->from_bit[bit] = mailbox_from(channel, partner);
     }
     phase(channel, channel->to_bit[bit], bytes, channel->from_bit[bit], reduced_bytes);
 }
@@ -47,7 +62,7 @@ void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double byt
 /** Position among the largest power of two of workers, after the rest has been folded in. */
 typedef struct folded {
     int core; /* that power of two */
-    int rank; /* in it; -1: this worker gave its part to its right neighbour and waits for the result */
+    int rank; /* in it; -1: folded into the right neighbour */
     int extra; /* P - core */
 } folded;
 
@@ -64,10 +79,10 @@ static folded fold_in(dsgd_channel *channel, double bytes)
     if (rank >= 2 * f.extra) {
         f.rank = rank - f.extra;
     } else if (rank % 2 == 0) {
-        phase(channel, dsgd_mailbox_of(rank, rank + 1, 'c', channel->number), bytes, NULL, 0);
+        phase(channel, mailbox_to(channel, rank + 1), bytes, NULL, 0);
         f.rank = -1;
     } else {
-        phase(channel, NULL, 0, dsgd_mailbox_of(rank - 1, rank, 'c', channel->number), bytes);
+        phase(channel, NULL, 0, mailbox_from(channel, rank - 1), bytes);
         f.rank = rank / 2;
     }
     return f;
@@ -79,9 +94,9 @@ static void fold_out(dsgd_channel *channel, folded f, double bytes)
     if (rank >= 2 * f.extra)
         return;
     if (rank % 2 == 0)
-        phase(channel, NULL, 0, dsgd_mailbox_of(rank + 1, rank, 'c', channel->number), 0);
+        phase(channel, NULL, 0, mailbox_from(channel, rank + 1), 0);
     else
-        phase(channel, dsgd_mailbox_of(rank, rank - 1, 'c', channel->number), bytes, NULL, 0);
+        phase(channel, mailbox_to(channel, rank - 1), bytes, NULL, 0);
 }
 
 /** A phase with a partner of the folded set. */
@@ -92,8 +107,7 @@ static void core_phase(dsgd_channel *channel, folded f, int bit, double bytes, d
         return;
     }
     const int partner = unfold(f, f.rank ^ (1 << bit));
-    phase(channel, dsgd_mailbox_of(channel->worker->node.rank, partner, 'c', channel->number),
-          bytes, dsgd_mailbox_of(partner, channel->worker->node.rank, 'c', channel->number),
+    phase(channel, mailbox_to(channel, partner), bytes, mailbox_from(channel, partner),
           reduced_bytes);
 }
 
@@ -128,8 +142,8 @@ static void ring(dsgd_channel *channel, double bytes)
 {
     const int p = channel->worker->node.n_workers;
     const int rank = channel->worker->node.rank;
-    dsgd_mailbox *const right = dsgd_mailbox_of(rank, (rank + 1) % p, 'c', channel->number);
-    dsgd_mailbox *const left = dsgd_mailbox_of((rank + p - 1) % p, rank, 'c', channel->number);
+    dsgd_mailbox *const right = mailbox_to(channel, (rank + 1) % p);
+    dsgd_mailbox *const left = mailbox_from(channel, (rank + p - 1) % p);
     const double part = bytes / p;
     for (int i = 0; i < p - 1; i++)
         phase(channel, right, part, left, part);
@@ -158,7 +172,7 @@ void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
         ring(channel, bytes);
 }
 
-/* --- what they send ------------------------------------------------------------------------------------------------------- */
+/* --- traffic ---------------------------------------------------------------------------------- */
 
 /** One allreduce of a piece, of all workers together. */
 static dsgd_traffic allreduce_of_piece(int how, int p, double bytes)

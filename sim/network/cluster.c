@@ -1,11 +1,12 @@
 /**
  * @file cluster.c
- * The thin layer over SimGrid. Its C interface is nearly the same in 3.32 (Debian 12) and 4.0 (Debian 13) for what is used here.
+ * The layer over SimGrid, whose C interface is the same in 3.32 (Debian 12) and 4.0 (Debian 13) for
+ * the functions used here.
  *
- * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default (LV08) multiplies latencies by
- * 13 for the Internet, and would lengthen two-way exchanges by 5 %.
+ * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
+ * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
  */
-#include "sim/cluster.h"
+#include "sim/network/cluster.h"
 
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -21,20 +22,20 @@
 #include <unistd.h>
 
 #include "base/apart.h"
-#include "sim/placement.h"
+#include "sim/network/placement.h"
 #include "traces/platform.h"
 
-static sg_host_t *hosts; /* [n_hosts], those that were taken */
+static sg_host_t *hosts; /* [n_hosts] taken */
 static int *places; /* [n_hosts], of these among all */
-static sg_sem_t moved; /* released by actors that would go on in a halted cluster; NULL before */
-static sg_sem_t never; /* that nobody releases */
+static sg_sem_t moved; /* posted by actors that would continue in a halted cluster; NULL before */
+static sg_sem_t never; /* never posted */
 
 struct dsgd_semaphore {
     sg_sem_t handle;
 };
 
-/** Where an actor goes on after waiting: not, once the cluster is halted. */
-static void went_on(void)
+/** Called after every wait: an actor does not continue once the cluster is halted. */
+static void check_halted(void)
 {
     if (moved == NULL)
         return;
@@ -54,7 +55,7 @@ const char *dsgd_simgrid_version(void)
     return text;
 }
 
-/** What was asked for before; printing a name and finding it takes a tenth of what a message costs. */
+/** Known mailboxes: to print a name and find it takes a tenth of a message's time. */
 static struct {
     size_t n, room; /* a power of two */
     struct known_mailbox {
@@ -152,7 +153,7 @@ dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *p
     return status;
 }
 
-/** What is tried. */
+/** Arguments of dsgd_cluster_open(). */
 typedef struct attempt {
     const char *path;
     int n_hosts;
@@ -250,7 +251,7 @@ typedef struct clock_start {
     bool returned;
 } clock_start;
 
-static void clock_main(void *argument)
+static void clock_actor(void *argument)
 {
     clock_start *start = argument;
     start->clock(start->argument);
@@ -260,8 +261,8 @@ static void clock_main(void *argument)
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 {
     clock_start start = {clock, argument, false};
-    start_actor(0, "clock", clock_main, &start);
-    /* On a deadlock SimGrid prints a line and returns as if all were well. */
+    start_actor(0, "clock", clock_actor, &start);
+    /* On a deadlock SimGrid prints a line and returns normally. */
     simgrid_run();
     free(hosts);
     free(places);
@@ -288,13 +289,13 @@ double dsgd_now_s(void)
 void dsgd_sleep(double seconds)
 {
     sg_actor_sleep_for(seconds);
-    went_on();
+    check_halted();
 }
 
 void dsgd_compute(double flops)
 {
     sg_actor_execute(flops);
-    went_on();
+    check_halted();
 }
 
 dsgd_semaphore *dsgd_semaphore_new(void)
@@ -313,7 +314,7 @@ void dsgd_semaphore_free(dsgd_semaphore *semaphore)
 void dsgd_semaphore_wait(dsgd_semaphore *semaphore)
 {
     sg_sem_acquire(semaphore->handle);
-    went_on();
+    check_halted();
 }
 
 bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
@@ -326,9 +327,9 @@ void dsgd_semaphore_post(dsgd_semaphore *semaphore)
     sg_sem_release(semaphore->handle);
 }
 
-dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int channel)
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
 {
-    /* 24 bits for a rank, 7 for a channel (DSGD_MAX_CHANNELS), the rest for a message. */
+    /* 24 bits for a rank, 7 for a channel (DSGD_MAX_CHANNELS), the rest for the port. */
     const uint64_t key = (uint64_t)(unsigned char)port << 55 | (uint64_t)channel << 48 |
                          (uint64_t)to << 24 | (uint64_t)(from + 1);
     if (2 * mailboxes.n >= mailboxes.room)
@@ -336,9 +337,10 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, char port, int channel)
     if (place_of(key)->key == key)
         return place_of(key)->mailbox;
     char name[60];
-    snprintf(name, sizeof name, "%c%d:%d<%d", port, channel, to, from);
+    snprintf(name, sizeof name, "%c%d:%d<%d", (char)port, channel, to, from);
     dsgd_mailbox *const mailbox = (dsgd_mailbox *)sg_mailbox_by_name(name);
-    struct known_mailbox *const place = place_of(key); /* others may have come meanwhile */
+    struct known_mailbox *const place =
+        place_of(key); /* the call above may have let other actors insert */
     mailboxes.n += place->key == 0;
     *place = (struct known_mailbox){key, mailbox};
     return mailbox;
@@ -349,7 +351,7 @@ void dsgd_mailbox_own(dsgd_mailbox *mailbox)
     sg_mailbox_set_receiver(sg_mailbox_get_name((sg_mailbox_t)mailbox));
 }
 
-/** The payload of an exchange is the time at which it was posted, negated, so that no payload is the NULL that SimGrid refuses. */
+/** The payload is the time of sending, negated: SimGrid refuses the payload NULL, which is 0.0. */
 static void *payload_of_time(double sent_s)
 {
     const double negative = -sent_s;
@@ -382,14 +384,14 @@ double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     }
     if (put != NULL)
         sg_comm_wait(put);
-    went_on();
+    check_halted();
     return started_s;
 }
 
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
-    went_on();
+    check_halted();
 }
 
 dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload)
@@ -400,7 +402,7 @@ dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload)
 void dsgd_transfer_wait(dsgd_transfer *transfer)
 {
     sg_comm_wait((sg_comm_t)transfer);
-    went_on();
+    check_halted();
 }
 
 void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
@@ -411,6 +413,6 @@ void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 void *dsgd_recv(dsgd_mailbox *mailbox)
 {
     void *const payload = sg_mailbox_get((sg_mailbox_t)mailbox);
-    went_on();
+    check_halted();
     return payload;
 }

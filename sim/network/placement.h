@@ -10,7 +10,7 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** The words that stand for an order. Anything else lists hosts. */
+/** Words that stand for an order; other lines list hosts. */
 #define DSGD_PLACEMENT_NATURAL "natural"
 #define DSGD_PLACEMENT_RANDOM "random"
 
@@ -18,8 +18,8 @@
 bool dsgd_placement_is_given(const dsgd_lines *placement);
 
 /**
- * Fills @p places [n_wanted] with indices of hosts in natural order, of a platform that has n_hosts. A listed host is an index or a name;
- * the list may be longer than the run needs, as a file of hosts is. An empty placement is the natural order.
+ * Fills places[n_wanted] with indices of hosts in natural order. A listed host is an index or a
+ * name; the list may be longer than n_wanted. An empty placement is the natural order.
  *
  * @param names [n_hosts] of the hosts in natural order; NULL: n0, n1, ...
  * @param seed of a random order

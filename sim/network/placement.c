@@ -2,7 +2,7 @@
  * @file placement.c
  * Orders of hosts: natural, random, or as listed.
  */
-#include "sim/placement.h"
+#include "sim/network/placement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ bool dsgd_placement_is_given(const dsgd_lines *placement)
            !is_word(placement, DSGD_PLACEMENT_RANDOM);
 }
 
-/** The index that all of @p text says; -1 where it says none below @p n. */
+/** The index that @p text is; -1: none below @p n. */
 static int index_of(const char *text, int n)
 {
     char *end = NULL;

@@ -1,22 +1,37 @@
 /**
  * @file server.c
- * Parameter servers: one vector, an even part of each exchange at each server (Dean et al. 2012; EASGD's released code).
+ * Parameter servers: one vector, an even part of each exchange at each server (Dean et al. 2012;
+ * EASGD's released code).
  *
- * A push is a message of the piece's bytes, answered by an empty acknowledgement; a fetch an empty message, answered by the piece. A server
- * receives one message after another, in the order in which they were sent, and a channel of its own sends one answer after another
- * meanwhile: its link is busy in both directions, but not shared. (A thousand flows that share it would end at the same time, and cost
- * SimGrid a thousand times as much.)
+ * A push is a message of the piece's bytes, answered by an empty acknowledgement; a fetch an empty
+ * message, answered by the piece. A server receives messages one after another, in the order in
+ * which they were sent, while a channel sends its answers one after another: its link is busy in
+ * both directions, but not shared. (A thousand flows that share it would end at the same time, and
+ * cost SimGrid a thousand times as much.)
  */
-#include "sim/engine.h"
+#include "sim/engine/accounting.h"
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/exchange/channels.h"
+#include "sim/exchange/messages.h"
 
-enum { PUSH, FETCH };
+typedef enum server_request { PUSH, FETCH } server_request;
 
-typedef struct server_job {
-    dsgd_job job; /* first */
-    int kind;
-    dsgd_piece mine; /* of a push */
-    dsgd_message *reply; /* of a fetch */
-} server_job;
+/** Counts of pushes; engine->servers is [n_workers + n_servers][n_pieces]. */
+struct dsgd_server_state {
+    long version; /* added by the server; of a worker: when it last fetched */
+    long own_pushes; /* of a worker, since that fetch */
+};
+
+static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
+{
+    dsgd_engine *const engine = w->engine;
+    const size_t n_hosts = (size_t)(engine->n_workers + engine->n_servers);
+    if (engine->servers == NULL)
+        engine->servers =
+            dsgd_run_alloc(engine, n_hosts * engine->n_pieces * sizeof *engine->servers);
+    return &engine->servers[(size_t)w->host * engine->n_pieces + k];
+}
 
 static int server_of(const dsgd_engine *engine, size_t k)
 {
@@ -24,7 +39,14 @@ static int server_of(const dsgd_engine *engine, size_t k)
     return (int)(k % (size_t)engine->n_servers);
 }
 
-/* --- the worker's side ---------------------------------------------------------------------------------------------------- */
+/* --- the worker's side ------------------------------------------------------------------------ */
+
+typedef struct server_job {
+    dsgd_job job; /* first */
+    server_request kind;
+    dsgd_piece mine; /* of a push */
+    dsgd_message *reply; /* of a fetch */
+} server_job;
 
 static void run_question(dsgd_channel *channel, dsgd_job *any_job)
 {
@@ -35,29 +57,30 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const bool push = job->kind == PUSH;
     const int server = server_of(engine, k);
     const double bytes = push ? engine->piece_bytes[k] : 0;
+    struct dsgd_server_state *const state = server_state_of(w, k);
     const double since_s = dsgd_now_s();
     dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
     message->kind = job->kind;
-    message->version = w->server_version[k] + w->own_pushes[k];
-    w->own_pushes[k] += push;
+    message->version = state->version + state->own_pushes;
+    state->own_pushes += push;
     dsgd_count_message(engine, bytes);
-    dsgd_send(dsgd_mailbox_of(-1, server, 's', 0), message, bytes);
-    job->reply = dsgd_recv(dsgd_mailbox_of(server, w->node.rank, 'p', channel->number));
+    dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    job->reply =
+        dsgd_recv(dsgd_mailbox_of(server, w->node.rank, DSGD_PORT_SERVER_REPLY, channel->number));
     dsgd_message_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
     any_job->done = true;
     if (!push)
-        return; /* the one who asked goes on with it */
+        return; /* end_fetch() continues with it */
     dsgd_message_free(w, job->reply);
     dsgd_value_release(engine->values, job->mine.value);
     dsgd_run_free(job);
 }
 
-static server_job *begin_question(dsgd_worker *w, size_t k, int kind, dsgd_piece mine)
+static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind, dsgd_piece mine)
 {
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (server_job){.job = {.run = run_question, .piece = k}, .kind = kind, .mine = mine};
     dsgd_value_retain(mine.value);
-    dsgd_channel_add(w, &job->job);
     return job;
 }
 
@@ -66,40 +89,34 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     dsgd_worker *const w = dsgd_worker_of(self);
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         dsgd_piece_wait(u, k);
-        begin_question(w, k, PUSH, u->piece[k]);
+        dsgd_channel_add(w, &new_server_job(w, k, PUSH, u->piece[k])->job);
     }
 }
 
-static void begin_fetch(dsgd_worker *w, size_t k, void *exchange)
+static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_request *const request = exchange;
-    request->jobs[k] = &begin_question(w, k, FETCH, (dsgd_piece){DSGD_ZERO_VALUE, -1, 1})->job;
+    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
+    dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, nothing)->job);
 }
 
-static void end_fetch(dsgd_worker *w, size_t k, void *exchange)
+static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const dsgd_request *const request = exchange;
-    server_job *const job = (server_job *)request->jobs[k];
-    dsgd_job_wait(w, &job->job);
-    dsgd_piece_wait(request->x, k);
-    const dsgd_piece *const theirs = &job->reply->content;
-    dsgd_piece_set(w->engine, &request->x->piece[k], dsgd_value_retain(theirs->value),
+    const server_job *const job = (server_job *)request->jobs[k];
+    dsgd_piece_wait(request->out, k);
+    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(job->reply->content.value),
                    dsgd_local_steps(w, k));
-    w->server_version[k] = job->reply->version;
-    w->own_pushes[k] = 0;
+    *server_state_of(w, k) = (struct dsgd_server_state){.version = job->reply->version};
     dsgd_message_free(w, job->reply);
-    dsgd_run_free(job);
 }
+
+static const dsgd_exchange fetch = {begin_fetch, end_fetch};
 
 void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_request *const request = dsgd_request_new(w, x);
-    dsgd_exchange_pieces(w, begin_fetch, end_fetch, request);
-    dsgd_run_free(request);
+    dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, x, NULL);
 }
 
-/* --- the server's side ---------------------------------------------------------------------------------------------------- */
+/* --- the server's side ------------------------------------------------------------------------ */
 
 /** x[k] <- x[k] + what was pushed. Its age: the others' pushes since the worker fetched. */
 static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message)
@@ -111,9 +128,9 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
     const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
     dsgd_piece_set(engine, &x->piece[k],
                    dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
-    dsgd_count_age(engine, (double)(server->server_version[k] - message->version),
+    dsgd_count_age(engine, (double)(server_state_of(server, k)->version - message->version),
                    dsgd_piece_share(engine, k));
-    server->server_version[k]++;
+    server_state_of(server, k)->version++;
 }
 
 typedef struct answer_job {
@@ -133,8 +150,8 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_message *reply)
 {
     dsgd_engine *const engine = server->engine;
-    dsgd_mailbox *const to =
-        dsgd_mailbox_of(server->node.rank, question->from, 'p', question->channel);
+    dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
+                                             DSGD_PORT_SERVER_REPLY, question->channel);
     if (question->kind == PUSH) {
         dsgd_count_message(engine, 0);
         dsgd_send_detached(to, reply, 0);
@@ -150,7 +167,8 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
     dsgd_engine *const engine = server->engine;
-    dsgd_message *const message = dsgd_recv(dsgd_mailbox_of(-1, self->rank, 's', 0));
+    dsgd_message *const message =
+        dsgd_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
     const size_t k = message->piece;
     const bool push = message->kind == PUSH;
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
@@ -159,7 +177,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const reply =
         dsgd_message_new(server, message->channel, k, push ? nothing : x->piece[k]);
-    reply->version = server->server_version[k];
+    reply->version = server_state_of(server, k)->version;
     answer(server, message, reply);
     dsgd_message_free(server, message);
 }

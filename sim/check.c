@@ -1,0 +1,169 @@
+/**
+ * @file check.c
+ * Refuses what cannot run, with a sentence, before anything runs.
+ */
+#include "sim/check.h"
+
+#include <math.h>
+
+#include "base/round.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/learning.h"
+#include "sim/run.h"
+
+int dsgd_n_servers(const dsgd_run_config *config)
+{
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
+}
+
+dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
+{
+    return (dsgd_machine){.platform = config->platform,
+                          .n_hosts = config->workers + dsgd_n_servers(config),
+                          .placement = config->placement,
+                          .seed = config->seed,
+                          .scratch = config->scratch};
+}
+
+dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **imbalance,
+                               dsgd_error *error)
+{
+    dsgd_picks lists[2];
+    size_t n = 0;
+    if (config->inherent)
+        lists[n++] = config->workload->inherent;
+    lists[n++] = config->imbalance;
+    const dsgd_status status = dsgd_imbalance_open(lists, n, config->workers, imbalance, error);
+    const bool learning = config->learning != NULL && config->learning->model.about != NULL;
+    if (status == DSGD_OK && dsgd_imbalance_reads_samples(*imbalance) && !learning) {
+        dsgd_imbalance_close(*imbalance);
+        *imbalance = NULL;
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "imbalance: data takes its time from the samples, but there is no learn: "
+                         "that says which");
+    }
+    return status;
+}
+
+static dsgd_status check_record(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->record == NULL ||
+        (config->learning != NULL && config->learning->model.about != NULL))
+        return DSGD_OK;
+    return dsgd_fail(
+        error, DSGD_EUSAGE,
+        "%s: there is nothing to record, because nothing is learned in this run; `learn` says what",
+        config->record);
+}
+
+static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_until *const until = &config->until;
+    if (config->steps_each > 0)
+        return DSGD_OK;
+    if (!(until->steps > 0 || until->seconds > 0 || until->samples > 0 || until->accuracy > 0))
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "until: nothing would end the run; give steps, seconds, samples or accuracy");
+    if (until->accuracy > 0 && !dsgd_learns(config))
+        return dsgd_fail(error, DSGD_EUSAGE, "until: accuracy needs numerics, but %s",
+                         config->numerics == DSGD_NUMERICS_OFF ? "they are off (--numerics off)"
+                                                               : "nothing is learned in this run");
+    if (until->accuracy > 0 && config->learning->evaluate.every <= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "until: accuracy needs learn: evaluate: every, which says when to look");
+    return DSGD_OK;
+}
+
+static dsgd_status check_precision(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->numerics == DSGD_NUMERICS_CUDA && dsgd_learns(config) &&
+        config->learning->precision == DSGD_PRECISION_DOUBLE)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "learn: precision: the CUDA device computes in float; use --numerics "
+                         "cpu for double");
+    return DSGD_OK;
+}
+
+static dsgd_status check_servers(const dsgd_run_config *config, dsgd_error *error)
+{
+    const int n_servers = dsgd_n_servers(config);
+    if (n_servers < 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "algorithm `%s`: n_servers() gives %d with %d workers, but has to be 0 or "
+                         "more",
+                         config->algorithm->about.name, n_servers, config->workers);
+    return DSGD_OK;
+}
+
+enum { MOST_PIECES = 4096 };
+
+static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_exchange_config *const exchange = &config->exchange;
+    if (exchange->bucket_bytes > 0 && exchange->pieces != 1)
+        return dsgd_fail(error, DSGD_EUSAGE, "exchange: give either pieces or bucket, not both");
+    const double buckets =
+        exchange->bucket_bytes > 0
+            ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes)
+            : 0;
+    const int n_servers = dsgd_n_servers(config);
+    const double pieces = fmax(buckets, (double)exchange->pieces) * fmax(1, n_servers);
+    if (pieces > MOST_PIECES)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: %.0f pieces, but at most %d are possible (a piece of each "
+                         "exchange for every server)",
+                         pieces, MOST_PIECES);
+    return DSGD_OK;
+}
+
+static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_stop *const stops = config->stops.v;
+    for (size_t i = 0; i < config->stops.n; i++)
+        if (stops[i].worker >= config->workers)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "stops: worker: %ld, but with %d workers they are 0 to %d",
+                             stops[i].worker, config->workers, config->workers - 1);
+    if (config->stops.n > 0 && config->exchange.barrier)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "stops: who stops never comes to exchange: barrier; leave one of them out");
+    return DSGD_OK;
+}
+
+static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_machine machine = dsgd_machine_of(config);
+    return dsgd_machine_check(&machine, error);
+}
+
+dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
+        return dsgd_fail(error, DSGD_EUSAGE, "workers: %d, but 1 to %d are possible",
+                         config->workers, 1 << DSGD_MAX_BITS);
+    dsgd_status status = check_until(config, error);
+    if (status == DSGD_OK)
+        status = check_record(config, error);
+    if (status == DSGD_OK)
+        status = check_precision(config, error);
+    if (status == DSGD_OK)
+        status = dsgd_workload_check(config->workload, error);
+    if (status == DSGD_OK && config->algorithm->check != NULL)
+        status = config->algorithm->check(config->params, config->workers, error);
+    if (status == DSGD_OK)
+        status = check_servers(config, error);
+    if (status == DSGD_OK)
+        status = check_exchange(config, error);
+    if (status == DSGD_OK)
+        status = check_stops(config, error);
+    if (status == DSGD_OK)
+        status = check_machine(config, error);
+    dsgd_imbalance *imbalance = NULL;
+    if (status == DSGD_OK)
+        status = dsgd_imbalance_for(config, &imbalance, error);
+    dsgd_imbalance_close(imbalance);
+    return status;
+}

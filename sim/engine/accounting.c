@@ -1,0 +1,131 @@
+/**
+ * @file accounting.c
+ * Shares of time, messages, ages of values.
+ */
+#include "sim/engine/accounting.h"
+
+#include <math.h>
+
+#include "sim/engine/learning.h"
+#include "sim/result.h"
+
+/* --- during the run --------------------------------------------------------------------------- */
+
+/** Length of the intersection of [a, b] and [from, to]. */
+static double overlap_s(double a, double b, double from, double to)
+{
+    const double start = a > from ? a : from;
+    const double end = b < to ? b : to;
+    return end > start ? end - start : 0;
+}
+
+void dsgd_count_communication(dsgd_worker *w, double from_s)
+{
+    const double now_s = dsgd_now_s();
+    const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
+    w->counted_until_s = now_s;
+    const double compute_end_s = dsgd_computing(w) ? now_s : w->computation.end_s;
+    const double hidden_s =
+        overlap_s(start_s, now_s, w->computation.since_s, compute_end_s) +
+        overlap_s(start_s, now_s, w->computation.previous_since_s, w->computation.previous_end_s);
+    const double exposed_s = now_s - start_s - hidden_s;
+    if (exposed_s > 0)
+        w->communicated_s += exposed_s;
+}
+
+/** Ages beyond the last bin of the histogram count in that. */
+static double *age_bin(dsgd_run_result *result, double age)
+{
+    const size_t bin = age < DSGD_MOST_AGES - 1 ? (size_t)age : DSGD_MOST_AGES - 1;
+    if (bin >= result->n_ages) {
+        result->ages = dsgd_xrealloc(result->ages, bin + 1, sizeof *result->ages);
+        while (result->n_ages <= bin)
+            result->ages[result->n_ages++] = 0;
+    }
+    return &result->ages[bin];
+}
+
+void dsgd_count_age(dsgd_engine *engine, double age, double weight)
+{
+    engine->staleness_sum += weight * age;
+    engine->staleness_weight += weight;
+    *age_bin(engine->result, age) += weight;
+    if (age > engine->result->staleness_max)
+        engine->result->staleness_max = age;
+}
+
+void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
+{
+    if (stamp < 0)
+        return; /* a null contribution has no age */
+    const long by_owner = dsgd_local_steps(&user->engine->workers[owner], piece);
+    const long by_user = dsgd_local_steps(user, piece);
+    const long now = by_owner < by_user ? by_owner : by_user;
+    dsgd_count_age(user->engine, now > stamp ? (double)(now - stamp) : 0, weight);
+}
+
+void dsgd_count_message(dsgd_engine *engine, double bytes)
+{
+    engine->result->messages++;
+    engine->result->bytes += bytes;
+}
+
+void dsgd_count_contribution(const dsgd_worker *w, bool fresh)
+{
+    w->engine->versions += w->node.rank == 0;
+    w->engine->fresh += fresh;
+}
+
+/* --- at the end ------------------------------------------------------------------------------- */
+
+static void sum_up_workers(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const double p = engine->n_workers;
+    double computed_s = 0;
+    for (int i = 0; i < engine->n_workers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        const double compute_s =
+            w->computed_s + (dsgd_computing(w) ? result->virtual_s - w->computation.since_s : 0);
+        dsgd_time_shares *const shares = &result->worker_shares[i];
+        shares->compute = compute_s / result->virtual_s;
+        shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
+        shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
+        result->worker_steps[i] = (double)w->steps_done;
+        result->shares.compute += shares->compute / p;
+        result->shares.wait += shares->wait / p;
+        result->shares.communicate += shares->communicate / p;
+        computed_s += compute_s;
+    }
+    result->ideal_s = computed_s / p;
+}
+
+static double exposed_s(const dsgd_engine *engine)
+{
+    double sum_s = 0;
+    for (int i = 0; i < engine->n_workers; i++)
+        sum_s += engine->workers[i].exposed_s;
+    return sum_s;
+}
+
+void dsgd_sum_up(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const dsgd_run_config *const config = engine->config;
+    const double p = engine->n_workers;
+    result->steps = (double)engine->steps_total / p;
+    result->samples = engine->whole_steps * config->workload->samples;
+    if (dsgd_learns(config))
+        result->learn_samples = engine->whole_steps * (double)config->learning->batch;
+    result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
+    result->exposed_mean_s =
+        engine->steps_total > 0 ? exposed_s(engine) / (double)engine->steps_total : NAN;
+    result->staleness_mean =
+        engine->staleness_weight > 0 ? engine->staleness_sum / engine->staleness_weight : 0;
+    for (size_t i = 0; i < result->n_ages; i++)
+        result->ages[i] /= engine->staleness_weight;
+    result->partial_active_mean =
+        engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
+    result->link_s = result->bytes / p / config->platform->host_bandwidth_bytes_per_s;
+    sum_up_workers(engine);
+}

@@ -1,0 +1,233 @@
+/**
+ * @file computation.c
+ * Gradients whose pieces become ready in the course of the backward pass, and the local steps that
+ * are applied at that moment.
+ */
+#include "sim/engine/computation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/round.h"
+#include "sim/engine/learning.h"
+#include "sim/engine/vectors.h"
+#include "sim/engine/wait.h"
+
+/* --- local steps ------------------------------------------------------------------------------ */
+
+static double learning_rate(const dsgd_worker *w)
+{
+    if (w->engine->config->learning == NULL)
+        return 1; /* without effect */
+    return dsgd_optimizer_lr(&w->engine->config->learning->optimizer, w->node.step);
+}
+
+static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *g, size_t k)
+{
+    dsgd_engine *const engine = w->engine;
+    const long stamp = ++w->local_steps[k];
+    if (engine->values == NULL) {
+        x->piece[k].stamp = stamp;
+        return;
+    }
+    const dsgd_value moved = dsgd_values_update(
+        engine->values, dsgd_origin_of(w), k, x->piece[k].value, g->piece[k].value,
+        &w->optimizer_state[k], learning_rate(w), (uint64_t)stamp);
+    dsgd_piece_set(engine, &x->piece[k], moved, stamp);
+}
+
+double dsgd_learning_rate(dsgd_node *self)
+{
+    return learning_rate(dsgd_worker_of(self));
+}
+
+void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
+{
+    (void)self;
+    x->awaits = g->awaits;
+}
+
+void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const size_t n = w->engine->n_pieces;
+    const bool waits = !dsgd_piece_ready(g, n - 1);
+    const size_t first_unready = waits ? w->computation.ready : n;
+    for (size_t k = 0; k < first_unready; k++)
+        local_step_piece(w, x, g, k);
+    if (!waits)
+        return;
+    DSGD_ASSERT(w->computation.n_deferred < DSGD_MAX_DEFERRED, "%zu local steps of one gradient",
+                w->computation.n_deferred);
+    w->computation.deferred[w->computation.n_deferred].x = x;
+    w->computation.deferred[w->computation.n_deferred].g = g;
+    w->computation.n_deferred++;
+    x->awaits = w->computation.number;
+}
+
+/** Pieces up to @p ready are computed: applies the local steps that waited for them. */
+static void pieces_done(dsgd_worker *w, size_t ready)
+{
+    const size_t before = w->computation.ready;
+    w->computation.ready = ready;
+    for (size_t i = 0; i < w->computation.n_deferred; i++)
+        for (size_t k = before; k < ready; k++)
+            local_step_piece(w, w->computation.deferred[i].x, w->computation.deferred[i].g, k);
+    dsgd_work_wake(w);
+}
+
+/* --- the GPU ---------------------------------------------------------------------------------- */
+
+/** Computes one gradient: the forward pass, then piece by piece (without overlap all at once). */
+static void compute_gradient(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    const size_t n = engine->n_pieces;
+    double backward_s = w->computation.backward_s;
+    if (!engine->config->exchange.overlap || n == 1)
+        backward_s = 0;
+    else if (backward_s > w->computation.compute_s)
+        backward_s = w->computation.compute_s;
+    double todo_s = w->computation.compute_s - backward_s;
+    for (size_t k = 0; k < n; k++) {
+        todo_s += backward_s * engine->piece_bytes[k] / engine->bytes;
+        if (backward_s == 0 && k + 1 < n)
+            continue;
+        dsgd_compute(todo_s * engine->reference_flops / w->speed);
+        todo_s = 0;
+        if (k + 1 == n) {
+            w->computation.end_s = dsgd_now_s();
+            w->computed_s += w->computation.end_s - w->computation.since_s;
+        }
+        pieces_done(w, k + 1);
+    }
+}
+
+void dsgd_gpu_main(void *worker)
+{
+    dsgd_worker *const w = worker;
+    for (;;) {
+        while (!dsgd_computing(w)) {
+            w->gpu_waits = true;
+            dsgd_semaphore_wait(w->gpu_semaphore);
+        }
+        compute_gradient(w);
+    }
+}
+
+void dsgd_computation_wait(dsgd_worker *w)
+{
+    while (dsgd_computing(w))
+        dsgd_work_sleep(w);
+    w->computation.n_deferred = 0;
+}
+
+/** Lets the GPU compute for a while; g is ready at its end. */
+static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s, double backward_s)
+{
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        g->piece[k].stamp = dsgd_local_steps(w, k);
+    w->computation.compute_s = compute_s;
+    w->computation.backward_s = backward_s;
+    w->computation.previous_since_s = w->computation.since_s;
+    w->computation.previous_end_s = w->computation.end_s;
+    w->computation.since_s = dsgd_now_s();
+    w->computation.number++;
+    w->computation.ready = 0;
+    g->awaits = w->computation.number;
+    if (w->gpu_waits) {
+        w->gpu_waits = false;
+        dsgd_semaphore_post(w->gpu_semaphore);
+    }
+}
+
+/* --- gradients -------------------------------------------------------------------------------- */
+
+/** g <- gradient at x over the first @p count samples of the mini-batch; others count as zeros. */
+static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, long count)
+{
+    dsgd_engine *const engine = w->engine;
+    const long batch = engine->config->learning->batch;
+    const size_t n = engine->n_pieces;
+    dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
+    dsgd_value *const new = old + n;
+    for (size_t k = 0; k < n; k++)
+        old[k] = x->piece[k].value;
+    if (count > 0)
+        dsgd_values_gradient(engine->values, dsgd_origin_of(w), (uint32_t)count, old,
+                             &w->model_state, new);
+    for (size_t k = 0; k < n; k++) {
+        dsgd_value value = count > 0 ? new[k] : DSGD_ZERO_VALUE;
+        if (count > 0 && count < batch) {
+            const double part = (double)count;
+            value = dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 1, &new[k], &part,
+                                        (double)batch);
+            dsgd_value_release(engine->values, new[k]);
+        }
+        dsgd_piece_set(engine, &g->piece[k], value, 0);
+    }
+    free(old);
+}
+
+/** The samples of the worker's step, where the imbalance depends on them. */
+static dsgd_batch_size batch_size(const dsgd_engine *engine, const dsgd_node *self)
+{
+    dsgd_batch_size size = {0};
+    if (!dsgd_imbalance_reads_samples(engine->imbalance))
+        return size;
+    const dsgd_stream stream = dsgd_stream_of(engine);
+    dsgd_stream_rows(&stream, engine->data, (uint32_t)self->rank, (uint64_t)self->step, &size.rows,
+                     &size.longest);
+    size.samples = stream.batch;
+    return size;
+}
+
+double dsgd_compute_time_s(dsgd_node *self)
+{
+    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step,
+                             batch_size(engine, self)};
+    return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+}
+
+void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
+{
+    dsgd_gradient_until(self, g, x, 1, INFINITY);
+}
+
+/** Micro-batch m begins at m times its length, and its backward pass a forward pass later. */
+dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, double limit_s)
+{
+    if (step_s <= limit_s)
+        return (dsgd_cut){n_micro_batches, step_s};
+    const double n = n_micro_batches;
+    const double each_s = step_s / n;
+    const double forward_s =
+        each_s * (1 - dsgd_worker_of(self)->engine->config->workload->backward_share);
+    const double begun = fmin(n, fmax(0, dsgd_floor(limit_s / each_s) + 1));
+    const double done = fmin(begun, fmax(0, dsgd_floor((limit_s - forward_s) / each_s) + 1));
+    if (done == n)
+        return (dsgd_cut){n_micro_batches, step_s};
+    return (dsgd_cut){(int)done, done * each_s + (begun > done ? forward_s : 0)};
+}
+
+int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
+                        double limit_s)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    dsgd_computation_wait(w);
+    const double all_s = dsgd_compute_time_s(self);
+    const dsgd_cut cut = dsgd_cut_step(self, all_s, n_micro_batches, limit_s);
+    w->computation.share = (double)cut.done / n_micro_batches;
+    if (engine->values != NULL)
+        describe_gradient(w, g, x,
+                          lround(w->computation.share * (double)engine->config->learning->batch));
+    /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
+    const dsgd_workload *const workload = engine->config->workload;
+    start_computation(w, g, cut.compute_s,
+                      cut.done == n_micro_batches
+                          ? workload->backward_share * workload->step_s / n_micro_batches
+                          : 0);
+    return cut.done;
+}

@@ -1,0 +1,145 @@
+/**
+ * @file channels.c
+ * Channels, the jobs on them, and the loops over the pieces of an exchange.
+ */
+#include "sim/exchange/channels.h"
+
+#include <stdlib.h>
+
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/engine/wait.h"
+
+/* --- channels --------------------------------------------------------------------------------- */
+
+static void channel_main(void *argument)
+{
+    dsgd_channel *const channel = argument;
+    for (;;) {
+        while (channel->first == NULL) {
+            channel->waits = true;
+            dsgd_semaphore_wait(channel->semaphore);
+        }
+        dsgd_stay_if_stopped(channel->worker);
+        dsgd_job *const job = channel->first;
+        channel->first = job->next;
+        job->run(channel, job);
+        dsgd_work_wake(channel->worker);
+    }
+}
+
+void dsgd_channels_open(dsgd_worker *w)
+{
+    const size_t n = w->engine->n_channels;
+    w->channels = dsgd_xcalloc(n, sizeof *w->channels);
+    for (size_t i = 0; i < n; i++) {
+        w->channels[i].worker = w;
+        w->channels[i].number = (int)i;
+        w->channels[i].semaphore = dsgd_semaphore_new();
+        dsgd_actor_start(w->host, "channel", channel_main, &w->channels[i]);
+    }
+}
+
+void dsgd_channels_close(dsgd_worker *w)
+{
+    for (size_t i = 0; w->channels != NULL && i < w->engine->n_channels; i++)
+        dsgd_semaphore_free(w->channels[i].semaphore);
+    free(w->channels);
+}
+
+void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
+{
+    dsgd_channel *const channel = &w->channels[job->piece % w->engine->n_channels];
+    job->next = NULL;
+    if (channel->first == NULL)
+        channel->first = job;
+    else
+        channel->last->next = job;
+    channel->last = job;
+    if (channel->waits) {
+        channel->waits = false;
+        dsgd_semaphore_post(channel->semaphore);
+    }
+}
+
+void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job)
+{
+    while (!job->done)
+        dsgd_work_sleep(w);
+}
+
+/* --- exchanges -------------------------------------------------------------------------------- */
+
+void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
+{
+    request->jobs[job->piece] = job;
+    dsgd_channel_add(w, job);
+}
+
+static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                                 const void *arguments)
+{
+    dsgd_request *const request =
+        dsgd_run_alloc(w->engine, sizeof *request + w->engine->n_pieces * sizeof request->jobs[0]);
+    request->exchange = exchange;
+    request->in = in;
+    request->arguments = arguments;
+    return request;
+}
+
+static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    if (request->in != NULL)
+        dsgd_piece_wait(request->in, k);
+    request->exchange->begin(w, k, request);
+}
+
+static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    if (request->jobs[k] != NULL)
+        dsgd_job_wait(w, request->jobs[k]);
+    request->exchange->end(w, k, request);
+    dsgd_run_free(request->jobs[k]);
+}
+
+void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                       dsgd_vector *out, const void *arguments)
+{
+    const size_t n = w->engine->n_pieces;
+    const size_t window = w->engine->n_channels;
+    dsgd_request *const request = new_request(w, exchange, in, arguments);
+    request->out = out;
+    for (size_t k = 0; k < n + window; k++) {
+        if (k >= window)
+            end_piece(w, k - window, request);
+        if (k < n)
+            begin_piece(w, k, request);
+    }
+    dsgd_run_free(request);
+}
+
+dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                                  const void *arguments)
+{
+    dsgd_request *const request = new_request(w, exchange, in, arguments);
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        begin_piece(w, k, request);
+    request->arguments = NULL;
+    return request;
+}
+
+bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request)
+{
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        if (request->jobs[k] != NULL && !request->jobs[k]->done)
+            return false;
+    return true;
+}
+
+void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out)
+{
+    request->out = out;
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        end_piece(w, k, request);
+    dsgd_run_free(request);
+}

@@ -1,0 +1,85 @@
+/**
+ * @file channels.h
+ * Exchanges of vectors beside the algorithm: jobs on channels, and the one way in which every verb
+ * begins and ends its pieces.
+ *
+ * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
+ * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
+ * every exchange goes over channel k mod n_channels, so that all workers carry out what they share
+ * in one order: collectives cannot deadlock.
+ */
+#ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
+#define DSGD_SIM_EXCHANGE_CHANNELS_H
+
+#include "sim/engine/engine.h"
+
+enum { DSGD_MAX_CHANNELS = 64 };
+
+typedef struct dsgd_channel dsgd_channel;
+
+/** One piece of an exchange; the first member of a family's own job. */
+typedef struct dsgd_job {
+    struct dsgd_job *next; /* on its channel */
+    /* Carries it out, as the channel's actor; sets `done` if a request has it. */
+    void (*run)(dsgd_channel *channel, struct dsgd_job *job);
+    size_t piece;
+    bool done;
+} dsgd_job;
+
+struct dsgd_channel {
+    dsgd_worker *worker;
+    int number;
+    bool waits; /* has to be posted */
+    dsgd_semaphore *semaphore;
+    dsgd_job *first, *last;
+    /* schedules.c's: to and from rank ^ (1 << bit); NULL before first use. */
+    dsgd_mailbox *to_bit[DSGD_MAX_BITS], *from_bit[DSGD_MAX_BITS];
+};
+
+/** Starts a worker's or server's channels. */
+void dsgd_channels_open(dsgd_worker *w);
+void dsgd_channels_close(dsgd_worker *w);
+
+/** Hands a job to the channel of its piece. */
+void dsgd_channel_add(dsgd_worker *w, dsgd_job *job);
+
+/** For work and assist actors: waits until the job is done. */
+void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job);
+
+/* --- exchanges -------------------------------------------------------------------------------- */
+
+/** What a family of verbs does with each piece of a vector, as the work actor. */
+typedef struct dsgd_exchange {
+    /** Called once in[k] is ready. Makes the piece's job, if any: dsgd_exchange_start(). */
+    void (*begin)(dsgd_worker *w, size_t k, dsgd_request *request);
+    /** Called once the job of piece k is done, before it is freed. Sets out[k]. */
+    void (*end)(dsgd_worker *w, size_t k, dsgd_request *request);
+} dsgd_exchange;
+
+/** One call of a verb. Like an MPI_Request, but of all pieces. */
+struct dsgd_request {
+    const dsgd_exchange *exchange;
+    dsgd_vector *in; /* sent; NULL: nothing */
+    dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
+    const void *arguments; /* of the verb; NULL once the verb that began it has returned */
+    dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
+};
+
+/** For begin(): hands the piece's job to its channel. */
+void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
+
+/** A blocking verb: at most n_channels pieces have begun and not ended. */
+void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                       dsgd_vector *out, const void *arguments);
+
+/** A non-blocking verb: begins all pieces. */
+dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
+                                  const void *arguments);
+
+/** Whether all jobs are done. Like MPI_Request_get_status. */
+bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request);
+
+/** Ends all pieces and frees the request. Like MPI_Wait. */
+void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
+
+#endif

@@ -1,0 +1,109 @@
+/**
+ * @file collectives.c
+ * Collectives of all workers: allreduces of vectors, allgathers of control data.
+ */
+#include <string.h>
+
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/exchange/channels.h"
+#include "sim/exchange/reductions.h"
+#include "sim/exchange/schedules.h"
+
+typedef struct collective_job {
+    dsgd_job job; /* first */
+    dsgd_reduction *reduction;
+    double bytes;
+} collective_job;
+
+static void run_collective(dsgd_channel *channel, dsgd_job *job)
+{
+    dsgd_worker *const w = channel->worker;
+    const collective_job *const mine = (collective_job *)job;
+    dsgd_schedule_allreduce(channel, mine->bytes);
+    if (mine->reduction->numbers == NULL)
+        dsgd_reduction_combine(w->engine, mine->reduction, dsgd_origin_of(w), job->piece);
+    job->done = true;
+}
+
+/** This worker's part in its next collective. */
+static collective_job *new_collective_job(dsgd_worker *w, size_t k, double bytes, double divisor)
+{
+    collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
+    *job = (collective_job){.job = {.run = run_collective, .piece = k},
+                            .reduction = dsgd_reduction_join_next(w, divisor),
+                            .bytes = bytes};
+    return job;
+}
+
+/* --- allreduces ------------------------------------------------------------------------------- */
+
+/** Contributes in[k] as it is now. The argument is the divisor. */
+static void begin_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const double divisor = *(const double *)request->arguments;
+    const dsgd_piece *const mine = &request->in->piece[k];
+    collective_job *const job = new_collective_job(w, k, w->engine->piece_bytes[k], divisor);
+    const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
+    dsgd_reduction_sample(job->reduction, w->node.rank, contribution);
+    dsgd_exchange_start(w, request, &job->job);
+}
+
+/** out[k] <- sum / divisor. */
+static void end_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
+    dsgd_piece_wait(request->out, k);
+    dsgd_reduction_count_use(w, reduction, k);
+    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(reduction->sum),
+                   dsgd_local_steps(w, k));
+    dsgd_reduction_leave(w->engine, reduction);
+}
+
+/** Like end_allreduce(), after the local step of this step, which may still be under way. */
+static void end_allreduce_later(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    dsgd_piece_wait(w->model, k);
+    end_allreduce(w, k, request);
+}
+
+static const dsgd_exchange allreduce = {begin_allreduce, end_allreduce};
+static const dsgd_exchange iallreduce = {begin_allreduce, end_allreduce_later};
+
+void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x)
+{
+    const double p = self->n_workers;
+    dsgd_exchange_run(dsgd_worker_of(self), &allreduce, x, x, &p);
+}
+
+void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x)
+{
+    const double one = 1;
+    dsgd_exchange_run(dsgd_worker_of(self), &allreduce, x, x, &one);
+}
+
+dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x)
+{
+    const double p = self->n_workers;
+    return dsgd_exchange_begin(dsgd_worker_of(self), &iallreduce, x, &p);
+}
+
+void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
+{
+    dsgd_exchange_end(dsgd_worker_of(self), request, mean);
+}
+
+/* --- control data ----------------------------------------------------------------------------- */
+
+void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const size_t bytes = n * (size_t)self->n_workers * sizeof *all;
+    collective_job *const job = new_collective_job(w, 0, (double)bytes, 1);
+    dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, n);
+    dsgd_channel_add(w, &job->job);
+    dsgd_job_wait(w, &job->job);
+    memcpy(all, job->reduction->numbers, bytes);
+    dsgd_reduction_leave(w->engine, job->reduction);
+    dsgd_run_free(job);
+}

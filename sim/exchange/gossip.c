@@ -1,0 +1,273 @@
+/**
+ * @file gossip.c
+ * Weighted averaging with neighbours: each sends shares of its vector, and adds those received
+ * (D-PSGD, Lian et al. 2017; push-sum, Assran et al. 2019).
+ *
+ * A message carries the whole value and the receiver's share, so that a worker's new value is one
+ * linear combination, in the order of ranks. Push-sum weights leave and arrive with messages: at
+ * any instant those at workers and on their way sum to P.
+ */
+#include "sim/exchange/gossip.h"
+
+#include "sim/engine/accounting.h"
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/exchange/channels.h"
+#include "sim/exchange/messages.h"
+
+/** Of one worker. */
+typedef struct gossip_node {
+    dsgd_vector *last; /* the vector that it exchanged last, or NULL */
+    dsgd_neighbours neighbours; /* in the round of `graph` that was last evaluated */
+    const dsgd_pick *graph;
+    dsgd_shares shares;
+    dsgd_neighbour_room room;
+} gossip_node;
+
+struct dsgd_gossip_state {
+    double weight_in_flight; /* push-sum weights of messages on their way, over all pieces */
+    gossip_node node[]; /* [n_workers] */
+};
+
+static struct dsgd_gossip_state *gossip_state_of(dsgd_engine *engine)
+{
+    if (engine->gossip == NULL)
+        engine->gossip =
+            dsgd_run_alloc(engine, sizeof *engine->gossip +
+                                       (size_t)engine->n_workers * sizeof engine->gossip->node[0]);
+    return engine->gossip;
+}
+
+double dsgd_gossip_weight(const dsgd_engine *engine)
+{
+    const struct dsgd_gossip_state *const state = engine->gossip;
+    double sum = state == NULL ? 0 : state->weight_in_flight;
+    for (int w = 0; w < engine->n_workers; w++)
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            sum += state == NULL || state->node[w].last == NULL
+                       ? 1
+                       : state->node[w].last->piece[k].weight;
+    return sum / (double)engine->n_pieces;
+}
+
+/* --- one piece -------------------------------------------------------------------------------- */
+
+/** One piece's round of messages. */
+typedef struct gossip_job {
+    dsgd_job job; /* first */
+    dsgd_piece mine; /* as it was when the exchange began */
+    double keep; /* what out[k] is multiplied by at the end */
+    int n_to, n_from;
+    double *share; /* [n_to] */
+    int *to; /* [n_to] */
+    int *from; /* [n_from] */
+    dsgd_message **received; /* [n_from] */
+} gossip_job;
+
+static void send_all(dsgd_channel *channel, gossip_job *job)
+{
+    dsgd_worker *const w = channel->worker;
+    const size_t k = job->job.piece;
+    const double bytes = w->engine->piece_bytes[k];
+    for (int i = 0; i < job->n_to; i++) {
+        dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
+        message->share = job->share[i];
+        message->content.weight = job->share[i] * job->mine.weight;
+        dsgd_count_message(w->engine, bytes);
+        /* Detached: the sender waits for no handshake. */
+        dsgd_send_detached(
+            dsgd_mailbox_of(w->node.rank, job->to[i], DSGD_PORT_GOSSIP, channel->number), message,
+            bytes);
+    }
+}
+
+static void run_gossip(dsgd_channel *channel, dsgd_job *any_job)
+{
+    dsgd_worker *const w = channel->worker;
+    gossip_job *const job = (gossip_job *)any_job;
+    const double since_s = dsgd_now_s();
+    send_all(channel, job);
+    dsgd_transfer **const coming = dsgd_run_alloc(w->engine, (size_t)job->n_from * sizeof *coming);
+    for (int i = 0; i < job->n_from; i++)
+        coming[i] = dsgd_irecv(
+            dsgd_mailbox_of(job->from[i], w->node.rank, DSGD_PORT_GOSSIP, channel->number),
+            (void **)&job->received[i]);
+    /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
+    const double passes = (job->n_from + 2) / 3.0;
+    const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
+    for (int i = 0; i < job->n_from; i++) {
+        dsgd_transfer_wait(coming[i]);
+        dsgd_message_received(w, job->received[i], since_s, reduced_bytes);
+    }
+    dsgd_run_free(coming);
+    any_job->done = true;
+}
+
+static int *copy_ranks(dsgd_engine *engine, const int *ranks, int n)
+{
+    int *const copy = dsgd_run_alloc(engine, (size_t)n * sizeof *copy);
+    for (int i = 0; i < n; i++)
+        copy[i] = ranks[i];
+    return copy;
+}
+
+/** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */
+static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    dsgd_engine *const engine = w->engine;
+    const dsgd_neighbours *const n = request->arguments;
+    dsgd_vector *const x = request->in;
+    struct dsgd_gossip_state *const state = gossip_state_of(engine);
+    gossip_job *const job = dsgd_run_alloc(engine, sizeof *job);
+    *job =
+        (gossip_job){.job = {.run = run_gossip, .piece = k},
+                     .mine = x->piece[k],
+                     .keep = n->keep,
+                     .n_to = n->n_to,
+                     .n_from = n->n_from,
+                     .share = dsgd_run_alloc(engine, (size_t)n->n_to * sizeof *job->share),
+                     .to = copy_ranks(engine, n->to, n->n_to),
+                     .from = copy_ranks(engine, n->from, n->n_from),
+                     .received = dsgd_run_alloc(engine, (size_t)n->n_from * sizeof *job->received)};
+    dsgd_value_retain(job->mine.value);
+    state->node[w->node.rank].last = x;
+    x->piece[k].weight = n->keep * job->mine.weight;
+    for (int i = 0; i < n->n_to; i++) {
+        job->share[i] = n->share[i];
+        state->weight_in_flight += n->share[i] * job->mine.weight;
+    }
+    dsgd_exchange_start(w, request, &job->job);
+}
+
+/** Like begin_gossip(); then in[k] <- keep in[k], to which the end only adds. */
+static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const dsgd_neighbours *const n = request->arguments;
+    dsgd_piece *const piece = &request->in->piece[k];
+    begin_gossip(w, k, request);
+    ((gossip_job *)request->jobs[k])->keep = 1;
+    const dsgd_value rest =
+        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &piece->value, &n->keep, 1);
+    dsgd_piece_set(w->engine, piece, rest, piece->stamp);
+}
+
+/** keep mine + sum of the shares received, in the order of ranks. */
+static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value mine)
+{
+    const size_t n = (size_t)job->n_from + 1;
+    dsgd_value *const operands = dsgd_run_alloc(w->engine, n * sizeof *operands);
+    double *const weights = dsgd_run_alloc(w->engine, n * sizeof *weights);
+    size_t at = 0;
+    bool placed = false;
+    for (int i = 0; i <= job->n_from; i++) {
+        if (!placed && (i == job->n_from || job->from[i] > w->node.rank)) {
+            operands[at] = mine;
+            weights[at++] = job->keep;
+            placed = true;
+        }
+        if (i < job->n_from) {
+            operands[at] = job->received[i]->content.value;
+            weights[at++] = job->received[i]->share;
+        }
+    }
+    const dsgd_value result = dsgd_values_combine(w->engine->values, dsgd_origin_of(w),
+                                                  job->job.piece, n, operands, weights, 1);
+    dsgd_run_free(operands);
+    dsgd_run_free(weights);
+    return result;
+}
+
+/** out[k] <- keep out[k] + what was received, push-sum weights included. */
+static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    dsgd_engine *const engine = w->engine;
+    dsgd_vector *const x = request->out;
+    gossip_job *const job = (gossip_job *)request->jobs[k];
+    dsgd_piece_wait(x, k);
+    dsgd_piece_set(engine, &x->piece[k], weighted_sum(w, job, x->piece[k].value),
+                   dsgd_local_steps(w, k));
+    const double weight = dsgd_piece_share(engine, k) / (job->n_from + 1);
+    for (int i = 0; i < job->n_from; i++) {
+        const dsgd_piece *const theirs = &job->received[i]->content;
+        x->piece[k].weight += theirs->weight;
+        engine->gossip->weight_in_flight -= theirs->weight;
+        dsgd_count_staleness(w, job->from[i], k, theirs->stamp, weight);
+        dsgd_message_free(w, job->received[i]);
+    }
+    dsgd_value_release(engine->values, job->mine.value);
+    dsgd_run_free(job->share);
+    dsgd_run_free(job->to);
+    dsgd_run_free(job->from);
+    dsgd_run_free(job->received);
+}
+
+/* --- verbs ------------------------------------------------------------------------------------ */
+
+const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
+                                          dsgd_shares shares)
+{
+    dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    gossip_node *const node = &gossip_state_of(engine)->node[self->rank];
+    dsgd_neighbour_room *const room = &node->room;
+    const bool fixed = dsgd_graph_period(graph, self->n_workers) == 1;
+    if (fixed && node->graph == graph && node->shares == shares)
+        return &node->neighbours;
+    node->graph = graph;
+    node->shares = shares;
+    const size_t p = (size_t)self->n_workers;
+    if (room->to == NULL)
+        *room = (dsgd_neighbour_room){
+            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(int)),
+            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(double))};
+    node->neighbours =
+        dsgd_graph_neighbours(graph, self->n_workers, engine->config->seed, self->rank, round,
+                              shares == DSGD_DOUBLY_STOCHASTIC, room);
+    return &node->neighbours;
+}
+
+static void require_neighbours(const dsgd_node *self, const dsgd_neighbours *neighbours)
+{
+    for (int i = 0; i < neighbours->n_to; i++)
+        dsgd_require_peer(self, neighbours->to[i]);
+    for (int i = 0; i < neighbours->n_from; i++)
+        dsgd_require_peer(self, neighbours->from[i]);
+}
+
+static const dsgd_exchange gossip = {begin_gossip, end_gossip};
+static const dsgd_exchange igossip = {begin_igossip, end_gossip};
+
+void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
+{
+    require_neighbours(self, neighbours);
+    dsgd_exchange_run(dsgd_worker_of(self), &gossip, x, x, neighbours);
+}
+
+dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
+{
+    require_neighbours(self, neighbours);
+    return dsgd_exchange_begin(dsgd_worker_of(self), &igossip, x, neighbours);
+}
+
+bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request)
+{
+    return dsgd_exchange_done(dsgd_worker_of(self), request);
+}
+
+void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
+{
+    dsgd_exchange_end(dsgd_worker_of(self), request, x);
+}
+
+void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const double one = 1;
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+        dsgd_piece_wait(x, k);
+        dsgd_piece_wait(z, k);
+        const dsgd_value unbiased =
+            dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &x->piece[k].value,
+                                &one, x->piece[k].weight);
+        dsgd_piece_set(w->engine, &z->piece[k], unbiased, x->piece[k].stamp);
+    }
+}

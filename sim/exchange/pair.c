@@ -1,0 +1,177 @@
+/**
+ * @file pair.c
+ * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018,
+ * Algorithm 1, step 5), and plain fetching.
+ */
+#include "sim/engine/accounting.h"
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/engine/wait.h"
+#include "sim/exchange/channels.h"
+#include "sim/exchange/messages.h"
+
+/** What a worker wants of its peer. */
+typedef enum pair_kind { AVERAGE, FETCH } pair_kind;
+
+/** One piece of a question and its answer. */
+typedef struct pair_job {
+    dsgd_job job; /* first */
+    int peer;
+    pair_kind kind;
+    dsgd_piece mine; /* as it was when the question began */
+    dsgd_message *reply;
+} pair_job;
+
+static dsgd_message *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
+{
+    const double since_s = dsgd_now_s();
+    dsgd_message *const message = dsgd_recv(mailbox);
+    dsgd_stay_if_stopped(w);
+    dsgd_message_received(w, message, since_s,
+                          with_piece ? w->engine->piece_bytes[message->piece] : 0);
+    return message;
+}
+
+/**
+ * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The vector of the worker that
+ * asked is the first operand at both ends, so that the average is one value, computed once, where
+ * neither vector changed in between.
+ */
+static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_message *theirs,
+                          dsgd_value mine, bool i_asked)
+{
+    const size_t k = theirs->piece;
+    const dsgd_value x_k = x->piece[k].value;
+    const dsgd_value operands[3] = {i_asked ? x_k : theirs->content.value,
+                                    i_asked ? theirs->content.value : x_k, mine};
+    const double weights[3] = {i_asked ? 2 : 1, i_asked ? 1 : 2, -1};
+    const dsgd_value moved =
+        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
+    dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_local_steps(w, k));
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
+{
+    dsgd_worker *const w = channel->worker;
+    pair_job *const job = (pair_job *)any_job;
+    const bool fetch = job->kind == FETCH;
+    const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
+    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
+    dsgd_message *const question =
+        dsgd_message_new(w, channel->number, any_job->piece, fetch ? nothing : job->mine);
+    dsgd_count_message(w->engine, bytes);
+    dsgd_send(dsgd_mailbox_of(-1, job->peer, DSGD_PORT_PAIR_QUESTION, 0), question, bytes);
+    job->reply = receive_message(
+        w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
+    any_job->done = true;
+}
+
+/** The argument of the exchange. */
+typedef struct pair_question {
+    int peer;
+    pair_kind kind;
+} pair_question;
+
+static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const pair_question *const question = request->arguments;
+    pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
+    *job = (pair_job){.job = {.run = run_pair, .piece = k},
+                      .peer = question->peer,
+                      .kind = question->kind,
+                      .mine = request->in->piece[k]};
+    dsgd_value_retain(job->mine.value);
+    dsgd_exchange_start(w, request, &job->job);
+}
+
+static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    dsgd_vector *const x = request->out;
+    pair_job *const job = (pair_job *)request->jobs[k];
+    const dsgd_piece *const theirs = &job->reply->content;
+    if (job->kind == AVERAGE)
+        move_half_way(w, x, job->reply, job->mine.value, true);
+    else
+        dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(theirs->value), theirs->stamp);
+    dsgd_count_staleness(w, job->peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+    dsgd_value_release(w->engine->values, job->mine.value);
+    dsgd_message_free(w, job->reply);
+}
+
+static const dsgd_exchange pair = {begin_pair, end_pair};
+
+static void ask(dsgd_node *self, dsgd_vector *x, pair_question question)
+{
+    dsgd_require_peer(self, question.peer);
+    dsgd_exchange_run(dsgd_worker_of(self), &pair, x, x, &question);
+}
+
+void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
+{
+    ask(self, x, (pair_question){peer, AVERAGE});
+}
+
+void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
+{
+    ask(self, y, (pair_question){peer, FETCH});
+}
+
+dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)
+{
+    dsgd_require_peer(self, peer);
+    const pair_question question = {peer, AVERAGE};
+    return dsgd_exchange_begin(dsgd_worker_of(self), &pair, x, &question);
+}
+
+void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
+{
+    dsgd_exchange_end(dsgd_worker_of(self), request, x);
+}
+
+/* --- answering -------------------------------------------------------------------------------- */
+
+static dsgd_message *next_question(dsgd_worker *w, bool with_piece)
+{
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_QUESTION, 0);
+    if (w->engine->n_channels > 1) /* pieces travel side by side */
+        dsgd_mailbox_own(mailbox);
+    return receive_message(w, mailbox, with_piece);
+}
+
+static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message *reply)
+{
+    const double bytes = w->engine->piece_bytes[reply->piece];
+    /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
+    dsgd_mailbox *const mailbox =
+        dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
+    dsgd_count_message(w->engine, bytes);
+    if (w->engine->n_channels > 1)
+        dsgd_send_detached(mailbox, reply, bytes);
+    else
+        dsgd_send(mailbox, reply, bytes);
+}
+
+void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_message *const question = next_question(w, true);
+    const size_t k = question->piece;
+    dsgd_message *const reply = dsgd_message_new(w, question->channel, k, x->piece[k]);
+    /* No other actor runs between reading x and moving it, so that no update is lost. */
+    move_half_way(w, x, question, reply->content.value, false);
+    dsgd_count_staleness(w, question->from, k, question->content.stamp,
+                         dsgd_piece_share(w->engine, k));
+    reply_to(w, question, reply);
+    dsgd_message_free(w, question);
+}
+
+void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_message *const question = next_question(w, false);
+    const size_t k = question->piece;
+    reply_to(w, question, dsgd_message_new(w, question->channel, k, x->piece[k]));
+    dsgd_message_free(w, question);
+}

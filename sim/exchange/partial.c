@@ -1,0 +1,317 @@
+/**
+ * @file partial.c
+ * Partial collectives: standing schedules that run at a worker whether or not its algorithm has
+ * arrived (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
+ *
+ * Activation travels over the union of binomial trees: rank r, notified over link i, notifies r ^
+ * (1 << j) for every j > i, so that any rank can be the root. An activation of (version, piece)
+ * implies all earlier ones; channels carry them out in order. The send buffer is sampled when the
+ * schedule starts at that rank.
+ */
+#include "base/draw.h"
+#include "sim/engine/accounting.h"
+#include "sim/engine/memory.h"
+#include "sim/engine/vectors.h"
+#include "sim/engine/wait.h"
+#include "sim/exchange/channels.h"
+#include "sim/exchange/messages.h"
+#include "sim/exchange/reductions.h"
+#include "sim/exchange/schedules.h"
+#include "sim/result.h"
+
+/** A worker's side of the collective, for one piece. */
+typedef struct partial_piece {
+    dsgd_piece buffer; /* sent when a version starts */
+    long published; /* step in which the buffer was last filled; -1: never */
+    dsgd_reduction *received; /* of the latest version done; NULL: none */
+    long received_version;
+    long used; /* version of the last sum that this worker used; -1: none */
+    bool received_fresh; /* this worker's part in it was published in the version's own step */
+} partial_piece;
+
+struct dsgd_partial {
+    dsgd_partial_spec spec;
+    long started; /* last position, version * n_pieces + piece, that has a job; -1: none */
+    partial_piece piece[]; /* [n_pieces] */
+};
+
+static bool version_exists(const dsgd_partial *partial, long version)
+{
+    return partial->spec.period == 0 || (version + 1) % partial->spec.period != 0;
+}
+
+/* --- schedules -------------------------------------------------------------------------------- */
+
+/** The schedule of one version and piece. */
+typedef struct partial_job {
+    dsgd_job job; /* first */
+    long version;
+    dsgd_reduction *reduction;
+    bool fresh; /* this worker's part was published in the version's own step */
+} partial_job;
+
+/** Joins the reduction of this version's group, and samples the send buffer. */
+static void begin_schedule(dsgd_worker *w, partial_job *job)
+{
+    dsgd_engine *const engine = w->engine;
+    const dsgd_partial_spec *const spec = &w->partial->spec;
+    const size_t k = job->job.piece;
+    partial_piece *const piece = &w->partial->piece[k];
+    const int p = engine->n_workers;
+    const dsgd_group group = spec->group == NULL ? (dsgd_group)((1u << dsgd_log2(p)) - 1)
+                                                 : spec->group(w->node.params, p, job->version);
+    const int leader = w->node.rank & (int)~group;
+    const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
+    job->fresh = piece->published == job->version;
+    job->reduction = dsgd_reduction_join_group(engine, number, group, leader);
+    const dsgd_piece sample = {dsgd_value_retain(piece->buffer.value), piece->buffer.stamp, 1};
+    dsgd_reduction_sample(job->reduction, w->node.rank, sample);
+    if (spec->draining)
+        dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
+    if (k == 0)
+        dsgd_count_contribution(w, job->fresh);
+}
+
+static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
+{
+    dsgd_worker *const w = channel->worker;
+    partial_job *const job = (partial_job *)any_job;
+    const size_t k = any_job->piece;
+    partial_piece *const piece = &w->partial->piece[k];
+    begin_schedule(w, job);
+    dsgd_schedule_butterfly(channel, job->reduction->group, w->engine->piece_bytes[k]);
+    dsgd_reduction_combine(w->engine, job->reduction,
+                           (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
+    dsgd_reduction_leave(w->engine, piece->received);
+    piece->received = job->reduction;
+    piece->received_version = job->version;
+    piece->received_fresh = job->fresh;
+    dsgd_run_free(job);
+}
+
+/* --- activation ------------------------------------------------------------------------------- */
+
+enum { POSITION_BITS = 48, LINK_BITS = 8 };
+
+/** Payload: a high bit, because SimGrid refuses NULL, then the link, then the position. */
+static void *payload_of(long position, int link)
+{
+    return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
+}
+
+/** Starts schedules up to @p position; notifies the partners above @p link. */
+static void activate(dsgd_worker *w, long position, int link)
+{
+    dsgd_partial *const partial = w->partial;
+    const long n_pieces = (long)w->engine->n_pieces;
+    if (position <= partial->started)
+        return;
+    const long first = partial->started + 1;
+    partial->started = position; /* before anything that lets other actors run */
+    for (long p = first; p <= position; p++) {
+        if (!version_exists(partial, p / n_pieces))
+            continue;
+        partial_job *job = dsgd_run_alloc(w->engine, sizeof *job);
+        job->job.run = run_schedule;
+        job->job.piece = (size_t)(p % n_pieces);
+        job->version = p / n_pieces;
+        dsgd_channel_add(w, &job->job);
+    }
+    for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
+        dsgd_send_detached(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), DSGD_PORT_ACTIVATION, 0),
+                           payload_of(position, bit), DSGD_ACTIVATION_BYTES);
+        dsgd_count_message(w->engine, DSGD_ACTIVATION_BYTES);
+    }
+}
+
+/** Receives activations; drops those of started schedules and forwards the others. */
+static void listener_main(void *worker)
+{
+    dsgd_worker *const w = worker;
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_ACTIVATION, 0);
+    dsgd_mailbox_own(mailbox);
+    for (;;) {
+        const uintptr_t payload = (uintptr_t)dsgd_recv(mailbox);
+        dsgd_stay_if_stopped(w);
+        const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
+        const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));
+        if (position <= w->partial->started)
+            continue;
+        dsgd_message_cost(w, 0);
+        activate(w, position, link);
+    }
+}
+
+dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const size_t n = w->engine->n_pieces;
+    DSGD_ASSERT(w->partial == NULL, "a worker has one partial collective");
+    DSGD_ASSERT(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
+    dsgd_partial *partial =
+        dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);
+    partial->spec = spec;
+    partial->started = -1;
+    for (size_t k = 0; k < n; k++) {
+        partial->piece[k] = (partial_piece){
+            .buffer = {.stamp = -1}, .published = -1, .used = -1, .received_version = -1};
+        if (initial != NULL)
+            partial->piece[k].buffer =
+                (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0, 1};
+    }
+    w->partial = partial;
+    dsgd_actor_start(self->rank, "listener", listener_main, w);
+    return partial;
+}
+
+/* --- verbs ------------------------------------------------------------------------------------ */
+
+/** send buffer <- value, which it then owns. */
+static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value value, long stamp)
+{
+    dsgd_piece_set(w->engine, &partial->piece[k].buffer, value, stamp);
+    partial->piece[k].published = w->node.step;
+}
+
+void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+        dsgd_piece_wait(x, k);
+        publish(w, k, partial, dsgd_value_retain(x->piece[k].value), x->piece[k].stamp);
+    }
+}
+
+void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
+{
+    dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    for (size_t k = 0; k < engine->n_pieces; k++) {
+        dsgd_piece_wait(x, k);
+        const dsgd_piece taken = partial->piece[k].buffer;
+        dsgd_piece_set(engine, &x->piece[k], dsgd_value_retain(taken.value), taken.stamp);
+        dsgd_piece_set(engine, &partial->piece[k].buffer, DSGD_ZERO_VALUE, -1);
+    }
+}
+
+/** Whether this worker may activate the version of its step. */
+static bool may_activate(const dsgd_worker *w)
+{
+    const long version = w->node.step;
+    const uint32_t p = (uint32_t)w->engine->n_workers;
+    switch (w->partial->spec.initiator) {
+    case DSGD_FIRST_ARRIVER:
+        return true;
+    case DSGD_EACH_IN_TURN:
+        return version % p == w->node.rank;
+    case DSGD_RANDOM_WORKER:
+        break;
+    }
+    const dsgd_draw at = {
+        .seed = w->engine->config->seed, .purpose = DSGD_DRAW_SHARED, .step = (uint32_t)version};
+    return dsgd_draw_below(at, p) == (uint64_t)w->node.rank;
+}
+
+/** Arrives at piece @p k of this step's version. */
+static void arrive(dsgd_worker *w, size_t k)
+{
+    DSGD_ASSERT(version_exists(w->partial, w->node.step), "step %ld has no version", w->node.step);
+    if (may_activate(w))
+        activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
+}
+
+/** Sleeps the processor's time in the call itself, which passes without waiting too. */
+static void spend_call(dsgd_worker *w)
+{
+    const double since_s = dsgd_now_s();
+    const double call_s = w->engine->config->platform->partial_call_s;
+    if (call_s <= 0)
+        return;
+    dsgd_sleep(call_s);
+    dsgd_stay_if_stopped(w);
+    dsgd_count_communication(w, since_s);
+}
+
+/** Waits for this step's version or a later one; counts the versions missed, and the use. */
+static partial_piece *await(dsgd_worker *w, size_t k)
+{
+    partial_piece *const piece = &w->partial->piece[k];
+    while (piece->received_version < w->node.step)
+        dsgd_work_sleep(w);
+    spend_call(w);
+    for (long missed = piece->used + 1; missed < piece->received_version; missed++)
+        w->engine->result->partial_skipped += version_exists(w->partial, missed);
+    piece->used = piece->received_version;
+    dsgd_reduction_count_use(w, piece->received, k);
+    return piece;
+}
+
+/** (y + z) / divisor; the caller owns the reference. */
+static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value y, dsgd_value z, double divisor)
+{
+    const dsgd_value x[2] = {y, z};
+    const double weights[2] = {1, 1};
+    return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, x, weights, divisor);
+}
+
+/* Neither exchange has jobs: activations start the schedules. */
+
+static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const dsgd_piece *const g = &request->in->piece[k];
+    const dsgd_piece *const buffer = &w->partial->piece[k].buffer;
+    const dsgd_value sum = combine_two(w, k, buffer->value, g->value, 1);
+    /* A sum is as old as its oldest gradient. */
+    publish(w, k, w->partial, sum, buffer->stamp >= 0 ? buffer->stamp : g->stamp);
+    arrive(w, k);
+}
+
+static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const partial_piece *const piece = await(w, k);
+    dsgd_piece_wait(request->out, k);
+    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(piece->received->sum),
+                   w->node.step);
+}
+
+static const dsgd_exchange partial_sum = {begin_sum, end_sum};
+
+void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
+{
+    (void)partial; /* a worker has one */
+    dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
+}
+
+/** The argument of the mixing exchange. */
+typedef struct divisors {
+    double on_time, late;
+} divisors;
+
+static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const dsgd_piece *const x = &request->in->piece[k];
+    publish(w, k, w->partial, dsgd_value_retain(x->value), x->stamp);
+    arrive(w, k);
+}
+
+static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const divisors *const by = request->arguments;
+    dsgd_piece *const x = &request->out->piece[k];
+    const partial_piece *const piece = await(w, k);
+    const bool fresh =
+        by->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
+    const dsgd_value sum = piece->received->sum;
+    const dsgd_value mixed = fresh ? combine_two(w, k, sum, DSGD_ZERO_VALUE, by->on_time)
+                                   : combine_two(w, k, sum, x->value, by->late);
+    dsgd_piece_set(w->engine, x, mixed, dsgd_local_steps(w, k));
+}
+
+static const dsgd_exchange partial_mix = {begin_mix, end_mix};
+
+void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
+                      double late)
+{
+    (void)partial;
+    const divisors by = {on_time, late};
+    dsgd_exchange_run(dsgd_worker_of(self), &partial_mix, x, x, &by);
+}

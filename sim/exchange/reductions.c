@@ -1,0 +1,176 @@
+/**
+ * @file reductions.c
+ * Reductions of contributions.
+ */
+#include "sim/exchange/reductions.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/engine/accounting.h"
+#include "sim/engine/memory.h"
+
+struct dsgd_reductions {
+    void *waiting; /* tsearch tree of the incomplete ones */
+    uint64_t begun[]; /* [n_workers] collectives of everyone that the worker has joined */
+};
+
+static struct dsgd_reductions *reductions_of(dsgd_engine *engine)
+{
+    if (engine->reductions == NULL)
+        engine->reductions = dsgd_run_alloc(
+            engine, sizeof *engine->reductions + (size_t)engine->n_workers * sizeof(uint64_t));
+    return engine->reductions;
+}
+
+static int by_scope_and_number(const void *a, const void *b)
+{
+    const dsgd_reduction *m = a;
+    const dsgd_reduction *n = b;
+    if (m->scope != n->scope)
+        return m->scope < n->scope ? -1 : 1;
+    return m->number < n->number ? -1 : m->number > n->number;
+}
+
+/** Finds the reduction that another member made, or makes it. */
+static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
+{
+    void **const tree = &reductions_of(engine)->waiting;
+    dsgd_reduction **const found = (dsgd_reduction **)tfind(&wanted, tree, by_scope_and_number);
+    if (found != NULL)
+        return *found;
+    const size_t n = (size_t)wanted.n_members;
+    dsgd_reduction *const reduction =
+        dsgd_run_alloc(engine, sizeof *reduction + n * sizeof reduction->contribution[0]);
+    *reduction = wanted;
+    reduction->references = wanted.n_members;
+    tsearch(reduction, tree, by_scope_and_number);
+    return reduction;
+}
+
+dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double divisor)
+{
+    dsgd_engine *const engine = w->engine;
+    const dsgd_reduction wanted = {.number = reductions_of(engine)->begun[w->node.rank]++,
+                                   .n_members = engine->n_workers,
+                                   .divisor = divisor};
+    return join(engine, wanted);
+}
+
+dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,
+                                          int leader)
+{
+    const dsgd_reduction wanted = {.scope = 1 + (uint64_t)leader,
+                                   .number = number,
+                                   .n_members = 1 << __builtin_popcount(group),
+                                   .group = group,
+                                   .leader = leader,
+                                   .divisor = 1};
+    return join(engine, wanted);
+}
+
+/** All members have found it. */
+static void forget(dsgd_engine *engine, dsgd_reduction *reduction)
+{
+    tdelete(reduction, &engine->reductions->waiting, by_scope_and_number);
+}
+
+void dsgd_reductions_close(dsgd_engine *engine)
+{
+    while (engine->reductions != NULL && engine->reductions->waiting != NULL)
+        forget(engine, *(dsgd_reduction **)engine->reductions->waiting);
+}
+
+void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
+{
+    if (reduction == NULL || --reduction->references > 0)
+        return;
+    dsgd_value_release(engine->values, reduction->sum);
+    dsgd_run_free(reduction->numbers);
+    dsgd_run_free(reduction);
+}
+
+/** The bits of @p rank that @p group selects, close together; and back. */
+static unsigned gather_bits(unsigned rank, dsgd_group group)
+{
+    unsigned index = 0;
+    for (int bit = 0, to = 0; (group >> bit) != 0; bit++)
+        if ((group >> bit) & 1)
+            index |= ((rank >> bit) & 1u) << to++;
+    return index;
+}
+
+static unsigned scatter_bits(unsigned index, dsgd_group group)
+{
+    unsigned rank = 0;
+    for (int bit = 0, from = 0; (group >> bit) != 0; bit++)
+        if ((group >> bit) & 1)
+            rank |= ((index >> from++) & 1u) << bit;
+    return rank;
+}
+
+static int member_of(const dsgd_reduction *reduction, int rank)
+{
+    return reduction->scope == 0 ? rank : (int)gather_bits((unsigned)rank, reduction->group);
+}
+
+static int rank_of(const dsgd_reduction *reduction, int index)
+{
+    return reduction->scope == 0
+               ? index
+               : reduction->leader | (int)scatter_bits((unsigned)index, reduction->group);
+}
+
+void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution)
+{
+    reduction->contribution[member_of(reduction, rank)] = contribution;
+    reduction->n_sampled++;
+}
+
+void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
+                            size_t piece)
+{
+    if (reduction->combined)
+        return;
+    const int n = reduction->n_members;
+    DSGD_ASSERT(reduction->n_sampled == n, "%d of %d contributions when the first member was done",
+                reduction->n_sampled, n);
+    reduction->combined = true;
+    forget(engine, reduction);
+    if (engine->values != NULL) {
+        dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
+        double *weights = dsgd_xcalloc((size_t)n, sizeof *weights);
+        for (int i = 0; i < n; i++) {
+            x[i] = reduction->contribution[i].value;
+            weights[i] = 1;
+        }
+        reduction->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
+                                             reduction->divisor);
+        free(x);
+        free(weights);
+    }
+    for (int i = 0; i < n; i++) {
+        dsgd_value_release(engine->values, reduction->contribution[i].value);
+        reduction->contribution[i].value = DSGD_ZERO_VALUE;
+    }
+}
+
+void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int rank,
+                           const double *mine, size_t n)
+{
+    const size_t members = (size_t)reduction->n_members;
+    if (reduction->numbers == NULL)
+        reduction->numbers = dsgd_run_alloc(engine, n * members * sizeof *mine);
+    memcpy(reduction->numbers + n * (size_t)member_of(reduction, rank), mine, n * sizeof *mine);
+    if (++reduction->n_sampled == reduction->n_members)
+        forget(engine, reduction);
+}
+
+void dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece)
+{
+    const double weight = dsgd_piece_share(user->engine, piece) / reduction->n_members;
+    for (int i = 0; i < reduction->n_members; i++)
+        dsgd_count_staleness(user, rank_of(reduction, i), piece, reduction->contribution[i].stamp,
+                             weight);
+}

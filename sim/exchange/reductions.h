@@ -1,0 +1,51 @@
+/**
+ * @file reductions.h
+ * Where the contributions to one piece of a collective meet. Only the members' messages take time;
+ * the value is one linear combination in rank order, made when the first member's schedule ends. By
+ * then every member has contributed, because its messages depend on every other member's.
+ */
+#ifndef DSGD_SIM_EXCHANGE_REDUCTIONS_H
+#define DSGD_SIM_EXCHANGE_REDUCTIONS_H
+
+#include "sim/engine/engine.h"
+
+typedef struct dsgd_reduction {
+    uint64_t scope; /* 0: all workers; else 1 + leader of the group */
+    uint64_t number; /* unique within the scope: sequence number, or version and piece */
+    int n_members, n_sampled;
+    int references; /* members that still need it */
+    dsgd_group group;
+    int leader; /* member i is the i-th rank of the group */
+    double divisor;
+    bool combined;
+    dsgd_value sum; /* sum / divisor */
+    double *numbers; /* of control data, instead */
+    dsgd_piece contribution[]; /* [n_members] */
+} dsgd_reduction;
+
+/** Joins the worker's next collective of all workers; their order is the same everywhere. */
+dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double divisor);
+
+/** Joins reduction @p number of the group of @p leader. Every member joins once and leaves once. */
+dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,
+                                          int leader);
+void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction);
+
+/** Hands over the member's contribution, and the reference to its value. */
+void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution);
+
+/** sum <- (sum of contributions) / divisor, at the first call. All must have been sampled. */
+void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
+                            size_t piece);
+
+/** Copies mine[n] into numbers[n_members][n]. */
+void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int rank,
+                           const double *mine, size_t n);
+
+/** Counts the ages of the contributions in a sum that @p user uses. */
+void dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece);
+
+/** Forgets reductions that never became complete. */
+void dsgd_reductions_close(dsgd_engine *engine);
+
+#endif

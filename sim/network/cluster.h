@@ -1,0 +1,114 @@
+/**
+ * @file cluster.h
+ * The simulated cluster: hosts, actors, messages and virtual time. cluster.c is the only file that
+ * includes SimGrid's headers.
+ *
+ * Actors are coroutines of one thread: another one can run only inside a function declared here.
+ * All actors but the clock are daemons: when the clock's function returns, the simulation ends at
+ * that virtual instant.
+ */
+#ifndef DSGD_SIM_CLUSTER_H
+#define DSGD_SIM_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/option.h"
+#include "base/status.h"
+
+/** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
+const char *dsgd_simgrid_version(void);
+
+/**
+ * Loads the platform and takes n_hosts of its hosts, first for the workers, then for the servers,
+ * as @p placement says (placement.h). Their natural order is that of their names, n2 before n10.
+ * Hosts with the property DSGD_PLATFORM_GATEWAY are skipped. Once per process.
+ */
+dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
+                              uint64_t seed, dsgd_error *error);
+
+/** Tries dsgd_cluster_open() in a child process, because SimGrid ends the process on bad XML. */
+dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
+                               uint64_t seed, dsgd_error *error);
+
+/** Before the simulation: calls @p change for each link, which may change bandwidth and latency. */
+void dsgd_cluster_each_link(void (*change)(void *argument, const char *name, double *bytes_per_s,
+                                           double *latency_s),
+                            void *argument);
+
+/** Index of a host among the platform's hosts in natural order. */
+int dsgd_cluster_place(int host);
+
+/** Nominal speed of a host, in flop/s. */
+double dsgd_cluster_speed(int host);
+
+/** Starts an actor on a host. */
+void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
+
+/** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
+bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
+
+/**
+ * For the clock: no other actor continues from now on. Returns when the first of them would
+ * continue; if none ever would, that is a deadlock, and dsgd_cluster_run() returns false.
+ */
+void dsgd_cluster_halt(void);
+
+/** Virtual seconds since the start. */
+double dsgd_now_s(void);
+void dsgd_sleep(double seconds);
+
+/** Computes on the calling actor's host. */
+void dsgd_compute(double flops);
+
+/** A counting semaphore (sg_sem). */
+typedef struct dsgd_semaphore dsgd_semaphore;
+
+dsgd_semaphore *dsgd_semaphore_new(void);
+void dsgd_semaphore_free(dsgd_semaphore *semaphore);
+void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
+/** False: @p seconds passed first. */
+bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
+void dsgd_semaphore_post(dsgd_semaphore *semaphore);
+
+/** A first-in, first-out queue. A transfer begins when sender and receiver are there. */
+typedef struct dsgd_mailbox dsgd_mailbox;
+
+/** Kinds of messages; the letters begin the mailboxes' names. */
+typedef enum dsgd_port {
+    DSGD_PORT_COLLECTIVE = 'c',
+    DSGD_PORT_ACTIVATION = 'a', /* of a partial collective */
+    DSGD_PORT_GOSSIP = 'g',
+    DSGD_PORT_PAIR_QUESTION = 'q',
+    DSGD_PORT_PAIR_REPLY = 'r',
+    DSGD_PORT_SERVER_REQUEST = 's',
+    DSGD_PORT_SERVER_REPLY = 'p',
+    DSGD_PORT_MEASUREMENT = 'm'
+} dsgd_port;
+
+/** For messages from host @p from (-1: any) to host @p to, by port and channel. */
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
+
+/** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
+void dsgd_mailbox_own(dsgd_mailbox *mailbox);
+
+/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both sides were there. */
+double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
+
+/** Like MPI_Ssend. @p payload is not NULL. */
+void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
+
+/** A receive under way. */
+typedef struct dsgd_transfer dsgd_transfer;
+
+/** Like MPI_Irecv; *payload is set when the transfer ends. */
+dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
+/** Like MPI_Wait; frees the transfer. */
+void dsgd_transfer_wait(dsgd_transfer *transfer);
+
+/** Sends and forgets (sg_comm_detach). @p payload is not NULL. */
+void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
+
+void *dsgd_recv(dsgd_mailbox *mailbox);
+
+#endif

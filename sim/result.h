@@ -1,0 +1,73 @@
+/**
+ * @file result.h
+ * What a run gives.
+ */
+#ifndef DSGD_SIM_RESULT_H
+#define DSGD_SIM_RESULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "models/record/curve.h"
+#include "models/values/values.h"
+
+enum { DSGD_MOST_AGES = 4096 };
+
+typedef enum dsgd_outcome {
+    DSGD_RUN_OK,
+    DSGD_RUN_DIVERGED,
+    DSGD_RUN_TIMEOUT,
+    DSGD_RUN_FAILED
+} dsgd_outcome;
+
+/**
+ * Shares of a worker's time; they sum to 1. Communication that hides behind computation counts as
+ * computation.
+ */
+typedef struct dsgd_time_shares {
+    double compute, wait, communicate;
+} dsgd_time_shares;
+
+/** Times are virtual, but for *_wall_s. NAN: not measured in this run. */
+typedef struct dsgd_run_result {
+    int outcome; /* dsgd_outcome */
+    dsgd_error why; /* where it diverged, or why it failed */
+    double virtual_s;
+    double steps; /* gradient steps of all workers / P */
+    double samples, learn_samples;
+    double step_mean_s; /* seconds of one step, mean over workers */
+    double exposed_mean_s; /* of that, after the computation has ended and before the step has */
+    dsgd_time_shares shares; /* mean over workers */
+    dsgd_time_shares *worker_shares; /* [workers] */
+    double *worker_steps; /* [workers] */
+
+    double staleness_mean, staleness_max; /* in local steps */
+    size_t n_ages;
+    /*
+     * [n_ages] share of uses by age in local steps; bin DSGD_MOST_AGES - 1 holds all greater ages
+     * too.
+     */
+    double *ages;
+
+    uint64_t messages;
+    double bytes;
+    double partial_active_mean; /* fresh contributions per partial collective */
+    /* Sums that a worker missed because a later one had overwritten them. */
+    uint64_t partial_skipped;
+
+    size_t n_points;
+    dsgd_point *points; /* [n_points], the first at time 0; none without learning */
+    /* Over the workers' own models at the end. */
+    double local_loss, local_accuracy, local_accuracy_min;
+
+    /* Lower bounds of virtual_s. */
+    double ideal_s; /* compute only */
+    double link_s; /* bytes per worker / bandwidth of its link */
+
+    double timing_wall_s, total_wall_s;
+    dsgd_values_stats numerics;
+    const char *device; /* name of the device that computed, "off" for none */
+} dsgd_run_result;
+
+#endif
