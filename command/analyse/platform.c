@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/child.h"
 #include "command/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "sim/algorithm.h"
 #include "sim/machine.h"
-#include "traces/nominal.h"
+#include "traces/closed_form.h"
 
 extern const dsgd_algorithm dsgd_algorithm_allreduce;
 
@@ -66,7 +66,7 @@ static bool has_numbers(const check *c)
 
 static double predicted_s(const check *c, int n_hosts, const int *to, double bytes)
 {
-    return has_numbers(c) ? dsgd_nominal_s(c->platform, n_hosts, to, bytes) : NAN;
+    return has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN;
 }
 
 static dsgd_status simulated_s(const check *c, int n_hosts, const int *to, double bytes,
@@ -115,7 +115,7 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     const int reach = c->workers > groups ? c->workers - 1 : groups;
     dsgd_status status = DSGD_OK;
     for (int to = 1; status == DSGD_OK && to <= reach && n < MOST_DISTANCES; to++) {
-        const double latency_s = dsgd_nominal_latency_s(p, 0, to);
+        const double latency_s = dsgd_closed_form_latency_s(p, 0, to);
         bool is_new = true;
         for (int i = 0; i < n; i++)
             is_new = is_new && fabs(known_s[i] - latency_s) > 1e-12;
@@ -157,8 +157,8 @@ static const struct {
 /** One phase: everyone sends to the partner, pays the overhead, and reduces so many bytes. */
 static double phase_s(const check *c, const int *to, double bytes, double reduced_bytes)
 {
-    return dsgd_nominal_s(c->platform, c->workers, to, bytes) + c->platform->message_overhead_s +
-           reduced_bytes * c->platform->reduction_s_per_byte;
+    return dsgd_closed_form_s(c->platform, c->workers, to, bytes) +
+           c->platform->message_overhead_s + reduced_bytes * c->platform->reduction_s_per_byte;
 }
 
 static double predicted_butterfly_s(const check *c, bool halving, double bytes)
@@ -234,8 +234,8 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, co
         const allreduce a = {c, collectives[i].collective, bytes};
         double seconds = 0;
         const dsgd_status status =
-            dsgd_apart(run_allreduce, &a, &seconds, sizeof seconds,
-                       "an allreduce got no process, or its process died", error);
+            dsgd_in_child(run_allreduce, &a, &seconds, sizeof seconds,
+                          "an allreduce got no process, or its process died", error);
         if (status != DSGD_OK)
             return status;
         char what[64];
