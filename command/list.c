@@ -16,6 +16,7 @@
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
 #include "command/run/results.h"
+#include "command/table.h"
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "traces/imbalance.h"
@@ -72,6 +73,20 @@ static bool has_file(const family *f, const char *name)
     return has;
 }
 
+enum { LEAST_WIDTH = 16 };
+
+static void print_wrapped(const char *heading, int indent, const char *text)
+{
+    dsgd_print_wrapped(stdout, heading, indent, DSGD_LINE_WIDTH, text);
+}
+
+static void print_named(const char *name, int width, const char *summary)
+{
+    char *const heading = dsgd_xprintf("%-*s  ", width, name);
+    print_wrapped(heading, width + 2, summary);
+    free(heading);
+}
+
 static void print_summary(const char *kind, const char *name, int width)
 {
     dsgd_config *config = NULL;
@@ -91,10 +106,7 @@ static void print_summary(const char *kind, const char *name, int width)
         status = dsgd_platform_open(name, &config, &platform, &error);
         summary = platform.summary;
     }
-    printf("%-*s %s\n", width, name,
-           status != DSGD_OK ? error.text
-           : summary == NULL ? ""
-                             : summary);
+    print_named(name, width, status != DSGD_OK ? error.text : summary);
     dsgd_config_close(config);
 }
 
@@ -109,7 +121,7 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
             error, DSGD_EIO,
             "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
             folder);
-    int width = 16;
+    int width = LEAST_WIDTH;
     for (int i = 0; i < n; i++) /* each ends in .yaml */
         width = (int)strlen(entries[i]->d_name) - 5 > width ? (int)strlen(entries[i]->d_name) - 5
                                                             : width;
@@ -153,8 +165,12 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         return status;
     if (f->registry == NULL)
         return list_files(f, error);
+    int width = LEAST_WIDTH;
     for (size_t i = 0; f->registry[i] != NULL; i++)
-        printf("%-16s %s\n", f->registry[i]->name, f->registry[i]->summary);
+        width =
+            (int)strlen(f->registry[i]->name) > width ? (int)strlen(f->registry[i]->name) : width;
+    for (size_t i = 0; f->registry[i] != NULL; i++)
+        print_named(f->registry[i]->name, width, f->registry[i]->summary);
     if (f->folder == NULL)
         return DSGD_OK;
     puts("\nand data sets, which stand in a list by their names:");
@@ -195,26 +211,6 @@ static void print_default(const dsgd_option *o)
     default:
         fputs("none", stdout);
     }
-}
-
-/** A text behind a heading, in lines of a screen's width, all but the first indented. */
-static void print_wrapped(const char *heading, int indent, const char *text)
-{
-    enum { WIDTH = 96 };
-    if (text == NULL)
-        text = "";
-    int column = printf("%-*s", indent, heading);
-    for (const char *space = ""; *text != '\0'; space = " ") {
-        const int word = (int)strcspn(text, " ");
-        if (column + 1 + word > WIDTH) {
-            column = printf("\n%*s", indent, "") - 1;
-            space = "";
-        }
-        column += printf("%s%.*s", space, word, text);
-        text += word;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
 }
 
 static void print_options(const dsgd_option *options, int indent)
@@ -300,10 +296,13 @@ static void print_entries(const family *f, const char *name)
     free(path);
 }
 
-/** What a file does not say is empty. */
 static void print_head(const char *name, const char *summary, const char *origin)
 {
-    printf("%s: %s\n%s\n\n", name, summary == NULL ? "" : summary, origin == NULL ? "" : origin);
+    char *const heading = dsgd_xprintf("%s: ", name);
+    print_wrapped(heading, (int)strlen(heading), summary);
+    free(heading);
+    print_wrapped("", 0, origin);
+    putchar('\n');
 }
 
 static dsgd_status describe_set(const family *f, const char *name, dsgd_error *error)
@@ -476,14 +475,15 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_list = {
     .name = "list",
-    .usage = "algorithms|models|data|imbalance|workloads|platforms|graphs|figures [--plugin FILE]",
-    .summary = "lists what there is",
+    .usage = "KIND",
+    .summary = "lists algorithms, models, data, imbalance, workloads, platforms, "
+               "graphs or figures",
     .run = list,
 };
 
 const dsgd_command dsgd_command_describe = {
     .name = "describe",
-    .usage = "KIND NAME [--plugin FILE]",
-    .summary = "tells what something is and which options it takes",
+    .usage = "KIND NAME",
+    .summary = "says what one of them is and which options it takes",
     .run = describe,
 };

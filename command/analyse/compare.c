@@ -15,6 +15,7 @@
 #include "base/option.h"
 #include "command/analyse/summary.h"
 #include "command/command.h"
+#include "command/table.h"
 
 /** What is summed up. Columns that not every version of runs.csv has are optional. */
 static const struct {
@@ -613,7 +614,7 @@ static void print_comparison(const comparison *c)
 {
     static const char throughput[] = "throughput (samples/s)";
     const size_t m = leading_measure(c);
-    dsgd_columns t = {NULL, 0, c->n_groups + 1};
+    dsgd_columns t = {.n_rows = c->n_groups + 1, .wraps = true};
     add_keys(c, &t);
     add_counts(c, &t, m);
     add_means(c, &t, m, m == ACCURACY ? "accuracy (%)" : m == LOSS ? "loss" : throughput);
@@ -779,7 +780,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_compare = {
     .name = "compare",
-    .usage = "DIR [--baseline NAME] [--by COLUMN] [--target accuracy=NUMBER|loss=NUMBER]",
+    .usage = "DIR",
     .summary = "sums up the runs of a folder of results over seeds, and compares them",
     .run = compare,
 };

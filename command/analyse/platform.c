@@ -350,7 +350,7 @@ static dsgd_status platform_run(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_platform = {
     .name = "platform",
-    .usage = "check NAME|FILE [--workers N]",
+    .usage = "check NAME|FILE",
     .summary = "times messages and allreduces on a platform, beside what its numbers say",
     .run = platform_run,
 };

@@ -15,6 +15,7 @@
 #include "command/analyse/summary.h"
 #include "command/experiment/config.h"
 #include "command/run/results.h"
+#include "command/table.h"
 
 /* --- the runs ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -521,7 +522,7 @@ static char *largest_text(const analysis *a, const largest *l)
 
 static void print_lines(const analysis *a, line *lines, size_t n)
 {
-    dsgd_columns t = {NULL, 0, n + 1};
+    dsgd_columns t = {.n_rows = n + 1, .wraps = true};
     char **const parameter = dsgd_columns_add(&t, "parameter");
     for (size_t i = 0; i < n; i++)
         parameter[i + 1] = dsgd_xstrdup(lines[i].parameter);

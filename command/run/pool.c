@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -185,6 +186,12 @@ static void print_duration(FILE *stream, double seconds)
         fprintf(stream, "%.1f min", seconds / 60);
 }
 
+static int terminal_width(void)
+{
+    struct winsize size = {0};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+}
+
 /** A bar on a terminal, a line now and then elsewhere. */
 static void show_progress(pool *p, bool last)
 {
@@ -203,28 +210,35 @@ static void show_progress(pool *p, bool last)
     }
     const double share = cost > 0 ? done / cost : 1;
     enum { WIDTH = 24 };
-    fputs(terminal ? "\r\033[K" : "", stderr);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *const line = open_memstream(&text, &length);
+    DSGD_ASSERT(line != NULL, "no memory for a line");
     if (terminal) {
-        fputc('[', stderr);
+        fputc('[', line);
         for (int i = 0; i < WIDTH; i++)
-            fputc(i < share * WIDTH ? '#' : '.', stderr);
-        fputs("] ", stderr);
+            fputc(i < share * WIDTH ? '#' : '.', line);
+        fputs("] ", line);
     }
-    fprintf(stderr, "%zu of %zu runs, %.0f %%, ", p->n_ended, p->n_tasks, 100 * share);
-    print_duration(stderr, share > 0 ? (now_s - p->start_wall_s) * (1 - share) / share : INFINITY);
-    fputs(" left", stderr);
+    fprintf(line, "%zu of %zu runs, %.0f %%, ", p->n_ended, p->n_tasks, 100 * share);
+    print_duration(line, share > 0 ? (now_s - p->start_wall_s) * (1 - share) / share : INFINITY);
+    fputs(" left", line);
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
         const double run_share = atomic_load_explicit(&p->progress[t->i], memory_order_relaxed);
         if (t->process == 0)
             continue;
-        fprintf(stderr, "; %s %d: %.0f %%, ", p->config->experiment->runs[t->i].label,
+        fprintf(line, "; %s %d: %.0f %%, ", p->config->experiment->runs[t->i].label,
                 p->config->experiment->runs[t->i].config.workers, 100 * run_share);
-        print_duration(stderr, run_share > 0
-                                   ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
-                                   : INFINITY);
+        print_duration(line, run_share > 0 ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
+                                           : INFINITY);
     }
-    fputs(terminal && !last ? "" : "\n", stderr);
+    fclose(line);
+    if (terminal) /* a line that wraps could not be overwritten */
+        fprintf(stderr, "\r\033[K%.*s%s", terminal_width() - 1, text, last ? "\n" : "");
+    else
+        fprintf(stderr, "%s\n", text);
+    free(text);
     fflush(stderr);
 }
 

@@ -159,25 +159,22 @@ static void print_staleness(FILE *stream, const dsgd_planned_run *run, size_t i,
     }
 }
 
+/** Line 1: why it failed or diverged, else empty. Line 2, unless it failed: what runs.csv lacks. */
 static void print_note(FILE *stream, const dsgd_run_result *r)
 {
-    if (r->outcome == DSGD_RUN_FAILED) {
-        fprintf(stream, "%s\n", r->why.text);
+    const bool failed = r->outcome == DSGD_RUN_FAILED;
+    fprintf(stream, "%s\n", failed || r->outcome == DSGD_RUN_DIVERGED ? r->why.text : "");
+    if (failed)
         return;
-    }
-    fprintf(
-        stream,
-        "simulated %.4g s; compute alone %.4g s, links alone %.4g s; staleness %.2f (at most %g)",
-        r->virtual_s, r->ideal_s, r->link_s, r->staleness_mean, r->staleness_max);
+    fprintf(stream, "simulated %.4g s; compute alone %.4g s, links alone %.4g s;", r->virtual_s,
+            r->ideal_s, r->link_s);
+    fprintf(stream, " staleness %.2f (at most %g);", r->staleness_mean, r->staleness_max);
     if (!isnan(r->partial_active_mean))
-        fprintf(stream, "; %.1f fresh contributions per partial collective, %llu sums missed",
+        fprintf(stream, " %.1f fresh contributions per partial collective, %llu sums missed;",
                 r->partial_active_mean, (unsigned long long)r->partial_skipped);
-    fprintf(stream, "; wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB",
+    fprintf(stream, " wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB\n",
             r->timing_wall_s, r->numerics.busy_wall_s, r->device,
             (double)r->numerics.peak_bytes / 1e6);
-    if (r->outcome == DSGD_RUN_DIVERGED)
-        fprintf(stream, "; %s", r->why.text);
-    fputc('\n', stream);
 }
 
 static const char *const parts[] = {"runs", "curves", "workers", "staleness", "note"};

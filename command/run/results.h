@@ -34,7 +34,7 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
 /** Field @p column of the row of run @p i in fresh memory, NULL where there is no such row. */
 char *dsgd_results_field(const char *folder, size_t i, const char *column);
 
-/** The plausibility line of run @p i in fresh memory, or NULL. */
+/** Two lines on run @p i: why it failed or diverged, and figures that runs.csv lacks; NULL: not done. The caller frees them. */
 char *dsgd_results_note(const char *folder, size_t i);
 
 #endif
