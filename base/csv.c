@@ -158,6 +158,14 @@ void dsgd_csv_number(FILE *stream, double x)
     fputs(text, stream);
 }
 
+void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fputc(',', stream);
+        dsgd_csv_number(stream, x[i]);
+    }
+}
+
 void dsgd_csv_text(FILE *stream, const char *text)
 {
     if (strpbrk(text, ",\"\n") == NULL) {

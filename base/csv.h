@@ -30,6 +30,9 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column);
 /** Writes the shortest text that reads back as the same number; nothing for no number. */
 void dsgd_csv_number(FILE *stream, double x);
 
+/** Writes the @p n numbers of @p x, a comma before each. */
+void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
+
 /** Writes text as a field. */
 void dsgd_csv_text(FILE *stream, const char *text);
 

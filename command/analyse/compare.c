@@ -471,10 +471,7 @@ static void write_group(FILE *stream, const comparison *c, const group *g)
         if (!has_measure(c, m))
             continue;
         fprintf(stream, ",%zu", s->n);
-        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-            fputc(',', stream);
-            dsgd_csv_number(stream, numbers[i]);
-        }
+        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     }
     fputc('\n', stream);
 }
@@ -624,8 +621,9 @@ static void print_comparison(const comparison *c)
     if (has_measure(c, TO_TARGET))
         add_times_to_target(c, &t);
     dsgd_columns_print(&t);
-    printf("\n±: half width of the 95 %% confidence interval over seeds. Difference: to %s %s, "
-           "over common seeds.\n*: the interval of this difference, taken alone, excludes 0.\n",
+    printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
+           "Difference: to %s %s, over common seeds.\n"
+           "*: the interval of this difference, taken alone, excludes 0.\n",
            name_of_key(c, c->by), c->baseline);
     if (c->n_left_out > 0)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c->n_left_out);

@@ -236,13 +236,11 @@ static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_e
     fputc('\n', file.stream);
     for (size_t i = 0; i < n; i++) {
         const double p = ((double)i + 0.5) / (double)n;
+        double quantiles[1 + DSGD_FITS] = {m->seconds[(size_t)(p * (double)m->n)]};
+        for (int j = 0; j < DSGD_FITS; j++)
+            quantiles[1 + j] = dsgd_fit_quantile(&m->fits[j], p);
         dsgd_csv_number(file.stream, 100 * p);
-        fputc(',', file.stream);
-        dsgd_csv_number(file.stream, m->seconds[(size_t)(p * (double)m->n)]);
-        for (int j = 0; j < DSGD_FITS; j++) {
-            fputc(',', file.stream);
-            dsgd_csv_number(file.stream, dsgd_fit_quantile(&m->fits[j], p));
-        }
+        dsgd_csv_numbers(file.stream, quantiles, 1 + DSGD_FITS);
         fputc('\n', file.stream);
     }
     return dsgd_whole_close(&file, error);

@@ -382,10 +382,7 @@ static void write_row(FILE *stream, const analysis *a, size_t v, size_t place, s
     const double numbers[] = {
         x.throughput, x.unchanged,         x.change,        log1p(x.change) / log(factor),
         x.speedup,    x.unchanged_speedup, x.speedup_change};
-    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
-        fputc(',', stream);
-        dsgd_csv_number(stream, numbers[k]);
-    }
+    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     fputc('\n', stream);
 }
 
@@ -549,8 +546,8 @@ static void print_parameters(const analysis *a, const char *folder)
         add_to_line(a, v, &lines[n - 1]);
     }
     qsort(lines, n, sizeof *lines, by_effect);
-    printf("\nSensitivity, each parameter times %g and %g; speed-ups over %s; all in "
-           "%s/sensitivity.csv\n\n",
+    printf("\nSensitivity, each parameter times %g and %g; speed-ups over %s;\n"
+           "all in %s/sensitivity.csv\n\n",
            1 - a->percent / 100, 1 + a->percent / 100, a->baseline, folder);
     print_lines(a, lines, n);
     putchar('\n');
@@ -582,8 +579,12 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     char *const at = place_name(a, place);
     char *const faster = name_of(a, unchanged == FASTER ? first : second);
     char *const slower = name_of(a, unchanged == FASTER ? second : first);
-    if (swap)
-        printf("at %s %s is before %s, but behind for %s\n", at, faster, slower, when);
+    if (swap) {
+        char *const text =
+            dsgd_xprintf("at %s %s is before %s, but behind for %s", at, faster, slower, when);
+        dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH, text);
+        free(text);
+    }
     free(slower);
     free(faster);
     free(at);
@@ -605,7 +606,7 @@ static void print_rankings(const analysis *a)
         changed += any;
     }
     if (ties > 0)
-        printf("%zu of %zu pairs become or cease to be ties (closer than 1 %% or than the 95 %% "
+        printf("%zu of %zu pairs become or cease to be ties (closer than 1 %% or than the 95 %%\n"
                "interval over seeds), which counts as no swap\n",
                ties, pairs);
     if (a->n_left_out > 0)

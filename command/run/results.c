@@ -63,12 +63,6 @@ static char *part_path(const char *folder, size_t i, const char *what)
 
 /* --- rows --------------------------------------------------------------------------------------------------------------------------- */
 
-static void print_cell(FILE *stream, double x)
-{
-    fputc(',', stream);
-    dsgd_csv_number(stream, x);
-}
-
 static dsgd_run_key key_of(const dsgd_planned_run *run, size_t i)
 {
     return (dsgd_run_key){i + 1, run->label, run->config.workers, run->config.seed};
@@ -114,8 +108,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                               failed ? NAN : r->local_accuracy_min,
                               r->exposed_mean_s,
                               r->partial_active_mean};
-    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
-        print_cell(stream, numbers[k]);
+    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     fprintf(stream, ",%.2f", r->total_wall_s);
     for (size_t k = 0; k < experiment->n_columns; k++) {
         fputc(',', stream);
@@ -137,10 +130,9 @@ static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
     for (int w = 0; w < run->config.workers && r->worker_shares != NULL; w++) {
         print_key(stream, run, i);
         fprintf(stream, ",%d", w);
-        print_cell(stream, r->worker_shares[w].compute);
-        print_cell(stream, r->worker_shares[w].wait);
-        print_cell(stream, r->worker_shares[w].communicate);
-        print_cell(stream, r->worker_steps[w]);
+        const double numbers[] = {r->worker_shares[w].compute, r->worker_shares[w].wait,
+                                  r->worker_shares[w].communicate, r->worker_steps[w]};
+        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
         fputc('\n', stream);
     }
 }
@@ -154,7 +146,7 @@ static void print_staleness(FILE *stream, const dsgd_planned_run *run, size_t i,
             continue;
         print_key(stream, run, i);
         fprintf(stream, ",%zu", age);
-        print_cell(stream, r->ages[age]);
+        dsgd_csv_numbers(stream, &r->ages[age], 1);
         fputc('\n', stream);
     }
 }

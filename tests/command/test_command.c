@@ -1500,7 +1500,7 @@ START_TEST(what_swaps_places_is_named_with_what_it_hangs_on)
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup"), dearer, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup_change"), dearer / ratio - 1, 1e-9);
     ck_assert_msg(strstr(output, "\nat 16 workers allreduce is before push, but behind for "
-                                 "platform.host_bandwidth +20 %, platform.message_overhead +20 %\n"
+                                 "platform.host_bandwidth +20 %,\nplatform.message_overhead +20 %\n"
                                  "1 of 1 rankings change\n") != NULL,
                   "%.1500s", output);
     ck_assert_ptr_nonnull(strstr(output, "speed-ups over allreduce"));
@@ -1645,7 +1645,7 @@ START_TEST(places_are_compared_each_by_itself)
                               "imbalance='[{kind: constant, seconds: {sweep: [0, 10s]}}]'");
     ck_assert_ptr_nonnull(strstr(output,
                                  "at 16 workers, inline, imbalance.0.seconds 0 allreduce is "
-                                 "before push, but behind for platform.host_bandwidth +20 "
+                                 "before push, but behind for\nplatform.host_bandwidth +20 "
                                  "%, platform.message_overhead +20 %\n"));
     ck_assert_msg(strstr(output, "\n1 of 8 rankings change\n") != NULL, "%.1500s", output);
     ck_assert_double_eq_tol(
