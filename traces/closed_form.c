@@ -35,7 +35,7 @@ static double extent(const dsgd_numbers *numbers, size_t i)
     return numbers->n == 0 ? 1 : numbers->v[i];
 }
 
-/* --- switch and groups ------------------------------------------------------------------------------------------------------- */
+/* --- switch and groups ------------------------------------------------------------------------ */
 
 enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
 
@@ -76,9 +76,12 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
     pass(p, b / size * N_KINDS + GROUP_IN, platform->group_bytes_per_s, 0);
 }
 
-/* --- trees, dragonflies, tori --------------------------------------------------------------------------------------------------- */
+/* --- trees, dragonflies, tori ----------------------------------------------------------------- */
 
-/** Up to the smallest subtree that holds a and b, and down. The links from a subtree upwards count as one. */
+/**
+ * Up to the smallest subtree that holds a and b, and down. The links from a subtree upwards count
+ * as one.
+ */
 static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     const double link = platform->host_bandwidth_bytes_per_s;
@@ -127,8 +130,9 @@ static void within_group(path *p, const dsgd_platform *platform, place *at, long
 }
 
 /**
- * To another group through the only router of the first chassis with a link to it. SimGrid 3.32 differs: it takes a router
- * reached within a chassis for one of the first chassis, so some of its paths in a group have a link too many or too few.
+ * To another group through the only router of the first chassis with a link to it. SimGrid 3.32
+ * differs: it takes a router reached within a chassis for one of the first chassis, so some of its
+ * paths in a group have a link too many or too few.
  */
 static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
 {
@@ -208,7 +212,7 @@ static void find_path(path *p, const dsgd_platform *platform, int a, int b)
     }
 }
 
-/* --- sharing -------------------------------------------------------------------------------------------------------------------- */
+/* --- sharing ---------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
