@@ -1,6 +1,6 @@
 /**
  * @file list.c
- * `dsgd list` and `dsgd describe`: what there is, and what it is.
+ * `dsgd list` and `dsgd describe`: registries and shipped files.
  */
 #include <argp.h>
 #include <dirent.h>
@@ -21,7 +21,7 @@
 #include "sim/run.h"
 #include "traces/imbalance.h"
 
-/** A kind of thing that has a registry, or a folder of files. */
+/** Things of one kind, in a registry or a folder of files. */
 typedef struct family {
     const char *plural, *singular;
     const dsgd_about *const *registry; /* NULL: files alone */
@@ -57,7 +57,7 @@ static const family *find_family(const char *name, dsgd_error *error)
     return NULL;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int is_shown(const struct dirent *e)
 {
@@ -177,7 +177,7 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
     return list_files(f, error);
 }
 
-/* --- describe ----------------------------------------------------------------------------------------------------------------------- */
+/* --- describe --------------------------------------------------------------------------------- */
 
 static void print_default(const dsgd_option *o)
 {
@@ -233,7 +233,7 @@ static void print_options(const dsgd_option *options, int indent)
 
 enum { STORY_INDENT = 8 };
 
-/** What the defaults send, as a number to hold on to. */
+/** The traffic of the defaults, by an example. */
 static void print_traffic(const dsgd_algorithm *a)
 {
     enum { WORKERS = 64 };
@@ -265,7 +265,9 @@ static void print_story(const dsgd_algorithm *a)
 /* Draws per line of a description: the figures are good to about 1 %. */
 enum { STATISTICS_DRAWS = 1 << 17 };
 
-/** What a list makes of a step among so many workers. False where it is not for so many, or needs the samples. */
+/**
+ * Statistics of a step of @p workers. False: the list refuses that number, or needs the samples.
+ */
 static bool step_statistics(const dsgd_picks *entries, double base_s, int workers,
                             dsgd_step_statistics *statistics)
 {
@@ -280,7 +282,7 @@ static bool step_statistics(const dsgd_picks *entries, double base_s, int worker
     return known;
 }
 
-/** The lines of a shipped list but its head: the entries, and in comments how they were derived. */
+/** The entries of a shipped list with the comments on their derivation. */
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
@@ -327,7 +329,7 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
     return status;
 }
 
-/** Says which of a registry, and of the files beside it, could have been meant. */
+/** The error for an unknown name, with a hint. */
 static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *error)
 {
     const char *names[64] = {NULL};

@@ -1,6 +1,6 @@
 /**
  * @file main.c
- * The command line: finds the sub-command. The only place that prints errors and exits.
+ * main(): selects the sub-command. The only place that prints errors and exits.
  */
 #include <argp.h>
 #include <stdio.h>

@@ -61,7 +61,10 @@ typedef struct layout {
     const char *rest; /* of the cell under way */
 } layout;
 
-/** Natural widths, then the widest column is narrowed until a line holds the row. Numbers are never cut, their heads are. */
+/**
+ * Natural widths, then the widest column is narrowed until a line holds the row. Numbers are never
+ * cut, their heads are.
+ */
 static layout *lay_out(const dsgd_columns *t)
 {
     layout *const columns = dsgd_xcalloc(t->n_columns, sizeof *columns);
@@ -96,7 +99,10 @@ static layout *lay_out(const dsgd_columns *t)
     return columns;
 }
 
-/** Cuts the part off a cell's rest that goes into the next line, and returns its bytes; *cut: "..." follows them. */
+/**
+ * Cuts the part off a cell's rest that goes into the next line, and returns its bytes; *cut: "..."
+ * follows them.
+ */
 static size_t take_line(const dsgd_columns *t, layout *c, const char **text, bool *cut)
 {
     *text = c->rest;

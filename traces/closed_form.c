@@ -28,7 +28,7 @@ static void pass(path *p, long link, double bytes_per_s, double latency_s)
 }
 
 /** Limits a flow, but is no link. */
-static const long nobody_elses = -1;
+static const long unshared = -1;
 
 static double extent(const dsgd_numbers *numbers, size_t i)
 {
@@ -72,7 +72,7 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
     if (platform->topology != DSGD_TOPOLOGY_GROUPS || a / size == b / size)
         return;
     pass(p, a / size * N_KINDS + GROUP_OUT, platform->group_bytes_per_s, 0);
-    pass(p, nobody_elses, platform->group_flow_bytes_per_s, platform->group_latency_s);
+    pass(p, unshared, platform->group_flow_bytes_per_s, platform->group_latency_s);
     pass(p, b / size * N_KINDS + GROUP_IN, platform->group_bytes_per_s, 0);
 }
 
@@ -95,7 +95,7 @@ static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
         pass(p, (2 * (long)level + 1) << 32 | b / subtree, width, later_s);
         subtree *= (long)platform->size.v[level];
     }
-    pass(p, nobody_elses, link, 0); /* a flow takes one cable */
+    pass(p, unshared, link, 0); /* a flow takes one cable */
 }
 
 /** A router of a dragonfly. */
@@ -186,7 +186,7 @@ static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
 static void differ(path *p, const dsgd_platform *platform, int host)
 {
     const dsgd_host_quality q = dsgd_platform_host(platform, host);
-    pass(p, nobody_elses, q.bandwidth * platform->host_bandwidth_bytes_per_s, q.latency_s);
+    pass(p, unshared, q.bandwidth * platform->host_bandwidth_bytes_per_s, q.latency_s);
 }
 
 static void find_path(path *p, const dsgd_platform *platform, int a, int b)
@@ -261,7 +261,7 @@ double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int 
         double bytes_per_s = INFINITY;
         for (size_t k = 0; k < p.n; k++) {
             const long link = p.passed[k].link;
-            const size_t flows = link == nobody_elses ? 1 : count(used, n, link);
+            const size_t flows = link == unshared ? 1 : count(used, n, link);
             bytes_per_s = fmin(bytes_per_s, p.passed[k].bytes_per_s / (double)flows);
         }
         slowest_s = fmax(slowest_s, p.latency_s + bytes / bytes_per_s);

@@ -75,7 +75,7 @@ static void fit_gamma(const sample *s, dsgd_fit *fit)
     fit->deviation_s = fit->mean_s / sqrt(shape);
 }
 
-/** Mean and deviation for the shift that is given, and the likelihood. */
+/** Mean, deviation and likelihood for the given shift. */
 static void fit_unshifted(const sample *s, dsgd_fit *fit)
 {
     if (fit->family == &dsgd_family_normal) {
@@ -127,9 +127,8 @@ static void refine(profile *of, double low, double at, double high)
 }
 
 /**
- * Looks for the best local maximum of the profile likelihood. Without one the better end is taken:
- * far below, where a sample that leans to no side has its best fit, nearly a normal; or right below
- * the least value, for densities that fall from there on.
+ * Takes the best local maximum of the profile likelihood, or else the better end: far below for
+ * samples without skew (nearly a normal), or right below the least value for falling densities.
  */
 static void fit_shifted(const sample *s, dsgd_fit *fit)
 {

@@ -1,7 +1,7 @@
 /**
  * @file imbalance_noise.c
- * Point noise of the operating system: detours begin at random instants of a step (Poisson) and take
- * lognormal times; the step lasts longer by their sum.
+ * Point noise of the operating system: detours begin at random instants of a step (Poisson) and
+ * take lognormal times; the step lasts longer by their sum.
  *
  * Up to 16 (1 + (deviation / mean)^2)^3 expected detours, at most 2,000, they are drawn one by one.
  * Beyond, their sum is one draw: a normal with the sum's mean and variance, corrected for its

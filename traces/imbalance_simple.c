@@ -132,7 +132,9 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-/** The first `workers` places of a random permutation of all workers: exactly that many per step. */
+/**
+ * The first `workers` places of a random permutation of all workers: exactly that many per step.
+ */
 static bool chosen_together(const delay_params *p, uint32_t purpose, dsgd_step_at at)
 {
     const uint32_t place =

@@ -75,8 +75,8 @@ static double gap(double renewal, double u)
 }
 
 /**
- * Whether the worker is slow: a Markov chain of two states, left with probabilities 1/slow_steps and
- * 1/healthy_steps per step. Equivalently: with the sum of the two as probability, a step is a
+ * Whether the worker is slow: a Markov chain of two states, left with probabilities 1/slow_steps
+ * and 1/healthy_steps per step. Equivalently: with the sum of the two as probability, a step is a
  * renewal, which draws the state anew from its stationary distribution; else the state stays. So a
  * step's state is that of its last renewal. Renewals are drawn in windows of one mean distance,
  * searched backwards: about four draws per call, whatever the durations and the step.

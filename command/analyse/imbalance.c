@@ -2,8 +2,8 @@
  * @file imbalance.c
  * `dsgd imbalance fit`: from measured step times to an entry for an experiment's list.
  *
- * Entries are relative to the mean and scale: they shape any workload's step, and give the measured seconds back where the workload's
- * step is the mean.
+ * Entries are relative to the mean and scale: they shape any workload's step, and give the measured
+ * seconds back where the workload's step is the mean.
  */
 #include <argp.h>
 #include <gsl/gsl_sort.h>
@@ -19,7 +19,10 @@
 
 enum { LEAST_VALUES = 10 };
 
-/* Where workers that are alike would differ as much in one sample of a hundred, they count as alike. */
+/*
+ * Where workers that are alike would differ as much in one sample of a hundred, they count as
+ * alike.
+ */
 static const double least_p_value = 0.01;
 
 /* The largest deviation that the kind `persistent` takes. */
@@ -43,7 +46,7 @@ typedef struct measured {
     dsgd_fit fits[DSGD_FITS];
 } measured;
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /** The names of a file's columns, for a sentence. The caller frees it. */
 static char *columns_of(const dsgd_csv *csv)
@@ -137,7 +140,7 @@ static dsgd_status summarize(measured *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-/* --- printing ------------------------------------------------------------------------------------------------------------------------ */
+/* --- printing --------------------------------------------------------------------------------- */
 
 static const char *title(const dsgd_fit *fit)
 {
@@ -218,7 +221,7 @@ static void print_entries(const measured *m)
     print_persistent(m);
 }
 
-/* --- figure -------------------------------------------------------------------------------------------------------------------------- */
+/* --- figure ----------------------------------------------------------------------------------- */
 
 /** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
 static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_error *error)
@@ -263,7 +266,7 @@ static dsgd_status draw_quantiles(const measured *m, const char *folder, dsgd_er
     return status;
 }
 
-/* --- the command --------------------------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {

@@ -1,12 +1,15 @@
 /**
  * @file reproduce.c
- * `dsgd reproduce`: runs the experiments of published figures, and scores what comes out against what was published.
+ * `dsgd reproduce`: runs the experiments of published figures, and scores the results against the
+ * published values.
  *
- * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a published point: columns that are also in
- * runs.csv say which runs it is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is compared with
- * `published`. `use` is `fitted` where a parameter was fitted to the point, `known` where it was looked at meanwhile, `predicted`, or
- * `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the source states). `over` names what to divide by: the
- * same runs but for key=value pairs, separated by spaces.
+ * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a
+ * published point: columns that are also in runs.csv say which runs it is about (an empty field:
+ * any), `quantity` which of their columns, averaged over seeds, is compared with `published`. `use`
+ * is `fitted` where a parameter was fitted to the point, `known` where it was looked at meanwhile,
+ * `predicted`, or `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the
+ * source states). `over` names what to divide by: the same runs but for key=value pairs, separated
+ * by spaces.
  */
 #include <argp.h>
 #include <dirent.h>
@@ -44,18 +47,18 @@ typedef struct figure {
     char *folder; /* of its results */
     dsgd_csv published, runs;
     size_t fixed[N_FIXED]; /* columns of published.csv */
-    size_t *keys, *key_columns, n_keys; /* columns of published.csv, and the like of runs.csv */
+    size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
     double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
 } figure;
 
 /** What is scored, over all figures. */
 typedef struct score {
-    double *errors,
-        *predicted; /* relative, without sign: of all points, and of those whose use is `predicted` */
+    /** |relative error| of all points, and of those whose use is `predicted`. */
+    double *errors, *predicted;
     size_t n, n_predicted, n_bounds, n_kept, n_pairs, n_in_order;
 } score;
 
-/* --- matching ----------------------------------------------------------------------------------------------------------------------- */
+/* --- matching --------------------------------------------------------------------------------- */
 
 static const char *field(const figure *f, size_t row, int which)
 {
@@ -179,9 +182,9 @@ static bool is_kept(const figure *f, size_t row)
                                              : f->simulated[row] > f->values[row];
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/** The published rows with what was simulated, for the figure's script and for whoever wants to look closer. */
+/** The published rows with the simulated values, also for the figure's script. */
 static dsgd_status write_scores(const figure *f, dsgd_error *error)
 {
     dsgd_whole_file file;
@@ -298,7 +301,10 @@ static bool are_rivals(const figure *f, size_t a, size_t b)
            strcmp(field(f, a, OVER), field(f, b, OVER)) == 0;
 }
 
-/** Published values closer than this are taken for equal: figures are read off a drawing, and measured once. */
+/**
+ * Published values closer than this are taken for equal: figures are read off a drawing, and
+ * measured once.
+ */
 static const double tie = 0.02;
 
 static void compare_orders(const figure *f, score *total)
@@ -324,7 +330,7 @@ static void compare_orders(const figure *f, score *total)
         }
 }
 
-/* --- a figure ----------------------------------------------------------------------------------------------------------------------- */
+/* --- a figure --------------------------------------------------------------------------------- */
 
 /** Runs the experiment as `dsgd run` would, without its table. */
 static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_error *error)
@@ -418,7 +424,7 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
     return status;
 }
 
-/* --- all -------------------------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {

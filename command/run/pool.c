@@ -1,6 +1,6 @@
 /**
  * @file pool.c
- * Processes of runs: started longest first, waited for, shown, and counted.
+ * The processes of runs: started longest first, waited for, counted.
  */
 #include "command/run/pool.h"
 #include "base/program.h"
@@ -22,7 +22,7 @@
 #include "command/run/results.h"
 #include "sim/run.h"
 
-/** A run as the pool sees it. */
+/** A run of the pool. */
 typedef struct task {
     size_t i; /* in the experiment */
     double cost; /* by which the longest come first */
@@ -79,7 +79,7 @@ bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
            (stat(record, &facts) == 0 && S_ISDIR(facts.st_mode));
 }
 
-/** Where the record of run @p i goes, in fresh memory; NULL without records. */
+/** Path of the record of run @p i, which the caller frees; NULL without records. */
 static char *record_path(const dsgd_pool_config *config, size_t i)
 {
     if (config->record == NULL)
@@ -94,7 +94,7 @@ static void run_here(const pool *p, size_t i)
 {
     dsgd_run_config config = p->config->experiment->runs[i].config;
     config.numerics = p->config->numerics;
-    /* The simulating thread computes too, when it has to wait. */
+    /* The simulating thread computes, too, while it waits. */
     const long threads =
         p->config->threads > 0 ? p->config->threads : dsgd_cores() / p->config->jobs - 1;
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
@@ -140,7 +140,7 @@ static bool start(pool *p, task *t)
     return true;
 }
 
-/** Leaves a row that says why the process of a run could not. */
+/** Writes the row of a run whose process could not write it. */
 static void write_failure(const pool *p, const task *t, const dsgd_error *why)
 {
     const dsgd_run_result failed = {.outcome = DSGD_RUN_FAILED,
@@ -153,7 +153,7 @@ static void write_failure(const pool *p, const task *t, const dsgd_error *why)
     dsgd_results_write(p->config->folder, p->config->experiment, t->i, &failed, NULL);
 }
 
-/** Books a run that ended. */
+/** Counts a run that ended. */
 static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
     t->process = 0;
@@ -163,7 +163,7 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     return dsgd_results_join(p->config->folder, p->config->experiment, error);
 }
 
-/** Books a run whose process ended, perhaps by a signal. */
+/** Counts a run whose process exited or died of a signal. */
 static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
 {
     if (!WIFEXITED(state) && !interrupted) {
@@ -174,7 +174,7 @@ static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
     return end(p, t, error);
 }
 
-/* --- progress ----------------------------------------------------------------------------------------------------------------------- */
+/* --- progress --------------------------------------------------------------------------------- */
 
 static void print_duration(FILE *stream, double seconds)
 {
@@ -192,7 +192,7 @@ static int terminal_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
-/** A bar on a terminal, a line now and then elsewhere. */
+/** A bar on a terminal, else a line every 10 s. */
 static void show_progress(pool *p, bool last)
 {
     const bool terminal = isatty(STDERR_FILENO);
@@ -250,7 +250,7 @@ static task *task_of(pool *p, pid_t process)
     return NULL;
 }
 
-/** Where no process is to be had, one that ends makes room; a run without any to wait for has failed. */
+/** If fork() fails, waits for a running process to end; without one the run has failed. */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
     long under_way = 0;
@@ -320,7 +320,7 @@ static bool is_done(const pool *p, size_t i)
     return done;
 }
 
-/** What there is to do, longest first. */
+/** Lists the runs to do, longest first. */
 static void list_tasks(pool *p)
 {
     p->tasks = dsgd_xcalloc(p->config->experiment->n_runs, sizeof *p->tasks);

@@ -54,14 +54,14 @@ static const char worker_columns[] =
 static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
-/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static char *part_path(const char *folder, size_t i, const char *what)
 {
     return dsgd_xprintf("%s/.parts/%zu.%s", folder, i + 1, what);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static dsgd_run_key key_of(const dsgd_planned_run *run, size_t i)
 {
@@ -177,8 +177,8 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    for (size_t k = sizeof parts / sizeof parts[0];
-         k-- > 0;) { /* the row of the run last: it says that the rest is there */
+    /* The row of runs.csv last: it implies the other fragments. */
+    for (size_t k = sizeof parts / sizeof parts[0]; k-- > 0;) {
         dsgd_whole_file file;
         dsgd_status status = dsgd_whole_open(&file, part_path(folder, i, parts[k]), error);
         if (status != DSGD_OK)
@@ -200,7 +200,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     return DSGD_OK;
 }
 
-/* --- fragments ---------------------------------------------------------------------------------------------------------------------- */
+/* --- fragments -------------------------------------------------------------------------------- */
 
 /** All of a small file as text, or NULL. */
 static char *read_all(char *path)
@@ -307,7 +307,7 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
     return DSGD_OK;
 }
 
-/* --- the manifest ------------------------------------------------------------------------------------------------------------------- */
+/* --- the manifest ----------------------------------------------------------------------------- */
 
 static json_t *stops_json(const dsgd_records *stops)
 {
@@ -369,7 +369,10 @@ char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char
     return text;
 }
 
-/** Whether there are values, and not only times: runs with and without them do not go into one table. */
+/**
+ * Whether there are values, and not only times: runs with and without them do not go into one
+ * table.
+ */
 static bool computes(const dsgd_experiment *experiment)
 {
     bool any = false;

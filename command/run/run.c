@@ -1,6 +1,6 @@
 /**
  * @file run.c
- * `dsgd run` and `dsgd check`: the list of runs, each in a process of its own, the longest first.
+ * `dsgd run` and `dsgd check`: the runs of an experiment, and their table.
  */
 #include <argp.h>
 #include <inttypes.h>
@@ -144,25 +144,24 @@ static const struct argp_option run_options[] = {
     {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
     {"numerics", KEY_NUMERICS, "WHERE", 0, "Gradients on auto, cpu, cuda, or off", 0},
     {"threads", KEY_THREADS, "N", 0,
-     "Computing threads per run, beside the one that simulates (cores / jobs - 1); decides no "
+     "Computing threads per run, beside the one that simulates (cores / jobs - 1); changes no "
      "result",
      0},
     {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
     {"record", KEY_RECORD, "FILE", 0,
      "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or where FILE "
-     "is "
-     "a folder, to FILE/RUN.record. With --numerics off nothing is computed",
+     "is a folder, to FILE/RUN.record. With --numerics off nothing is computed",
      0},
     {"only", KEY_ONLY, "RUN", 0, "Does this run alone", 0},
     {"verbose", 'v', NULL, 0, "Shows all runs, with the times of their parts and their memory", 0},
     {"force", KEY_FORCE, NULL, 0, "Replaces the results of another experiment", 0},
     {"sensitivity", KEY_SENSITIVITY, "PERCENT", OPTION_ARG_OPTIONAL,
      "Runs the experiment also with each calibrated parameter of its platform and workload so much "
-     "smaller and larger (20), and says which speed-ups and rankings hang on it; results in "
+     "smaller and larger (20), and says which speed-ups and rankings depend on it; results in "
      "results/NAME-sensitivity. With --numerics off nothing is learned meanwhile",
      0},
-    {"baseline", KEY_BASELINE, "NAME", 0,
-     "Of the speed-ups that --sensitivity looks at (the first algorithm)", 0},
+    {"baseline", KEY_BASELINE, "NAME", 0, "Of the speed-ups of --sensitivity (the first algorithm)",
+     0},
     {0},
 };
 
@@ -175,7 +174,10 @@ static const struct argp_option check_options[] = {
 
 enum { MOST_ROWS = 40, MOST_REASONS = 10 };
 
-/** Runs that the table shows: unchanged ones (--sensitivity sums up the others), or the one of --only. */
+/**
+ * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or the one of
+ * --only.
+ */
 static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
     return p->only > 0 ? (size_t)p->only == i + 1 : i < p->experiment->n_unchanged;
@@ -232,7 +234,10 @@ static void add_swept(const dsgd_experiment *experiment, dsgd_columns *t, const 
         dsgd_columns_drop(t);
 }
 
-/** A field of runs.csv with four significant digits; from 1,000 on without a fraction. The caller frees it. */
+/**
+ * A field of runs.csv with four significant digits; from 1,000 on without a fraction. The caller
+ * frees it.
+ */
 static char *result_text(const dsgd_pool_config *p, size_t i, const char *name)
 {
     char *const field = dsgd_results_field(p->folder, i, name);
@@ -339,7 +344,7 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
     return status;
 }
 
-/** Whether the data and the models are good: once, or for every run where something about learning is swept. */
+/** Checks data and models: of one run, or of every run where an option of `learn` is swept. */
 static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error *error)
 {
     size_t n = experiment->n_runs > 0 ? 1 : 0;
@@ -354,7 +359,7 @@ static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error 
     return status;
 }
 
-/** Whether CUDA is there is asked once, for all runs; `auto` does without, and says so. */
+/** Probes CUDA once for all runs; `auto` falls back to the CPU with a message. */
 static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experiment,
                                    dsgd_error *error)
 {
@@ -373,7 +378,7 @@ static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experime
     return DSGD_OK;
 }
 
-/** Whether there is something to record, and a place for it: the folder, or the file where there is one run. */
+/** Checks that every run learns something and that the record can be written. */
 static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
