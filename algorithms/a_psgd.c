@@ -1,9 +1,11 @@
 /**
  * @file a_psgd.c
- * A-PSGD: an asynchronous parameter server. Each worker pushes its change and fetches the servers' model, whatever the others do.
+ * A-PSGD: an asynchronous parameter server. Each worker pushes its update and fetches the model,
+ * independently of the others.
  *
- * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1); the loop follows the code released with
- * EASGD. Sent per worker and step: N up and N down / period. Staleness: the others' pushes since the fetch, P - 1 at equal speeds.
+ * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1); the
+ * loop follows the code released with EASGD. Sent per worker and step: N up and N down / period.
+ * Staleness: the others' pushes since the fetch, P - 1 at equal speeds.
  */
 #include "sim/algorithm.h"
 
@@ -27,7 +29,7 @@ static void a_psgd_work(dsgd_node *self)
         if ((self->step + 1) % p->period != 0)
             continue;
         dsgd_copy(self, u, x);
-        dsgd_combine(self, u, 1, -1, fetched); /* what the steps since the last fetch changed */
+        dsgd_combine(self, u, 1, -1, fetched); /* the update since the last fetch */
         dsgd_server_push(self, u);
         dsgd_server_fetch(self, x);
         dsgd_copy(self, fetched, x);
@@ -36,9 +38,9 @@ static void a_psgd_work(dsgd_node *self)
 
 static void a_psgd_serve(dsgd_node *self)
 {
-    dsgd_vector *w = dsgd_model(self);
+    dsgd_vector *x = dsgd_model(self);
     for (;;)
-        dsgd_serve(self, w); /* w <- w + u, in the order of arrival */
+        dsgd_serve(self, x); /* x <- x + u, in order of arrival */
 }
 
 static int a_psgd_servers(const void *params, int n_workers)
@@ -47,7 +49,7 @@ static int a_psgd_servers(const void *params, int n_workers)
     return (int)((const a_psgd_params *)params)->servers;
 }
 
-/** A push, its acknowledgement, a question, its answer. */
+/** A push, its acknowledgement, a fetch, its reply. */
 static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const a_psgd_params *p = params;
@@ -74,15 +76,13 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
     .doc = {.idea = "One model at a server; workers bring changes when they have them.",
             .rule =
                 "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch x. "
-                " server: w <- w + u",
+                " server: x <- x + u",
             .sends = "N up and N down per period; a server's link carries P / servers times that",
             .waits = "a worker for the server's link, never for another's computation"},
     .work = a_psgd_work,
     .serve = a_psgd_serve,
     .n_servers = a_psgd_servers,
     .traffic = a_psgd_traffic,
-    .laws =
-        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                           {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 4}, {"servers", 3}}},
-                           {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 4}, {"servers", 3}}}),
 };

@@ -1,10 +1,12 @@
 /**
  * @file ad_psgd.c
- * AD-PSGD: beside each gradient an active worker averages its model with one neighbour; nobody waits for a gradient.
+ * AD-PSGD: while a gradient is computed, an active worker averages its model with one neighbour; no
+ * worker waits for a gradient.
  *
- * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018, Algorithm 1.
- * Even ranks are passive and only answer, odd ranks are active, so that no circle of waiting can form.
- * Sent per averaging: N bytes in each direction. Three released codes do it otherwise; `variant` names them.
+ * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
+ * descent", ICML 2018, Algorithm 1. Even ranks are passive and only answer, odd ranks are active,
+ * so that no deadlock can form. Sent per averaging: N bytes in each direction. `variant` selects
+ * three released codes that differ.
  */
 #include "sim/algorithm.h"
 
@@ -54,16 +56,17 @@ static void paper_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x); /* at a snapshot of x, which others' averaging moves meanwhile */
+        dsgd_gradient(self, g, x); /* at a snapshot: averaging changes x meanwhile */
         for (long i = 0; is_active(self) && i < p->averagings; i++)
             dsgd_pair_average(self, x, neighbour(self, i));
-        dsgd_local_step(self, x, g); /* the stale gradient, applied to x as it is by then */
+        dsgd_local_step(self, x, g); /* the stale gradient, on the current x */
     }
 }
 
 /**
- * SGP's released code: a process of its own owns the model. It applies a gradient when its round of gossip has ended, while the next
- * gradient is already being computed; a worker waits only if the gradient before was not consumed.
+ * SGP's released code: a second process owns the model. It applies a gradient after its round of
+ * gossip, while the worker computes the next gradient; the worker waits only if the previous
+ * gradient has not been applied.
  */
 static void gossip_process_work(dsgd_node *self)
 {
@@ -83,8 +86,9 @@ static void gossip_process_work(dsgd_node *self)
 }
 
 /**
- * WAGMA's released code: averaging works on a copy, forward and backward in turn. The worker averages its model with the copy, writes the
- * result back, and only then applies its gradient, so that others see it one step later.
+ * WAGMA's released code averages a copy, with the neighbour ahead and the one behind in turn. The
+ * worker averages x with the copy, writes the result back, and then applies its gradient, which
+ * others see one step later.
  */
 static void shared_copy_work(dsgd_node *self)
 {
@@ -104,7 +108,10 @@ static void shared_copy_work(dsgd_node *self)
     }
 }
 
-/** KungFu: a worker fetches what a random other one saved last, averages alone, applies its gradient, and saves. */
+/**
+ * KungFu: fetches the model that a random other worker saved last, averages, applies the gradient,
+ * saves.
+ */
 static void pull_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -167,14 +174,14 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
     return DSGD_OK;
 }
 
-/** A message each way per averaging, of the odd ranks; of all ranks where everyone fetches. */
+/** One message each way per averaging of an odd rank; PULL: one fetch of every rank. */
 static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const ad_psgd_params *p = params;
     const double active = (double)(scale->n_workers / 2) / scale->n_workers;
     if (p->variant == PULL) {
         dsgd_traffic whole = dsgd_vector_traffic(scale, scale->n_workers > 1 ? 1 : 0);
-        whole.messages *= 2; /* the question is empty */
+        whole.messages *= 2; /* the request is empty */
         return whole;
     }
     return dsgd_vector_traffic(scale, active * 2 * (double)p->averagings *
@@ -215,9 +222,8 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,
     .traffic = ad_psgd_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                               {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"variant", PULL}}},
-                               {.kind = DSGD_LAW_KEEPS_MEAN},
-                               {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"neighbours", EXPONENTIAL}}},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"variant", PULL}}},
+                      {.kind = DSGD_LAW_KEEPS_MEAN},
+                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"neighbours", EXPONENTIAL}}}),
 };

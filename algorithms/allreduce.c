@@ -2,7 +2,8 @@
  * @file allreduce.c
  * Synchronous Allreduce-SGD: everybody waits for everybody's gradient, in every step.
  *
- * Sent per worker and step: one allreduce of the gradient (about 2 N bytes by Rabenseifner or a ring).
+ * Sent per worker and step: one allreduce of the gradient (about 2 N bytes by Rabenseifner or a
+ * ring).
  */
 #include "sim/algorithm.h"
 
@@ -34,7 +35,5 @@ const dsgd_algorithm dsgd_algorithm_allreduce = {
             .waits = "everyone for the slowest, in every step"},
     .work = allreduce_work,
     .traffic = allreduce_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                               {.kind = DSGD_LAW_KEEPS_MEAN},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_MEAN}),
 };

@@ -1,9 +1,11 @@
 /**
  * @file d_psgd.c
- * D-PSGD: in every step each worker averages its model with its neighbours', and waits for them alone.
+ * D-PSGD: in every step each worker averages its model with its neighbours', and waits only for
+ * them.
  *
- * X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017, Algorithm 1. The gradient is taken
- * at the model before the average. Sent per worker and step: rounds x neighbours x N bytes; on a ring 2 N.
+ * X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017,
+ * Algorithm 1. The gradient is taken at the model before the average. Sent per worker and step:
+ * rounds x neighbours x N bytes; on a ring 2 N.
  */
 #include "sim/algorithm.h"
 
@@ -24,10 +26,10 @@ static void d_psgd_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (p->order == CTA)
-            dsgd_follow(self, x, g); /* the old x travels, piece by piece with its gradient */
+            dsgd_follow(self, x, g); /* a piece of the old x is sent when its gradient is ready */
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
-        for (long i = 0; i < p->rounds; i++) /* x <- sum of W_ij x_j, W doubly stochastic */
+        for (long i = 0; i < p->rounds; i++) /* x_i <- sum of W_ij x_j, W doubly stochastic */
             dsgd_gossip(self, x,
                         dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));
@@ -58,7 +60,7 @@ static const dsgd_option d_psgd_options[] = {
     DSGD_OPTION_LONG(d_psgd_params, rounds, 1, 1, 1000, NULL,
                      "averages per step; 2 is the doubled mixing of WAGMA's paper"),
     DSGD_OPTION_CHOICE(d_psgd_params, order, order_words,
-                       "the old models are averaged when the gradient is there (cta, the paper's "
+                       "the old models are averaged when the gradient is ready (cta, the paper's "
                        "listing), beside it (the paper's remark), or the new ones after the local "
                        "step (atc)"),
     DSGD_OPTION_END,
@@ -79,15 +81,13 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .check = d_psgd_check,
     .work = d_psgd_work,
     .traffic = d_psgd_traffic,
-    .laws =
-        (const dsgd_law[]){
-            {.kind = DSGD_LAW_PLAIN_SGD},
-            {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", ATC}, {"rounds", 2}}},
-            {.kind = DSGD_LAW_ALLREDUCE, .with = {{"order", ATC}, {"graph", 0, "complete"}}},
-            {.kind = DSGD_LAW_KEEPS_MEAN},
-            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", BESIDE}, {"rounds", 2}}},
-            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", ATC}, {"graph", 0, "exponential"}}},
-            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "torus"}}},
-            {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "matching"}}},
-            {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD},
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", ATC}, {"rounds", 2}}},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"order", ATC}, {"graph", 0, "complete"}}},
+        {.kind = DSGD_LAW_KEEPS_MEAN},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", BESIDE}, {"rounds", 2}}},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", ATC}, {"graph", 0, "exponential"}}},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "torus"}}},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "matching"}}}),
 };

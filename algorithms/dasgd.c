@@ -1,9 +1,11 @@
 /**
  * @file dasgd.c
- * DaSGD: every tau local steps an average of all models is started, and mixed in d local steps later, so that it hides behind them.
+ * DaSGD: every tau local steps an allreduce of the models starts; its mean is mixed in d local
+ * steps later, overlapped with them.
  *
- * Q. Zhou et al., "DaSGD: squeezing SGD parallelization performance in distributed training using delayed averaging", 2020.
- * Sent per worker and step: 2 N / tau bytes. Nobody waits as long as the allreduce takes no longer than d local steps.
+ * Q. Zhou et al., "DaSGD: squeezing SGD parallelization performance in distributed training using
+ * delayed averaging", 2020. Sent per worker and step: 2 N / tau bytes. Nobody waits as long as the
+ * allreduce takes no longer than d local steps.
  */
 #include "sim/algorithm.h"
 
@@ -12,33 +14,27 @@ typedef struct dasgd_params {
     double xi;
 } dasgd_params;
 
-/** x <- xi x + (1 - xi) mean, when the average is there. Gives NULL: nothing is under way. */
-static dsgd_request *mix(dsgd_node *self, dsgd_request *round, dsgd_vector *mean)
-{
-    const dasgd_params *p = self->params;
-    dsgd_allreduce_end(self, round, mean);
-    dsgd_combine(self, dsgd_model(self), p->xi, 1 - p->xi, mean);
-    return NULL;
-}
-
 static void dasgd_work(dsgd_node *self)
 {
     const dasgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *mean = dsgd_vector_new(self);
-    dsgd_request *round = NULL; /* the average that is under way */
+    dsgd_request *round = NULL; /* the allreduce under way */
 
     while (dsgd_next_step(self)) {
         const long s = self->step % p->tau; /* local step of the round */
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
-        if (round != NULL && s == p->d - 1)
-            round = mix(self, round, mean);
-        if (s == p->tau - 1)
+        if (p->d == 0 && s == p->tau - 1)
             round = dsgd_allreduce_begin(self, x);
-        if (p->d == 0 && round != NULL)
-            round = mix(self, round, mean);
+        if (round != NULL && (p->d == 0 || s == p->d - 1)) {
+            dsgd_allreduce_end(self, round, mean);
+            dsgd_combine(self, x, p->xi, 1 - p->xi, mean);
+            round = NULL;
+        }
+        if (p->d > 0 && s == p->tau - 1)
+            round = dsgd_allreduce_begin(self, x);
     }
 }
 
@@ -92,10 +88,8 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .check = dasgd_check,
     .work = dasgd_work,
     .traffic = dasgd_traffic,
-    .laws =
-        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"xi", 1}}},
-                           {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"d", 0}}},
-                           {.kind = DSGD_LAW_ALLREDUCE, .with = {{"tau", 1}, {"d", 0}, {"xi", 0}}},
-                           {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"d", 0}}},
-                           {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"xi", 1}}},
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"d", 0}}},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"tau", 1}, {"d", 0}, {"xi", 0}}},
+                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"d", 0}}}),
 };

@@ -1,9 +1,11 @@
 /**
  * @file diloco.c
- * DiLoCo: long rounds of local steps; what a round changed on average is a gradient for an outer optimizer.
+ * DiLoCo: long rounds of local steps; the mean change of a round is the gradient of an outer
+ * optimizer.
  *
- * A. Douillard et al., "DiLoCo: distributed low-communication training of language models", 2023, Algorithm 1; defaults from
- * OpenDiLoCo's released code. Sent per worker and step: one allreduce of the model / period.
+ * A. Douillard et al., "DiLoCo: distributed low-communication training of language models", 2023,
+ * Algorithm 1; defaults from OpenDiLoCo's released code. Sent per worker and step: one allreduce of
+ * the model / period.
  */
 #include "sim/algorithm.h"
 
@@ -60,19 +62,19 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
               .params_size = sizeof(diloco_params),
               .options = diloco_options},
     .doc = {.idea =
-                "Treat what a long round of local steps changed as one gradient, and give it to an "
-                "optimizer with momentum.",
+                "Treat the change by a long round of local steps as one gradient of an optimizer "
+                "with momentum.",
             .rule = "x <- x + U(g, x, t);  every H steps D = (1/P) sum of (s - x), u <- mu u + D, "
                     "s <- s - lr (D + mu u), x <- s",
             .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
             .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
     .traffic = diloco_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD,
-                                .with = {{"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0}}},
-                               {.kind = DSGD_LAW_ALLREDUCE,
-                                .with = {{"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0}}},
-                               {.kind = DSGD_LAW_KEEPS_MEAN,
-                                .with = {{"period", 1000}}}, /* within a round */
-                               {.kind = DSGD_LAW_END}},
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
+                   .with = {{"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0}}},
+                  {.kind = DSGD_LAW_ALLREDUCE,
+                   .with = {{"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0}}},
+                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"period", 1000}}}, /* within a round */
+                  {.kind = DSGD_LAW_END}),
 };

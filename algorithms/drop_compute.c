@@ -1,10 +1,12 @@
 /**
  * @file drop_compute.c
- * DropCompute: synchronous SGD whose workers stop computing at a threshold, and leave the rest of their micro-batches out.
+ * DropCompute: synchronous SGD whose workers stop computing at a threshold and drop their remaining
+ * micro-batches.
  *
- * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via compute variance reduction", NeurIPS
- * 2023, Algorithms 1 and 2, and the released code. Sent per worker and step: one allreduce of the gradient; while an automatic
- * threshold is being found, one of everyone's compute times (8 P bytes) too.
+ * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via
+ * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. Sent per
+ * worker and step: one allreduce of the gradient; while an automatic threshold is being found, one
+ * of everyone's compute times (8 P bytes) too.
  */
 #include <stdlib.h>
 
@@ -18,7 +20,9 @@ typedef struct drop_compute_params {
 
 enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 5, PAPERS_M = 12 };
 
-/** Mean over steps of (share of the work done) / (share of the time taken): what a threshold gains. */
+/**
+ * The gain of a threshold: mean over steps of (share of the work done) / (share of the time taken).
+ */
 static double effective_speed_up(dsgd_node *self, const double *step_s, double limit_s)
 {
     const drop_compute_params *p = self->params;
@@ -43,8 +47,8 @@ static double effective_speed_up(dsgd_node *self, const double *step_s, double l
 }
 
 /**
- * The candidate that gains most, from the earliest end of a fifth micro-batch on (of twelve, as in the paper; of fewer, after the same share
- * of the step) up to the longest step; none where nothing is gained.
+ * The candidate of the largest gain, from 5 / max(12, M) of the shortest step (the paper: the end
+ * of the 5th of 12 micro-batches) to the longest step; INFINITY if none gains.
  */
 static double best_threshold(dsgd_node *self, const double *step_s)
 {
@@ -62,8 +66,7 @@ static double best_threshold(dsgd_node *self, const double *step_s)
     for (int c = 0; c < CANDIDATES; c++) {
         const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
         const double gain = effective_speed_up(self, step_s, limit_s);
-        if (gain >
-            best + 1e-9) { /* more than rounding: where all steps take alike, nothing is gained */
+        if (gain > best + 1e-9) { /* more than rounding */
             best = gain;
             best_s = limit_s;
         }
@@ -71,7 +74,10 @@ static double best_threshold(dsgd_node *self, const double *step_s)
     return best_s;
 }
 
-/** Everyone's compute times so far; after the last of them rank 0 decides and tells. */
+/**
+ * Gathers the compute times of all workers; after the last calibration step rank 0 chooses the
+ * threshold of all.
+ */
 static double calibrate(dsgd_node *self, double *step_s)
 {
     const drop_compute_params *p = self->params;
@@ -144,10 +150,8 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
              "micro-batch"},
     .work = drop_compute_work,
     .traffic = drop_compute_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", NONE}}},
-                               {.kind = DSGD_LAW_PLAIN_SGD,
-                                .with = {{"threshold", 1e6}, {"micro_batches", 3}}},
-                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"threshold", NONE}}},
-                               {.kind = DSGD_LAW_KEEPS_MEAN},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", NONE}}},
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", 1e6}, {"micro_batches", 3}}},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"threshold", NONE}}}, {.kind = DSGD_LAW_KEEPS_MEAN}),
 };

@@ -1,10 +1,12 @@
 /**
  * @file eager.c
- * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, and takes from the others what they have.
+ * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, and takes from
+ * the others what they have.
  *
- * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective operations", PPoPP 2020, figure 7.
- * A gradient that comes too late stays in the send buffer for the next version. Sent per worker and step: log2(P) N bytes.
- * A worker that falls more than one version behind misses sums, so models drift until they are synchronised.
+ * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
+ * operations", PPoPP 2020, figure 7. A gradient that comes too late stays in the send buffer for
+ * the next version. Sent per worker and step: log2(P) N bytes. A worker that falls more than one
+ * version behind misses sums, so models drift until they are synchronised.
  */
 #include "sim/algorithm.h"
 
@@ -25,8 +27,8 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
     dsgd_vector *late = dsgd_vector_new(self);
     const dsgd_partial_spec spec = {
         .initiator = initiator, .draining = true, .period = synchronous_every};
-    dsgd_partial *sum =
-        dsgd_partial_new(self, spec, NULL); /* sends zeros until the first gradient */
+    /* The send buffer B holds zeros until the first gradient. */
+    dsgd_partial *sum = dsgd_partial_new(self, spec, NULL);
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -35,11 +37,11 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
             dsgd_combine(self, g, 1, 1, late);
             dsgd_allreduce_sum(self, g);
         } else {
-            dsgd_partial_sum(self, sum, g, g); /* B <- B + g; g <- latest sum of everyone's B */
+            dsgd_partial_sum(self, sum, g, g); /* send buffer += g; g <- latest completed sum */
             if (p->late == LATE_DISCARD)
                 dsgd_partial_take(self, sum, late);
         }
-        dsgd_divide(self, g, self->n_workers); /* null gradients count as zeros */
+        dsgd_divide(self, g, self->n_workers); /* by P: who was late has contributed zeros */
         dsgd_local_step(self, x, g);
         if (p->period > 0 && (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x);
@@ -62,7 +64,10 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
-/** A version per step, which the limiter replaces by an allreduce now and then; and the models' average. */
+/**
+ * A version per step, which the limiter replaces by an allreduce now and then; and the models'
+ * average.
+ */
 static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
 {
     const eager_params *p = params;
@@ -92,9 +97,8 @@ static const dsgd_option eager_options[] = {
 };
 
 #define EAGER_RULE                                                                                 \
-    "B <- B + g;  R <- sum of what all B held when it started, which empties them;  x <- x + U(R " \
-    "/ "                                                                                           \
-    "P, x, t)"
+    "B <- B + g;  R <- sum of what all B held when it started, which empties them;  "              \
+    "x <- x + U(R / P, x, t)"
 #define EAGER_SENDS                                                                                \
     "the gradient log2 P times (recursive doubling), and activations of 4 bytes: log2(P) N bytes"
 

@@ -1,9 +1,10 @@
 /**
  * @file easgd.c
- * Elastic averaging, without and with momentum: workers explore on their own, tied to a centre by elastic forces.
+ * Elastic averaging, without and with momentum: workers explore on their own, tied to a centre by
+ * elastic forces.
  *
- * S. Zhang, A. Choromanska, Y. LeCun, "Deep learning with elastic averaging SGD", NeurIPS 2015, Algorithms 1 and 2, and the released
- * code. Sent per worker and step: N up and N down / period.
+ * S. Zhang, A. Choromanska, Y. LeCun, "Deep learning with elastic averaging SGD", NeurIPS 2015,
+ * Algorithms 1 and 2, and the released code. Sent per worker and step: N up and N down / period.
  */
 #include "sim/algorithm.h"
 
@@ -17,7 +18,9 @@ typedef struct easgd_params {
 
 enum { AT_SERVER, AT_ALL };
 
-/** The elastic force, and where everybody keeps the centre in the synchronous variant. */
+/**
+ * e: the elastic force; centre, sum: of the synchronous variant, where every worker has the centre.
+ */
 typedef struct elastic {
     double alpha;
     dsgd_vector *e, *centre, *sum;
@@ -32,14 +35,17 @@ static elastic elastic_new(dsgd_node *self)
     return tie;
 }
 
-/** e <- alpha (x - centre); centre <- centre + e, of all workers at once in the synchronous variant. e is taken off x later. */
+/**
+ * e <- alpha (x - centre); centre <- centre + e (synchronous: + sum of all e). The caller subtracts
+ * e from x.
+ */
 static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
 {
     const easgd_params *p = self->params;
     if (p->centre == AT_SERVER) {
         dsgd_server_fetch(self, tie->e);
         dsgd_combine(self, tie->e, -tie->alpha, tie->alpha, x);
-        dsgd_server_push(self, tie->e); /* nobody waits for it */
+        dsgd_server_push(self, tie->e); /* does not wait */
         return;
     }
     dsgd_copy(self, tie->e, tie->centre);
@@ -106,7 +112,7 @@ static int easgd_servers(const void *params, int n_workers)
     return p->centre == AT_SERVER ? (int)p->servers : 0;
 }
 
-/** A question, its answer, a push, its acknowledgement; or an allreduce. */
+/** A fetch, its reply, a push, its acknowledgement; or an allreduce. */
 static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const easgd_params *p = params;
@@ -156,11 +162,9 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .laws =
-        (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}}},
-                           {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}},
-                           {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 3}, {"servers", 2}}},
-                           {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}}},
+                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}},
+                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 3}, {"servers", 2}}}),
 };
 
 const dsgd_algorithm dsgd_algorithm_eamsgd = {
@@ -178,7 +182,6 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}, {"delta", 0}}},
-                               {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}, {"delta", 0}}},
+                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}}),
 };

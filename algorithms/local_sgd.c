@@ -2,8 +2,9 @@
  * @file local_sgd.c
  * Local SGD: every worker steps on its own, and all models are averaged every `period` steps.
  *
- * S. Stich, "Local SGD converges fast and communicates little", ICLR 2019; post-local: T. Lin et al., "Don't use large mini-batches,
- * use local SGD", ICLR 2020. Sent per worker and step: one allreduce of the model / period.
+ * S. Stich, "Local SGD converges fast and communicates little", ICLR 2019; post-local: T. Lin et
+ * al., "Don't use large mini-batches, use local SGD", ICLR 2020. Sent per worker and step: one
+ * allreduce of the model / period.
  */
 #include "sim/algorithm.h"
 
@@ -27,7 +28,7 @@ static void local_sgd_work(dsgd_node *self)
         if (p->order == ATC)
             dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
         else
-            dsgd_follow(self, x, g); /* the old x travels, piece by piece with its gradient */
+            dsgd_follow(self, x, g); /* a piece of the old x is sent when its gradient is ready */
         if (every_step || (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x); /* x <- (1/P) sum x */
         if (p->order == CTA)
@@ -69,10 +70,8 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
                 "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
     .traffic = local_sgd_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                               {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", 1}}},
-                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}},
-                               {.kind = DSGD_LAW_KEEPS_MEAN},
-                               {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", 1}, {"period", 1}}},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", 1}}},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}}, {.kind = DSGD_LAW_KEEPS_MEAN},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", 1}, {"period", 1}}}),
 };

@@ -1,6 +1,6 @@
 /**
  * @file registry.c
- * The algorithms that are built in, and room for those of plug-ins. A new one that is built in is one line of the list.
+ * The built-in algorithms, one line of the list each, and room for those of plug-ins.
  */
 #include "sim/registry.h"
 
@@ -36,21 +36,21 @@ enum {
 DSGD_ALGORITHM_LIST(X)
 #undef X
 
-/* One more than there is room for, so that NULL always ends it. */
+/* NULL always ends it. */
 const dsgd_about *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
 #define X(name) &dsgd_algorithm_##name.about,
     DSGD_ALGORITHM_LIST(X)
 #undef X
 };
 
-/** Whether it can stand in CSV and YAML files without quotes. */
+/** Whether CSV and YAML need no quotes for it. */
 static bool is_name(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     return text != NULL && text[0] != '\0' && text[strspn(text, letters)] == '\0';
 }
 
-/** An option that nobody is told about, or NULL. */
+/** The first option without help, or NULL. */
 static const dsgd_option *without_help(const dsgd_option *options)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {

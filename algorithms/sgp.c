@@ -1,13 +1,16 @@
 /**
  * @file sgp.c
- * Stochastic gradient push, and its overlapped form: gossip over directed graphs, unbiased by push-sum weights.
+ * Stochastic gradient push, and its overlapped form: gossip over directed graphs, unbiased by
+ * push-sum weights.
  *
- * M. Assran, N. Loizou, N. Ballas, M. Rabbat, "Stochastic gradient push for distributed deep learning", ICML 2019, Algorithms 1 and 2.
- * x is the numerator, w its weight, z = x / w the model that is learned. Sent per worker and step: n N bytes for n out-peers.
+ * M. Assran, N. Loizou, N. Ballas, M. Rabbat, "Stochastic gradient push for distributed deep
+ * learning", ICML 2019, Algorithms 1 and 2. x is the numerator, w its push-sum weight, z = x / w
+ * the model. Sent per worker and step: n N bytes for n out-peers.
  *
- * OSGP's `delay` bounds how many of its own steps a worker leaves a round open, not the age of what it adds: a round ends as soon as its
- * shares have come, and shares are matched by the number of the round, which two workers may begin at different steps. So with a delay of
- * two or more staleness may exceed `delay` where steps differ in length; with 1 every step is a round, and nothing is older.
+ * OSGP's `delay` bounds the steps for which a worker leaves a round open, not the age of the
+ * shares: a round ends when its shares have arrived, and shares are matched by the number of the
+ * round, which two workers may begin at different steps. With delay >= 2 staleness may therefore
+ * exceed `delay` where steps differ in length; with delay = 1 every step is a round.
  */
 #include "sim/algorithm.h"
 
@@ -43,13 +46,16 @@ static void osgp_work(dsgd_node *self)
     dsgd_vector *z = dsgd_model(self);
     dsgd_vector *x = dsgd_vector_new(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_request *round = NULL; /* shares under way */
+    dsgd_request *round = NULL; /* under way */
     long rounds = 0; /* begun */
     long begun = 0; /* step of the last */
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
-        /* What came is added before the next forward pass, or, at the latest, `delay` steps after its round began. */
+        /*
+         * Shares are added before the next forward pass, at the latest `delay` steps after their
+         * round began.
+         */
         if (round != NULL && (self->step - begun >= p->delay || dsgd_gossip_done(self, round))) {
             dsgd_gossip_end(self, round, x);
             round = NULL;
@@ -62,7 +68,7 @@ static void osgp_work(dsgd_node *self)
         dsgd_debias(self, z, x);
         dsgd_gradient(self, g, z);
         dsgd_local_step(self, x, g);
-        dsgd_debias(self, z, x); /* for whoever looks at the model */
+        dsgd_debias(self, z, x); /* for evaluations */
     }
 }
 
@@ -80,7 +86,7 @@ static dsgd_status osgp_check(const void *params, int n_workers, dsgd_error *err
 
 static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
 {
-    const sgp_params *p = params; /* OSGP's begin with the graph too */
+    const sgp_params *p = params; /* osgp_params begins with the graph, too */
     return dsgd_vector_traffic(scale, dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
@@ -115,12 +121,11 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .check = sgp_check,
     .work = sgp_work,
     .traffic = sgp_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"graph", 0, "complete"}}},
-                               {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
-                               {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                               {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"graph", 0, "matching"}}},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"graph", 0, "complete"}}},
+                      {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
+                      {.kind = DSGD_LAW_KEEPS_WEIGHT},
+                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"graph", 0, "matching"}}}),
 };
 
 const dsgd_algorithm dsgd_algorithm_osgp = {
@@ -141,8 +146,6 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
     .check = osgp_check,
     .work = osgp_work,
     .traffic = sgp_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                               {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                               {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"delay", 3}}},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_WEIGHT},
+                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"delay", 3}}}),
 };

@@ -2,8 +2,9 @@
  * @file slowmo.c
  * SlowMo: local SGD whose averages pass through a slow momentum.
  *
- * J. Wang et al., "SlowMo: improving communication-efficient distributed SGD with slow momentum", ICLR 2020, Algorithm 1, with local
- * SGD as its base (that is BMUF). Sent per worker and step: one allreduce of the model / period.
+ * J. Wang et al., "SlowMo: improving communication-efficient distributed SGD with slow momentum",
+ * ICLR 2020, Algorithm 1, with local SGD as its base (that is BMUF). Sent per worker and step: one
+ * allreduce of the model / period.
  */
 #include "sim/algorithm.h"
 
@@ -29,7 +30,7 @@ static void slowmo_work(dsgd_node *self)
             continue;
         const double rate = dsgd_learning_rate(self);
         dsgd_allreduce_mean(self, x);
-        /* u <- beta u + (start - x) / lr, all times lr; when the rate changes, what is remembered scales with it. */
+        /* lr u <- beta lr u + (start - x); a change of lr rescales the old lr u. */
         dsgd_combine(self, u, old_rate > 0 ? p->beta * rate / old_rate : 0, 1, start);
         dsgd_combine(self, u, 1, -1, x);
         dsgd_combine(self, start, 1, -p->alpha, u); /* x <- start - alpha lr u */
@@ -67,8 +68,6 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
     .work = slowmo_work,
     .traffic = slowmo_traffic,
     .laws =
-        (const dsgd_law[]){
-            {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 3}, {"alpha", 1}, {"beta", 0}}},
-            {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}, {"alpha", 1}, {"beta", 0}}},
-            {.kind = DSGD_LAW_END}},
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 3}, {"alpha", 1}, {"beta", 0}}},
+                  {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}, {"alpha", 1}, {"beta", 0}}}),
 };

@@ -1,9 +1,11 @@
 /**
  * @file wagma.c
- * WAGMA-SGD: models are averaged within rotating groups, without waiting for late members; all models every `period` steps.
+ * WAGMA-SGD: models are averaged within rotating groups, without waiting for late members; all
+ * models every `period` steps.
  *
- * S. Li et al., "Breaking (global) barriers in parallel stochastic optimization with wait-avoiding group averaging", TPDS 2021,
- * Algorithms 1 and 2. Sent per worker and step: log2(S) N bytes, and one allreduce of the model every `period` steps.
+ * S. Li et al., "Breaking (global) barriers in parallel stochastic optimization with wait-avoiding
+ * group averaging", TPDS 2021, Algorithms 1 and 2. Sent per worker and step: log2(S) N bytes, and
+ * one allreduce of the model every `period` steps.
  */
 #include "sim/algorithm.h"
 
@@ -22,7 +24,10 @@ static int group_bits(const wagma_params *p, int n_workers)
     return p->group < 0 ? (dsgd_log2(n_workers) + 1) / 2 : dsgd_log2(p->group);
 }
 
-/** Phases (t g + r) mod G, r = 0 .. g-1, of the G = log2 P: two ranks meet iff they agree on all other bits. */
+/**
+ * Bits (t g + r) mod G, r = 0 .. g - 1, with g = log2 S, G = log2 P: a group's ranks agree on all
+ * other bits.
+ */
 static dsgd_group wagma_group(const void *params, int n_workers, long t)
 {
     const wagma_params *p = params;
@@ -48,16 +53,16 @@ static void wagma_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (p->order == ATC)
-            dsgd_local_step(self, x, g); /* W' <- W + U(g, W, t) */
+            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
         if ((self->step + 1) % p->period == 0) {
             dsgd_allreduce_mean(self, x); /* waits for all */
             dsgd_partial_publish(self, average, x);
         } else {
-            /* W <- sum / S, or, late, (sum + W') / (S + 1) */
+            /* x <- sum / S; if late, (sum + x) / (S + 1) */
             dsgd_partial_mix(self, average, x, p->late_check ? size : 0, size + 1);
         }
         if (p->order == CTA)
-            dsgd_local_step(self, x, g); /* the average travelled while the gradient was computed */
+            dsgd_local_step(self, x, g); /* the old x was averaged beside the backward pass */
     }
 }
 
@@ -121,8 +126,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .check = wagma_check,
     .work = wagma_work,
     .traffic = wagma_traffic,
-    .laws = (const dsgd_law[]){{.kind = DSGD_LAW_PLAIN_SGD},
-                               {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", CTA}}},
-                               {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}},
-                               {.kind = DSGD_LAW_END}},
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", CTA}}},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}}),
 };

@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/** Where the reader is: fields are unquoted in place, so that what is written never overtakes what is read. */
+/** The reader's position. Fields are unquoted in place: the text only becomes shorter. */
 typedef struct cursor {
     char *at;
     size_t line;
 } cursor;
 
-/** Takes away what spreadsheets put around lines: the mark of UTF-8 at the beginning, the carriage return at an end. */
+/** Removes the byte order mark of UTF-8 and the carriage returns at line ends. */
 static void strip(char *text)
 {
     const char *from = text;
@@ -66,7 +66,7 @@ static bool read_quoted(cursor *c, char *to)
     return false;
 }
 
-/** Reads one field; *last tells whether it ended its row. NULL if it is malformed. */
+/** Reads one field; *last: it ended its row. NULL: malformed. */
 static char *read_field(cursor *c, bool *last)
 {
     char *const field = c->at;
@@ -145,7 +145,7 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
     return csv->fields[(row + 1) * csv->n_columns + column];
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 void dsgd_csv_number(FILE *stream, double x)
 {
@@ -156,6 +156,14 @@ void dsgd_csv_number(FILE *stream, double x)
             break;
     }
     fputs(text, stream);
+}
+
+void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fputc(',', stream);
+        dsgd_csv_number(stream, x[i]);
+    }
 }
 
 void dsgd_csv_text(FILE *stream, const char *text)

@@ -1,6 +1,6 @@
 /**
  * @file draw.c
- * Philox4x32-10 by Random123, and what is made of its bits.
+ * Philox4x32-10 of Random123, and numbers and permutations from its bits.
  */
 #include "base/draw.h"
 
@@ -34,7 +34,7 @@ uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 
 enum { FEISTEL_ROUNDS = 4 };
 
-/** A permutation of [0, 2^(2 half)): each round mixes one half into the other, which can be undone. */
+/** A permutation of [0, 2^(2 half)): each round adds a function of one half to the other. */
 static uint32_t feistel(dsgd_draw at, int half, uint32_t i)
 {
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
@@ -50,7 +50,7 @@ static uint32_t feistel(dsgd_draw at, int half, uint32_t i)
     return left << half | right;
 }
 
-/** Its inverse. */
+/** The inverse of feistel(). */
 static uint32_t feistel_back(dsgd_draw at, int half, uint32_t i)
 {
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
@@ -65,7 +65,7 @@ static uint32_t feistel_back(dsgd_draw at, int half, uint32_t i)
     return left << half | right;
 }
 
-/** Half the bits of the smallest such range that holds n. */
+/** The least half with n <= 2^(2 half). */
 static int half_bits(uint32_t n)
 {
     int half = 1;
@@ -77,7 +77,7 @@ static int half_bits(uint32_t n)
 uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i)
 {
     DSGD_ASSERT(i < n, "%u is not below %u", i, n);
-    /* Outside of [0, n) the walk goes on; it comes back, because the orbit of i is a cycle. */
+    /* The orbit of i is a cycle, so it returns to [0, n). */
     do
         i = feistel(at, half_bits(n), i);
     while (i >= n);

@@ -1,6 +1,7 @@
 /**
  * @file philox.h
- * The bits behind every draw (draw.h), where also code for another device can call them. DSGD_DEVICE_FUNCTION marks such code.
+ * The random bits of every draw (draw.h), inline for CUDA kernels too: DSGD_DEVICE_FUNCTION is
+ * their qualifier.
  */
 #ifndef DSGD_BASE_PHILOX_H
 #define DSGD_BASE_PHILOX_H

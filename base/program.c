@@ -1,6 +1,6 @@
 /**
  * @file program.c
- * Where the running program is, and how late it is.
+ * The folder of the executable, and a monotonic clock.
  */
 #include "base/program.h"
 

@@ -1,6 +1,7 @@
 /**
  * @file round.h
- * Whole numbers out of products and quotients of decimal ones: 0.07 * 100 is 7, not the 8 that lies above 7.000000000000001.
+ * Rounding of products and quotients of decimal fractions: dsgd_ceil(0.07 * 100) is 7, where ceil()
+ * gives 8.
  */
 #ifndef DSGD_BASE_ROUND_H
 #define DSGD_BASE_ROUND_H

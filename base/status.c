@@ -1,6 +1,6 @@
 /**
  * @file status.c
- * Sentences for people, memory that is there or ends the process, and asserts that are always on.
+ * Error sentences, allocations that abort where memory runs out, and asserts.
  */
 #include "base/status.h"
 

@@ -1,9 +1,10 @@
 /**
  * @file status.h
- * The three kinds of things that go wrong, and what happens then.
+ * The three kinds of errors.
  *
- * Bad input: a function returns a dsgd_status and one sentence in a dsgd_error; command/main.c alone prints it and exits.
- * A bug: DSGD_ASSERT, never compiled out. An outcome (divergence, starvation): a row of the results, not an error.
+ * Bad input: a function returns a dsgd_status and one sentence in a dsgd_error; only command/main.c
+ * prints it and exits. A bug: DSGD_ASSERT, never compiled out. An outcome of a run (divergence,
+ * deadlock): a row of the results.
  */
 #ifndef DSGD_BASE_STATUS_H
 #define DSGD_BASE_STATUS_H
@@ -25,28 +26,31 @@ typedef enum {
 #undef X
 } dsgd_status;
 
-/** Room for one sentence to the person who started the run. */
+/** One sentence for the user. */
 typedef struct dsgd_error {
     char text[640];
 } dsgd_error;
 
-/** Writes the sentence into @p error (which may be NULL) and returns @p status, so that a caller can `return dsgd_fail(...)`. */
+/**
+ * Writes the sentence into @p error (NULL: nowhere) and returns @p status, for `return
+ * dsgd_fail(...)`.
+ */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** What the status means, for the exit-code table of `dsgd --help`. */
+/** The meaning of a status. */
 const char *dsgd_status_text(dsgd_status status);
 
-/** Zeroed memory; out of memory ends the process with a sentence. The caller frees it with free(). */
+/** Zeroed memory, which the caller frees with free(); out of memory aborts the process. */
 void *dsgd_xcalloc(size_t count, size_t size);
-/** Like realloc() of @p count elements, with the same promise. */
+/** Like realloc() of @p count elements; out of memory aborts. */
 void *dsgd_xrealloc(void *memory, size_t count, size_t size);
 /** A copy of @p text that the caller frees. NULL gives NULL. */
 char *dsgd_xstrdup(const char *text);
-/** printf() into fresh memory that the caller frees. */
+/** printf() into memory that the caller frees. */
 char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** A broken promise between two parts of the program: prints where and what, then aborts. Always on. */
+/** A bug: prints place and condition, then aborts. Never compiled out. */
 #define DSGD_ASSERT(condition, ...)                                                                \
     ((condition) ? (void)0 : dsgd_assert_failed(#condition, __FILE__, __LINE__, __VA_ARGS__))
 

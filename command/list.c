@@ -1,6 +1,6 @@
 /**
  * @file list.c
- * `dsgd list` and `dsgd describe`: what there is, and what it is.
+ * `dsgd list` and `dsgd describe`: registries and shipped files.
  */
 #include <argp.h>
 #include <dirent.h>
@@ -16,11 +16,12 @@
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
 #include "command/run/results.h"
+#include "command/table.h"
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "traces/imbalance.h"
 
-/** A kind of thing that has a registry, or a folder of files. */
+/** Things of one kind, in a registry or a folder of files. */
 typedef struct family {
     const char *plural, *singular;
     const dsgd_about *const *registry; /* NULL: files alone */
@@ -56,7 +57,7 @@ static const family *find_family(const char *name, dsgd_error *error)
     return NULL;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int is_shown(const struct dirent *e)
 {
@@ -70,6 +71,20 @@ static bool has_file(const family *f, const char *name)
     const bool has = access(path, R_OK) == 0;
     free(path);
     return has;
+}
+
+enum { LEAST_WIDTH = 16 };
+
+static void print_wrapped(const char *heading, int indent, const char *text)
+{
+    dsgd_print_wrapped(stdout, heading, indent, DSGD_LINE_WIDTH, text);
+}
+
+static void print_named(const char *name, int width, const char *summary)
+{
+    char *const heading = dsgd_xprintf("%-*s  ", width, name);
+    print_wrapped(heading, width + 2, summary);
+    free(heading);
 }
 
 static void print_summary(const char *kind, const char *name, int width)
@@ -91,10 +106,7 @@ static void print_summary(const char *kind, const char *name, int width)
         status = dsgd_platform_open(name, &config, &platform, &error);
         summary = platform.summary;
     }
-    printf("%-*s %s\n", width, name,
-           status != DSGD_OK ? error.text
-           : summary == NULL ? ""
-                             : summary);
+    print_named(name, width, status != DSGD_OK ? error.text : summary);
     dsgd_config_close(config);
 }
 
@@ -109,7 +121,7 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
             error, DSGD_EIO,
             "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
             folder);
-    int width = 16;
+    int width = LEAST_WIDTH;
     for (int i = 0; i < n; i++) /* each ends in .yaml */
         width = (int)strlen(entries[i]->d_name) - 5 > width ? (int)strlen(entries[i]->d_name) - 5
                                                             : width;
@@ -153,15 +165,19 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         return status;
     if (f->registry == NULL)
         return list_files(f, error);
+    int width = LEAST_WIDTH;
     for (size_t i = 0; f->registry[i] != NULL; i++)
-        printf("%-16s %s\n", f->registry[i]->name, f->registry[i]->summary);
+        width =
+            (int)strlen(f->registry[i]->name) > width ? (int)strlen(f->registry[i]->name) : width;
+    for (size_t i = 0; f->registry[i] != NULL; i++)
+        print_named(f->registry[i]->name, width, f->registry[i]->summary);
     if (f->folder == NULL)
         return DSGD_OK;
     puts("\nand data sets, which stand in a list by their names:");
     return list_files(f, error);
 }
 
-/* --- describe ----------------------------------------------------------------------------------------------------------------------- */
+/* --- describe --------------------------------------------------------------------------------- */
 
 static void print_default(const dsgd_option *o)
 {
@@ -197,26 +213,6 @@ static void print_default(const dsgd_option *o)
     }
 }
 
-/** A text behind a heading, in lines of a screen's width, all but the first indented. */
-static void print_wrapped(const char *heading, int indent, const char *text)
-{
-    enum { WIDTH = 96 };
-    if (text == NULL)
-        text = "";
-    int column = printf("%-*s", indent, heading);
-    for (const char *space = ""; *text != '\0'; space = " ") {
-        const int word = (int)strcspn(text, " ");
-        if (column + 1 + word > WIDTH) {
-            column = printf("\n%*s", indent, "") - 1;
-            space = "";
-        }
-        column += printf("%s%.*s", space, word, text);
-        text += word;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
-
 static void print_options(const dsgd_option *options, int indent)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
@@ -237,7 +233,7 @@ static void print_options(const dsgd_option *options, int indent)
 
 enum { DOC_INDENT = 8 };
 
-/** What the defaults send, as a number to hold on to. */
+/** The traffic of the defaults, by an example. */
 static void print_traffic(const dsgd_algorithm *a)
 {
     enum { WORKERS = 64 };
@@ -269,7 +265,9 @@ static void print_doc(const dsgd_algorithm *a)
 /* Draws per line of a description: the figures are good to about 1 %. */
 enum { STATISTICS_DRAWS = 1 << 17 };
 
-/** What a list makes of a step among so many workers. False where it is not for so many, or needs the samples. */
+/**
+ * Statistics of a step of @p workers. False: the list refuses that number, or needs the samples.
+ */
 static bool step_statistics(const dsgd_picks *entries, double base_s, int workers,
                             dsgd_step_statistics *statistics)
 {
@@ -284,7 +282,7 @@ static bool step_statistics(const dsgd_picks *entries, double base_s, int worker
     return known;
 }
 
-/** The lines of a shipped list but its head: the entries, and in comments how they were derived. */
+/** The entries of a shipped list with the comments on their derivation. */
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
@@ -300,10 +298,13 @@ static void print_entries(const family *f, const char *name)
     free(path);
 }
 
-/** What a file does not say is empty. */
 static void print_head(const char *name, const char *summary, const char *origin)
 {
-    printf("%s: %s\n%s\n\n", name, summary == NULL ? "" : summary, origin == NULL ? "" : origin);
+    char *const heading = dsgd_xprintf("%s: ", name);
+    print_wrapped(heading, (int)strlen(heading), summary);
+    free(heading);
+    print_wrapped("", 0, origin);
+    putchar('\n');
 }
 
 static dsgd_status describe_set(const family *f, const char *name, dsgd_error *error)
@@ -328,7 +329,7 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
     return status;
 }
 
-/** Says which of a registry, and of the files beside it, could have been meant. */
+/** The error for an unknown name, with a hint. */
 static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *error)
 {
     const char *names[64] = {NULL};
@@ -476,14 +477,15 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_list = {
     .name = "list",
-    .usage = "algorithms|models|data|imbalance|workloads|platforms|graphs|figures [--plugin FILE]",
-    .summary = "lists what there is",
+    .usage = "KIND",
+    .summary = "lists algorithms, models, data, imbalance, workloads, platforms, "
+               "graphs or figures",
     .run = list,
 };
 
 const dsgd_command dsgd_command_describe = {
     .name = "describe",
-    .usage = "KIND NAME [--plugin FILE]",
-    .summary = "tells what something is and which options it takes",
+    .usage = "KIND NAME",
+    .summary = "says what one of them is and which options it takes",
     .run = describe,
 };

@@ -1,6 +1,6 @@
 /**
  * @file main.c
- * The command line: finds the sub-command. The only place that prints errors and exits.
+ * main(): selects the sub-command. The only place that prints errors and exits.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -10,12 +10,13 @@
 #include "base/option.h"
 #include "command/command.h"
 #include "command/run/replay.h"
+#include "command/table.h"
 
 const char *argp_program_version = "dsgd " DSGD_VERSION;
 
 static const dsgd_command command_replay = {
     .name = "replay",
-    .usage = DSGD_REPLAY_USAGE,
+    .usage = "FILE...",
     .summary = DSGD_REPLAY_SUMMARY,
     .run = dsgd_command_replay_run,
 };
@@ -36,13 +37,17 @@ static const dsgd_command *const commands[] = {
 
 static void print_help(FILE *stream)
 {
-    fputs("Usage: dsgd COMMAND ...\nSimulates distributed SGD: how long training takes on a "
-          "cluster, and how well it learns.\n\n",
-          stream);
-    for (size_t i = 0; commands[i] != NULL; i++)
-        fprintf(stream, "  dsgd %s %s\n      %s\n", commands[i]->name, commands[i]->usage,
-                commands[i]->summary);
-    fputs("\n`dsgd COMMAND --help` has the options. Exit status:\n", stream);
+    enum { INDENT = 28, WIDTH = 80 };
+    fputs(
+        "Usage: dsgd COMMAND ...\nSimulates distributed SGD: how long training takes on a cluster, "
+        "and how well\nit learns. `dsgd COMMAND --help` has the options of a command.\n\n",
+        stream);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        char *const heading = dsgd_xprintf("  %s %s", commands[i]->name, commands[i]->usage);
+        dsgd_print_wrapped(stream, heading, INDENT, WIDTH, commands[i]->summary);
+        free(heading);
+    }
+    fputs("\nExit status:\n", stream);
 #define X(name, exit_code, text) fprintf(stream, "  %d  %s\n", exit_code, text);
     DSGD_STATUS_LIST(X)
 #undef X

@@ -70,6 +70,7 @@ typedef struct dsgd_law {
         const char *pick; /* the name, for an option that picks from a registry */
     } with[4]; /* options that differ from their defaults; the first without a name ends the list */
 } dsgd_law;
+#define DSGD_LAWS(...) ((const dsgd_law[]){__VA_ARGS__, {.kind = DSGD_LAW_END}})
 
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */

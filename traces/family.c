@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* --- normal ------------------------------------------------------------------------------------------------------------------------ */
+/* --- normal ----------------------------------------------------------------------------------- */
 
 static dsgd_natural normal_natural(double mean, double deviation)
 {
@@ -41,7 +41,7 @@ const dsgd_family dsgd_family_normal = {
     .log_density = normal_log_density,
 };
 
-/* --- lognormal --------------------------------------------------------------------------------------------------------------------- */
+/* --- lognormal -------------------------------------------------------------------------------- */
 
 static dsgd_natural lognormal_natural(double mean, double deviation)
 {
@@ -73,7 +73,7 @@ const dsgd_family dsgd_family_lognormal = {
     .log_density = lognormal_log_density,
 };
 
-/* --- gamma ------------------------------------------------------------------------------------------------------------------------- */
+/* --- gamma ------------------------------------------------------------------------------------ */
 
 static dsgd_natural gamma_natural(double mean, double deviation)
 {
@@ -93,7 +93,10 @@ static double gamma_log_density(double x, dsgd_natural of)
     return (of.location - 1) * log(y) - y - gsl_sf_lngamma(of.location) - log(of.scale);
 }
 
-/** Where to begin: the power law near 0, or the cube of a normal (Wilson and Hilferty), whichever is meant for that end. */
+/**
+ * Where to begin: the power law near 0, or the cube of a normal (Wilson and Hilferty), whichever is
+ * meant for that end.
+ */
 static double gamma_guess(double p, double shape)
 {
     const double power = exp((log(p) + gsl_sf_lngamma(shape + 1)) / shape);
@@ -103,8 +106,8 @@ static double gamma_guess(double p, double shape)
 }
 
 /**
- * Newton's steps within a bracket. gsl_cdf_gamma_Pinv() does not converge at some places of any shape from 1,000 on and below 0.3, and
- * then ends the program.
+ * Newton's steps within a bracket. gsl_cdf_gamma_Pinv() does not converge at some places of any
+ * shape from 1,000 on and below 0.3, and then ends the program.
  */
 static double gamma_inverse(double p, dsgd_natural of)
 {

@@ -1,22 +1,23 @@
 /**
  * @file family.h
- * The parametric families of step times, each by its mean and standard deviation: what draws from them and what fits them share.
+ * The parametric families of step times, each by its mean and standard deviation, for draws and for
+ * fits.
  */
 #ifndef DSGD_TRACES_FAMILY_H
 #define DSGD_TRACES_FAMILY_H
 
 #include <stdbool.h>
 
-/** The parameters that a family has in textbooks. */
+/** The usual parameters of a family. */
 typedef struct dsgd_natural {
-    double location; /* mean; mean of the logarithm; shape */
-    double scale; /* standard deviation; of the logarithm; scale */
+    double location; /* normal: mean; lognormal: mean of ln; gamma: shape */
+    double scale; /* normal: deviation; lognormal: deviation of ln; gamma: scale */
 } dsgd_natural;
 
-/** One family. `mean` and `deviation` are in the unit of the values; where `positive`, mean has to be above 0. */
+/** One family. `mean` and `deviation` are in the unit of the values. */
 typedef struct dsgd_family {
-    const char *name; /* the kind of imbalance has it too */
-    bool positive; /* its values are */
+    const char *name; /* also of the kind of imbalance */
+    bool positive; /* its values are; mean > 0 is required */
     dsgd_natural (*natural)(double mean, double deviation);
     double (*cumulative)(double x, dsgd_natural of);
     double (*inverse)(double p, dsgd_natural of); /* p in (0, 1) */

@@ -1,6 +1,7 @@
 /**
  * @file fit.c
- * Maximum likelihood: closed forms where there are any, Newton's steps for the gamma's shape, and GSL's minimiser for the shift.
+ * Maximum likelihood: closed forms where there are any, Newton's steps for the gamma's shape, and
+ * GSL's minimiser for the shift.
  */
 #include "traces/fit.h"
 
@@ -16,7 +17,7 @@
 
 #include "base/status.h"
 
-/* --- one distribution ---------------------------------------------------------------------------------------------------------------- */
+/* --- one distribution ------------------------------------------------------------------------- */
 
 typedef struct sample {
     const double *x; /* in rising order */
@@ -49,7 +50,9 @@ static void fit_lognormal(const sample *s, dsgd_fit *fit)
     fit->deviation_s = fit->mean_s * sqrt(expm1(variance));
 }
 
-/** Within what the kind of imbalance takes, from 0.04 to 10,000, also where an entry was rounded. */
+/**
+ * Within what the kind of imbalance takes, from 0.04 to 10,000, also where an entry was rounded.
+ */
 static double sane_shape(double shape)
 {
     return fmin(fmax(shape, 0.041), 9900);
@@ -72,7 +75,7 @@ static void fit_gamma(const sample *s, dsgd_fit *fit)
     fit->deviation_s = fit->mean_s / sqrt(shape);
 }
 
-/** Mean and deviation for the shift that is given, and the likelihood. */
+/** Mean, deviation and likelihood for the given shift. */
 static void fit_unshifted(const sample *s, dsgd_fit *fit)
 {
     if (fit->family == &dsgd_family_normal) {
@@ -89,14 +92,17 @@ static void fit_unshifted(const sample *s, dsgd_fit *fit)
         fit->log_likelihood += fit->family->log_density(s->x[i] - fit->shift_s, natural);
 }
 
-/* --- the shift ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the shift -------------------------------------------------------------------------------- */
 
 typedef struct profile {
     const sample *s;
     dsgd_fit *fit;
 } profile;
 
-/** Minus the likelihood with the shift at exp(@p log_distance) below the least value, and all else at its best. */
+/**
+ * Minus the likelihood with the shift at exp(@p log_distance) below the least value, and all else
+ * at its best.
+ */
 static double minus_likelihood(double log_distance, void *p)
 {
     const profile *const of = p;
@@ -121,8 +127,8 @@ static void refine(profile *of, double low, double at, double high)
 }
 
 /**
- * Looks for the best local maximum of the profile likelihood. Without one the better end is taken: far below, where a sample that leans
- * to no side has its best fit, nearly a normal; or right below the least value, for densities that fall from there on.
+ * Takes the best local maximum of the profile likelihood, or else the better end: far below for
+ * samples without skew (nearly a normal), or right below the least value for falling densities.
  */
 static void fit_shifted(const sample *s, dsgd_fit *fit)
 {
@@ -143,7 +149,7 @@ static void fit_shifted(const sample *s, dsgd_fit *fit)
         minus_likelihood(f[0] < f[POINTS - 1] ? low : low + step * (POINTS - 1), &of);
 }
 
-/* --- all --------------------------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static double kolmogorov_smirnov(const sample *s, const dsgd_fit *fit)
 {
@@ -195,7 +201,7 @@ double dsgd_fit_quantile(const dsgd_fit *fit, double p)
     return fit->shift_s + fit->family->inverse(p, natural);
 }
 
-/* --- workers ------------------------------------------------------------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 /** Means of the workers, in rising order of their numbers. */
 typedef struct groups {

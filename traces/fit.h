@@ -1,6 +1,7 @@
 /**
  * @file fit.h
- * Distributions fitted to measured step times by maximum likelihood, and what of their variance belongs to the worker.
+ * Maximum-likelihood fits of distributions to measured step times, and the share of their variance
+ * between workers.
  */
 #ifndef DSGD_TRACES_FIT_H
 #define DSGD_TRACES_FIT_H
@@ -10,40 +11,41 @@
 
 #include "traces/family.h"
 
-/** One fitted distribution, in the terms of the kind of imbalance that has the family's name. */
+/** A fitted distribution, by the parameters of the kind of imbalance with the family's name. */
 typedef struct dsgd_fit {
     const dsgd_family *family;
     bool shifted; /* the shift was fitted too */
     double mean_s, deviation_s; /* before the shift */
     double shift_s;
     double log_likelihood;
-    double aic; /* Akaike's criterion, 2 parameters - 2 log_likelihood: the less the better */
-    double
-        ks; /* Kolmogorov and Smirnov's distance, the largest between the two distribution functions */
+    double aic; /* Akaike's criterion, 2 parameters - 2 log_likelihood */
+    double ks; /* Kolmogorov-Smirnov distance: max |empirical - fitted distribution function| */
 } dsgd_fit;
 
 enum { DSGD_FITS = 5 };
 
 /**
- * Fits normal, lognormal, gamma, and the last two shifted, to @p n >= 2 values in rising order, all above 0 and not all the same. The
- * least AIC comes first. A shift lies below the least value, at a local maximum of the likelihood: at the value itself the likelihood
- * of the shifted lognormal has no bound.
+ * Fits normal, lognormal, gamma, shifted lognormal and shifted gamma to @p n >= 2 ascending values
+ * above 0, not all equal. The least AIC comes first. A shift is a local maximum of the likelihood
+ * below the least value, at which the likelihood of the shifted lognormal is unbounded.
  */
 void dsgd_fit_all(const double *sorted_s, size_t n, dsgd_fit fits[DSGD_FITS]);
 
-/** The fitted value that a share @p p in (0, 1) of all lies below. */
+/** The quantile @p p in (0, 1) of a fit, in seconds. */
 double dsgd_fit_quantile(const dsgd_fit *fit, double p);
 
 /** One-way analysis of variance over workers. */
 typedef struct dsgd_variance_components {
     size_t n_workers;
-    double
-        persistent_s; /* standard deviation of the workers' own means; 0 where the sample has none to show */
+    double persistent_s; /* standard deviation of the workers' means; 0 where the estimate is < 0 */
     double passing_s; /* standard deviation from step to step */
-    double p_value; /* of F: how often workers that are alike would differ as much or more */
+    double p_value; /* of F: probability that equal workers differ as much or more */
 } dsgd_variance_components;
 
-/** Of @p n values, of worker[i] each, in any order and any number of each. p_value is 1 where there is but one worker, or one value of each. */
+/**
+ * Of seconds[n], measured at worker[n], in any order. p_value is 1 for one worker or one value per
+ * worker.
+ */
 dsgd_variance_components dsgd_fit_components(const double *seconds, const double *worker, size_t n);
 
 /** Divides each value by its worker's mean and multiplies it by the mean of all. */

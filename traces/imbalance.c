@@ -1,6 +1,6 @@
 /**
  * @file imbalance.c
- * A list of imbalance entries, checked, loaded, and asked for seconds.
+ * A list of imbalance entries: checked, loaded, evaluated.
  */
 #include "traces/imbalance.h"
 

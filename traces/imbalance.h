@@ -1,9 +1,10 @@
 /**
  * @file imbalance.h
- * How many seconds a worker computes in a step: a base time, shaped in order by a list of entries.
+ * The seconds that a worker computes in a step: a base time, to which the entries of a list are
+ * applied in order.
  *
- * Each entry is of a kind out of dsgd_imbalance_kinds. All draws are counter-based, so that the seconds of (worker, step) do not
- * depend on who asks, when, or how often.
+ * Each entry is of a kind out of dsgd_imbalance_kinds. All draws are counter-based (base/draw.h):
+ * the seconds of (seed, worker, step) are a pure function.
  */
 #ifndef DSGD_TRACES_IMBALANCE_H
 #define DSGD_TRACES_IMBALANCE_H
@@ -16,27 +17,33 @@
 /** The samples of a step's mini-batch. */
 typedef struct dsgd_batch_size {
     double samples;
-    double rows; /* of all of them */
-    double longest; /* rows of the one that has most */
+    double rows; /* of all samples */
+    double longest; /* rows of the longest sample */
 } dsgd_batch_size;
 
-/** Whose step, of how many workers, under which seed. */
+/** A step of a worker. */
 typedef struct dsgd_step_at {
     uint64_t seed;
     int n_workers;
     int worker; /* [0, n_workers) */
-    long step; /* >= 0, the worker's own count */
+    long step; /* >= 0, of this worker */
     dsgd_batch_size batch; /* zeros where no entry reads it */
 } dsgd_step_at;
 
-/** A kind of imbalance. The registry is dsgd_imbalance_kinds; its heads are the first members of these. */
+/** A kind of imbalance; the registry dsgd_imbalance_kinds points to their `about`. */
 typedef struct dsgd_imbalance_kind {
     dsgd_about about; /* required */
-    /** Optional: refuses what the option table cannot, such as more delayed workers than there are. Pure. */
+    /**
+     * Optional: refuses what the option table cannot, such as more delayed workers than there are.
+     * Pure.
+     */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
-    /** Optional: reads what the entry needs (a CSV file). *state is released by free(). Relative paths are as given. */
+    /** Optional: reads the entry's CSV file into *state, which the caller releases with free(). */
     dsgd_status (*load)(const void *params, void **state, dsgd_error *error);
-    /** Required: the new seconds, given those so far. @p purpose is this entry's own, for its draws. */
+    /**
+     * Required: the seconds after this entry, from @p so_far_s before it. @p purpose is the entry's
+     * own.
+     */
     double (*seconds)(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
                       double so_far_s);
     bool reads_samples; /* `seconds` reads at.batch */
@@ -44,13 +51,18 @@ typedef struct dsgd_imbalance_kind {
 
 extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 
-/** A uniform draw in (0, 1) of an entry for one worker and step; @p index tells its draws apart. */
+/**
+ * A uniform draw in (0, 1) of an entry for one worker and step; @p index distinguishes its draws.
+ */
 double dsgd_imbalance_uniform(uint32_t purpose, dsgd_step_at at, uint32_t index);
 
-/** A loaded list, ready to be asked. */
+/** A loaded list. */
 typedef struct dsgd_imbalance dsgd_imbalance;
 
-/** Checks and loads @p entries (picks out of dsgd_imbalance_kinds; not owned, and must outlive the list). */
+/**
+ * Checks and loads entries[n_lists] (picks out of dsgd_imbalance_kinds; not owned, they must
+ * outlive the list).
+ */
 dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error);
 void dsgd_imbalance_close(dsgd_imbalance *imbalance);
@@ -61,13 +73,16 @@ bool dsgd_imbalance_reads_samples(const dsgd_imbalance *imbalance);
 /** Seconds of one step: @p base_s, shaped by the entries in order; never below 0. */
 double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at);
 
-/** What a list makes of a step. */
+/** The distribution of a step's seconds. */
 typedef struct dsgd_step_statistics {
     double mean_s, deviation_s, min_s, max_s; /* over workers and steps */
     double slowest_s, median_s, fastest_s; /* of the workers of a step, mean over steps */
 } dsgd_step_statistics;
 
-/** Draws @p n_steps steps of @p n_workers workers, for whom the list was opened. The list must not read dsgd_step_at.batch. */
+/**
+ * Of @p n_steps steps of the @p n_workers workers of dsgd_imbalance_open(). The list must not read
+ * dsgd_step_at.batch.
+ */
 dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
                                                int n_workers, long n_steps);
 

@@ -1,7 +1,7 @@
 /**
  * @file imbalance_data.c
- * Seconds from the data: a step takes as long as the samples that the common draws choose are. The imbalance is inherent in what is
- * learned, and known with numerics off too.
+ * Seconds from the data: a step takes as long as the samples that the common draws choose are. The
+ * imbalance is inherent in what is learned, and known with numerics off too.
  */
 #include "traces/imbalance.h"
 

@@ -1,6 +1,7 @@
 /**
  * @file imbalance_mixture.c
- * A mixture of truncated normals, some of which come in bursts: steps in which they may befall every worker, and none in between.
+ * A mixture of truncated normals, some of which come in bursts: steps in which they may befall
+ * every worker, and none in between.
  */
 #include <gsl/gsl_cdf.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /**
  * @file imbalance_noise.c
- * Point noise of the operating system: during a step the CPU is taken away at random instants (Poisson), each time for a lognormal
- * while; the step lasts longer by their sum.
+ * Point noise of the operating system: detours begin at random instants of a step (Poisson) and
+ * take lognormal times; the step lasts longer by their sum.
  *
- * The sum is drawn detour by detour while it is skewed, which is up to 16 (1 + (deviation / mean)^2)^3 of them in the mean, 2,000 at the
- * most. Beyond that it costs one draw: a normal with the sum's mean and variance, corrected by its skewness (the first term of Cornish
- * and Fisher's expansion). The skewness is then 1/4 at most, and what is neglected is below 2 % of the sum's standard deviation up to
- * the 99.9th percentile.
+ * Up to 16 (1 + (deviation / mean)^2)^3 expected detours, at most 2,000, they are drawn one by one.
+ * Beyond, their sum is one draw: a normal with the sum's mean and variance, corrected for its
+ * skewness (first term of the Cornish-Fisher expansion). The skewness is then at most 1/4, and the
+ * error up to the 99.9th percentile is below 2 % of the sum's standard deviation.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>

@@ -1,6 +1,7 @@
 /**
  * @file imbalance_parametric.c
- * Step times out of a normal, lognormal or gamma distribution, shifted and truncated where asked, drawn anew for every worker and step.
+ * Step times out of a normal, lognormal or gamma distribution, shifted and truncated where asked,
+ * drawn anew for every worker and step.
  */
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /**
  * @file imbalance_replay.c
- * Seconds as they were measured: a CSV file with the columns worker, step and seconds, in any order of columns and rows.
+ * Seconds as they were measured: a CSV file with the columns worker, step and seconds, in any order
+ * of columns and rows.
  */
 #include <errno.h>
 #include <math.h>

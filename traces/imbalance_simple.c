@@ -1,6 +1,7 @@
 /**
  * @file imbalance_simple.c
- * Imbalance in closed form: a constant, injected delays, a ramp over the ranks, and a table of quantiles.
+ * Imbalance in closed form: a constant, injected delays, a ramp over the ranks, and a table of
+ * quantiles.
  */
 #include <math.h>
 
@@ -19,7 +20,7 @@ static dsgd_draw draw_at(uint32_t purpose, dsgd_step_at at, uint32_t worker, uin
                        .index = index};
 }
 
-/* --- constant ---------------------------------------------------------------------------------------------------------------------- */
+/* --- constant --------------------------------------------------------------------------------- */
 
 typedef struct constant_params {
     double seconds, factor;
@@ -50,7 +51,7 @@ const dsgd_imbalance_kind dsgd_imbalance_constant = {
     .seconds = constant_seconds,
 };
 
-/* --- slow -------------------------------------------------------------------------------------------------------------------------- */
+/* --- slow ------------------------------------------------------------------------------------- */
 
 typedef struct slow_params {
     long worker;
@@ -91,7 +92,7 @@ const dsgd_imbalance_kind dsgd_imbalance_slow = {
     .seconds = slow_seconds,
 };
 
-/* --- delay ------------------------------------------------------------------------------------------------------------------------- */
+/* --- delay ------------------------------------------------------------------------------------ */
 
 typedef struct delay_params {
     long workers;
@@ -112,7 +113,9 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-/** The first `workers` places of a random order of all workers: exactly so many, whoever asks. */
+/**
+ * The first `workers` places of a random permutation of all workers: exactly that many per step.
+ */
 static bool chosen_together(const delay_params *p, uint32_t purpose, dsgd_step_at at)
 {
     const uint32_t place =
@@ -168,7 +171,7 @@ const dsgd_imbalance_kind dsgd_imbalance_delay = {
     .seconds = delay_seconds,
 };
 
-/* --- ramp -------------------------------------------------------------------------------------------------------------------------- */
+/* --- ramp ------------------------------------------------------------------------------------- */
 
 typedef struct ramp_params {
     double seconds;
@@ -209,7 +212,7 @@ const dsgd_imbalance_kind dsgd_imbalance_ramp = {
     .seconds = ramp_seconds,
 };
 
-/* --- quantiles --------------------------------------------------------------------------------------------------------------------- */
+/* --- quantiles -------------------------------------------------------------------------------- */
 
 typedef struct quantiles_params {
     dsgd_table table;

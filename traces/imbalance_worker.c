@@ -1,7 +1,7 @@
 /**
  * @file imbalance_worker.c
- * What belongs to a worker rather than to a step: a GPU that is faster or slower than its like for good, and one that is slow for a
- * while.
+ * Imbalance of a worker rather than of a step: a GPU that is always faster or slower than others
+ * (persistent), and one that is slow for a while (fail_slow).
  */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 extern const dsgd_imbalance_kind dsgd_imbalance_persistent, dsgd_imbalance_fail_slow;
 
-/* --- persistent -------------------------------------------------------------------------------------------------------------------- */
+/* --- persistent ------------------------------------------------------------------------------- */
 
 typedef struct persistent_params {
     double deviation, outliers, outlier_min, outlier_max;
@@ -34,7 +34,7 @@ static double persistent_seconds(const void *params, const void *state, uint32_t
     (void)state;
     const persistent_params *p = params;
     enum { IS_OUTLIER, FACTOR };
-    at.step = 0; /* once for all */
+    at.step = 0; /* the same in all steps */
     const double u = dsgd_imbalance_uniform(purpose, at, FACTOR);
     if (dsgd_imbalance_uniform(purpose, at, IS_OUTLIER) < p->outliers)
         return so_far_s * (p->outlier_min + u * (p->outlier_max - p->outlier_min));
@@ -62,7 +62,7 @@ const dsgd_imbalance_kind dsgd_imbalance_persistent = {
     .seconds = persistent_seconds,
 };
 
-/* --- fail_slow --------------------------------------------------------------------------------------------------------------------- */
+/* --- fail_slow -------------------------------------------------------------------------------- */
 
 typedef struct fail_slow_params {
     double factor, slow_steps, healthy_steps;
@@ -75,11 +75,11 @@ static double gap(double renewal, double u)
 }
 
 /**
- * Whether the worker is slow: a Markov chain of two states, which leaves them with probabilities 1/slow_steps and 1/healthy_steps per
- * step. The same chain is: at each step, with the sum of the two as probability, the state is drawn anew whatever it was (a renewal),
- * slow with its long-run share; else it stays. So a step's state is that of the last renewal before it, and nothing further back need
- * be known. Time is cut into windows of one mean distance; the renewals of a window are drawn by themselves, one after the other.
- * Going back over windows without any, a question costs about four draws, whatever the durations and the step.
+ * Whether the worker is slow: a Markov chain of two states, left with probabilities 1/slow_steps
+ * and 1/healthy_steps per step. Equivalently: with the sum of the two as probability, a step is a
+ * renewal, which draws the state anew from its stationary distribution; else the state stays. So a
+ * step's state is that of its last renewal. Renewals are drawn in windows of one mean distance,
+ * searched backwards: about four draws per call, whatever the durations and the step.
  */
 static bool is_slow(const fail_slow_params *p, uint32_t purpose, dsgd_step_at at)
 {
@@ -95,7 +95,7 @@ static bool is_slow(const fail_slow_params *p, uint32_t purpose, dsgd_step_at at
         if (n > 0)
             return dsgd_imbalance_uniform(purpose, at, 2 * n - 1) < share;
     }
-    /* None since the run began: it began in its long-run state. */
+    /* No renewal since the start, whose state is stationary. */
     at.step = 0;
     return dsgd_imbalance_uniform(purpose, at, UINT32_MAX) < share;
 }

@@ -102,7 +102,7 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_END,
 };
 
-/* --- checks --------------------------------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 static bool is_made_by_simgrid(const dsgd_platform *platform)
 {
@@ -249,7 +249,7 @@ int dsgd_platform_most_hosts(const dsgd_platform *platform)
     return (int)hosts;
 }
 
-/* --- hosts that differ ------------------------------------------------------------------------------------------------------ */
+/* --- hosts that differ ------------------------------------------------------------------------ */
 
 static bool names(const dsgd_platform_entry *e, int host)
 {
@@ -316,7 +316,7 @@ bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_ho
     return true;
 }
 
-/* --- XML --------------------------------------------------------------------------------------------------------------------- */
+/* --- XML -------------------------------------------------------------------------------------- */
 
 static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s)
 {
@@ -332,7 +332,10 @@ static int nic_hosts(const dsgd_platform *platform)
     return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
 }
 
-/** Within an island a message goes by its network: every path has the links of two hosts, which share the latency. */
+/**
+ * Within an island a message goes by its network: every path has the links of two hosts, which
+ * share the latency.
+ */
 static void write_island(FILE *xml, int first, int last)
 {
     for (int a = first; a <= last; a++)
@@ -346,8 +349,8 @@ static void write_island(FILE *xml, int first, int last)
 }
 
 /**
- * Hosts first .. last of a crossbar. Every path has two NICs, which share the latency; what leaves the crossbar or enters it passes the
- * link of its gateway.
+ * Hosts first .. last of a crossbar. Every path has two NICs, which share the latency; what leaves
+ * the crossbar or enters it passes the link of its gateway.
  */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
@@ -382,7 +385,10 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
     fputs("</zone>\n", xml);
 }
 
-/** A flow between groups passes its group's way out, its own limit (a link that is not shared), and the other group's way in. */
+/**
+ * A flow between groups passes its group's way out, its own limit (a link that is not shared), and
+ * the other group's way in.
+ */
 static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const int size = (int)platform->group_hosts;
@@ -436,8 +442,8 @@ static void write_topology(FILE *xml, const dsgd_platform *platform)
 }
 
 /**
- * Two hosts of one switch or router are two links apart, neighbours in a torus one. The zone around them is for SimGrid 4.0, which crashes
- * where such a cluster is the outermost.
+ * Two hosts of one switch or router are two links apart, neighbours in a torus one. The zone around
+ * them is for SimGrid 4.0, which crashes where such a cluster is the outermost.
  */
 static void write_cluster(FILE *xml, const dsgd_platform *platform)
 {

@@ -1,7 +1,7 @@
 /**
  * @file workload.h
- * A workload: the network whose time is modelled. Its bytes, its tensors, its seconds per step, its samples per step.
- * Not to be confused with the reduced model, which is really trained (models/).
+ * A workload: the network whose time is modelled. Its bytes, tensors, seconds per step and samples
+ * per step. The reduced model that is trained is another one (models/).
  */
 #ifndef DSGD_TRACES_WORKLOAD_H
 #define DSGD_TRACES_WORKLOAD_H
@@ -9,10 +9,10 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** Filled by dsgd_workload_options from a YAML file, shipped (traces/workloads/) or the user's own. */
+/** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */
 typedef struct dsgd_workload {
     const char *summary;
-    const char *origin; /* where the figures come from */
+    const char *origin; /* of the figures */
     double bytes; /* of one gradient or model; 0 where tensors are given */
     dsgd_records tensors; /* of dsgd_tensors, in backward order; none: one tensor of `bytes` */
     double step_s; /* seconds of one step on one GPU, without what `inherent` adds */
@@ -30,16 +30,16 @@ typedef struct dsgd_tensors {
 
 extern const dsgd_option dsgd_workload_options[];
 
-/** Refuses what the table cannot: neither bytes nor tensors, or both. */
+/** DSGD_EUSAGE where neither or both of bytes and tensors are given. */
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error);
 
-/** Bytes of one gradient, whichever way they were given. */
+/** Bytes of one gradient. */
 double dsgd_workload_bytes(const dsgd_workload *workload);
 
 /**
- * Splits one gradient into the pieces of its exchanges, in backward order: whole tensors until a bucket of @p bucket_bytes is full; or,
- * where that is 0, @p n_pieces equal ones; or every tensor (n_pieces 0). *bytes is a fresh array of the returned length, which the
- * caller frees.
+ * Splits one gradient into pieces, in backward order: whole tensors until a bucket reaches @p
+ * bucket_bytes; if that is 0, @p n_pieces equal pieces; if that is 0 too, one per tensor. Returns
+ * the number of pieces; *bytes has their sizes, the caller frees it.
  */
 size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double bucket_bytes,
                             double **bytes);

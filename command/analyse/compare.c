@@ -1,9 +1,11 @@
 /**
  * @file compare.c
- * `dsgd compare`: means over seeds with what they are worth, and differences to a baseline, paired by seed.
+ * `dsgd compare`: means over seeds with confidence intervals, and differences to a baseline, paired
+ * by seed.
  *
- * A group is what has everything in common but the seed. Runs of two groups with one seed see the same draws, so the difference is taken
- * seed by seed: what the seeds do to both cancels, which the difference of two means with its wide interval would hide.
+ * A group is the runs that differ only in the seed. Runs with the same seed have the same draws
+ * (common random numbers), so differences are taken seed by seed: the variance between seeds
+ * cancels.
  */
 #include <argp.h>
 #include <math.h>
@@ -15,8 +17,9 @@
 #include "base/option.h"
 #include "command/analyse/summary.h"
 #include "command/command.h"
+#include "command/table.h"
 
-/** What is summed up. Columns that not every version of runs.csv has are optional. */
+/** The columns that are averaged; optional ones are not in every version of runs.csv. */
 static const struct {
     const char *name;
     bool optional;
@@ -45,7 +48,7 @@ enum {
     N_MEASURES
 };
 
-/** What a run is to reach. */
+/** The value to reach. */
 typedef struct target {
     const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
     double value;
@@ -90,7 +93,7 @@ typedef struct arguments {
     target target;
 } arguments;
 
-/* --- columns ------------------------------------------------------------------------------------------------------------------------ */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 static dsgd_status need_column(const comparison *c, const char *name, size_t *column,
                                dsgd_error *error)
@@ -101,7 +104,7 @@ static dsgd_status need_column(const comparison *c, const char *name, size_t *co
     return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", c->csv.path, name);
 }
 
-/** The keys: what names a run, and all that was swept, which is behind wall_s. */
+/** The keys: the names of a run, and the swept columns, which follow wall_s. */
 static dsgd_status find_keys(comparison *c, dsgd_error *error)
 {
     size_t wall = 0;
@@ -115,7 +118,7 @@ static dsgd_status find_keys(comparison *c, dsgd_error *error)
     return status;
 }
 
-/** The runs' numbers, by which their curves are found; without a target nobody looks at them. */
+/** The column of the runs' numbers, by which their curves are found; only with a target. */
 static dsgd_status find_target(comparison *c, dsgd_error *error)
 {
     static const char *const needed[] = {"run", "virtual_s"};
@@ -169,7 +172,7 @@ static const char *key_of(const comparison *c, const group *g, size_t k)
     return key_of_row(c, g->rows[0], k);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static bool has_status(const comparison *c, size_t row, const char *status)
 {
@@ -181,7 +184,10 @@ static bool is_whole_number(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/** When a run reaches the target first, straight between the evaluations; NAN: never. */
+/**
+ * The time at which a run first reaches the target, interpolated linearly between evaluations; NAN:
+ * never.
+ */
 static dsgd_status read_time_to_target(const comparison *c, const char *run, double *time_s,
                                        dsgd_error *error)
 {
@@ -213,7 +219,10 @@ static dsgd_status read_time_to_target(const comparison *c, const char *run, dou
     return DSGD_OK;
 }
 
-/** Reads the numbers of a row. Those of a run that diverged say nothing; an empty field is no number, and not bad. */
+/**
+ * Reads the numbers of a row. Those of a run that diverged say nothing; an empty field is no
+ * number, and not bad.
+ */
 static dsgd_status read_numbers(comparison *c, size_t row, dsgd_error *error)
 {
     const char *const seed = dsgd_csv_field(&c->csv, row, c->seed);
@@ -300,7 +309,10 @@ static dsgd_status read_rows(comparison *c, dsgd_error *error)
     return status;
 }
 
-/** Finds the keys that vary, and names the groups by them: "wagma; group 4" (gnuplot ends a text at a comma). */
+/**
+ * Finds the keys that vary, and names the groups by them: "wagma; group 4" (gnuplot ends a text at
+ * a comma).
+ */
 static void label_groups(comparison *c)
 {
     c->varies = dsgd_xcalloc(c->n_keys, sizeof *c->varies);
@@ -323,9 +335,12 @@ static void label_groups(comparison *c)
     }
 }
 
-/* --- the baseline ------------------------------------------------------------------------------------------------------------------- */
+/* --- the baseline ----------------------------------------------------------------------------- */
 
-/** The one of @p names that is @p name. If there is none, NULL, and the sentence names those that there are. */
+/**
+ * The one of @p names that is @p name. If there is none, NULL, and the sentence names those that
+ * there are.
+ */
 static const char *const *pick(const char *name, const char *option, const char *const *names,
                                const comparison *c, dsgd_error *error)
 {
@@ -377,7 +392,10 @@ static dsgd_status find_baseline(comparison *c, const char *name, dsgd_error *er
     return c->baseline == NULL ? DSGD_EUSAGE : DSGD_OK;
 }
 
-/** Whether a key may differ from the baseline's: the one compared by, and with the algorithm what is swept of algorithms alone. */
+/**
+ * Whether a key may differ from the baseline's: the one compared by, and with the algorithm what is
+ * swept of algorithms alone.
+ */
 static bool is_own(const comparison *c, size_t k)
 {
     const char *const name = name_of_key(c, k);
@@ -404,7 +422,7 @@ static const group *baseline_of(const comparison *c, const group *g)
     return NULL;
 }
 
-/* --- statistics --------------------------------------------------------------------------------------------------------------------- */
+/* --- statistics ------------------------------------------------------------------------------- */
 
 static void sum_up_group(const comparison *c, group *g, size_t m)
 {
@@ -435,7 +453,7 @@ static void sum_up_all(comparison *c)
     }
 }
 
-/* --- compare.csv -------------------------------------------------------------------------------------------------------------------- */
+/* --- compare.csv ------------------------------------------------------------------------------ */
 
 static bool has_measure(const comparison *c, size_t m)
 {
@@ -470,10 +488,7 @@ static void write_group(FILE *stream, const comparison *c, const group *g)
         if (!has_measure(c, m))
             continue;
         fprintf(stream, ",%zu", s->n);
-        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-            fputc(',', stream);
-            dsgd_csv_number(stream, numbers[i]);
-        }
+        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     }
     fputc('\n', stream);
 }
@@ -491,9 +506,9 @@ static dsgd_status write_csv(const comparison *c, const char *folder, dsgd_error
     return dsgd_whole_close(&file, error);
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
-/** A number for readers, in fresh memory; from 1,000 on it needs no fraction. */
+/** A number for readers, from 1,000 on without a fraction; the caller frees it. */
 static char *readable(double x, bool per_cent, bool sign)
 {
     if (per_cent)
@@ -503,7 +518,7 @@ static char *readable(double x, bool per_cent, bool sign)
     return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
 }
 
-/** What is left of equal numbers after their sums were rounded. */
+/** Bound of the rounding errors in the mean of equal numbers. */
 static double rounding_of(double x)
 {
     return 1e-9 * fabs(x);
@@ -539,7 +554,7 @@ static char *difference_of(const group *g, size_t m)
     return cell;
 }
 
-/** What the table is about: the accuracy where there is one, else the loss, else the throughput. */
+/** The first measure of the table: accuracy, else loss, else throughput. */
 static size_t leading_measure(const comparison *c)
 {
     static const size_t order[] = {ACCURACY, LOSS};
@@ -613,7 +628,7 @@ static void print_comparison(const comparison *c)
 {
     static const char throughput[] = "throughput (samples/s)";
     const size_t m = leading_measure(c);
-    dsgd_columns t = {NULL, 0, c->n_groups + 1};
+    dsgd_columns t = {.n_rows = c->n_groups + 1, .wraps = true};
     add_keys(c, &t);
     add_counts(c, &t, m);
     add_means(c, &t, m, m == ACCURACY ? "accuracy (%)" : m == LOSS ? "loss" : throughput);
@@ -623,14 +638,15 @@ static void print_comparison(const comparison *c)
     if (has_measure(c, TO_TARGET))
         add_times_to_target(c, &t);
     dsgd_columns_print(&t);
-    printf("\n±: half width of the 95 %% confidence interval over seeds. Difference: to %s %s, "
-           "over common seeds.\n*: the interval of this difference, taken alone, excludes 0.\n",
+    printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
+           "Difference: to %s %s, over common seeds.\n"
+           "*: the interval of this difference, taken alone, excludes 0.\n",
            name_of_key(c, c->by), c->baseline);
     if (c->n_left_out > 0)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c->n_left_out);
 }
 
-/* --- the command -------------------------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 /** Reads and sums up DIR/runs.csv. To be closed in any case. */
 static dsgd_status compare_open(const arguments *a, comparison *c, dsgd_error *error)
@@ -672,7 +688,7 @@ static void compare_close(comparison *c)
     dsgd_csv_close(&c->csv);
 }
 
-/** Whether compare.csv is there and no older than runs.csv. */
+/** Whether compare.csv exists and is not older than runs.csv. */
 static bool is_fresh(const char *folder)
 {
     struct stat made = {0}, from = {0};
@@ -779,7 +795,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_compare = {
     .name = "compare",
-    .usage = "DIR [--baseline NAME] [--by COLUMN] [--target accuracy=NUMBER|loss=NUMBER]",
+    .usage = "DIR",
     .summary = "sums up the runs of a folder of results over seeds, and compares them",
     .run = compare,
 };

@@ -2,8 +2,8 @@
  * @file imbalance.c
  * `dsgd imbalance fit`: from measured step times to an entry for an experiment's list.
  *
- * Entries are relative to the mean and scale: they shape any workload's step, and give the measured seconds back where the workload's
- * step is the mean.
+ * Entries are relative to the mean and scale: they shape any workload's step, and give the measured
+ * seconds back where the workload's step is the mean.
  */
 #include <argp.h>
 #include <gsl/gsl_sort.h>
@@ -19,7 +19,10 @@
 
 enum { LEAST_VALUES = 10 };
 
-/* Where workers that are alike would differ as much in one sample of a hundred, they count as alike. */
+/*
+ * Where workers that are alike would differ as much in one sample of a hundred, they count as
+ * alike.
+ */
 static const double least_p_value = 0.01;
 
 /* The largest deviation that the kind `persistent` takes. */
@@ -43,7 +46,7 @@ typedef struct measured {
     dsgd_fit fits[DSGD_FITS];
 } measured;
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /** The names of a file's columns, for a sentence. The caller frees it. */
 static char *columns_of(const dsgd_csv *csv)
@@ -137,7 +140,7 @@ static dsgd_status summarize(measured *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-/* --- printing ------------------------------------------------------------------------------------------------------------------------ */
+/* --- printing --------------------------------------------------------------------------------- */
 
 static const char *title(const dsgd_fit *fit)
 {
@@ -148,11 +151,12 @@ static const char *title(const dsgd_fit *fit)
 
 static void print_fits(const measured *m)
 {
-    printf("%s: %zu values of %s\nmean %.6g s, standard deviation %.4g s, from %.6g to %.6g s\n",
+    printf("%s: %zu values of %s\n"
+           "mean %.6g s, standard deviation %.4g s, from %.6g to %.6g s\n",
            m->file, m->n, m->column, m->mean_s, m->deviation_s, m->min_s, m->max_s);
     if (m->worker != NULL)
-        printf("%zu workers: their own means differ by %.3g %% (standard deviation), %s by chance "
-               "(p = %.2g);\nfrom step to step it is %.3g %%%s\n",
+        printf("%zu workers: their own means differ by %.3g %% (standard deviation), %s by chance\n"
+               "(p = %.2g); from step to step it is %.3g %%%s\n",
                m->parts.n_workers, 100 * m->parts.persistent_s / m->mean_s,
                m->persistent ? "not" : "perhaps", m->parts.p_value,
                100 * m->parts.passing_s / m->mean_s,
@@ -172,33 +176,39 @@ static void print_persistent(const measured *m)
     if (m->persistent && deviation <= most_persistent)
         printf("  - {kind: persistent, deviation: %.4g}\n", deviation);
     else if (m->persistent)
-        printf("  # The workers differ too much for one normal around 1; {kind: slow, worker: ...} "
-               "says which are slow.\n");
+        puts("  # The workers differ too much for one normal around 1;\n"
+             "  # {kind: slow, worker: ...} says which are slow.");
 }
 
 static void print_quantiles(const measured *m)
 {
     static const double percents[] = {0,  1,  2.5, 5,  10, 20,   25, 30,   40,   50, 60,
                                       70, 75, 80,  90, 95, 97.5, 99, 99.5, 99.9, 100};
-    const char *separator = "";
-    printf("  - {kind: quantiles, scale: true, table: {");
+    enum { PER_LINE = 6 };
+    int n = 0;
+    puts("  - kind: quantiles\n    scale: true");
+    printf("    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
         if (beyond > 0 && beyond < 2) /* too few values lie out there to tell it from the end */
             continue;
-        printf("%s%g: %.5g", separator, percents[i],
+        printf("%s%g: %.5g",
+               n == 0              ? ""
+               : n % PER_LINE == 0 ? ",\n            "
+                                   : ", ",
+               percents[i],
                gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, percents[i] / 100) /
                    m->mean_s);
-        separator = ", ";
+        n++;
     }
-    puts("}}");
+    puts("}");
 }
 
 static void print_entries(const measured *m)
 {
     const dsgd_fit *const best = &m->fits[0];
-    printf("\n# Relative to the mean: with `step: %.6gs` in the workload the seconds are those of "
-           "%s.\nimbalance: # %s, the best of the fits\n",
+    printf("\n# Relative to the mean: with `step: %.6gs` in the workload the seconds are those of\n"
+           "# %s.\nimbalance: # %s, the best of the fits\n",
            m->mean_s, m->file, title(best));
     printf("  - {kind: %s, mean: %.9g, deviation: %.6g, ", best->family->name,
            best->mean_s / m->mean_s, best->deviation_s / m->mean_s);
@@ -211,7 +221,7 @@ static void print_entries(const measured *m)
     print_persistent(m);
 }
 
-/* --- figure -------------------------------------------------------------------------------------------------------------------------- */
+/* --- figure ----------------------------------------------------------------------------------- */
 
 /** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
 static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_error *error)
@@ -229,13 +239,11 @@ static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_e
     fputc('\n', file.stream);
     for (size_t i = 0; i < n; i++) {
         const double p = ((double)i + 0.5) / (double)n;
+        double quantiles[1 + DSGD_FITS] = {m->seconds[(size_t)(p * (double)m->n)]};
+        for (int j = 0; j < DSGD_FITS; j++)
+            quantiles[1 + j] = dsgd_fit_quantile(&m->fits[j], p);
         dsgd_csv_number(file.stream, 100 * p);
-        fputc(',', file.stream);
-        dsgd_csv_number(file.stream, m->seconds[(size_t)(p * (double)m->n)]);
-        for (int j = 0; j < DSGD_FITS; j++) {
-            fputc(',', file.stream);
-            dsgd_csv_number(file.stream, dsgd_fit_quantile(&m->fits[j], p));
-        }
+        dsgd_csv_numbers(file.stream, quantiles, 1 + DSGD_FITS);
         fputc('\n', file.stream);
     }
     return dsgd_whole_close(&file, error);
@@ -258,7 +266,7 @@ static dsgd_status draw_quantiles(const measured *m, const char *folder, dsgd_er
     return status;
 }
 
-/* --- the command --------------------------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -326,7 +334,7 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_imbalance = {
     .name = "imbalance",
-    .usage = "fit FILE.csv [--column NAME] [-o DIR]",
+    .usage = "fit FILE.csv",
     .summary = "fits distributions to measured step times, for an experiment's imbalance",
     .run = imbalance,
 };

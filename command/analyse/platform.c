@@ -1,7 +1,7 @@
 /**
  * @file platform.c
- * `dsgd platform check`: messages, the bisection and allreduces in simulated time on a platform, beside what the platform's own numbers say,
- * so that a wrong file shows at once.
+ * `dsgd platform check`: simulated times of messages, of the bisection and of allreduces on a
+ * platform, beside closed forms.
  */
 #include <argp.h>
 #include <math.h>
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/child.h"
 #include "command/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "sim/algorithm.h"
 #include "sim/network/machine.h"
-#include "traces/nominal.h"
+#include "traces/closed_form.h"
 
 extern const dsgd_algorithm dsgd_algorithm_allreduce;
 
@@ -25,14 +25,14 @@ static const double most_difference = 0.1;
 
 enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8 };
 
-/** What is checked, and how much of it looked wrong. */
+/** The platform, and how many lines differed. */
 typedef struct check {
     const dsgd_platform *platform;
     int workers; /* a power of two */
     int n_differ;
 } check;
 
-/* --- output ------------------------------------------------------------------------------------------------------------------ */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void print_quantity(double value, const char *unit)
 {
@@ -42,7 +42,9 @@ static void print_quantity(double value, const char *unit)
         printf(" %12.4g %s", value, unit);
 }
 
-/** A line: what, the two values in their unit, what the second is to the first, and a mark where that is far from 1. */
+/**
+ * A line: the two values in their unit, simulated / predicted, and a mark where that is far from 1.
+ */
 static void print_line(check *c, const char *what, double predicted, double simulated,
                        const char *unit)
 {
@@ -57,7 +59,7 @@ static void print_line(check *c, const char *what, double predicted, double simu
     c->n_differ += differs;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static bool has_numbers(const check *c)
 {
@@ -66,7 +68,7 @@ static bool has_numbers(const check *c)
 
 static double predicted_s(const check *c, int n_hosts, const int *to, double bytes)
 {
-    return has_numbers(c) ? dsgd_nominal_s(c->platform, n_hosts, to, bytes) : NAN;
+    return has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN;
 }
 
 static dsgd_status simulated_s(const check *c, int n_hosts, const int *to, double bytes,
@@ -76,7 +78,7 @@ static dsgd_status simulated_s(const check *c, int n_hosts, const int *to, doubl
     return dsgd_machine_time(&machine, to, bytes, seconds, error);
 }
 
-/** From host 0 to another, everything else at rest: half of a ping-pong. */
+/** One message from host 0 to another on an idle network: half of a ping-pong. */
 static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
 {
     const int n_hosts = to_whom + 1;
@@ -115,7 +117,7 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     const int reach = c->workers > groups ? c->workers - 1 : groups;
     dsgd_status status = DSGD_OK;
     for (int to = 1; status == DSGD_OK && to <= reach && n < MOST_DISTANCES; to++) {
-        const double latency_s = dsgd_nominal_latency_s(p, 0, to);
+        const double latency_s = dsgd_closed_form_latency_s(p, 0, to);
         bool is_new = true;
         for (int i = 0; i < n; i++)
             is_new = is_new && fabs(known_s[i] - latency_s) > 1e-12;
@@ -143,7 +145,7 @@ static dsgd_status check_bisection(check *c, dsgd_error *error)
     return status;
 }
 
-/* --- allreduces ----------------------------------------------------------------------------------------------------------------- */
+/* --- allreduces ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -154,11 +156,11 @@ static const struct {
     {"ring", DSGD_COLLECTIVE_RING},
 };
 
-/** One phase: everyone sends to the partner, pays the overhead, and reduces so many bytes. */
+/** One phase: each worker sends @p bytes to its partner, and reduces @p reduced_bytes. */
 static double phase_s(const check *c, const int *to, double bytes, double reduced_bytes)
 {
-    return dsgd_nominal_s(c->platform, c->workers, to, bytes) + c->platform->message_overhead_s +
-           reduced_bytes * c->platform->reduction_s_per_byte;
+    return dsgd_closed_form_s(c->platform, c->workers, to, bytes) +
+           c->platform->message_overhead_s + reduced_bytes * c->platform->reduction_s_per_byte;
 }
 
 static double predicted_butterfly_s(const check *c, bool halving, double bytes)
@@ -234,8 +236,8 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, co
         const allreduce a = {c, collectives[i].collective, bytes};
         double seconds = 0;
         const dsgd_status status =
-            dsgd_apart(run_allreduce, &a, &seconds, sizeof seconds,
-                       "an allreduce got no process, or its process died", error);
+            dsgd_in_child(run_allreduce, &a, &seconds, sizeof seconds,
+                          "an allreduce got no process, or its process died", error);
         if (status != DSGD_OK)
             return status;
         char what[64];
@@ -246,7 +248,7 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, co
     return DSGD_OK;
 }
 
-/* --- the command ---------------------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {
@@ -350,7 +352,7 @@ static dsgd_status platform_run(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_platform = {
     .name = "platform",
-    .usage = "check NAME|FILE [--workers N]",
+    .usage = "check NAME|FILE",
     .summary = "times messages and allreduces on a platform, beside what its numbers say",
     .run = platform_run,
 };

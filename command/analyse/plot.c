@@ -53,7 +53,9 @@ static bool has_table(const char *folder, const char *name)
     return has;
 }
 
-/** Whether the folder has the data that the script's line "# needs: a.csv b.csv:column" asks for. */
+/**
+ * Whether the folder has the data that the script's line "# needs: a.csv b.csv:column" asks for.
+ */
 static bool has_data(const char *script, const char *folder)
 {
     FILE *const stream = fopen(script, "r");

@@ -1,12 +1,15 @@
 /**
  * @file reproduce.c
- * `dsgd reproduce`: runs the experiments of published figures, and scores what comes out against what was published.
+ * `dsgd reproduce`: runs the experiments of published figures, and scores the results against the
+ * published values.
  *
- * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a published point: columns that are also in
- * runs.csv say which runs it is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is compared with
- * `published`. `use` is `fitted` where a parameter was fitted to the point, `known` where it was looked at meanwhile, `predicted`, or
- * `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the source states). `over` names what to divide by: the
- * same runs but for key=value pairs, separated by spaces.
+ * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a
+ * published point: columns that are also in runs.csv say which runs it is about (an empty field:
+ * any), `quantity` which of their columns, averaged over seeds, is compared with `published`. `use`
+ * is `fitted` where a parameter was fitted to the point, `known` where it was looked at meanwhile,
+ * `predicted`, or `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the
+ * source states). `over` names what to divide by: the same runs but for key=value pairs, separated
+ * by spaces.
  */
 #include <argp.h>
 #include <dirent.h>
@@ -24,6 +27,7 @@
 #include "base/option.h"
 #include "command/command.h"
 #include "command/experiment/shipped.h"
+#include "command/table.h"
 
 typedef struct arguments {
     const char *output, *jobs;
@@ -43,18 +47,18 @@ typedef struct figure {
     char *folder; /* of its results */
     dsgd_csv published, runs;
     size_t fixed[N_FIXED]; /* columns of published.csv */
-    size_t *keys, *key_columns, n_keys; /* columns of published.csv, and the like of runs.csv */
+    size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
     double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
 } figure;
 
 /** What is scored, over all figures. */
 typedef struct score {
-    double *errors,
-        *predicted; /* relative, without sign: of all points, and of those whose use is `predicted` */
+    /** |relative error| of all points, and of those whose use is `predicted`. */
+    double *errors, *predicted;
     size_t n, n_predicted, n_bounds, n_kept, n_pairs, n_in_order;
 } score;
 
-/* --- matching ----------------------------------------------------------------------------------------------------------------------- */
+/* --- matching --------------------------------------------------------------------------------- */
 
 static const char *field(const figure *f, size_t row, int which)
 {
@@ -178,9 +182,9 @@ static bool is_kept(const figure *f, size_t row)
                                              : f->simulated[row] > f->values[row];
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/** The published rows with what was simulated, for the figure's script and for whoever wants to look closer. */
+/** The published rows with the simulated values, also for the figure's script. */
 static dsgd_status write_scores(const figure *f, dsgd_error *error)
 {
     dsgd_whole_file file;
@@ -209,42 +213,75 @@ static dsgd_status write_scores(const figure *f, dsgd_error *error)
     return dsgd_whole_close(&file, error);
 }
 
-static void print_number(double x)
+/** The keys of a published row: "ad_psgd, workers 4"; the caller frees it. */
+static char *keys_text(const figure *f, size_t row)
 {
-    if (fabs(x) >= 1000)
-        printf(" %12.0f", x);
-    else
-        printf(" %12.4g", x);
-}
-
-static void print_row(const figure *f, size_t row, score *total)
-{
-    char about[128] = "";
+    char *text = dsgd_xstrdup("");
     for (size_t k = 0; k < f->n_keys; k++) {
         const char *const value = dsgd_csv_field(&f->published, row, f->keys[k]);
         const char *const key = f->published.fields[f->keys[k]];
         const bool plain = strcmp(key, "algorithm") == 0;
-        const size_t n = strlen(about);
-        if (*value != '\0')
-            snprintf(about + n, sizeof about - n, "%s%s%s%s", n > 0 ? ", " : "", plain ? "" : key,
-                     plain ? "" : " ", value);
+        if (*value == '\0')
+            continue;
+        char *const longer = dsgd_xprintf("%s%s%s%s%s", text, *text == '\0' ? "" : ", ",
+                                          plain ? "" : key, plain ? "" : " ", value);
+        free(text);
+        text = longer;
     }
-    printf("  %-44s %-26s", about, field(f, row, QUANTITY));
+    return text;
+}
+
+static char *readable(double x)
+{
+    return dsgd_xprintf(fabs(x) >= 1000 ? "%.0f" : "%.4g", x);
+}
+
+/** The cell of a published row in a column of the table; the caller frees it. */
+static char *cell_text(const figure *f, size_t row, int column)
+{
+    const bool point = is_point(f, row);
+    switch (column) {
+    case 0:
+        return keys_text(f, row);
+    case 1:
+        return dsgd_xstrdup(field(f, row, QUANTITY));
+    case 2:
+        return dsgd_xstrdup(point ? "" : field(f, row, RELATION));
+    case 3:
+        return point ? readable(f->values[row]) : dsgd_xstrdup(field(f, row, PUBLISHED));
+    case 4:
+        return readable(f->simulated[row]);
+    case 5:
+        return point ? dsgd_xprintf("%+.1f", 100 * error_at(f, row)) : dsgd_xstrdup("-");
+    default:
+        return dsgd_xstrdup(point             ? field(f, row, USE)
+                            : is_kept(f, row) ? "holds"
+                                              : "DOES NOT HOLD");
+    }
+}
+
+static void print_rows(const figure *f)
+{
+    static const char *const heads[] = {"", "", "", "published", "simulated", "error (%)", "use"};
+    dsgd_columns t = {.n_rows = f->published.n_rows + 1, .wraps = true};
+    for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++) {
+        char **const column = dsgd_columns_add(&t, heads[k]);
+        for (size_t row = 0; row < f->published.n_rows; row++)
+            column[row + 1] = cell_text(f, row, (int)k);
+    }
+    dsgd_columns_print(&t);
+}
+
+static void count_row(const figure *f, size_t row, score *total)
+{
     if (!is_point(f, row)) {
         total->n_bounds++;
         total->n_kept += is_kept(f, row);
-        printf(" %2s", field(f, row, RELATION));
-        printf("%10s", field(f, row, PUBLISHED));
-        print_number(f->simulated[row]);
-        printf("  %s\n", is_kept(f, row) ? "holds" : "DOES NOT HOLD");
         return;
     }
     total->errors[total->n++] = fabs(error_at(f, row));
     if (strcmp(field(f, row, USE), "predicted") == 0)
         total->predicted[total->n_predicted++] = fabs(error_at(f, row));
-    print_number(f->values[row]);
-    print_number(f->simulated[row]);
-    printf(" %+7.1f %%  %s\n", 100 * error_at(f, row), field(f, row, USE));
 }
 
 /** Whether two rows differ in the algorithm alone. */
@@ -264,7 +301,10 @@ static bool are_rivals(const figure *f, size_t a, size_t b)
            strcmp(field(f, a, OVER), field(f, b, OVER)) == 0;
 }
 
-/** Published values closer than this are taken for equal: figures are read off a drawing, and measured once. */
+/**
+ * Published values closer than this are taken for equal: figures are read off a drawing, and
+ * measured once.
+ */
 static const double tie = 0.02;
 
 static void compare_orders(const figure *f, score *total)
@@ -290,7 +330,7 @@ static void compare_orders(const figure *f, score *total)
         }
 }
 
-/* --- a figure ----------------------------------------------------------------------------------------------------------------------- */
+/* --- a figure --------------------------------------------------------------------------------- */
 
 /** Runs the experiment as `dsgd run` would, without its table. */
 static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_error *error)
@@ -367,10 +407,10 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
         const size_t room = total->n + f.published.n_rows;
         total->errors = dsgd_xrealloc(total->errors, room, sizeof *total->errors);
         total->predicted = dsgd_xrealloc(total->predicted, room, sizeof *total->predicted);
-        printf("\n%s\n  %-44s %-26s %12s %12s %9s\n", name, "", "", "published", "simulated",
-               "error");
+        printf("\n%s\n", name);
+        print_rows(&f);
         for (size_t row = 0; row < f.published.n_rows; row++)
-            print_row(&f, row, total);
+            count_row(&f, row, total);
         compare_orders(&f, total);
         draw(&f);
     }
@@ -384,7 +424,7 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
     return status;
 }
 
-/* --- all -------------------------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -538,7 +578,7 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_reproduce = {
     .name = "reproduce",
-    .usage = "[FIGURE...] [-o DIR] [-j N] [--resume]",
+    .usage = "[FIGURE...]",
     .summary = "runs the experiments of published figures and scores them",
     .run = reproduce,
 };

@@ -1,8 +1,9 @@
 /**
  * @file sensitivity.c
- * One parameter at a time, a little down and a little up.
+ * One parameter at a time, down and up.
  *
- * A place is what algorithms are ranked at: everything that a run has in common with others but the algorithm, its options, and the seed.
+ * A place is where algorithms are ranked: the runs that differ only in the algorithm, its options,
+ * and the seed.
  */
 #include "command/analyse/sensitivity.h"
 
@@ -15,10 +16,11 @@
 #include "command/analyse/summary.h"
 #include "command/experiment/config.h"
 #include "command/run/results.h"
+#include "command/table.h"
 
-/* --- the runs ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the runs --------------------------------------------------------------------------------- */
 
-/** Numbers of a platform or workload that are no calibration. */
+/** Options of a platform or workload that are not calibrated. */
 static const char *const exact[] = {
     "reference_speed", /* says on which host `step` was measured; it is `step` that may be wrong */
     "bytes", /* of the network, which can be counted */
@@ -117,9 +119,9 @@ dsgd_status dsgd_sensitivity_vary(dsgd_experiment *experiment, double percent, d
     return dsgd_experiment_settle(experiment, experiment->runs[0].config.numerics, error);
 }
 
-/* --- their throughputs -------------------------------------------------------------------------------------------------------------- */
+/* --- their throughputs ------------------------------------------------------------------------ */
 
-/** One direction of one parameter; the first is none at all. */
+/** One direction of one parameter; the first has none. */
 typedef struct variation {
     const char *parameter;
     bool up;
@@ -185,7 +187,10 @@ static bool same_place(const dsgd_experiment *e, size_t i, size_t j)
     return same_sweeps(e, i, j, false);
 }
 
-/** Numbers the classes of unchanged runs that are the same by @p same. Gives their number, and the first run of each in *firsts. */
+/**
+ * Numbers the classes of unchanged runs under the equivalence @p same. Returns how many;
+ * (*firsts)[k]: the first run of class k.
+ */
 static size_t number(const dsgd_experiment *e,
                      bool (*same)(const dsgd_experiment *, size_t, size_t), size_t **class_of,
                      size_t **firsts)
@@ -267,9 +272,12 @@ static void analysis_close(analysis *a)
     free(a->factor);
 }
 
-/* --- what they say ------------------------------------------------------------------------------------------------------------------ */
+/* --- what they say ---------------------------------------------------------------------------- */
 
-/** The contestant that the others at a place are compared with: the first of the baseline's label there; n_contestants: none. */
+/**
+ * The contestant that the others at a place are compared with: the first of the baseline's label
+ * there; n_contestants: none.
+ */
 static size_t baseline_at(const analysis *a, size_t place)
 {
     for (size_t c = 0; c < a->n_contestants; c++) {
@@ -354,7 +362,7 @@ static bool is_swap(order a, order b)
     return (a == FASTER && b == SLOWER) || (a == SLOWER && b == FASTER);
 }
 
-/* --- sensitivity.csv ---------------------------------------------------------------------------------------------------------------- */
+/* --- sensitivity.csv -------------------------------------------------------------------------- */
 
 static void write_row(FILE *stream, const analysis *a, size_t v, size_t place, size_t contestant)
 {
@@ -381,10 +389,7 @@ static void write_row(FILE *stream, const analysis *a, size_t v, size_t place, s
     const double numbers[] = {
         x.throughput, x.unchanged,         x.change,        log1p(x.change) / log(factor),
         x.speedup,    x.unchanged_speedup, x.speedup_change};
-    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
-        fputc(',', stream);
-        dsgd_csv_number(stream, numbers[k]);
-    }
+    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     fputc('\n', stream);
 }
 
@@ -412,9 +417,9 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
     return dsgd_whole_close(&file, error);
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
-/** The end of @p text, in fresh memory, with more behind it. */
+/** Appends to @p text, which it frees; the caller frees the result. */
 static char *longer(char *text, const char *more, const char *detail)
 {
     char *const all = dsgd_xprintf("%s%s%s", text, more, detail);
@@ -422,7 +427,7 @@ static char *longer(char *text, const char *more, const char *detail)
     return all;
 }
 
-/** "wagma; group 4", in fresh memory. */
+/** "wagma; group 4"; the caller frees it. */
 static char *name_of(const analysis *a, size_t contestant)
 {
     const dsgd_experiment *const e = a->experiment;
@@ -438,7 +443,7 @@ static char *name_of(const analysis *a, size_t contestant)
     return name;
 }
 
-/** "64 workers", and what else tells the places apart, in fresh memory. */
+/** "64 workers", and what else distinguishes the places; the caller frees it. */
 static char *place_name(const analysis *a, size_t place)
 {
     const dsgd_experiment *const e = a->experiment;
@@ -459,7 +464,7 @@ static char *place_name(const analysis *a, size_t place)
     return name;
 }
 
-/** A change and where it is: the largest that a parameter makes. */
+/** The largest change by a parameter, and where. */
 typedef struct largest {
     bool known;
     double change; /* relative */
@@ -502,7 +507,7 @@ static int by_effect(const void *a, const void *b)
     return y < 0 ? 1 : y > 0 ? -1 : strcmp(s->parameter, t->parameter);
 }
 
-/** "-12.3 %: wagma at 64 workers, for +20 %", in fresh memory. */
+/** "-12.3 %: wagma at 64 workers, for +20 %"; the caller frees it. */
 static char *largest_text(const analysis *a, const largest *l)
 {
     if (!l->known)
@@ -521,7 +526,7 @@ static char *largest_text(const analysis *a, const largest *l)
 
 static void print_lines(const analysis *a, line *lines, size_t n)
 {
-    dsgd_columns t = {NULL, 0, n + 1};
+    dsgd_columns t = {.n_rows = n + 1, .wraps = true};
     char **const parameter = dsgd_columns_add(&t, "parameter");
     for (size_t i = 0; i < n; i++)
         parameter[i + 1] = dsgd_xstrdup(lines[i].parameter);
@@ -548,15 +553,18 @@ static void print_parameters(const analysis *a, const char *folder)
         add_to_line(a, v, &lines[n - 1]);
     }
     qsort(lines, n, sizeof *lines, by_effect);
-    printf("\nSensitivity, each parameter times %g and %g; speed-ups over %s; all in "
-           "%s/sensitivity.csv\n\n",
+    printf("\nSensitivity, each parameter times %g and %g; speed-ups over %s;\n"
+           "all in %s/sensitivity.csv\n\n",
            1 - a->percent / 100, 1 + a->percent / 100, a->baseline, folder);
     print_lines(a, lines, n);
     putchar('\n');
     free(lines);
 }
 
-/** Says under which variations two contestants swap places. Counts also the pairs that are a tie in some variation and not in others. */
+/**
+ * Says under which variations two contestants swap places. Counts also the pairs that are a tie in
+ * some variation and not in others.
+ */
 static bool print_pair(const analysis *a, size_t place, size_t first, size_t second, size_t *ties)
 {
     const order unchanged = order_of(a, 0, place, first, second);
@@ -581,8 +589,12 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     char *const at = place_name(a, place);
     char *const faster = name_of(a, unchanged == FASTER ? first : second);
     char *const slower = name_of(a, unchanged == FASTER ? second : first);
-    if (swap)
-        printf("at %s %s is before %s, but behind for %s\n", at, faster, slower, when);
+    if (swap) {
+        char *const text =
+            dsgd_xprintf("at %s %s is before %s, but behind for %s", at, faster, slower, when);
+        dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH, text);
+        free(text);
+    }
     free(slower);
     free(faster);
     free(at);
@@ -590,7 +602,7 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     return swap;
 }
 
-/** Which pairs swap places where, and how many rankings that changes. */
+/** The pairs that swap places, and how many rankings change. */
 static void print_rankings(const analysis *a)
 {
     size_t changed = 0;
@@ -604,7 +616,7 @@ static void print_rankings(const analysis *a)
         changed += any;
     }
     if (ties > 0)
-        printf("%zu of %zu pairs become or cease to be ties (closer than 1 %% or than the 95 %% "
+        printf("%zu of %zu pairs become or cease to be ties (closer than 1 %% or than the 95 %%\n"
                "interval over seeds), which counts as no swap\n",
                ties, pairs);
     if (a->n_left_out > 0)

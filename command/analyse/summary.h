@@ -1,6 +1,6 @@
 /**
  * @file summary.h
- * What the commands that sum up runs share: a mean with what it is worth, and tables for readers.
+ * Means over seeds, with their confidence intervals.
  */
 #ifndef DSGD_COMMAND_ANALYSE_SUMMARY_H
 #define DSGD_COMMAND_ANALYSE_SUMMARY_H
@@ -8,21 +8,9 @@
 #include <stddef.h>
 
 /**
- * Mean of @p n numbers, and half width of its 95 % confidence interval by Student's t; one number has no interval, none has no mean:
- * NAN.
+ * Mean of x[n] and half width of its 95 % confidence interval (Student's t). NAN: the interval for
+ * n < 2, the mean for n = 0.
  */
 void dsgd_mean(const double *x, size_t n, double *mean, double *ci);
-
-/** Texts in rows and columns, which are printed when all widths are known. Begins as {NULL, 0, rows and one more for the heads}. */
-typedef struct dsgd_columns {
-    char **cells; /* [n_columns][n_rows], the heads first */
-    size_t n_columns, n_rows;
-} dsgd_columns;
-
-/** A fresh column under a head; its other cells are to be filled with texts in fresh memory, which the columns then own. */
-char **dsgd_columns_add(dsgd_columns *columns, const char *head);
-
-/** Prints all on stdout, and frees it. */
-void dsgd_columns_print(dsgd_columns *columns);
 
 #endif

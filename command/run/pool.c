@@ -1,6 +1,6 @@
 /**
  * @file pool.c
- * Processes of runs: started longest first, waited for, shown, and counted.
+ * The processes of runs: started longest first, waited for, counted.
  */
 #include "command/run/pool.h"
 #include "base/program.h"
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,7 +22,7 @@
 #include "command/run/results.h"
 #include "sim/run.h"
 
-/** A run as the pool sees it. */
+/** A run of the pool. */
 typedef struct task {
     size_t i; /* in the experiment */
     double cost; /* by which the longest come first */
@@ -78,7 +79,7 @@ bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
            (stat(record, &facts) == 0 && S_ISDIR(facts.st_mode));
 }
 
-/** Where the record of run @p i goes, in fresh memory; NULL without records. */
+/** Path of the record of run @p i, which the caller frees; NULL without records. */
 static char *record_path(const dsgd_pool_config *config, size_t i)
 {
     if (config->record == NULL)
@@ -93,7 +94,7 @@ static void run_here(const pool *p, size_t i)
 {
     dsgd_run_config config = p->config->experiment->runs[i].config;
     config.numerics = p->config->numerics;
-    /* The simulating thread computes too, when it has to wait. */
+    /* The simulating thread computes, too, while it waits. */
     const long threads =
         p->config->threads > 0 ? p->config->threads : dsgd_cores() / p->config->jobs - 1;
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
@@ -139,7 +140,7 @@ static bool start(pool *p, task *t)
     return true;
 }
 
-/** Leaves a row that says why the process of a run could not. */
+/** Writes the row of a run whose process could not write it. */
 static void write_failure(const pool *p, const task *t, const dsgd_error *why)
 {
     const dsgd_run_result failed = {.outcome = DSGD_RUN_FAILED,
@@ -152,7 +153,7 @@ static void write_failure(const pool *p, const task *t, const dsgd_error *why)
     dsgd_results_write(p->config->folder, p->config->experiment, t->i, &failed, NULL);
 }
 
-/** Books a run that ended. */
+/** Counts a run that ended. */
 static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
     t->process = 0;
@@ -162,7 +163,7 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     return dsgd_results_join(p->config->folder, p->config->experiment, error);
 }
 
-/** Books a run whose process ended, perhaps by a signal. */
+/** Counts a run whose process exited or died of a signal. */
 static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
 {
     if (!WIFEXITED(state) && !interrupted) {
@@ -173,7 +174,7 @@ static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
     return end(p, t, error);
 }
 
-/* --- progress ----------------------------------------------------------------------------------------------------------------------- */
+/* --- progress --------------------------------------------------------------------------------- */
 
 static void print_duration(FILE *stream, double seconds)
 {
@@ -185,7 +186,13 @@ static void print_duration(FILE *stream, double seconds)
         fprintf(stream, "%.1f min", seconds / 60);
 }
 
-/** A bar on a terminal, a line now and then elsewhere. */
+static int terminal_width(void)
+{
+    struct winsize size = {0};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+}
+
+/** A bar on a terminal, else a line every 10 s. */
 static void show_progress(pool *p, bool last)
 {
     const bool terminal = isatty(STDERR_FILENO);
@@ -203,28 +210,35 @@ static void show_progress(pool *p, bool last)
     }
     const double share = cost > 0 ? done / cost : 1;
     enum { WIDTH = 24 };
-    fputs(terminal ? "\r\033[K" : "", stderr);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *const line = open_memstream(&text, &length);
+    DSGD_ASSERT(line != NULL, "no memory for a line");
     if (terminal) {
-        fputc('[', stderr);
+        fputc('[', line);
         for (int i = 0; i < WIDTH; i++)
-            fputc(i < share * WIDTH ? '#' : '.', stderr);
-        fputs("] ", stderr);
+            fputc(i < share * WIDTH ? '#' : '.', line);
+        fputs("] ", line);
     }
-    fprintf(stderr, "%zu of %zu runs, %.0f %%, ", p->n_ended, p->n_tasks, 100 * share);
-    print_duration(stderr, share > 0 ? (now_s - p->start_wall_s) * (1 - share) / share : INFINITY);
-    fputs(" left", stderr);
+    fprintf(line, "%zu of %zu runs, %.0f %%, ", p->n_ended, p->n_tasks, 100 * share);
+    print_duration(line, share > 0 ? (now_s - p->start_wall_s) * (1 - share) / share : INFINITY);
+    fputs(" left", line);
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
         const double run_share = atomic_load_explicit(&p->progress[t->i], memory_order_relaxed);
         if (t->process == 0)
             continue;
-        fprintf(stderr, "; %s %d: %.0f %%, ", p->config->experiment->runs[t->i].label,
+        fprintf(line, "; %s %d: %.0f %%, ", p->config->experiment->runs[t->i].label,
                 p->config->experiment->runs[t->i].config.workers, 100 * run_share);
-        print_duration(stderr, run_share > 0
-                                   ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
-                                   : INFINITY);
+        print_duration(line, run_share > 0 ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
+                                           : INFINITY);
     }
-    fputs(terminal && !last ? "" : "\n", stderr);
+    fclose(line);
+    if (terminal) /* a line that wraps could not be overwritten */
+        fprintf(stderr, "\r\033[K%.*s%s", terminal_width() - 1, text, last ? "\n" : "");
+    else
+        fprintf(stderr, "%s\n", text);
+    free(text);
     fflush(stderr);
 }
 
@@ -236,7 +250,7 @@ static task *task_of(pool *p, pid_t process)
     return NULL;
 }
 
-/** Where no process is to be had, one that ends makes room; a run without any to wait for has failed. */
+/** If fork() fails, waits for a running process to end; without one the run has failed. */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
     long under_way = 0;
@@ -306,7 +320,7 @@ static bool is_done(const pool *p, size_t i)
     return done;
 }
 
-/** What there is to do, longest first. */
+/** Lists the runs to do, longest first. */
 static void list_tasks(pool *p)
 {
     p->tasks = dsgd_xcalloc(p->config->experiment->n_runs, sizeof *p->tasks);

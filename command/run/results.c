@@ -54,20 +54,14 @@ static const char worker_columns[] =
 static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
-/* --- files -------------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static char *part_path(const char *folder, size_t i, const char *what)
 {
     return dsgd_xprintf("%s/.parts/%zu.%s", folder, i + 1, what);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------------------------- */
-
-static void print_cell(FILE *stream, double x)
-{
-    fputc(',', stream);
-    dsgd_csv_number(stream, x);
-}
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static dsgd_run_key key_of(const dsgd_planned_run *run, size_t i)
 {
@@ -114,8 +108,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
                               failed ? NAN : r->local_accuracy_min,
                               r->exposed_mean_s,
                               r->partial_active_mean};
-    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
-        print_cell(stream, numbers[k]);
+    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     fprintf(stream, ",%.2f", r->total_wall_s);
     for (size_t k = 0; k < experiment->n_columns; k++) {
         fputc(',', stream);
@@ -137,10 +130,9 @@ static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
     for (int w = 0; w < run->config.workers && r->worker_shares != NULL; w++) {
         print_key(stream, run, i);
         fprintf(stream, ",%d", w);
-        print_cell(stream, r->worker_shares[w].compute);
-        print_cell(stream, r->worker_shares[w].wait);
-        print_cell(stream, r->worker_shares[w].communicate);
-        print_cell(stream, r->worker_steps[w]);
+        const double numbers[] = {r->worker_shares[w].compute, r->worker_shares[w].wait,
+                                  r->worker_shares[w].communicate, r->worker_steps[w]};
+        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
         fputc('\n', stream);
     }
 }
@@ -154,30 +146,27 @@ static void print_staleness(FILE *stream, const dsgd_planned_run *run, size_t i,
             continue;
         print_key(stream, run, i);
         fprintf(stream, ",%zu", age);
-        print_cell(stream, r->ages[age]);
+        dsgd_csv_numbers(stream, &r->ages[age], 1);
         fputc('\n', stream);
     }
 }
 
+/** Line 1: why it failed or diverged, else empty. Line 2, unless it failed: what runs.csv lacks. */
 static void print_note(FILE *stream, const dsgd_run_result *r)
 {
-    if (r->outcome == DSGD_RUN_FAILED) {
-        fprintf(stream, "%s\n", r->why.text);
+    const bool failed = r->outcome == DSGD_RUN_FAILED;
+    fprintf(stream, "%s\n", failed || r->outcome == DSGD_RUN_DIVERGED ? r->why.text : "");
+    if (failed)
         return;
-    }
-    fprintf(
-        stream,
-        "simulated %.4g s; compute alone %.4g s, links alone %.4g s; staleness %.2f (at most %g)",
-        r->virtual_s, r->ideal_s, r->link_s, r->staleness_mean, r->staleness_max);
+    fprintf(stream, "simulated %.4g s; compute alone %.4g s, links alone %.4g s;", r->virtual_s,
+            r->ideal_s, r->link_s);
+    fprintf(stream, " staleness %.2f (at most %g);", r->staleness_mean, r->staleness_max);
     if (!isnan(r->partial_active_mean))
-        fprintf(stream, "; %.1f fresh contributions per partial collective, %llu sums missed",
+        fprintf(stream, " %.1f fresh contributions per partial collective, %llu sums missed;",
                 r->partial_active_mean, (unsigned long long)r->partial_skipped);
-    fprintf(stream, "; wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB",
+    fprintf(stream, " wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB\n",
             r->timing_wall_s, r->numerics.busy_wall_s, r->device,
             (double)r->numerics.peak_bytes / 1e6);
-    if (r->outcome == DSGD_RUN_DIVERGED)
-        fprintf(stream, "; %s", r->why.text);
-    fputc('\n', stream);
 }
 
 static const char *const parts[] = {"runs", "curves", "workers", "staleness", "note"};
@@ -188,8 +177,8 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    for (size_t k = sizeof parts / sizeof parts[0];
-         k-- > 0;) { /* the row of the run last: it says that the rest is there */
+    /* The row of runs.csv last: it implies the other fragments. */
+    for (size_t k = sizeof parts / sizeof parts[0]; k-- > 0;) {
         dsgd_whole_file file;
         dsgd_status status = dsgd_whole_open(&file, part_path(folder, i, parts[k]), error);
         if (status != DSGD_OK)
@@ -211,7 +200,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     return DSGD_OK;
 }
 
-/* --- fragments ---------------------------------------------------------------------------------------------------------------------- */
+/* --- fragments -------------------------------------------------------------------------------- */
 
 /** All of a small file as text, or NULL. */
 static char *read_all(char *path)
@@ -318,7 +307,7 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
     return DSGD_OK;
 }
 
-/* --- the manifest ------------------------------------------------------------------------------------------------------------------- */
+/* --- the manifest ----------------------------------------------------------------------------- */
 
 static json_t *stops_json(const dsgd_records *stops)
 {
@@ -380,7 +369,10 @@ char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char
     return text;
 }
 
-/** Whether there are values, and not only times: runs with and without them do not go into one table. */
+/**
+ * Whether there are values, and not only times: runs with and without them do not go into one
+ * table.
+ */
 static bool computes(const dsgd_experiment *experiment)
 {
     bool any = false;

@@ -1,8 +1,10 @@
 /**
  * @file run.c
- * `dsgd run` and `dsgd check`: the list of runs, each in a process of its own, the longest first.
+ * `dsgd run` and `dsgd check`: the runs of an experiment, and their table.
  */
 #include <argp.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "command/experiment/plugin.h"
 #include "command/run/pool.h"
 #include "command/run/results.h"
+#include "command/table.h"
 
 enum {
     MOST_SETS = 256,
@@ -37,7 +40,7 @@ typedef struct arguments {
     long jobs, only, threads; /* 0: not given */
     int numerics;
     double sensitivity_percent; /* 0: none */
-    bool resume, force;
+    bool resume, force, verbose;
 } arguments;
 
 static const char *const numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
@@ -80,6 +83,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case 'o':
         a->folder = text;
+        return 0;
+    case 'v':
+        a->verbose = true;
         return 0;
     case 'j':
         a->jobs = positive(state, "-j", text);
@@ -138,24 +144,24 @@ static const struct argp_option run_options[] = {
     {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
     {"numerics", KEY_NUMERICS, "WHERE", 0, "Gradients on auto, cpu, cuda, or off", 0},
     {"threads", KEY_THREADS, "N", 0,
-     "Computing threads per run, beside the one that simulates (cores / jobs - 1); decides no "
+     "Computing threads per run, beside the one that simulates (cores / jobs - 1); changes no "
      "result",
      0},
     {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
     {"record", KEY_RECORD, "FILE", 0,
      "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or where FILE "
-     "is "
-     "a folder, to FILE/RUN.record. With --numerics off nothing is computed",
+     "is a folder, to FILE/RUN.record. With --numerics off nothing is computed",
      0},
     {"only", KEY_ONLY, "RUN", 0, "Does this run alone", 0},
+    {"verbose", 'v', NULL, 0, "Shows all runs, with the times of their parts and their memory", 0},
     {"force", KEY_FORCE, NULL, 0, "Replaces the results of another experiment", 0},
     {"sensitivity", KEY_SENSITIVITY, "PERCENT", OPTION_ARG_OPTIONAL,
      "Runs the experiment also with each calibrated parameter of its platform and workload so much "
-     "smaller and larger (20), and says which speed-ups and rankings hang on it; results in "
+     "smaller and larger (20), and says which speed-ups and rankings depend on it; results in "
      "results/NAME-sensitivity. With --numerics off nothing is learned meanwhile",
      0},
-    {"baseline", KEY_BASELINE, "NAME", 0,
-     "Of the speed-ups that --sensitivity looks at (the first algorithm)", 0},
+    {"baseline", KEY_BASELINE, "NAME", 0, "Of the speed-ups of --sensitivity (the first algorithm)",
+     0},
     {0},
 };
 
@@ -166,36 +172,156 @@ static const struct argp_option check_options[] = {
     {0},
 };
 
-static void print_table(const dsgd_pool_config *p)
+enum { MOST_ROWS = 40, MOST_REASONS = 10 };
+
+/**
+ * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or the one of
+ * --only.
+ */
+static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
-    static const char *const columns[] = {"run",         "algorithm",  "workers",
-                                          "seed",        "status",     "throughput_samples_per_s",
-                                          "step_mean_s", "final_loss", "final_accuracy",
-                                          "wall_s"};
-    static const char *const heads[] = {"run",       "algorithm", "workers", "seed",     "status",
-                                        "samples/s", "s/step",    "loss",    "accuracy", "wall s"};
-    for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++)
-        printf(k == 1 ? "%-16s" : "%10s", heads[k]);
-    putchar('\n');
+    return p->only > 0 ? (size_t)p->only == i + 1 : i < p->experiment->n_unchanged;
+}
+
+/** "group=4 collective=ring", or "4" where a single value is swept; the caller frees it. */
+static char *swept_text(const dsgd_experiment *experiment, size_t i)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        const char *const dot = strrchr(experiment->columns[k], '.');
+        const char *const name = dot == NULL ? experiment->columns[k] : dot + 1;
+        const char *const value = experiment->runs[i].swept[k];
+        if (value == NULL || strcmp(name, "seed") == 0 || strcmp(name, "workers") == 0)
+            continue;
+        const bool named = experiment->n_columns > 1;
+        char *const longer = dsgd_xprintf("%s%s%s%s%s", text, *text == '\0' ? "" : " ",
+                                          named ? name : "", named ? "=" : "", value);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/** Columns that are known before a run: of the @p n runs @p shown. */
+static void add_plan(const dsgd_experiment *experiment, dsgd_columns *t, const size_t *shown)
+{
+    const size_t n = t->n_rows - 1;
+    char **column = dsgd_columns_add(t, "run");
+    for (size_t j = 0; j < n; j++)
+        column[j + 1] = dsgd_xprintf("%zu", shown[j] + 1);
+    column = dsgd_columns_add(t, "algorithm");
+    for (size_t j = 0; j < n; j++)
+        column[j + 1] = dsgd_xstrdup(experiment->runs[shown[j]].label);
+    column = dsgd_columns_add(t, "workers");
+    for (size_t j = 0; j < n; j++)
+        column[j + 1] = dsgd_xprintf("%d", experiment->runs[shown[j]].config.workers);
+    column = dsgd_columns_add(t, "seed");
+    for (size_t j = 0; j < n; j++)
+        column[j + 1] = dsgd_xprintf("%" PRIu64, experiment->runs[shown[j]].config.seed);
+}
+
+static void add_swept(const dsgd_experiment *experiment, dsgd_columns *t, const size_t *shown)
+{
+    const char *const dot = strrchr(experiment->columns[0], '.');
+    const char *const single = dot == NULL ? experiment->columns[0] : dot + 1;
+    char **const column = dsgd_columns_add(t, experiment->n_columns > 1 ? "swept" : single);
+    bool any = false;
+    for (size_t j = 1; j < t->n_rows; j++) {
+        column[j] = swept_text(experiment, shown[j - 1]);
+        any = any || *column[j] != '\0';
+    }
+    if (!any)
+        dsgd_columns_drop(t);
+}
+
+/**
+ * A field of runs.csv with four significant digits; from 1,000 on without a fraction. The caller
+ * frees it.
+ */
+static char *result_text(const dsgd_pool_config *p, size_t i, const char *name)
+{
+    char *const field = dsgd_results_field(p->folder, i, name);
+    double x = 0;
+    char *text = NULL;
+    if (field == NULL || *field == '\0')
+        text = dsgd_xstrdup("-");
+    else if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
+        text = dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
+    else
+        text = dsgd_xstrdup(field);
+    free(field);
+    return text;
+}
+
+/** A column of runs.csv. @p skipped: a text; the column is left out where all runs have it. */
+static void add_result(const dsgd_pool_config *p, dsgd_columns *t, const size_t *shown,
+                       const char *name, const char *head, const char *skipped)
+{
+    bool needed = skipped == NULL;
+    char **const column = dsgd_columns_add(t, head);
+    for (size_t j = 1; j < t->n_rows; j++) {
+        column[j] = result_text(p, shown[j - 1], name);
+        needed = needed || strcmp(column[j], skipped) != 0;
+    }
+    if (!needed)
+        dsgd_columns_drop(t);
+}
+
+/** Why runs failed or diverged, and with --verbose the figures that runs.csv lacks. */
+static void print_notes(const dsgd_pool_config *p, bool verbose)
+{
+    size_t n_reasons = 0;
     for (size_t i = 0; i < p->experiment->n_runs; i++) {
-        if (i >= p->experiment->n_unchanged && (size_t)p->only != i + 1)
-            continue; /* variations are summed up */
-        for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++) {
-            char *const field = dsgd_results_field(p->folder, i, columns[k]);
-            const bool number = k > 4 && field != NULL && *field != '\0';
-            if (number)
-                printf("%10.4g", strtod(field, NULL));
-            else
-                printf(k == 1 ? "%-16s" : "%10s", field == NULL ? "-" : field);
-            free(field);
+        char *const note = is_shown(p, i) ? dsgd_results_note(p->folder, i) : NULL;
+        char *const status = note == NULL ? NULL : dsgd_results_field(p->folder, i, "status");
+        char *rest = note;
+        const char *const reason = strsep(&rest, "\n");
+        if (status != NULL && strcmp(status, "ok") != 0 && *reason != '\0' &&
+            (n_reasons++ < MOST_REASONS || verbose)) {
+            char *const heading = dsgd_xprintf("run %zu %s:", i + 1, status);
+            dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_LINE_WIDTH, reason);
+            free(heading);
         }
-        char *const note = dsgd_results_note(p->folder, i);
-        printf("\n          %s", note == NULL ? "not done\n" : note);
+        if (verbose && rest != NULL && *rest != '\0') {
+            char *const heading = dsgd_xprintf("  run %zu:", i + 1);
+            rest[strcspn(rest, "\n")] = '\0';
+            dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_LINE_WIDTH, rest);
+            free(heading);
+        }
+        free(status);
         free(note);
     }
-    printf(
-        "\nresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: dsgd plot %s\n",
-        p->folder, p->folder);
+    if (n_reasons > MOST_REASONS && !verbose)
+        printf("... %zu more; --resume -v shows them all\n", n_reasons - MOST_REASONS);
+}
+
+static void print_table(const dsgd_pool_config *p, bool verbose)
+{
+    const dsgd_experiment *const experiment = p->experiment;
+    size_t *const shown = dsgd_xcalloc(experiment->n_runs, sizeof *shown);
+    size_t n = 0;
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        if (is_shown(p, i))
+            shown[n++] = i;
+    const size_t n_rows = verbose || n <= MOST_ROWS ? n : MOST_ROWS;
+    dsgd_columns t = {.n_rows = n_rows + 1};
+    add_plan(experiment, &t, shown);
+    if (experiment->n_columns > 0)
+        add_swept(experiment, &t, shown);
+    add_result(p, &t, shown, "status", "status", "ok");
+    add_result(p, &t, shown, "throughput_samples_per_s", "samples/s", NULL);
+    add_result(p, &t, shown, "step_mean_s", "step (s)", NULL);
+    add_result(p, &t, shown, "final_loss", "loss", "-");
+    add_result(p, &t, shown, "final_accuracy", "accuracy", "-");
+    add_result(p, &t, shown, "wall_s", "wall (s)", NULL);
+    dsgd_columns_print(&t);
+    if (n > n_rows)
+        printf("... %zu more in %s/runs.csv\n", n - n_rows, p->folder);
+    print_notes(p, verbose);
+    free(shown);
+    printf("\nresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\n"
+           "figures: dsgd plot %s\n",
+           p->folder, p->folder);
 }
 
 static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *config,
@@ -208,7 +334,7 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
     if (status == DSGD_OK)
         status = dsgd_pool_run(config, &done, error);
     if (status == DSGD_OK)
-        print_table(config);
+        print_table(config, a->verbose);
     if (status == DSGD_OK && a->sensitivity_percent > 0 && a->only == 0)
         status =
             dsgd_sensitivity_report(experiment, folder, a->sensitivity_percent, a->baseline, error);
@@ -218,7 +344,7 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
     return status;
 }
 
-/** Whether the data and the models are good: once, or for every run where something about learning is swept. */
+/** Checks data and models: of one run, or of every run where an option of `learn` is swept. */
 static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error *error)
 {
     size_t n = experiment->n_runs > 0 ? 1 : 0;
@@ -233,7 +359,7 @@ static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error 
     return status;
 }
 
-/** Whether CUDA is there is asked once, for all runs; `auto` does without, and says so. */
+/** Probes CUDA once for all runs; `auto` falls back to the CPU with a message. */
 static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experiment,
                                    dsgd_error *error)
 {
@@ -252,7 +378,7 @@ static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experime
     return DSGD_OK;
 }
 
-/** Whether there is something to record, and a place for it: the folder, or the file where there is one run. */
+/** Checks that every run learns something and that the record can be written. */
 static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
@@ -354,6 +480,32 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     return status;
 }
 
+static void print_plan(const dsgd_experiment *experiment)
+{
+    const size_t n = experiment->n_runs;
+    size_t *const shown = dsgd_xcalloc(n, sizeof *shown);
+    for (size_t i = 0; i < n; i++)
+        shown[i] = i;
+    printf("%s: %zu runs\n", experiment->name, n);
+    dsgd_columns t = {.n_rows = n + 1, .wraps = true};
+    add_plan(experiment, &t, shown);
+    free(shown);
+    char **column = dsgd_columns_add(&t, "workload");
+    for (size_t i = 0; i < n; i++)
+        column[i + 1] = dsgd_xstrdup(experiment->runs[i].workload_name);
+    column = dsgd_columns_add(&t, "platform");
+    for (size_t i = 0; i < n; i++)
+        column[i + 1] = dsgd_xstrdup(experiment->runs[i].platform_name);
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        column = dsgd_columns_add(&t, experiment->columns[k]);
+        for (size_t i = 0; i < n; i++) {
+            const char *const value = experiment->runs[i].swept[k];
+            column[i + 1] = dsgd_xstrdup(value == NULL ? "" : value);
+        }
+    }
+    dsgd_columns_print(&t);
+}
+
 static dsgd_status check(int count, char **words, dsgd_error *error)
 {
     static const struct argp argp = {
@@ -376,34 +528,21 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
         dsgd_experiment_close(&experiment);
         return status;
     }
-    printf("%s: %zu runs\n", experiment.name, experiment.n_runs);
-    for (size_t i = 0; i < experiment.n_runs; i++) {
-        const dsgd_planned_run *const r = &experiment.runs[i];
-        printf("%4zu  %-16s %6d workers  seed %llu  %s on %s", i + 1, r->label, r->config.workers,
-               (unsigned long long)r->config.seed, r->workload_name, r->platform_name);
-        for (size_t k = 0; k < experiment.n_columns; k++)
-            if (r->swept[k] != NULL)
-                printf("  %s=%s", experiment.columns[k], r->swept[k]);
-        putchar('\n');
-    }
+    print_plan(&experiment);
     dsgd_experiment_close(&experiment);
     return DSGD_OK;
 }
 
 const dsgd_command dsgd_command_run = {
     .name = "run",
-    .usage = "EXPERIMENT.yaml [-o DIR] [-j N] [--set A.B=C] [--numerics auto|cpu|cuda|off] "
-             "[--resume] [--only RUN] [--record FILE] [--sensitivity[=PERCENT] [--baseline NAME]] "
-             "[--plugin FILE]",
+    .usage = "EXPERIMENT.yaml",
     .summary = "runs an experiment and writes its results",
     .run = run,
 };
 
 const dsgd_command dsgd_command_check = {
     .name = "check",
-    .usage =
-        "EXPERIMENT.yaml [--set A.B=C] [--numerics auto|cpu|cuda|off] [--sensitivity[=PERCENT]] "
-        "[--plugin FILE]",
+    .usage = "EXPERIMENT.yaml",
     .summary = "checks an experiment and shows its runs, without running them",
     .run = check,
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "base/child.h"
 #include "base/program.h"
 #include "models/devices/device.h"
 #include "models/zoo/network.h"
@@ -170,7 +170,7 @@ dsgd_status dsgd_device_cuda_try(dsgd_error *error)
 {
     char nothing = 0;
     const dsgd_status status =
-        dsgd_apart(try_device, NULL, &nothing, sizeof nothing,
-                   "CUDA: the device could not be tried; --numerics cpu needs none", error);
+        dsgd_in_child(try_device, NULL, &nothing, sizeof nothing,
+                      "CUDA: the device could not be tried; --numerics cpu needs none", error);
     return status == DSGD_OK ? DSGD_OK : DSGD_EDEVICE;
 }

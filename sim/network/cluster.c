@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "base/child.h"
 #include "sim/network/placement.h"
 #include "traces/platform.h"
 
@@ -180,7 +180,7 @@ dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *
                                     "SimGrid's own examples help",
                                     path);
     char nothing = 0;
-    const dsgd_status status = dsgd_apart(try_to_open, &a, &nothing, 0, died, error);
+    const dsgd_status status = dsgd_in_child(try_to_open, &a, &nothing, 0, died, error);
     free(died);
     return status;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "base/child.h"
 #include "sim/network/cluster.h"
 #include "sim/network/placement.h"
 
@@ -170,6 +170,6 @@ dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double
                               double *seconds, dsgd_error *error)
 {
     const measurement m = {machine, to, bytes};
-    return dsgd_apart(measure, &m, seconds, sizeof *seconds,
-                      "a measurement got no process, or its process died", error);
+    return dsgd_in_child(measure, &m, seconds, sizeof *seconds,
+                         "a measurement got no process, or its process died", error);
 }

@@ -348,7 +348,7 @@ START_TEST(a_stopped_worker_is_named_and_the_others_are_kept)
     char *output = NULL;
     ck_assert_int_eq(
         dsgd("run e.yaml -o r --set workers=4 --set algorithms='[allreduce, a_psgd]'", &output), 5);
-    ck_assert_msg(strstr(output, "worker 2 had stopped") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "; worker 2 had") != NULL, "%s", output);
     const char *const rows = read_file("r/runs.csv");
     ck_assert_ptr_nonnull(strstr(rows, ",failed,"));
     ck_assert_ptr_nonnull(strstr(rows, ",ok,10,"));
@@ -421,6 +421,8 @@ START_TEST(an_algorithm_is_described_on_one_screen)
     ck_assert_int_eq(dsgd("list algorithms", &list), 0);
     for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
          line = strsep(&list, "\n")) {
+        if (*line == ' ') /* the rest of a summary */
+            continue;
         char *text = NULL;
         const char *const words =
             kept(dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line));
@@ -660,7 +662,7 @@ START_TEST(any_value_can_be_swept)
                   "%s", output);
     ck_assert_msg(strstr(output, kept(dsgd_xprintf(": %d runs\n", any_sweep[_i].runs))) != NULL,
                   "%s", output);
-    ck_assert_msg(strstr(output, kept(dsgd_xprintf("=%s\n", any_sweep[_i].last))) != NULL, "%s",
+    ck_assert_msg(strstr(output, kept(dsgd_xprintf(" %s\n", any_sweep[_i].last))) != NULL, "%s",
                   output);
     ck_assert_msg(strstr(output, any_sweep[_i].first) != NULL, "%s", output);
 }
@@ -702,7 +704,7 @@ START_TEST(everything_that_is_listed_can_be_described)
     int n = 0;
     char *rest = output;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-        if (*line == '\0' || line[strlen(line) - 1] == ':') /* a heading */
+        if (*line == '\0' || *line == ' ' || line[strlen(line) - 1] == ':') /* a heading */
             continue;
         n++;
         char *described = NULL;
@@ -711,6 +713,106 @@ START_TEST(everything_that_is_listed_can_be_described)
         ck_assert_uint_gt(strlen(described), 20);
     }
     ck_assert_int_ge(n, 2);
+}
+END_TEST
+
+/* --- what the program prints --------------------------------------------------------------------------------------------------------- */
+
+/** No line is longer than @p most columns; blanks are the only white space. */
+static void expect_lines_of(const char *text, size_t most)
+{
+    for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n')
+        ck_assert_msg(strcspn(text, "\n") <= most, "%zu columns: %s", strcspn(text, "\n"), text);
+}
+
+/** Of a table that begins with @p head: its lines up to an empty one, and whether two blanks or more separate columns. */
+static size_t count_rows_of(const char *output, const char *head, size_t columns)
+{
+    const char *line = strstr(output, head);
+    ck_assert_msg(line != NULL, "no table `%s` in %s", head, output);
+    size_t n = 0;
+    for (; *line != '\n'; line += strcspn(line, "\n") + 1, n++) {
+        size_t cells = 0;
+        const size_t length = strcspn(line, "\n");
+        if (strncmp(line, "run ", 4) == 0 && n > 0)
+            break; /* the reasons */
+        for (size_t i = 0; i < length; i++)
+            cells += line[i] != ' ' && strncmp(line + i, "(s)", 3) != 0 &&
+                     (i == 0 || line[i - 1] == ' ');
+        for (size_t i = 1; i + 1 < length; i++) /* no single blank but in "step (s)" */
+            ck_assert(line[i] != ' ' || line[i - 1] == ' ' || line[i + 1] == ' ' ||
+                      line[i + 1] == '(' || *line == '.');
+        if (*line != '.')
+            ck_assert_msg(cells == columns, "%zu columns in %.*s", cells, (int)length, line);
+    }
+    return n;
+}
+
+static const char sixty[] = "a-label-of-sixty-characters-that-somebody-has-typed-in-a-hurry";
+
+START_TEST(a_table_of_runs_has_columns_and_no_long_lines)
+{
+    write_experiment("");
+    char *output = NULL;
+    const char *const labelled = kept(dsgd_xprintf(
+        "run e.yaml -o r --set algorithms='[allreduce, {name: wagma, label: %s}]'", sixty));
+    ck_assert_int_eq(dsgd(labelled, &output), 0);
+    expect_lines_of(strstr(output, "\nrun "), 100);
+    ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 5);
+    ck_assert_ptr_nonnull(strstr(output, "  2  a-label-of-sixty-character"));
+    ck_assert_ptr_nonnull(strstr(output, "...  "));
+    ck_assert_ptr_null(strstr(output, "simulated"));
+    ck_assert_ptr_null(strstr(output, "status"));
+    ck_assert_int_eq(dsgd("run e.yaml -o r1 --only 2 -v", &output), 0);
+    expect_lines_of(strstr(output, "\nrun "), 100);
+    ck_assert_msg(strstr(output, "\n  run 2: simulated ") != NULL, "%s", output);
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("check e.yaml --set algorithms='{name: wagma, label: %s, "
+                               "group: {sweep: [2, 4]}}'",
+                               sixty)),
+             &output),
+        0);
+    expect_lines_of(output, 100);
+}
+END_TEST
+
+START_TEST(a_table_of_many_runs_is_cut_and_says_so)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off --set algorithms=allreduce --set "
+                          "seed='[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
+                          "19, 20, 21, 22, 23, 24, 25]'",
+                          &output),
+                     0);
+    expect_lines_of(strstr(output, "\nrun "), 100);
+    ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 1 + 40 + 1);
+    ck_assert_ptr_nonnull(strstr(output, "\n... 10 more in r/runs.csv\n"));
+}
+END_TEST
+
+START_TEST(a_table_says_why_a_run_has_failed)
+{
+    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set algorithms='[allreduce, a_psgd]'", &output), 5);
+    const char *const table = strstr(output, "\nrun  algorithm ");
+    expect_lines_of(table, 100);
+    ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 8), 5);
+    ck_assert_ptr_nonnull(strstr(table, "  failed "));
+    ck_assert_ptr_nonnull(strstr(table, "\nrun 1 failed: "));
+}
+END_TEST
+
+START_TEST(help_fits_a_screen)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("--help", &output), 0);
+    expect_lines_of(output, 80);
+    size_t lines = 0;
+    for (const char *c = output; *c != '\0'; c++)
+        lines += *c == '\n';
+    ck_assert_uint_le(lines, 40);
 }
 END_TEST
 
@@ -755,8 +857,8 @@ START_TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
     char *output = NULL;
     ck_assert_msg(reproduce("tiny -o r", &output) == 0, "%s", output);
     static const char *const expected[] = {
-        "+100.0 %  prediction",
-        "-1.5 %  prediction",
+        "+100.0  prediction",
+        "-1.5  prediction",
         "order: workers 2: allreduce above ad_psgd as published, not as simulated",
         "3 within 15 %, worst 100.0 %",
         "1 of 2 pairs of algorithms in the published order",
@@ -855,7 +957,7 @@ START_TEST(
     ck_assert_msg(strstr(output, "\nshifted gamma") != NULL, "%s", output);
     ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);
     const char *const entries = entries_of(output, _i % 2);
-    ck_assert_ptr_nonnull(strstr(entries, _i % 2 == 0 ? "{kind: gamma" : "{kind: quantiles"));
+    ck_assert_ptr_nonnull(strstr(entries, _i % 2 == 0 ? "{kind: gamma" : "- kind: quantiles"));
     char *const experiment = kept(dsgd_xprintf("platform: idle-switch\n"
                                                "workload: {bytes: 1M, step: 1.25s, samples: 8}\n"
                                                "workers: 4\n"
@@ -1067,8 +1169,9 @@ START_TEST(one_seed_has_no_interval)
     expect("wagma,4,", "throughput_samples_per_s_diff", 2);
     expect_nothing("wagma,4,", "throughput_samples_per_s_ci");
     expect_nothing("wagma,4,", "throughput_samples_per_s_diff_ci");
-    ck_assert_msg(strstr(output, "wagma      1  75.00         +25.00      12\n") != NULL, "%s",
-                  output);
+    ck_assert_msg(
+        strstr(output, "wagma      1         75.00  +25.00                          12\n") != NULL,
+        "%s", output);
     ck_assert_ptr_null(strcasestr(read_file("r/compare.csv"), "nan"));
 }
 END_TEST
@@ -1369,7 +1472,7 @@ START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
     expect_effect("workload.step,0.8,allreduce,4,", 3 / 2.8 - 1, log(3 / 2.8) / log(0.8));
     expect_effect("workload.step,1.2,allreduce,4,", 3 / 3.2 - 1, log(3 / 3.2) / log(1.2));
     ck_assert_msg(strstr(output, "platform.host_bandwidth  0.0 %                         "
-                                 "-14.3 %: allreduce at 4 workers, for -20 %") != NULL,
+                                 "-14.3 %: allreduce at 4 workers, for ") != NULL,
                   "%.1500s", output);
     ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
     /* With nothing but the wire, as much as the bandwidth. */
@@ -1397,7 +1500,7 @@ START_TEST(what_swaps_places_is_named_with_what_it_hangs_on)
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup"), dearer, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup_change"), dearer / ratio - 1, 1e-9);
     ck_assert_msg(strstr(output, "\nat 16 workers allreduce is before push, but behind for "
-                                 "platform.host_bandwidth +20 %, platform.message_overhead +20 %\n"
+                                 "platform.host_bandwidth +20 %,\nplatform.message_overhead +20 %\n"
                                  "1 of 1 rankings change\n") != NULL,
                   "%.1500s", output);
     ck_assert_ptr_nonnull(strstr(output, "speed-ups over allreduce"));
@@ -1472,15 +1575,14 @@ static const struct {
     int parameters;
     const char *there, *not_there;
 } varied[] = {
-    {"platform=idle-switch", 4, "parameter=platform.host_latency  factor=0.8\n", "group_"},
-    {"platform=piz-daint", 10, "parameter=platform.group_flow_bandwidth  factor=1.2\n",
-     "group_hosts"},
+    {"platform=idle-switch", 4, "  platform.host_latency       0.8\n", "group_"},
+    {"platform=piz-daint", 10, "  platform.group_flow_bandwidth     1.2\n", "group_hosts"},
     {"platform='{name: piz-daint, topology: switch}'", 7, "platform.reduction", "group_"},
     {"platform='{name: idle-switch, reference_speed: 1Gf}'", 4, "step", "reference_speed"},
     {"platform='{topology: xml, file: p.xml, message_overhead: 1us}'", 3, "message_overhead",
      "host_"},
     {"platform=idle-switch --set workload.backward_share=0.9", 4,
-     "parameter=workload.backward_share  factor=1.11111\n", "factor=1.2\n   0"},
+     "  workload.backward_share  1.11111\n", "workload.backward_share      1.2\n"},
     {"platform=idle-switch --set workload.backward_share=0", 3, "workload.step", "backward_share"},
 };
 
@@ -1512,8 +1614,8 @@ START_TEST(a_share_of_1_has_no_more_to_gain)
     ck_assert_int_eq(
         dsgd("check e.yaml --sensitivity --set workload.backward_share=1 --set workers=4", &output),
         0);
-    ck_assert_ptr_nonnull(strstr(output, "parameter=workload.backward_share  factor=0.8\n"));
-    ck_assert_ptr_null(strstr(output, "parameter=workload.backward_share  factor=1\n"));
+    ck_assert_ptr_nonnull(strstr(output, "  workload.backward_share     0.8\n"));
+    ck_assert_ptr_null(strstr(output, "  workload.backward_share       1\n"));
     ck_assert_ptr_nonnull(strstr(output, ": 24 runs\n")); /* 3 + 3 * 2 * 3 + 3 */
 }
 END_TEST
@@ -1543,7 +1645,7 @@ START_TEST(places_are_compared_each_by_itself)
                               "imbalance='[{kind: constant, seconds: {sweep: [0, 10s]}}]'");
     ck_assert_ptr_nonnull(strstr(output,
                                  "at 16 workers, inline, imbalance.0.seconds 0 allreduce is "
-                                 "before push, but behind for platform.host_bandwidth +20 "
+                                 "before push, but behind for\nplatform.host_bandwidth +20 "
                                  "%, platform.message_overhead +20 %\n"));
     ck_assert_msg(strstr(output, "\n1 of 8 rankings change\n") != NULL, "%.1500s", output);
     ck_assert_double_eq_tol(
@@ -1565,7 +1667,7 @@ START_TEST(variations_have_their_places_in_the_list)
     const char *const effects = read_file("results/e-sensitivity/sensitivity.csv");
     ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --only 17", &output), 0);
     ck_assert_ptr_null(strstr(output, "ranking")); /* not before all are there */
-    ck_assert_ptr_nonnull(strstr(output, "\n        17wagma "));
+    ck_assert_ptr_nonnull(strstr(output, "\n 17  wagma "));
     ck_assert_ptr_nonnull(strstr(read_file("b/runs.csv"), "\n17,wagma,8,"));
     ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --resume -j 3", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "53 of 53 runs"));
@@ -1675,6 +1777,10 @@ Suite *command_suite(void)
     tcase_add_test(t, what_needs_numbers_is_refused_where_there_are_none);
     tcase_add_test(t, ages_and_local_models_come_out);
     tcase_add_test(t, an_algorithm_is_described_on_one_screen);
+    tcase_add_test(t, a_table_of_runs_has_columns_and_no_long_lines);
+    tcase_add_test(t, a_table_of_many_runs_is_cut_and_says_so);
+    tcase_add_test(t, a_table_says_why_a_run_has_failed);
+    tcase_add_test(t, help_fits_a_screen);
     tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);

@@ -14,7 +14,7 @@
 #include "sim/network/machine.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
-#include "traces/nominal.h"
+#include "traces/closed_form.h"
 
 enum { MOST = 64 };
 
@@ -280,7 +280,7 @@ END_TEST
 
 /* --- closed forms of all shapes --------------------------------------------------------------------------------------------- */
 
-/** Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis (traces/nominal.c). */
+/** Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis (traces/closed_form.c). */
 START_TEST(messages_take_what_the_numbers_promise)
 {
     dsgd_platform p = nth_shape(_i);
@@ -291,13 +291,13 @@ START_TEST(messages_take_what_the_numbers_promise)
             for (int i = 0; i < MOST; i++)
                 pattern[i] = i == from ? to : -1;
             for (double bytes = 1; bytes <= gb; bytes *= gb) {
-                const double promised_s = dsgd_nominal_s(&p, 16, pattern, bytes);
+                const double promised_s = dsgd_closed_form_s(&p, 16, pattern, bytes);
                 const double s = volley_s(&p, 16, pattern, bytes);
                 ck_assert_msg(fabs(s / promised_s - 1) < 1e-6, "%d to %d: %g s, not %g", from, to,
                               s, promised_s);
             }
-            ck_assert_double_eq_tol(dsgd_nominal_latency_s(&p, from, to),
-                                    dsgd_nominal_s(&p, 16, pattern, 0), 1e-15);
+            ck_assert_double_eq_tol(dsgd_closed_form_latency_s(&p, from, to),
+                                    dsgd_closed_form_s(&p, 16, pattern, 0), 1e-15);
         }
     }
 }
@@ -312,7 +312,7 @@ START_TEST(traffic_takes_what_the_numbers_promise)
         int to[16];
         for (int i = 0; i < 16; i++)
             to[i] = (i + by) % 16;
-        const double promised_s = dsgd_nominal_s(&p, 16, to, gb);
+        const double promised_s = dsgd_closed_form_s(&p, 16, to, gb);
         const double s = volley_s(&p, 16, to, gb);
         ck_assert_msg(fabs(s / promised_s - 1) < 0.01, "shift by %d: %g s, not %g", by, s,
                       promised_s);

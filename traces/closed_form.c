@@ -1,13 +1,13 @@
 /**
- * @file nominal.c
+ * @file closed_form.c
  * Paths over numbered links, and how many flows share each.
  */
-#include "traces/nominal.h"
+#include "traces/closed_form.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/** The links of a path; a number of a link may be any that no other link of the shape has. */
+/** The links of a path, each with a number that no other link of the platform has. */
 typedef struct path {
     size_t n, room;
     struct passed {
@@ -27,19 +27,19 @@ static void pass(path *p, long link, double bytes_per_s, double latency_s)
     p->latency_s += latency_s;
 }
 
-/** What is not a link, but limits a flow. */
-static const long nobody_elses = -1;
+/** Limits a flow, but is no link. */
+static const long unshared = -1;
 
 static double extent(const dsgd_numbers *numbers, size_t i)
 {
     return numbers->n == 0 ? 1 : numbers->v[i];
 }
 
-/* --- switch and groups ------------------------------------------------------------------------------------------------------- */
+/* --- switch and groups ------------------------------------------------------------------------ */
 
 enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
 
-/** The NIC that a host uses: its bandwidth is that of its slowest host, its latency of its latest. */
+/** The NIC of a host: the least bandwidth and the largest latency of the hosts that share it. */
 static void pass_nic(path *p, const dsgd_platform *platform, int host, int direction)
 {
     const int per_nic =
@@ -72,13 +72,16 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
     if (platform->topology != DSGD_TOPOLOGY_GROUPS || a / size == b / size)
         return;
     pass(p, a / size * N_KINDS + GROUP_OUT, platform->group_bytes_per_s, 0);
-    pass(p, nobody_elses, platform->group_flow_bytes_per_s, platform->group_latency_s);
+    pass(p, unshared, platform->group_flow_bytes_per_s, platform->group_latency_s);
     pass(p, b / size * N_KINDS + GROUP_IN, platform->group_bytes_per_s, 0);
 }
 
-/* --- trees, dragonflies, tori --------------------------------------------------------------------------------------------------- */
+/* --- trees, dragonflies, tori ----------------------------------------------------------------- */
 
-/** Up from a through ever larger subtrees until one holds b too, and down again. The links of a subtree upwards are taken as one. */
+/**
+ * Up to the smallest subtree that holds a and b, and down. The links from a subtree upwards count
+ * as one.
+ */
 static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     const double link = platform->host_bandwidth_bytes_per_s;
@@ -92,7 +95,7 @@ static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
         pass(p, (2 * (long)level + 1) << 32 | b / subtree, width, later_s);
         subtree *= (long)platform->size.v[level];
     }
-    pass(p, nobody_elses, link, 0); /* a flow takes one cable */
+    pass(p, unshared, link, 0); /* a flow takes one cable */
 }
 
 /** A router of a dragonfly. */
@@ -127,9 +130,9 @@ static void within_group(path *p, const dsgd_platform *platform, place *at, long
 }
 
 /**
- * To another group through the one router of the first chassis that has a link to it. SimGrid 3.32 then takes a router that it
- * reached over a link within a chassis for one of the first chassis, so that from elsewhere some paths in a group have a link too many or too
- * few: what is promised here is what a dragonfly does.
+ * To another group through the only router of the first chassis with a link to it. SimGrid 3.32
+ * differs: it takes a router reached within a chassis for one of the first chassis, so some of its
+ * paths in a group have a link too many or too few.
  */
 static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
 {
@@ -161,7 +164,7 @@ static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
     for (long d = 0; d < n; d++) {
         const long size = (long)platform->size.v[d];
         const long ahead = (b / stride % size - at / stride % size + size) % size;
-        /* Of two ways as long as each other SimGrid takes the one ahead, but from the middle. */
+        /* Of two ways of equal length SimGrid takes the one ahead, except from the middle. */
         const bool forward =
             2 * ahead < size || (2 * ahead == size && at / stride % size != size / 2);
         for (long left = forward ? ahead : size - ahead; left > 0; left--) {
@@ -179,11 +182,11 @@ static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
     }
 }
 
-/** Where a host's own link differs: of trees and dragonflies, in which it is the first link or the last. */
+/** The first or last link of a path in a tree or dragonfly, as `hosts` changes it. */
 static void differ(path *p, const dsgd_platform *platform, int host)
 {
     const dsgd_host_quality q = dsgd_platform_host(platform, host);
-    pass(p, nobody_elses, q.bandwidth * platform->host_bandwidth_bytes_per_s, q.latency_s);
+    pass(p, unshared, q.bandwidth * platform->host_bandwidth_bytes_per_s, q.latency_s);
 }
 
 static void find_path(path *p, const dsgd_platform *platform, int a, int b)
@@ -209,7 +212,7 @@ static void find_path(path *p, const dsgd_platform *platform, int a, int b)
     }
 }
 
-/* --- sharing -------------------------------------------------------------------------------------------------------------------- */
+/* --- sharing ---------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -218,7 +221,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** How often the number stands in the sorted list. */
+/** How often @p number occurs in the sorted list. */
 static size_t count(const long *sorted, size_t n, long number)
 {
     const long *const found = bsearch(&number, sorted, n, sizeof *sorted, by_number);
@@ -231,7 +234,7 @@ static size_t count(const long *sorted, size_t n, long number)
     return (size_t)(last - first) + 1;
 }
 
-double dsgd_nominal_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
+double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
     path p = {0};
     size_t n = 0;
@@ -258,7 +261,7 @@ double dsgd_nominal_s(const dsgd_platform *platform, int n_hosts, const int *to,
         double bytes_per_s = INFINITY;
         for (size_t k = 0; k < p.n; k++) {
             const long link = p.passed[k].link;
-            const size_t flows = link == nobody_elses ? 1 : count(used, n, link);
+            const size_t flows = link == unshared ? 1 : count(used, n, link);
             bytes_per_s = fmin(bytes_per_s, p.passed[k].bytes_per_s / (double)flows);
         }
         slowest_s = fmax(slowest_s, p.latency_s + bytes / bytes_per_s);
@@ -268,7 +271,7 @@ double dsgd_nominal_s(const dsgd_platform *platform, int n_hosts, const int *to,
     return slowest_s;
 }
 
-double dsgd_nominal_latency_s(const dsgd_platform *platform, int from, int to)
+double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to)
 {
     path p = {0};
     find_path(&p, platform, from, to);

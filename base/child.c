@@ -1,0 +1,48 @@
+/**
+ * @file child.c
+ * fork(), and a pipe for the report.
+ */
+#include "base/child.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/** The head of the message through the pipe; the report follows. */
+typedef struct head {
+    dsgd_status status;
+    dsgd_error error;
+} head;
+
+dsgd_status
+dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error *error),
+              const void *argument, void *report, size_t bytes, const char *died, dsgd_error *error)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s", died);
+    const size_t length = sizeof(head) + bytes;
+    char *const message = dsgd_xcalloc(1, length);
+    head *const first = (head *)message;
+    fflush(NULL); /* or the child would print what is buffered, too */
+    const pid_t process = fork();
+    if (process == 0) {
+        first->status = work(argument, report, &first->error);
+        memcpy(message + sizeof(head), report, bytes);
+        _exit(write(ends[1], message, length) == (ssize_t)length ? 0 : 1);
+    }
+    close(ends[1]);
+    const bool received = process > 0 && read(ends[0], message, length) == (ssize_t)length;
+    close(ends[0]);
+    if (process > 0)
+        waitpid(process, NULL, 0);
+    const dsgd_status status = received ? first->status : DSGD_EIO;
+    if (received)
+        memcpy(report, message + sizeof(head), bytes);
+    if (status != DSGD_OK)
+        dsgd_fail(error, status, "%s", received ? first->error.text : died);
+    free(message);
+    return status;
+}

@@ -1,0 +1,23 @@
+/**
+ * @file child.h
+ * Work in a child process: SimGrid has one engine per process and exits where it refuses a file;
+ * CUDA does not survive a fork.
+ */
+#ifndef DSGD_BASE_CHILD_H
+#define DSGD_BASE_CHILD_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/**
+ * Calls work(argument, report, error) in a child process and returns its status. Copies back its
+ * error and the @p bytes at @p report (at most 60 KiB, the capacity of a pipe). DSGD_EIO with the
+ * sentence @p died, and @p report unchanged, if the process could not be created or died.
+ */
+dsgd_status dsgd_in_child(dsgd_status (*work)(const void *argument, void *report,
+                                              dsgd_error *error),
+                          const void *argument, void *report, size_t bytes, const char *died,
+                          dsgd_error *error);
+
+#endif

@@ -1,0 +1,21 @@
+/**
+ * @file closed_form.h
+ * Closed forms of message times on a platform: one phase, in which all hosts send at once, each
+ * flow with an even share of the bandwidth of every link on its path. No simulation.
+ */
+#ifndef DSGD_TRACES_CLOSED_FORM_H
+#define DSGD_TRACES_CLOSED_FORM_H
+
+#include "traces/platform.h"
+
+/**
+ * Seconds until all messages have arrived when each host i of @p n_hosts sends @p bytes to host
+ * to[i] (-1: none) at once, without overheads. Flows are spread evenly over the ways up a fat tree.
+ * Not for DSGD_TOPOLOGY_XML.
+ */
+double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes);
+
+/** Seconds of an empty message between two hosts. Not for DSGD_TOPOLOGY_XML. */
+double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to);
+
+#endif
