@@ -33,15 +33,6 @@ static inline operand im2col_of(const dsgd_layer *l)
     return operand_at(SAVED, l->saved, 0, n, 1, n * l->out.n_rows, 0);
 }
 
-typedef enum qkv { QUERIES, KEYS, ATTENDED } qkv;
-
-/** Queries, keys or values (ATTENDED) of each head: [rows][columns / n_heads]. */
-static inline operand attention_input(region in, const dsgd_layer *l, qkv which)
-{
-    const size_t c = l->out.n_columns;
-    return operand_at(in, l->in.offset, which * c, 3 * c, 1, tensor_size(&l->in), c / l->n_heads);
-}
-
 /** Attention weights of each head, or their grads: [rows][rows]. */
 static inline operand attention_weights(const dsgd_layer *l, bool grads)
 {
@@ -50,10 +41,21 @@ static inline operand attention_weights(const dsgd_layer *l, bool grads)
                       t * t);
 }
 
-static inline operand attention_output(region in, const dsgd_layer *l)
+/** Queries, keys and values of each head, and its output: [rows][columns / n_heads] each. */
+typedef struct heads {
+    operand q, k, v, y;
+} heads;
+
+static inline heads heads_of(region in, const dsgd_layer *l)
 {
     const size_t c = l->out.n_columns;
-    return operand_at(in, l->out.offset, 0, c, 1, tensor_size(&l->out), c / l->n_heads);
+    const size_t size = c / l->n_heads;
+    const size_t n_in = tensor_size(&l->in);
+    const heads h = {operand_at(in, l->in.offset, 0, 3 * c, 1, n_in, size),
+                     operand_at(in, l->in.offset, c, 3 * c, 1, n_in, size),
+                     operand_at(in, l->in.offset, 2 * c, 3 * c, 1, n_in, size),
+                     operand_at(in, l->out.offset, 0, c, 1, tensor_size(&l->out), size)};
+    return h;
 }
 
 static inline matmul per_head(const dsgd_layer *l, bool adds, matmul p)
@@ -68,14 +70,11 @@ static void attention_forward(execution *e, sample_range s, const dsgd_layer *l)
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
-    const operand q = attention_input(VALUES, l, QUERIES);
-    const operand k = attention_input(VALUES, l, KEYS);
-    const operand v = attention_input(VALUES, l, ATTENDED);
+    const heads x = heads_of(VALUES, l);
     const operand w = attention_weights(l, false);
-    const operand y = attention_output(VALUES, l);
     const matmul scores =
-        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, q, transposed(k), w));
-    const matmul mix = per_head(l, false, matmul_of(t, size, t, SAMPLES_BATCHED, w, v, y));
+        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, x.q, transposed(x.k), w));
+    const matmul mix = per_head(l, false, matmul_of(t, size, t, SAMPLES_BATCHED, w, x.v, x.y));
     multiply(e, s, &scores, 1);
     MAP(e, s, attention_kernel, l, l->n_heads * t);
     multiply(e, s, &mix, 1);
@@ -85,21 +84,16 @@ static void attention_backward(execution *e, sample_range s, const dsgd_layer *l
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
-    const operand q = attention_input(VALUES, l, QUERIES);
-    const operand k = attention_input(VALUES, l, KEYS);
-    const operand v = attention_input(VALUES, l, ATTENDED);
+    const heads x = heads_of(VALUES, l);
+    const heads d = heads_of(GRADS, l);
     const operand w = attention_weights(l, false);
-    const operand dq = attention_input(GRADS, l, QUERIES);
-    const operand dk = attention_input(GRADS, l, KEYS);
-    const operand dv = attention_input(GRADS, l, ATTENDED);
     const operand dw = attention_weights(l, true);
-    const operand dy = attention_output(GRADS, l);
     const matmul first[MOST_MATMULS] = {
-        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, dy, transposed(v), dw)),
-        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(w), dy, dv))};
+        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, d.y, transposed(x.v), dw)),
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(w), d.y, d.v))};
     const matmul second[MOST_MATMULS] = {
-        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, dw, k, dq)),
-        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(dw), q, dk))};
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, dw, x.k, d.q)),
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(dw), x.q, d.k))};
     multiply(e, s, first, 2);
     MAP(e, s, attention_backward_kernel, l, l->n_heads * t);
     multiply(e, s, second, 2);

@@ -1,9 +1,9 @@
 /**
  * @file cuda.c
- * What a step of many workers costs on the CUDA device: gradients, momentum updates and means with
- * a neighbour of all of them, each handed over in one call; and how near averaging comes to the
- * bandwidth of a copy. Checks the answer against the CPU first: cuda [workers] [numbers], `numbers`
- * of each vector whose averaging is measured. Returns 77 where there is no device.
+ * The cost of a step of many workers on the CUDA device: all gradients, all momentum updates, and
+ * all means with a neighbour, each in one call; and the bandwidth of averaging against a copy. The
+ * result is checked against the CPU first. Arguments: cuda [workers] [reals per averaged vector].
+ * Returns 77 where there is no device.
  */
 #include <math.h>
 #include <stdio.h>

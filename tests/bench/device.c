@@ -1,8 +1,8 @@
 /**
  * @file device.c
- * What the CPU's numerics reach of what the machine can do, on one core: gradients of 1,024
- * replicas against a large matrix product of OpenBLAS and a copy through memory; the mean of 1,024
- * models against reading memory. Every answer is checked before it is timed.
+ * The CPU device against the limits of the machine, on one core: gradients of 1,024 replicas against
+ * a large sgemm of OpenBLAS and a copy, the mean of 1,024 models against a copy. Each result is
+ * checked before it is timed.
  */
 #include <cblas.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static float *filled(size_t n, uint32_t row)
     return x;
 }
 
-/* --- what the machine can do ------------------------------------------------------------------ */
+/* --- limits of the machine --------------------------------------------------------------------- */
 
 static double gemm_flops_per_s(void)
 {

@@ -1,7 +1,7 @@
 /**
  * @file test_cuda.c
- * The CUDA device against the CPU one in float, operation by operation, for every model. A program
- * of its own, because CUDA does not survive a fork(); it returns 77, "skipped", where there is no
+ * The CUDA device against the CPU in float, operation by operation, for every model. A separate
+ * program, because a process that has used CUDA must not fork. Returns 77, "skipped", without a
  * device.
  */
 #include <check.h>
@@ -304,10 +304,7 @@ typedef struct gradients {
     bool finite[MOST_OPS];
 } gradients;
 
-/**
- * How they are handed over: this many per call, the last one first if `backwards`, in as much
- * workspace.
- */
+/** How operations are passed: per call, in which order, in how much workspace. */
 typedef struct manner {
     size_t per_call;
     bool backwards;
