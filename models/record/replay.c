@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "models/record/format.h"
-#include "models/values/operations.h"
+#include "models/values/recorder.h"
 
 enum { PAGE_NAMES = 512, MOST_PIECES = 1 << 16 };
 
@@ -145,18 +145,15 @@ static void forget(replay *r, uint64_t name)
     r->pages[p] = NULL;
 }
 
-/** Names a value that an operation gave, unless it has a name already: one handle is kept for each name. */
-static void adopt(replay *r, dsgd_value given)
+/** Names a value that a call returned, unless it has a name: one handle is stored for each name. */
+static void adopt(replay *r, dsgd_value made)
 {
-    dsgd_operation *const o = given.operation;
-    if (o == NULL)
+    if (made.node == NULL)
         object(r, "an operation gives nothing");
-    else if (o->outside[given.index] > 1)
-        dsgd_value_release(r->values, given);
+    else if (dsgd_value_external_refs(made) > 1)
+        dsgd_value_release(r->values, made);
     else
-        keep(r,
-             record_make(&r->memory, o->kind == OPERATION_GRADIENT ? given.index : r->memory.piece),
-             given);
+        keep(r, record_make(&r->memory, dsgd_value_piece(made)), made);
 }
 
 /** A value that lies in @p piece for those who name it, and is of a shape. */
@@ -166,11 +163,11 @@ static dsgd_value get_operand(replay *r, size_t worker, size_t piece, size_t sha
     if (name == 0 || r->wrong != NULL)
         return DSGD_ZERO_VALUE;
     const dsgd_value *const value = find(r, name);
-    if (value == NULL || value->operation == NULL) {
+    if (value == NULL || value->node == NULL) {
         object(r, "an operand is not there");
         return DSGD_ZERO_VALUE;
     }
-    if (dsgd_output_shape(r->values, value->operation, value->index) != shape)
+    if (dsgd_value_shape(r->values, *value) != shape)
         object(r, "an operand is of another piece");
     return *value;
 }
@@ -183,8 +180,8 @@ static bool has_state(const replay *r)
 /** A worker's model state. */
 static dsgd_value get_state(replay *r, size_t worker)
 {
-    const size_t shape = dsgd_state_shape(r->values);
-    return has_state(r) ? get_operand(r, worker, shape, shape) : DSGD_ZERO_VALUE;
+    const size_t n = r->n_pieces;
+    return has_state(r) ? get_operand(r, worker, n, n) : DSGD_ZERO_VALUE;
 }
 
 /* --- operations --------------------------------------------------------------------------------------------------------------------- */
@@ -364,7 +361,7 @@ static void replay_release(replay *r)
     const size_t piece = get_below(r, r->memory.n_pieces, "there is no such piece");
     const uint64_t name = record_name_of(&r->memory, r->memory.where.worker, piece, get(r));
     const dsgd_value *const found = name == 0 ? NULL : find(r, name);
-    if (found == NULL || found->operation == NULL || r->wrong != NULL) {
+    if (found == NULL || found->node == NULL || r->wrong != NULL) {
         object(r, "what is given back is not there");
         return;
     }

@@ -207,7 +207,7 @@ START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the scen
         if (s->n_state > 0)
             dsgd_values_read(s->values, 1, handle, got + s->n_params);
         else
-            ck_assert_ptr_null(handle.operation);
+            ck_assert_ptr_null(handle.node);
         ck_assert_mem_eq(got, by_hand, (s->n_params + s->n_state) * sizeof *got);
         release(s, g);
     }

@@ -144,11 +144,11 @@ START_TEST(no_store_accepts_everything)
     dsgd_value v = DSGD_ZERO_VALUE;
     dsgd_value g = DSGD_ZERO_VALUE;
     const double x[] = {1};
-    ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).operation);
+    ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).node);
     dsgd_values_gradient(NULL, nowhere, 1, &v, NULL, &g);
-    ck_assert_ptr_null(g.operation);
-    ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, 1, 1).operation);
-    ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).operation);
+    ck_assert_ptr_null(g.node);
+    ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, 1, 1).node);
+    ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).node);
     ck_assert(isnan(dsgd_values_result(NULL, dsgd_values_evaluate(NULL, 1, &g, NULL)).loss));
     dsgd_value_release(NULL, dsgd_value_retain(g));
     dsgd_values_flush(NULL);
@@ -192,9 +192,9 @@ START_TEST(zeros_vanish_and_equal_operands_merge)
     ck_assert(dsgd_value_equal(mean, a));
     const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
     ck_assert(!dsgd_value_equal(half, a));
-    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){zero, zero}, ones, 2).operation);
-    ck_assert_ptr_null(combine(s, 0, NULL, NULL, 1).operation);
-    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){a, a}, (double[]){1, -1}, 1).operation);
+    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){zero, zero}, ones, 2).node);
+    ck_assert_ptr_null(combine(s, 0, NULL, NULL, 1).node);
+    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){a, a}, (double[]){1, -1}, 1).node);
     double got[PARAMS];
     dsgd_values_read(s->values, 0, half, got);
     ck_assert(got[0] == s->initial[0] / 2);
@@ -291,7 +291,7 @@ START_TEST(without_momentum_there_is_no_velocity)
     const dsgd_value g = constant(s, 0, -2);
     dsgd_value v = DSGD_ZERO_VALUE;
     const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.5, 1);
-    ck_assert_ptr_null(v.operation);
+    ck_assert_ptr_null(v.node);
     double got[PARAMS];
     dsgd_values_read(s->values, 0, y, got);
     for (size_t i = 0; i < PARAMS; i++)
