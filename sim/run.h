@@ -7,7 +7,6 @@
 #define DSGD_SIM_RUN_H
 
 #include "base/status.h"
-#include "models/record/curve.h"
 #include "sim/config.h"
 
 enum { DSGD_MOST_AGES = 4096 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "command/run/curve.h"
 #include "models/record/replay.h"
 
 enum { KEY_NUMERICS = 256, KEY_THREADS, KEY_PRECISION, KEY_DATA };
@@ -126,10 +127,9 @@ static void show(void *argument, double share)
 static void print_result(const dsgd_replay_result *r)
 {
     const dsgd_point *const last = r->n_points > 0 ? &r->points[r->n_points - 1] : NULL;
-    printf("%10zu%-2s%-16s%10d%10llu%10s%12.6g%12.6g%10.2f\n", r->key.run, "", r->label,
-           r->key.workers, (unsigned long long)r->key.seed,
-           r->divergence.happened ? "diverged" : "ok", last == NULL ? NAN : last->at.loss,
-           last == NULL ? NAN : last->at.accuracy, r->wall_s);
+    printf("%10zu%-2s%-16s%10d%10llu%10s%12.6g%12.6g%10.2f\n", r->run, "", r->label, r->workers,
+           (unsigned long long)r->seed, r->divergence.happened ? "diverged" : "ok",
+           last == NULL ? NAN : last->at.loss, last == NULL ? NAN : last->at.accuracy, r->wall_s);
     printf("            %llu operations (%s)", (unsigned long long)r->operations, r->device);
     if (r->decisions > 0)
         printf("; followed %llu decisions by values, %llu of them with other values here",
@@ -188,7 +188,8 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
         if (isatty(STDERR_FILENO))
             fputs("\r\033[K", stderr);
         if (status == DSGD_OK) {
-            dsgd_curve_print(stream, &result.key, result.n_points, result.points);
+            const dsgd_run_key key = {result.run, result.label, result.workers, result.seed};
+            dsgd_curve_print(stream, &key, result.n_points, result.points);
             fflush(stream);
             status = write_curves(folder, &result, rows, error);
         }

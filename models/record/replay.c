@@ -459,8 +459,9 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
     const char *const label = json_string_value(json_object_get(r->head, "label"));
     result->label = dsgd_xstrdup(label == NULL ? "?" : label);
     result->experiment = dsgd_xstrdup(json_string_value(json_object_get(manifest, "experiment")));
-    result->key = (dsgd_run_key){(size_t)json_integer_value(json_object_get(r->head, "run")),
-                                 result->label, (int)r->problem.workers, (uint64_t)r->problem.seed};
+    result->run = (size_t)json_integer_value(json_object_get(r->head, "run"));
+    result->workers = (int)r->problem.workers;
+    result->seed = (uint64_t)r->problem.seed;
     return status;
 }
 

@@ -7,7 +7,7 @@
 #ifndef DSGD_MODELS_RECORD_REPLAY_H
 #define DSGD_MODELS_RECORD_REPLAY_H
 
-#include "models/record/curve.h"
+#include "models/values/values.h"
 
 typedef struct dsgd_replay_config {
     const char *path; /* of the record */
@@ -23,8 +23,10 @@ typedef struct dsgd_replay_config {
 } dsgd_replay_config;
 
 typedef struct dsgd_replay_result {
-    dsgd_run_key key;
-    char *label; /* what key.label points to */
+    size_t run; /* its number in the experiment */
+    char *label; /* of the algorithm */
+    int workers;
+    uint64_t seed;
     char *experiment; /* its name, out of the manifest; NULL: it has none */
     size_t n_points;
     dsgd_point *points; /* [n_points] */

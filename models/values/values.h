@@ -58,6 +58,13 @@ typedef struct dsgd_evaluation {
     double consensus; /* sqrt(mean over models of the squared distance to their mean) */
 } dsgd_evaluation;
 
+/** A point of a learning curve. */
+typedef struct dsgd_point {
+    double virtual_s;
+    double steps; /* of all workers / P */
+    dsgd_evaluation at;
+} dsgd_point;
+
 typedef struct dsgd_divergence {
     bool happened;
     dsgd_origin

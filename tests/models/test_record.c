@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "command/run/curve.h"
 #include "models/record/format.h"
 #include "models/record/record.h"
 #include "models/record/replay.h"
@@ -323,10 +324,10 @@ START_TEST(a_record_says_whose_it_is)
     c->config.seed = 9;
     support_ok(c);
     dsgd_replay_result again = replay(c->config.record, 1);
-    ck_assert_uint_eq(again.key.run, 7);
-    ck_assert_str_eq(again.key.label, "some");
-    ck_assert_int_eq(again.key.workers, 8);
-    ck_assert_uint_eq(again.key.seed, 9);
+    ck_assert_uint_eq(again.run, 7);
+    ck_assert_str_eq(again.label, "some");
+    ck_assert_int_eq(again.workers, 8);
+    ck_assert_uint_eq(again.seed, 9);
     ck_assert_str_eq(again.experiment, "delays");
     dsgd_replay_result_free(&again);
 }
