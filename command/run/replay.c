@@ -1,9 +1,8 @@
 /**
  * @file replay.c
- * `dsgd replay`: one record after another, with progress, into one curves.csv.
+ * `dsgd replay`: computes records, with progress, into one curves.csv.
  */
 #include "command/run/replay.h"
-#include "base/program.h"
 
 #include <argp.h>
 #include <math.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/program.h"
 #include "command/run/curve.h"
 #include "models/record/replay.h"
 
@@ -100,14 +100,14 @@ static const char about[] =
     "record that is damaged, or whose data is not here, is refused with a sentence and exit status "
     "3.";
 
-/* --- progress ----------------------------------------------------------------------------------------------------------------------- */
+/* --- progress --------------------------------------------------------------------------------- */
 
 typedef struct progress {
-    size_t i, n; /* the record under way, of how many */
+    size_t i, n; /* current record, number of records */
     double start_wall_s, last_wall_s;
 } progress;
 
-/** On a terminal one line that changes, elsewhere a line now and then. */
+/** Rewrites one line on a terminal; elsewhere prints a line every 10 s. */
 static void show(void *argument, double share)
 {
     progress *const p = argument;
@@ -122,7 +122,7 @@ static void show(void *argument, double share)
     fflush(stderr);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void print_result(const dsgd_replay_result *r)
 {
@@ -141,7 +141,7 @@ static void print_result(const dsgd_replay_result *r)
     fflush(stdout);
 }
 
-/** All rows so far; the folder is named by the first record where nobody names it. */
+/** Writes all rows so far; the first record names the folder unless --output does. */
 static dsgd_status write_curves(char **folder, const dsgd_replay_result *result, const char *rows,
                                 dsgd_error *error)
 {

@@ -1,6 +1,6 @@
 /**
  * @file record.c
- * The recorder: hears the calls of a store, and writes what a replay cannot know.
+ * The recorder: writes the calls to a store, but nothing that a replay computes itself.
  */
 #include "models/record/record.h"
 
@@ -22,17 +22,17 @@ typedef struct writer {
     size_t n_pieces;
     dsgd_network network;
     uint64_t seed;
-    uint32_t n_states; /* model states so far: each is that of the next worker, or written down */
-    double *initial_state; /* room for one */
-    bool adaptive; /* updates say which step of their state they are */
+    uint32_t n_states; /* model states so far; number k is worker k's initial one, or written */
+    double *initial_state; /* room for one model state */
+    bool adaptive; /* updates have a step t */
     size_t *piece_begin; /* [n_pieces + 1] */
-    double *initial; /* the initial model, which needs no writing down */
-    uint8_t *bytes; /* of the block under way */
+    double *initial; /* the initial model, which is not written */
+    uint8_t *bytes; /* of the current block */
     size_t n, room;
     uint64_t n_operations;
 } writer;
 
-/* --- bytes -------------------------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static void put_byte(writer *r, uint8_t byte)
 {
@@ -43,7 +43,7 @@ static void put_byte(writer *r, uint8_t byte)
     r->bytes[r->n++] = byte;
 }
 
-/** Seven bits a byte, the least significant first; the last has its eighth bit clear. */
+/** LEB128: seven bits a byte, the last byte without the eighth bit. */
 static void put(writer *r, uint64_t number)
 {
     for (; number >= 128; number >>= 7)
@@ -99,7 +99,7 @@ static void put_model(writer *r, size_t worker, const dsgd_value *x, const dsgd_
         put_operand(r, worker, r->n_pieces, *state);
 }
 
-/* --- operations --------------------------------------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static void write_block(writer *r)
 {
@@ -119,7 +119,7 @@ static void begin(writer *r, unsigned kind)
     put_byte(r, (uint8_t)kind);
 }
 
-/** The like, with who does it and when, in which piece. */
+/** Like begin(), with origin and piece. */
 static void begin_at(writer *r, unsigned kind, dsgd_origin where, size_t piece)
 {
     record_memory *const m = &r->memory;
@@ -267,7 +267,7 @@ void dsgd_recorder_point(dsgd_recorder *recorder, double virtual_s, double steps
     put_double(r, steps);
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static json_t *describe(const dsgd_record_config *config, const writer *r)
 {
@@ -305,7 +305,7 @@ static void write_json(FILE *stream, const char *kind, json_t *json)
 static void write_front(const dsgd_record_config *config, const writer *r)
 {
     json_t *const head = json_loads(config->about, 0, NULL);
-    DSGD_ASSERT(head != NULL, "what is told about the run is no JSON: %s", config->about);
+    DSGD_ASSERT(head != NULL, "config->about is no JSON: %s", config->about);
     json_object_set_new(head, "problem", describe(config, r));
     fwrite(RECORD_MAGIC, RECORD_MAGIC_BYTES, 1, r->stream);
     const uint8_t version[4] = {RECORD_VERSION};
