@@ -183,9 +183,9 @@ static void write_gradient(writer *r, const dsgd_call *call)
 static void write_update(writer *r, const dsgd_call *call)
 {
     begin_at(r, RECORD_UPDATE, call->where, call->piece);
-    put_number(r, call->lr);
+    put_number(r, call->rate.lr);
     if (r->adaptive)
-        put(r, call->t);
+        put(r, call->rate.t);
     for (size_t i = 0; i < call->n; i++)
         put_operand(r, call->where.worker, call->piece, call->x[i]);
     name_made(r, call);

@@ -265,7 +265,7 @@ static void replay_update(replay *r)
     if (r->wrong != NULL)
         return;
     dsgd_value_retain(v); /* the call releases it */
-    adopt(r, dsgd_values_update(r->values, r->memory.where, piece, x, g, &v, lr, t));
+    adopt(r, dsgd_values_update(r->values, r->memory.where, piece, x, g, &v, (dsgd_rate){lr, t}));
     if (state)
         adopt(r, v);
 }

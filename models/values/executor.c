@@ -252,8 +252,8 @@ static dsgd_update_op describe_update(const dsgd_values *values, const dsgd_node
                             .v = state ? node->operands[2] : NULL,
                             .x_new = node->outputs[0],
                             .v_new = state ? node->outputs[1] : NULL,
-                            .lr = node->lr,
-                            .t = node->t};
+                            .lr = node->rate.lr,
+                            .t = node->rate.t};
 }
 
 static dsgd_combine_op describe_combination(const dsgd_values *values, const dsgd_node *node)

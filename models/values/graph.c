@@ -28,20 +28,20 @@ dsgd_node *dsgd_graph_gradient(dsgd_values *values, dsgd_origin where, const dsg
 }
 
 dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piece,
-                             const dsgd_value *inputs, double lr, uint64_t t)
+                             const dsgd_value *inputs, dsgd_rate rate)
 {
     const dsgd_update_config *const rule = &values->config.problem.update;
     const bool state = dsgd_update_states(rule) > 0;
-    dsgd_node *const node =
-        dsgd_node_new(values,
-                      (dsgd_node){.kind = NODE_UPDATE,
-                                  .where = where,
-                                  .shape = (uint32_t)piece,
-                                  .n_inputs = state ? 3 : 2,
-                                  .n_outputs = state ? 2 : 1,
-                                  .lr = lr,
-                                  .t = rule->kind == DSGD_OPTIMIZER_ADAMW ? t : 0},
-                      0);
+    if (rule->kind != DSGD_OPTIMIZER_ADAMW)
+        rate.t = 0; /* or updates by the same rule at the same rate would not be merged */
+    dsgd_node *const node = dsgd_node_new(values,
+                                          (dsgd_node){.kind = NODE_UPDATE,
+                                                      .where = where,
+                                                      .shape = (uint32_t)piece,
+                                                      .n_inputs = state ? 3 : 2,
+                                                      .n_outputs = state ? 2 : 1,
+                                                      .rate = rate},
+                                          0);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         dsgd_node_set_input(node, i, inputs[i]);
     return dsgd_node_intern(values, node);

@@ -25,8 +25,8 @@ static uint64_t bits_of(double number)
 
 static uint64_t hash_of(const dsgd_node *node)
 {
-    uint64_t hash = mix(mix(mix(node->kind, node->shape), node->count), bits_of(node->lr));
-    hash = mix(mix(hash, bits_of(node->divisor)), node->t);
+    uint64_t hash = mix(mix(mix(node->kind, node->shape), node->count), bits_of(node->rate.lr));
+    hash = mix(mix(hash, bits_of(node->divisor)), node->rate.t);
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         hash = mix(hash, node->input_ids[i]);
         hash = node->weights == NULL ? hash : mix(hash, bits_of(node->weights[i]));
@@ -38,9 +38,9 @@ static uint64_t hash_of(const dsgd_node *node)
 
 static bool equal_nodes(const dsgd_node *a, const dsgd_node *b)
 {
-    if (a->hash != b->hash || a->kind != b->kind || a->shape != b->shape || a->lr != b->lr ||
-        a->t != b->t || a->divisor != b->divisor || a->count != b->count ||
-        a->n_inputs != b->n_inputs || a->n_samples != b->n_samples)
+    if (a->hash != b->hash || a->kind != b->kind || a->shape != b->shape ||
+        a->rate.lr != b->rate.lr || a->rate.t != b->rate.t || a->divisor != b->divisor ||
+        a->count != b->count || a->n_inputs != b->n_inputs || a->n_samples != b->n_samples)
         return false;
     for (uint32_t i = 0; i < a->n_samples; i++)
         if (a->samples[i].worker != b->samples[i].worker ||

@@ -60,8 +60,7 @@ struct dsgd_node {
     double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
     uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
     double divisor; /* COMBINE */
-    double lr; /* UPDATE */
-    uint64_t t; /* UPDATE by an adaptive rule: its step, from 1 */
+    dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
     dsgd_origin *samples; /* [n_samples] GRADIENT: mini-batches */
     uint32_t n_samples;
     uint32_t count; /* GRADIENT: samples of each mini-batch, from its beginning */
@@ -258,7 +257,7 @@ dsgd_node *dsgd_graph_gradient(dsgd_values *values, dsgd_origin where, const dsg
                                dsgd_value state, const sample_set *samples);
 /** @p inputs are x, g, and v where the optimizer has state. */
 dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piece,
-                             const dsgd_value *inputs, double lr, uint64_t t);
+                             const dsgd_value *inputs, dsgd_rate rate);
 dsgd_value dsgd_graph_combine(dsgd_values *values, dsgd_origin where, size_t shape, size_t n,
                               const dsgd_value *x, const double *weights, double divisor);
 /** Pending, but in no ring, because nothing refers to it. */

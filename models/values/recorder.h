@@ -14,7 +14,7 @@
 typedef enum dsgd_call_kind {
     DSGD_CALL_CONSTANT, /* piece (n_pieces: a model state), elements, made */
     DSGD_CALL_GRADIENT, /* where, count, x[n_pieces], states[1], made */
-    DSGD_CALL_UPDATE, /* where, piece, x[n] = x, g, and v where there is one, lr, t, made */
+    DSGD_CALL_UPDATE, /* where, piece, x[n] = x, g, and v where there is one, rate, made */
     DSGD_CALL_COMBINE, /* where, piece, x[n], elements = weights[n], divisor, made */
     DSGD_CALL_EVALUATE, /* x[n][n_pieces], states[n] */
     DSGD_CALL_RESULT, /* n = number of the evaluation, result */
@@ -30,8 +30,8 @@ typedef struct dsgd_call {
     uint32_t count;
     const dsgd_value *x, *states;
     const double *elements;
-    double divisor, lr;
-    uint64_t t;
+    double divisor;
+    dsgd_rate rate;
     const dsgd_evaluation *result;
     dsgd_value made; /* the first of n_made outputs of one node */
     uint32_t n_made;

@@ -237,20 +237,19 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
 }
 
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
-                              dsgd_value g, dsgd_value *v, double lr, uint64_t t)
+                              dsgd_value g, dsgd_value *v, dsgd_rate rate)
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     const bool state = dsgd_update_states(&values->config.problem.update) > 0;
     const dsgd_value inputs[] = {x, g, state ? *v : DSGD_ZERO_VALUE};
-    dsgd_node *const node = dsgd_graph_update(values, where, piece, inputs, lr, t);
+    dsgd_node *const node = dsgd_graph_update(values, where, piece, inputs, rate);
     report(values, &(dsgd_call){.kind = DSGD_CALL_UPDATE,
                                 .where = where,
                                 .piece = piece,
                                 .n = node->n_inputs,
                                 .x = inputs,
-                                .lr = lr,
-                                .t = t,
+                                .rate = rate,
                                 .made = {node, 0},
                                 .n_made = node->n_outputs});
     const dsgd_value x_new = make_external((dsgd_value){node, 0});

@@ -43,6 +43,12 @@ typedef struct dsgd_origin {
     uint64_t step;
 } dsgd_origin;
 
+/** Learning rate of update t (from 1) of an optimizer state. */
+typedef struct dsgd_rate {
+    double lr;
+    uint64_t t;
+} dsgd_rate;
+
 typedef struct dsgd_values_config {
     const dsgd_device *device;
     dsgd_problem problem;
@@ -109,11 +115,11 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
                           const dsgd_value *x, dsgd_value *state, dsgd_value *g);
 
 /**
- * One piece of x after update @p t (from 1) of this optimizer state. *v is replaced by the new
- * state, and its old handle released.
+ * One piece of x after an update. *v is replaced by the new optimizer state, and its old handle
+ * released.
  */
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
-                              dsgd_value g, dsgd_value *v, double lr, uint64_t t);
+                              dsgd_value g, dsgd_value *v, dsgd_rate rate);
 
 /**
  * sum_i weights[i] x[i] / divisor, in order. Zero operands vanish, equal ones are merged, and

@@ -477,8 +477,9 @@ START_TEST(what_somebody_has_already_is_named_once)
     dsgd_value v = DSGD_ZERO_VALUE;
     dsgd_value u = DSGD_ZERO_VALUE;
     const dsgd_origin where = {0, 0};
-    const dsgd_value x = dsgd_values_update(s->values, where, 0, s->x, g, &v, 0.1, 1);
-    const dsgd_value y = dsgd_values_update(s->values, where, 0, s->x, same, &u, 0.1, 1);
+    const dsgd_value x = dsgd_values_update(s->values, where, 0, s->x, g, &v, (dsgd_rate){0.1, 1});
+    const dsgd_value y =
+        dsgd_values_update(s->values, where, 0, s->x, same, &u, (dsgd_rate){0.1, 1});
     ck_assert(dsgd_value_equal(x, y));
     dsgd_value h = DSGD_ZERO_VALUE;
     dsgd_values_gradient(s->values, (dsgd_origin){0, 1}, 4, &x, NULL, &h);
@@ -487,10 +488,11 @@ START_TEST(what_somebody_has_already_is_named_once)
     dsgd_value_release(s->values,
                        y); /* only the gradient has that model now, and others its velocity */
     dsgd_value w = DSGD_ZERO_VALUE;
-    const dsgd_value z = dsgd_values_update(s->values, where, 0, s->x, same, &w, 0.1, 1);
+    const dsgd_value z =
+        dsgd_values_update(s->values, where, 0, s->x, same, &w, (dsgd_rate){0.1, 1});
     ck_assert(dsgd_value_equal(w, v));
     dsgd_value_release(s->values, u);
-    const dsgd_value again = dsgd_values_update(s->values, where, 0, z, h, &v, 0.1, 2);
+    const dsgd_value again = dsgd_values_update(s->values, where, 0, z, h, &v, (dsgd_rate){0.1, 2});
     const double loss = studio_evaluate(s, again).loss;
     studio_close(s);
     dsgd_replay_result result = replay(in_folder("r"), 1);
