@@ -49,30 +49,17 @@ dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piec
 
 /* --- combinations ----------------------------------------------------------------------------- */
 
-enum { FEW = 8 };
-
-/** Weighted inputs of a combination. */
+/** Weighted inputs of a combination, in one allocation at x. */
 typedef struct operands {
     size_t n;
     dsgd_value *x;
     double *weights;
-    dsgd_value few_x[FEW];
-    double few_weights[FEW];
 } operands;
 
-static void make_operands(operands *out, size_t room)
+static operands make_operands(size_t room)
 {
-    out->n = 0;
-    out->x = room <= FEW ? out->few_x : dsgd_xcalloc(room, sizeof *out->x);
-    out->weights = room <= FEW ? out->few_weights : dsgd_xcalloc(room, sizeof *out->weights);
-}
-
-static void free_operands(operands *out)
-{
-    if (out->x != out->few_x)
-        free(out->x);
-    if (out->weights != out->few_weights)
-        free(out->weights);
+    dsgd_value *const x = dsgd_xcalloc(room, sizeof *x + sizeof(double));
+    return (operands){0, x, (double *)(x + room)};
 }
 
 typedef struct indexed {
@@ -90,8 +77,8 @@ static int by_identity(const void *a, const void *b)
 }
 
 /**
- * merged[i] <- sum of the weights of all operands equal to operand i where it is the first of them,
- * else 0; and 0 for zeros.
+ * merged[i] += sum of the weights of all operands equal to operand i, where it is the first of them
+ * and not zeros.
  */
 static void merge_few(size_t n, const dsgd_value *x, const double *weights, double *merged)
 {
@@ -99,7 +86,6 @@ static void merge_few(size_t n, const dsgd_value *x, const double *weights, doub
         size_t first = 0;
         while (dsgd_value_identity(x[first]) != dsgd_value_identity(x[i]))
             first++;
-        merged[i] = 0;
         merged[first] += x[i].node == NULL ? 0 : weights[i];
     }
 }
@@ -108,10 +94,8 @@ static void merge_few(size_t n, const dsgd_value *x, const double *weights, doub
 static void merge_many(size_t n, const dsgd_value *x, const double *weights, double *merged)
 {
     indexed *const order = dsgd_xcalloc(n, sizeof *order);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         order[i] = (indexed){dsgd_value_identity(x[i]), i};
-        merged[i] = 0;
-    }
     qsort(order, n, sizeof *order, by_identity);
     for (size_t i = 0, first = 0; i < n; i++) {
         if (order[i].identity != order[first].identity)
@@ -121,17 +105,20 @@ static void merge_many(size_t n, const dsgd_value *x, const double *weights, dou
     free(order);
 }
 
+enum { FEW = 8 };
+
 /** Removes zeros and merges equal operands at the place of the first. */
-static void simplify(size_t n, const dsgd_value *x, const double *weights, operands *out)
+static operands simplify(size_t n, const dsgd_value *x, const double *weights)
 {
-    make_operands(out, n);
-    (n <= FEW ? merge_few : merge_many)(n, x, weights, out->weights);
+    operands out = make_operands(n);
+    (n <= FEW ? merge_few : merge_many)(n, x, weights, out.weights);
     for (size_t i = 0; i < n; i++) {
-        if (out->weights[i] == 0)
+        if (out.weights[i] == 0)
             continue;
-        out->x[out->n] = x[i];
-        out->weights[out->n++] = out->weights[i];
+        out.x[out.n] = x[i];
+        out.weights[out.n++] = out.weights[i];
     }
+    return out;
 }
 
 /** Whether all are gradients of one whole mini-batch at the same model, equally weighted. */
@@ -152,12 +139,11 @@ static bool fusable(const dsgd_values *values, const operands *in)
 }
 
 /** The mini-batches of the operands, in order, as gradients of blocks, which the caller unrefs. */
-static void fuse(dsgd_values *values, dsgd_origin where, size_t piece, const operands *in,
-                 operands *out)
+static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const operands *in)
 {
     const uint32_t batch = values->config.stream.batch;
     const size_t per_block = batch >= DSGD_FUSED_SAMPLES ? 1 : DSGD_FUSED_SAMPLES / batch;
-    make_operands(out, (in->n + per_block - 1) / per_block);
+    operands out = make_operands((in->n + per_block - 1) / per_block);
     dsgd_origin *const origins = dsgd_xcalloc(per_block, sizeof *origins);
     for (size_t first = 0; first < in->n; first += per_block) {
         const size_t n = first + per_block < in->n ? per_block : in->n - first;
@@ -166,10 +152,11 @@ static void fuse(dsgd_values *values, dsgd_origin where, size_t piece, const ope
         dsgd_node *const block =
             dsgd_graph_gradient(values, where, in->x[0].node->inputs, DSGD_ZERO_VALUE,
                                 &(sample_set){origins, n, batch});
-        out->x[out->n] = (dsgd_value){block, (uint32_t)piece};
-        out->weights[out->n++] = in->weights[0] * (double)n;
+        out.x[out.n] = (dsgd_value){block, (uint32_t)piece};
+        out.weights[out.n++] = in->weights[0] * (double)n;
     }
     free(origins);
+    return out;
 }
 
 static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, const operands *in,
@@ -199,20 +186,18 @@ static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, 
 dsgd_value dsgd_graph_combine(dsgd_values *values, dsgd_origin where, size_t shape, size_t n,
                               const dsgd_value *x, const double *weights, double divisor)
 {
-    operands in;
-    simplify(n, x, weights, &in);
+    const operands in = simplify(n, x, weights);
     dsgd_value sum = DSGD_ZERO_VALUE;
     if (fusable(values, &in)) {
-        operands blocks;
-        fuse(values, where, shape, &in, &blocks);
+        const operands blocks = fuse(values, where, shape, &in);
         sum = combine(values, where, shape, &blocks, divisor);
         for (size_t b = 0; b < blocks.n; b++)
             dsgd_node_unref(values, blocks.x[b].node);
-        free_operands(&blocks);
+        free(blocks.x);
     } else {
         sum = combine(values, where, shape, &in, divisor);
     }
-    free_operands(&in);
+    free(in.x);
     return sum;
 }
 
@@ -240,15 +225,14 @@ static void add_distinct(dsgd_node *node, size_t piece, size_t n, const dsgd_val
     size_t n_zeros = 0;
     for (size_t i = 0; i < n; i++)
         n_zeros += x[i].node == NULL;
-    operands distinct;
-    simplify(n, x, ones, &distinct);
+    const operands distinct = simplify(n, x, ones);
     for (size_t i = 0; i < distinct.n; i++) {
         dsgd_value_ref(distinct.x[i]);
         add_input(node, piece, distinct.x[i], distinct.weights[i] / (double)n);
     }
     if (n_zeros > 0)
         add_input(node, piece, DSGD_ZERO_VALUE, (double)n_zeros / (double)n);
-    free_operands(&distinct);
+    free(distinct.x);
 }
 
 /** Inputs: pieces of the mean model, the mean state if there is one, distinct pieces of models. */
