@@ -57,9 +57,9 @@ static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
 }
 
 static const dsgd_option a_psgd_options[] = {
-    DSGD_OPTION_LONG(a_psgd_params, period, 1, 1, 1e9, NULL, "steps",
+    DSGD_OPTION_LONG(a_psgd_params, period, 1, 1, 1e9, "steps",
                      "local steps per push and fetch; above 1 this is Downpour"),
-    DSGD_OPTION_LONG(a_psgd_params, servers, 1, 1, 4096, NULL, NULL,
+    DSGD_OPTION_LONG(a_psgd_params, servers, 1, 1, 4096, NULL,
                      "servers, each with an even part of the model and a host of its own"),
     DSGD_OPTION_END,
 };

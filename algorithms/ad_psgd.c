@@ -185,15 +185,11 @@ static const dsgd_option ad_psgd_options[] = {
     DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
                        "the paper, or what released codes do: gossip_process (SGP's), shared_copy "
                        "(WAGMA's), pull (KungFu's)"),
-    {.name = "neighbours",
-     .kind = DSGD_CHOICE,
-     .offset = offsetof(ad_psgd_params, neighbours),
-     .init = OWN,
-     .words = neighbours_words,
-     .help = "of the paper's variant: any passive worker, which is its own choice, or those of a "
-             "bipartite "
-             "exponential graph in turn"},
-    DSGD_OPTION_LONG(ad_psgd_params, averagings, 1, 0, 1000, NULL, NULL,
+    DSGD_OPTION_CHOICE(ad_psgd_params, neighbours, neighbours_words,
+                       "of the paper's variant: any passive worker, which is its own choice, or "
+                       "those of a bipartite exponential graph in turn",
+                       .init = OWN),
+    DSGD_OPTION_LONG(ad_psgd_params, averagings, 1, 0, 1000, NULL,
                      "averagings that an active worker starts per gradient"),
     DSGD_OPTION_END,
 };

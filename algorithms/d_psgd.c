@@ -55,7 +55,7 @@ static const dsgd_option d_psgd_options[] = {
     DSGD_OPTION_GRAPH(d_psgd_params, graph, "ring",
                       "who averages with whom; the released code of SGP has {kind: exponential, "
                       "schedule: bipartite}"),
-    DSGD_OPTION_LONG(d_psgd_params, rounds, 1, 1, 1000, NULL, NULL,
+    DSGD_OPTION_LONG(d_psgd_params, rounds, 1, 1, 1000, NULL,
                      "averages per step; 2 is the doubled mixing of WAGMA's paper"),
     DSGD_OPTION_CHOICE(d_psgd_params, order, order_words,
                        "the old models are averaged when the gradient is there (cta, the paper's "

@@ -65,8 +65,8 @@ static dsgd_traffic dasgd_traffic(const void *params, const dsgd_scale *scale)
 }
 
 static const dsgd_option dasgd_options[] = {
-    DSGD_OPTION_LONG(dasgd_params, tau, 4, 1, 1e9, NULL, "steps", "local steps per round"),
-    DSGD_OPTION_LONG(dasgd_params, d, 1, 0, 1e9, NULL, "steps",
+    DSGD_OPTION_LONG(dasgd_params, tau, 4, 1, 1e9, "steps", "local steps per round"),
+    DSGD_OPTION_LONG(dasgd_params, d, 1, 0, 1e9, "steps",
                      "local steps between the start of an average and its use"),
     DSGD_OPTION_DOUBLE(dasgd_params, xi, 0.25, 0, 1, NULL,
                        "weight of the worker's own model when the average comes in"),

@@ -44,7 +44,7 @@ static dsgd_traffic diloco_traffic(const void *params, const dsgd_scale *scale)
 }
 
 static const dsgd_option diloco_options[] = {
-    DSGD_OPTION_LONG(diloco_params, period, 500, 1, 1e9, NULL, "steps",
+    DSGD_OPTION_LONG(diloco_params, period, 500, 1, 1e9, "steps",
                      "H, inner steps per round; 50 and 125 were used too"),
     DSGD_OPTION_DOUBLE(diloco_params, outer_lr, 0.7, 0, 100, NULL,
                        "learning rate of the outer optimizer, which does not decay"),

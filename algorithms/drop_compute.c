@@ -113,21 +113,15 @@ static dsgd_traffic drop_compute_traffic(const void *params, const dsgd_scale *s
 static const char *const threshold_words[] = {"none", "auto", NULL};
 
 static const dsgd_option drop_compute_options[] = {
-    {.name = "threshold",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(drop_compute_params, threshold),
-     .init = AUTO,
-     .max = 1e9,
-     .words = threshold_words,
-     .unit = "s",
-     .help =
-         "compute time after which no micro-batch begins, or goes on to its backward pass; auto "
-         "takes the best of 200"},
-    DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL, NULL,
+    DSGD_OPTION_DOUBLE(drop_compute_params, threshold, AUTO, 0, 1e9, "s",
+                       "compute time after which no micro-batch begins, or goes on to its backward "
+                       "pass; auto takes the best of 200",
+                       .words = threshold_words),
+    DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL,
                      "M, accumulated per step; the reduced model's mini-batch is cut alike"),
-    DSGD_OPTION_LONG(drop_compute_params, calibration, 20, 1, 1e6, NULL, "steps",
+    DSGD_OPTION_LONG(drop_compute_params, calibration, 20, 1, 1e6, "steps",
                      "from whose times auto is found; nothing is dropped in them"),
-    DSGD_OPTION_LONG(drop_compute_params, spare, 5, 0, 1e9, NULL, "steps",
+    DSGD_OPTION_LONG(drop_compute_params, spare, 5, 0, 1e9, "steps",
                      "the first ones, in which nothing is dropped whatever the threshold"),
     DSGD_OPTION_END,
 };

@@ -82,10 +82,12 @@ static const dsgd_option eager_options[] = {
         eager_params, late, late_words,
         "a late gradient is added to the next (the paper) or dropped (released code)"),
     DSGD_OPTION_LONG(
-        eager_params, limiter, -1, 1, 1e9, off, "steps",
-        "after so many steps one is synchronous, which bounds staleness (released code: 32)"),
-    DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, off, "steps",
-                     "models are averaged every so many steps, which ends the replicas' drift"),
+        eager_params, limiter, -1, 1, 1e9, "steps",
+        "after so many steps one is synchronous, which bounds staleness (released code: 32)",
+        .words = off),
+    DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, "steps",
+                     "models are averaged every so many steps, which ends the replicas' drift",
+                     .words = off),
     DSGD_OPTION_END,
 };
 

@@ -122,9 +122,9 @@ static const char *const centre_words[] = {"server", "allreduce", NULL};
 #define ELASTIC_OPTIONS                                                                            \
     DSGD_OPTION_DOUBLE(easgd_params, beta, 0.9, 0, 1e6, NULL,                                      \
                        "strength of the centre; the moving rate alpha is beta / P"),               \
-        DSGD_OPTION_LONG(easgd_params, period, 10, 1, 1e9, NULL, "steps",                          \
+        DSGD_OPTION_LONG(easgd_params, period, 10, 1, 1e9, "steps",                                \
                          "tau, local steps between exchanges with the centre"),                    \
-        DSGD_OPTION_LONG(easgd_params, servers, 1, 1, 4096, NULL, NULL,                            \
+        DSGD_OPTION_LONG(easgd_params, servers, 1, 1, 4096, NULL,                                  \
                          "servers, each with an even part of the centre and a host of its own"),   \
         DSGD_OPTION_CHOICE(easgd_params, centre, centre_words,                                     \
                            "at servers, which workers visit when they like; or the synchronous "   \

@@ -45,10 +45,11 @@ static const char *const off[] = {"off", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
 static const dsgd_option local_sgd_options[] = {
-    DSGD_OPTION_LONG(local_sgd_params, period, 8, 1, 1e9, NULL, "steps",
+    DSGD_OPTION_LONG(local_sgd_params, period, 8, 1, 1e9, "steps",
                      "H, local steps per average; WAGMA's paper calls H = 1 local SGD"),
-    DSGD_OPTION_LONG(local_sgd_params, post_local, -1, 1, 1e12, off, "steps",
-                     "post-local SGD: before this step models are averaged in every step"),
+    DSGD_OPTION_LONG(local_sgd_params, post_local, -1, 1, 1e12, "steps",
+                     "post-local SGD: before this step models are averaged in every step",
+                     .words = off),
     DSGD_OPTION_CHOICE(local_sgd_params, order, order_words,
                        "average after the local step (atc, the paper), or the old models beside "
                        "the backward pass (cta, WAGMA's released code)"),

@@ -94,9 +94,9 @@ static const dsgd_option sgp_options[] = {
 
 static const dsgd_option osgp_options[] = {
     DSGD_OPTION_GRAPH(osgp_params, graph, "exponential", GRAPH_HELP),
-    DSGD_OPTION_LONG(osgp_params, delay, 1, 1, 1e9, NULL, "steps",
-                     "after so many steps a worker waits for what it is to receive (released code: "
-                     "synch_freq)"),
+    DSGD_OPTION_LONG(
+        osgp_params, delay, 1, 1, 1e9, "steps",
+        "after so many steps a worker waits for what it is to receive (released code: synch_freq)"),
     DSGD_OPTION_END,
 };
 

@@ -45,8 +45,7 @@ static dsgd_traffic slowmo_traffic(const void *params, const dsgd_scale *scale)
 }
 
 static const dsgd_option slowmo_options[] = {
-    DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, NULL, "steps",
-                     "tau, local steps per average"),
+    DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, "steps", "tau, local steps per average"),
     DSGD_OPTION_DOUBLE(slowmo_params, alpha, 1, 0, 100, NULL, "slow learning rate"),
     DSGD_OPTION_DOUBLE(slowmo_params, beta, 0.7, 0, 1, NULL, "slow momentum"),
     DSGD_OPTION_END,

@@ -85,24 +85,20 @@ static const char *const group_words[] = {"sqrt", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
 static const dsgd_option wagma_options[] = {
-    DSGD_OPTION_LONG(wagma_params, group, -1, 1, 1 << 20, group_words, "workers",
-                     "group size S, a power of two; sqrt is the paper's rule"),
-    DSGD_OPTION_LONG(wagma_params, period, 10, 1, 1e9, NULL, "steps",
+    DSGD_OPTION_LONG(wagma_params, group, -1, 1, 1 << 20, "workers",
+                     "group size S, a power of two; sqrt is the paper's rule",
+                     .words = group_words),
+    DSGD_OPTION_LONG(wagma_params, period, 10, 1, 1e9, "steps",
                      "every so many steps all models are averaged, waiting for all"),
     DSGD_OPTION_CHOICE(wagma_params, order, order_words,
                        "average after the local step (atc, the paper), or the old models beside it "
                        "(cta, released code)"),
-    {.name = "rotate",
-     .kind = DSGD_BOOL,
-     .offset = offsetof(wagma_params, rotate),
-     .init = true,
-     .help = "other groups in every step; without it, the paper's ablation with fixed ones"},
-    {.name = "late_check",
-     .kind = DSGD_BOOL,
-     .offset = offsetof(wagma_params, late_check),
-     .init = true,
-     .help = "who is on time takes sum / S; without it, everyone (sum + own) / (S + 1) (released "
-             "code)"},
+    DSGD_OPTION_BOOL(
+        wagma_params, rotate, true,
+        "other groups in every step; without it, the paper's ablation with fixed ones"),
+    DSGD_OPTION_BOOL(
+        wagma_params, late_check, true,
+        "who is on time takes sum / S; without it, everyone (sum + own) / (S + 1) (released code)"),
     DSGD_OPTION_END,
 };
 

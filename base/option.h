@@ -1,7 +1,8 @@
 /**
  * @file option.h
- * How anything that a user can name describes itself: algorithms, models, data sets, imbalance kinds, and the
- * sections of an experiment file. One table drives reading, checking, `dsgd describe` and the manifest.
+ * Option tables: of algorithms, models, data sets, imbalance kinds and the sections of an
+ * experiment file. A table stands beside the struct that it fills, and drives reading, checking,
+ * `dsgd describe` and the manifest.
  */
 #ifndef DSGD_BASE_OPTION_H
 #define DSGD_BASE_OPTION_H
@@ -13,15 +14,16 @@
 typedef enum dsgd_option_kind {
     DSGD_BOOL, /* bool */
     DSGD_LONG, /* long; with words, word i is stored as -(i + 1), and `min` still binds numbers */
-    DSGD_DOUBLE, /* double; with words as LONG; unit "s" takes 25us, 320ms, 2min; unit "bytes" takes 16M, 4KiB */
-    DSGD_CHOICE, /* int: index into words */
+    DSGD_DOUBLE, /* double; words as of LONG; units: see dsgd_parse_number() */
+    DSGD_CHOICE, /* int, or an enumeration as wide: index into words */
     DSGD_STRING, /* const char *, NULL where absent without a default */
     DSGD_NUMBERS, /* dsgd_numbers: a list; one number stands for a list of one */
-    DSGD_PAIRS, /* dsgd_pairs: a list of pairs of whole numbers, or the path of a file with two on each line */
-    DSGD_LINES, /* dsgd_lines: a list of texts; a text alone is itself where it is one of `words`, else the path of a file of one per line */
+    DSGD_PAIRS, /* dsgd_pairs: a list of pairs of integers, or a file of one pair per line */
+    /* dsgd_lines: a list of texts; one of `words`; or the path of a file, a text per line */
+    DSGD_LINES,
     DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
     DSGD_RECORD, /* a struct embedded at the offset, read by `fields` from a nested mapping */
-    DSGD_RECORDS, /* dsgd_records: a list of mappings, each read by `fields` into record_size bytes */
+    DSGD_RECORDS, /* dsgd_records: a list of mappings, each read by `fields` */
     DSGD_PICK, /* dsgd_pick: a name out of `registry`, or a mapping of that name and its options */
     DSGD_PICKS /* dsgd_picks: a list of such; a single pick stands for a list of one */
 } dsgd_option_kind;
@@ -54,7 +56,10 @@ typedef struct dsgd_records {
 
 struct dsgd_about;
 
-/** One named thing out of a registry, with its options filled in. Owner of params: whoever read it, or nobody where it is the default. */
+/**
+ * One named thing out of a registry, with its options. Who read it owns params; nobody owns a
+ * default.
+ */
 typedef struct dsgd_pick {
     const struct dsgd_about *about; /* NULL where absent */
     void *params; /* about->params_size bytes */
@@ -90,25 +95,64 @@ typedef struct dsgd_option {
     const char *help; /* one line, no full stop */
 } dsgd_option;
 
-/** Rows of a table in short: the struct, its field (whose name is the key), default, limits, unit, help. */
+/*
+ * Rows of a table: the struct, its field (whose name is the key), what such an option needs, the
+ * help, and after it any other member, such as `.required = true` or `.words = x`. A field of
+ * another C type than the option's does not compile.
+ */
 // clang-format off
-#define DSGD_OPTION_LONG(type, field, init_, min_, max_, words_, unit_, help_)                                             \
-    {.name = #field, .kind = DSGD_LONG, .offset = offsetof(type, field), .init = init_, .min = min_, .max = max_,         \
-     .words = words_, .unit = unit_, .help = help_}
-#define DSGD_OPTION_DOUBLE(type, field, init_, min_, max_, unit_, help_)                                                  \
-    {.name = #field, .kind = DSGD_DOUBLE, .offset = offsetof(type, field), .init = init_, .min = min_, .max = max_,       \
-     .unit = unit_, .help = help_}
-#define DSGD_OPTION_CHOICE(type, field, words_, help_)                                                                    \
-    {.name = #field, .kind = DSGD_CHOICE, .offset = offsetof(type, field), .words = words_, .help = help_}
+#define DSGD_OPTION_AT(c_type, type, field) _Generic(((type *)0)->field, c_type: offsetof(type, field))
+#define DSGD_OPTION_AT_BOOL(type, field) DSGD_OPTION_AT(bool, type, field)
+#define DSGD_OPTION_AT_LONG(type, field) DSGD_OPTION_AT(long, type, field)
+#define DSGD_OPTION_AT_DOUBLE(type, field) DSGD_OPTION_AT(double, type, field)
+#define DSGD_OPTION_AT_STRING(type, field) DSGD_OPTION_AT(const char *, type, field)
+#define DSGD_OPTION_AT_NUMBERS(type, field) DSGD_OPTION_AT(dsgd_numbers, type, field)
+#define DSGD_OPTION_AT_PAIRS(type, field) DSGD_OPTION_AT(dsgd_pairs, type, field)
+#define DSGD_OPTION_AT_LINES(type, field) DSGD_OPTION_AT(dsgd_lines, type, field)
+#define DSGD_OPTION_AT_TABLE(type, field) DSGD_OPTION_AT(dsgd_table, type, field)
+#define DSGD_OPTION_AT_RECORDS(type, field) DSGD_OPTION_AT(dsgd_records, type, field)
+#define DSGD_OPTION_AT_PICK(type, field) DSGD_OPTION_AT(dsgd_pick, type, field)
+#define DSGD_OPTION_AT_PICKS(type, field) DSGD_OPTION_AT(dsgd_picks, type, field)
+#define DSGD_OPTION_AT_RECORD(type, field) offsetof(type, field) /* of any struct */
+#define DSGD_OPTION_AT_CHOICE(type, field) /* of an enumeration, which is as wide as int */                               \
+    (offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(int) ? 1 : -1]))
+
+/** A row whose key is not its field's name; @p kind is BOOL, LONG, ... */
+#define DSGD_OPTION_AS(key_, kind_, type, field, ...)                                                                     \
+    {.name = key_, .kind = DSGD_##kind_, .offset = DSGD_OPTION_AT_##kind_(type, field), .help = __VA_ARGS__}
+#define DSGD_OPTION_BOOL(type, field, init_, ...)                                                                         \
+    DSGD_OPTION_AS(#field, BOOL, type, field, __VA_ARGS__, .init = init_)
+#define DSGD_OPTION_LONG(type, field, init_, min_, max_, unit_, ...)                                                      \
+    DSGD_OPTION_AS(#field, LONG, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_DOUBLE(type, field, init_, min_, max_, unit_, ...)                                                    \
+    DSGD_OPTION_AS(#field, DOUBLE, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_CHOICE(type, field, words_, ...)                                                                      \
+    DSGD_OPTION_AS(#field, CHOICE, type, field, __VA_ARGS__, .words = words_)
+#define DSGD_OPTION_STRING(type, field, ...) DSGD_OPTION_AS(#field, STRING, type, field, __VA_ARGS__)
+#define DSGD_OPTION_NUMBERS(type, field, min_, max_, ...)                                                                 \
+    DSGD_OPTION_AS(#field, NUMBERS, type, field, __VA_ARGS__, .min = min_, .max = max_)
+#define DSGD_OPTION_PAIRS(type, field, min_, max_, ...)                                                                   \
+    DSGD_OPTION_AS(#field, PAIRS, type, field, __VA_ARGS__, .min = min_, .max = max_)
+#define DSGD_OPTION_LINES(type, field, words_, ...)                                                                       \
+    DSGD_OPTION_AS(#field, LINES, type, field, __VA_ARGS__, .words = words_)
+#define DSGD_OPTION_TABLE(type, field, min_, max_, unit_, ...)                                                            \
+    DSGD_OPTION_AS(#field, TABLE, type, field, __VA_ARGS__, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_RECORD(type, field, fields_, ...)                                                                     \
+    DSGD_OPTION_AS(#field, RECORD, type, field, __VA_ARGS__, .fields = fields_)
+#define DSGD_OPTION_RECORDS(type, field, record, fields_, ...)                                                            \
+    DSGD_OPTION_AS(#field, RECORDS, type, field, __VA_ARGS__, .fields = fields_, .record_size = sizeof(record))
+#define DSGD_OPTION_PICK(type, field, registry_, key_, ...)                                                               \
+    DSGD_OPTION_AS(#field, PICK, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
+#define DSGD_OPTION_PICKS(type, field, registry_, key_, ...)                                                              \
+    DSGD_OPTION_AS(#field, PICKS, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
 #define DSGD_OPTION_END {.name = NULL}
 // clang-format on
 
-/** The head of everything that a user can name; always the first member, so that a registry of heads is enough. */
+/** The head of everything that a user can name; its first member, so that registries list heads. */
 typedef struct dsgd_about {
     const char *name;
     const char *summary; /* one line: how it differs from its neighbours */
-    const char *
-        reference; /* where it comes from: paper and place in it; NULL where nothing is to be cited */
+    const char *reference; /* paper and place in it; NULL: none */
     size_t params_size; /* bytes of the struct that `options` fills */
     const dsgd_option *options; /* NULL for none */
 } dsgd_about;
@@ -116,10 +160,15 @@ typedef struct dsgd_about {
 /** The head called @p name, or NULL. @p registry ends with NULL. */
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name);
 
-/** The name nearest to @p name by edit distance, or NULL when none is near enough to be meant. @p names ends with NULL. */
+/**
+ * The name nearest to @p name by edit distance; NULL where none is near. @p names ends with NULL.
+ */
 const char *dsgd_nearest(const char *name, const char *const *names);
 
-/** For the end of a sentence, in fresh memory: "; did you mean `x`?", or nothing where no name is near. */
+/**
+ * For the end of a sentence, in fresh memory: "; did you mean `x`?", or nothing where no name is
+ * near.
+ */
 char *dsgd_hint(const char *name, const char *const *names);
 
 /** "a, b, c", in fresh memory; @p last stands before the last, such as " or ". */
@@ -129,8 +178,9 @@ char *dsgd_listed(const char *const *names, const char *last);
 void dsgd_options_default(const dsgd_option *options, void *params);
 
 /**
- * Reads a finite number with an optional suffix of @p unit: "s" (ns us ms s min h), "bytes" (k M G T, Ki Mi Gi, each with or without B),
- * "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf). False if @p text is no such number.
+ * Reads a finite number with an optional suffix of @p unit: "s" (ns us ms s min h), "bytes" (k M G
+ * T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf).
+ * False if @p text is no such number.
  */
 bool dsgd_parse_number(const char *text, const char *unit, double *number);
 

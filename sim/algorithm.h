@@ -15,6 +15,7 @@
 
 #include "base/option.h"
 #include "base/status.h"
+#include "sim/abi.h" /* DSGD_PLUGIN_ABI; written by sim/abi.cmake */
 #include "sim/graph.h"
 
 /** One worker (or server), as its algorithm sees it. */
@@ -333,10 +334,10 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
 
 /* --- algorithms from outside the tree ---------------------------------------------------------------------------------------- */
 
-/** Grows when this file or base/option.h changes, so that a stale plug-in is refused. */
-enum { DSGD_PLUGIN_ABI = 2 };
-
-/** What a shared object exports, under this name: const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list}; */
+/**
+ * What a shared object exports, under this name: const dsgd_plugin dsgd_plugin_algorithms =
+ * {DSGD_PLUGIN_ABI, list}; One built with other headers than the program's is refused.
+ */
 typedef struct dsgd_plugin {
     uint32_t abi;
     const dsgd_algorithm *const *algorithms; /* NULL-terminated */

@@ -1,6 +1,7 @@
 /**
  * @file config.h
- * What a run is: a cluster, a workload with its imbalance, one algorithm, one seed, and optionally something to learn.
+ * What a run is: a cluster, a workload with its imbalance, one algorithm, one seed, and optionally
+ * something to learn.
  */
 #ifndef DSGD_SIM_CONFIG_H
 #define DSGD_SIM_CONFIG_H
@@ -9,11 +10,12 @@
 #include <stdint.h>
 
 #include "base/option.h"
+#include "models/optim/optimizer.h"
 #include "models/values/values.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
 
-/** How a blocking or non-blocking allreduce travels. Partial collectives always use recursive doubling. */
+/** Algorithm of an allreduce. Partial collectives always use recursive doubling. */
 typedef enum dsgd_collective {
     DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -21,22 +23,7 @@ typedef enum dsgd_collective {
     DSGD_COLLECTIVE_RING
 } dsgd_collective;
 
-/** One drop of a step schedule: from `step` on, the learning rate is multiplied by `factor`. */
-typedef struct dsgd_lr_drop {
-    long step; /* of the worker */
-    double factor;
-} dsgd_lr_drop;
-
-typedef struct dsgd_optimizer {
-    int kind; /* dsgd_optimizer_kind */
-    double lr; /* after warm-up */
-    double momentum; /* beta1 of adamw; negative: 0.9 of adamw, else 0 */
-    double beta2, epsilon; /* of adamw */
-    double weight_decay;
-    double clip; /* largest norm of a gradient; 0: any */
-    long warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
-    dsgd_records decay; /* of dsgd_lr_drop */
-} dsgd_optimizer;
+extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
@@ -52,15 +39,14 @@ typedef struct dsgd_learning {
     long batch; /* samples per worker and gradient */
     dsgd_optimizer optimizer;
     dsgd_evaluate_config evaluate;
-    int precision; /* dsgd_precision */
+    dsgd_precision precision;
 } dsgd_learning;
 
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {
     long pieces; /* a number of equal ones; -1: the workload's tensors */
     double bucket_bytes; /* buckets of this size instead, of whole tensors; 0: no */
-    bool
-        overlap; /* pieces of a gradient become ready during the backward pass, not all at its end */
+    bool overlap; /* pieces of a gradient become ready during the backward pass, not at its end */
     bool blocking; /* an exchange begins when the one before has ended */
     bool barrier; /* no worker begins a step before all have ended theirs */
 } dsgd_exchange_config;
@@ -70,15 +56,18 @@ typedef struct dsgd_until {
     double steps; /* of all workers / P */
     double seconds; /* virtual */
     double samples; /* of the workload, of all workers */
-    double
-        accuracy; /* of the mean model, looked at at each evaluation; refused with numerics off */
+    double accuracy; /* of the mean model, at each evaluation; refused with numerics off */
 } dsgd_until;
 
-/** A worker that is made to stop: at the first step that it would begin after that time, all that it does ends. */
+/** A worker that fails: its actors end at the start of its first step after that time. */
 typedef struct dsgd_stop {
     long worker;
     double after_s; /* virtual */
 } dsgd_stop;
+
+/** Tables of dsgd_until, dsgd_learning, dsgd_exchange_config and dsgd_stop. */
+extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
+    dsgd_stop_options[];
 
 struct dsgd_algorithm;
 struct dsgd_engine;
@@ -94,25 +83,22 @@ typedef struct dsgd_run_config {
     int workers;
     uint64_t seed;
     dsgd_until until;
-    int collective; /* dsgd_collective */
+    dsgd_collective collective;
     dsgd_lines placement; /* of workers, then servers, on hosts (sim/placement.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */
 
-    int numerics; /* dsgd_numerics */
+    dsgd_numerics numerics;
     uint32_t threads; /* computing threads of the numerics, beside the caller's */
-    size_t
-        memory_bytes; /* of values; the simulation waits (in wall time only) while more are held */
+    size_t memory_bytes; /* of values; while more are held, the simulation waits (in wall time) */
     const char *scratch; /* folder for the platform's XML */
     const char *record; /* file that the operations on values are written to; NULL: none */
-    const char
-        *record_about; /* what it says about the run: a JSON object (models/record/record.h) */
+    const char *record_about; /* its description of the run, in JSON (models/record/record.h) */
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
     /* For tests. */
-    long
-        steps_each; /* every worker makes so many, and the run ends when nothing moves any more; 0: no */
+    long steps_each; /* of every worker, after which the run ends when nothing moves; 0: no bound */
     /** Optional: may change the models at time 0. */
     void (*prepare)(struct dsgd_engine *engine, void *argument);
     /** Optional: looks at the state in the last instant, through sim/engine.h. */

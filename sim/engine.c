@@ -257,21 +257,11 @@ void dsgd_vector_read(dsgd_vector *x, double *numbers)
 
 /* --- computation ------------------------------------------------------------------------------------------------------------------ */
 
-/** Learning rate of a worker's step: linear warm-up, then drops. */
 static double learning_rate(const dsgd_worker *w)
 {
     if (w->engine->config->learning == NULL)
         return 1; /* nobody sees it */
-    const dsgd_optimizer *const optimizer = &w->engine->config->learning->optimizer;
-    const long step = w->node.step;
-    if (step < optimizer->warmup_steps)
-        return optimizer->lr * (double)(step + 1) / (double)(optimizer->warmup_steps + 1);
-    double lr = optimizer->lr;
-    const dsgd_lr_drop *const drops = optimizer->decay.v;
-    for (size_t i = 0; i < optimizer->decay.n; i++)
-        if (step >= drops[i].step)
-            lr *= drops[i].factor;
-    return lr;
+    return dsgd_optimizer_lr(&w->engine->config->learning->optimizer, w->node.step);
 }
 
 static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *g, size_t k)

@@ -110,8 +110,9 @@ static int torus_to(const dsgd_graph *graph, int rank, long round, int *to)
 static const char *const auto_word[] = {"auto", NULL};
 
 static const dsgd_option torus_options[] = {
-    DSGD_OPTION_LONG(torus_params, rows, -1, 1, 1 << 20, auto_word, NULL,
-                     "rows of the rectangle; auto takes the largest divisor up to the square root"),
+    DSGD_OPTION_LONG(torus_params, rows, -1, 1, 1 << 20, NULL,
+                     "rows of the rectangle; auto takes the largest divisor up to the square root",
+                     .words = auto_word),
     DSGD_OPTION_END,
 };
 
@@ -235,7 +236,7 @@ static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, d
 }
 
 static const dsgd_option exponential_options[] = {
-    DSGD_OPTION_LONG(exponential_params, peers, 1, 1, 1 << 20, NULL, NULL,
+    DSGD_OPTION_LONG(exponential_params, peers, 1, 1, 1 << 20, NULL,
                      "neighbours that a worker sends to in a round"),
     DSGD_OPTION_CHOICE(exponential_params, schedule, schedule_words,
                        "distances: forward 1 2 4 ..., with n peers j (n+1)^m; alternating +1 -1 +2 "
@@ -372,12 +373,10 @@ static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_er
 }
 
 static const dsgd_option edges_options[] = {
-    {.name = "edges",
-     .kind = DSGD_PAIRS,
-     .offset = offsetof(edges_params, edges),
-     .max = 1 << 20,
-     .required = true,
-     .help = "pairs of ranks that hear each other: [[0, 1], [1, 2]], or a file with two per line"},
+    DSGD_OPTION_PAIRS(
+        edges_params, edges, 0, 1 << 20,
+        "pairs of ranks that hear each other: [[0, 1], [1, 2]], or a file with two per line",
+        .required = true),
     DSGD_OPTION_END,
 };
 

@@ -44,10 +44,7 @@ extern const dsgd_about
 
 /** A row of an option table: a field of type dsgd_pick. */
 #define DSGD_OPTION_GRAPH(type, field, init_, help_)                                               \
-    {                                                                                              \
-        .name = #field, .kind = DSGD_PICK, .offset = offsetof(type, field), .init_text = init_,    \
-        .registry = dsgd_graph_kinds, .key = "kind", .help = help_                                 \
-    }
+    DSGD_OPTION_PICK(type, field, dsgd_graph_kinds, "kind", help_, .init_text = init_)
 
 dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *who,
                              dsgd_error *error);

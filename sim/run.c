@@ -197,19 +197,6 @@ static void cut_parameters(dsgd_engine *engine)
     }
 }
 
-static dsgd_update_config update_config(const dsgd_optimizer *optimizer)
-{
-    const bool adamw = optimizer->kind == DSGD_OPTIMIZER_ADAMW;
-    return (dsgd_update_config){.kind = (dsgd_optimizer_kind)optimizer->kind,
-                                .momentum = optimizer->momentum >= 0 ? optimizer->momentum
-                                            : adamw                  ? 0.9
-                                                                     : 0,
-                                .beta2 = optimizer->beta2,
-                                .epsilon = optimizer->epsilon,
-                                .weight_decay = optimizer->weight_decay,
-                                .clip = optimizer->clip};
-}
-
 dsgd_stream dsgd_stream_of(const dsgd_engine *engine)
 {
     const dsgd_run_config *const config = engine->config;
@@ -228,14 +215,14 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
                     .data = engine->data,
                     .n_pieces = engine->n_pieces,
                     .piece_begin = engine->piece_begin,
-                    .update = update_config(&learning->optimizer)},
+                    .update = dsgd_optimizer_resolved(&learning->optimizer)},
         .stream = dsgd_stream_of(engine),
         .n_threads = config->threads,
         .memory_bytes = config->memory_bytes,
     };
     const bool in_double = learning->precision == DSGD_PRECISION_DOUBLE;
-    const dsgd_status status = dsgd_values_open_where(&values, (dsgd_numerics)config->numerics,
-                                                      in_double, &engine->values, error);
+    const dsgd_status status =
+        dsgd_values_open_where(&values, config->numerics, in_double, &engine->values, error);
     if (status != DSGD_OK)
         return status;
     engine->result->device = values.device->name;

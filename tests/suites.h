@@ -9,6 +9,7 @@
 
 #define DSGD_SUITES(X)                                                                             \
     X(base)                                                                                        \
+    X(docs)                                                                                        \
     X(traces)                                                                                      \
     X(platforms)                                                                                   \
     X(imbalance)                                                                                   \

@@ -164,14 +164,11 @@ static double replay_seconds(const void *params, const void *state, uint32_t pur
 }
 
 static const dsgd_option replay_options[] = {
-    {.name = "file",
-     .kind = DSGD_STRING,
-     .offset = offsetof(replay_params, file),
-     .required = true,
-     .unit = "path",
-     .help = "CSV with the columns worker, step, seconds, counted from 0; a longer or wider run "
-             "starts it again"},
-    {.name = NULL},
+    DSGD_OPTION_STRING(replay_params, file,
+                       "CSV with the columns worker, step, seconds, counted from 0; a longer or "
+                       "wider run starts it again",
+                       .required = true, .unit = "path"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_imbalance_kind dsgd_imbalance_replay = {

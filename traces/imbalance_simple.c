@@ -36,20 +36,10 @@ static double constant_seconds(const void *params, const void *state, uint32_t p
 }
 
 static const dsgd_option constant_options[] = {
-    {.name = "seconds",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(constant_params, seconds),
-     .min = -1e9,
-     .max = 1e9,
-     .unit = "s",
-     .help = "added to every step of every worker"},
-    {.name = "factor",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(constant_params, factor),
-     .init = 1,
-     .max = 1e9,
-     .help = "multiplies what came before"},
-    {.name = NULL},
+    DSGD_OPTION_DOUBLE(constant_params, seconds, 0, -1e9, 1e9, "s",
+                       "added to every step of every worker"),
+    DSGD_OPTION_DOUBLE(constant_params, factor, 1, 0, 1e9, NULL, "multiplies what came before"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_imbalance_kind dsgd_imbalance_constant = {
@@ -87,18 +77,9 @@ static dsgd_status slow_check(const void *params, int n_workers, dsgd_error *err
 }
 
 static const dsgd_option slow_options[] = {
-    {.name = "worker",
-     .kind = DSGD_LONG,
-     .offset = offsetof(slow_params, worker),
-     .max = 1 << 20,
-     .help = "its rank"},
-    {.name = "factor",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(slow_params, factor),
-     .init = 2,
-     .max = 1e9,
-     .help = "multiplies the time so far"},
-    {.name = NULL},
+    DSGD_OPTION_LONG(slow_params, worker, 0, 0, 1 << 20, NULL, "its rank"),
+    DSGD_OPTION_DOUBLE(slow_params, factor, 2, 0, 1e9, NULL, "multiplies the time so far"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_imbalance_kind dsgd_imbalance_slow = {
@@ -163,33 +144,17 @@ static double delay_seconds(const void *params, const void *state, uint32_t purp
 static const char *const chosen_words[] = {"together", "independent", NULL};
 
 static const dsgd_option delay_options[] = {
-    {.name = "workers",
-     .kind = DSGD_LONG,
-     .offset = offsetof(delay_params, workers),
-     .init = 1,
-     .max = 1 << 20,
-     .help = "so many random workers are chosen in each step"},
-    {.name = "seconds",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(delay_params, seconds),
-     .max = 1e9,
-     .required = true,
-     .unit = "s",
-     .help = "how late they are"},
-    {.name = "probability",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(delay_params, probability),
-     .init = 1,
-     .max = 1,
-     .help = "with which a chosen worker really is late"},
-    {.name = "chosen",
-     .kind = DSGD_CHOICE,
-     .offset = offsetof(delay_params, chosen),
-     .words = chosen_words,
-     .help =
-         "together: exactly so many (the papers); independent: every worker draws so many ranks by "
-         "itself and is late if one is its own (released code), so that the number varies"},
-    {.name = NULL},
+    DSGD_OPTION_LONG(delay_params, workers, 1, 0, 1 << 20, NULL,
+                     "so many random workers are chosen in each step"),
+    DSGD_OPTION_DOUBLE(delay_params, seconds, 0, 0, 1e9, "s", "how late they are",
+                       .required = true),
+    DSGD_OPTION_DOUBLE(delay_params, probability, 1, 0, 1, NULL,
+                       "with which a chosen worker really is late"),
+    DSGD_OPTION_CHOICE(
+        delay_params, chosen, chosen_words,
+        "together: exactly so many (the papers); independent: every worker draws so many ranks by "
+        "itself and is late if one is its own (released code), so that the number varies"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_imbalance_kind dsgd_imbalance_delay = {
@@ -225,20 +190,13 @@ static double ramp_seconds(const void *params, const void *state, uint32_t purpo
 static const char *const workers_word[] = {"workers", NULL};
 
 static const dsgd_option ramp_options[] = {
-    {.name = "seconds",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(ramp_params, seconds),
-     .max = 1e9,
-     .required = true,
-     .unit = "s",
-     .help = "worker i is late by i times this"},
-    {.name = "rotate",
-     .kind = DSGD_BOOL,
-     .offset = offsetof(ramp_params, rotate),
-     .help = "the places move on by one worker in each step"},
-    DSGD_OPTION_LONG(ramp_params, levels, -1, 1, 1 << 20, workers_word, NULL,
-                     "places, after which the next worker is not late again"),
-    {.name = NULL},
+    DSGD_OPTION_DOUBLE(ramp_params, seconds, 0, 0, 1e9, "s", "worker i is late by i times this",
+                       .required = true),
+    DSGD_OPTION_BOOL(ramp_params, rotate, false, "the places move on by one worker in each step"),
+    DSGD_OPTION_LONG(ramp_params, levels, -1, 1, 1 << 20, NULL,
+                     "places, after which the next worker is not late again",
+                     .words = workers_word),
+    DSGD_OPTION_END,
 };
 
 const dsgd_imbalance_kind dsgd_imbalance_ramp = {
@@ -291,18 +249,11 @@ static double quantiles_seconds(const void *params, const void *state, uint32_t 
 }
 
 static const dsgd_option quantiles_options[] = {
-    {.name = "table",
-     .kind = DSGD_TABLE,
-     .offset = offsetof(quantiles_params, table),
-     .max = 1e9,
-     .required = true,
-     .unit = "s",
-     .help = "percent: seconds, from 0 to 100, straight in between"},
-    {.name = "scale",
-     .kind = DSGD_BOOL,
-     .offset = offsetof(quantiles_params, scale),
-     .help = "the drawn number multiplies the time so far instead of being added"},
-    {.name = NULL},
+    DSGD_OPTION_TABLE(quantiles_params, table, 0, 1e9, "s",
+                      "percent: seconds, from 0 to 100, straight in between", .required = true),
+    DSGD_OPTION_BOOL(quantiles_params, scale, false,
+                     "the drawn number multiplies the time so far instead of being added"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_imbalance_kind dsgd_imbalance_quantiles = {

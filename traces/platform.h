@@ -32,7 +32,7 @@ typedef struct dsgd_platform_entry {
 typedef struct dsgd_platform {
     const char *summary;
     const char *origin;
-    int topology; /* dsgd_platform_topology */
+    dsgd_platform_topology topology;
     const char *file; /* of DSGD_TOPOLOGY_XML */
     double
         host_bandwidth_bytes_per_s; /* of a NIC, or of every link of a tree, dragonfly or torus, each direction */

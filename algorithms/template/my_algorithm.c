@@ -33,7 +33,7 @@ static void doubling_work(dsgd_node *self)
 
 /** Struct, field (its name is the key in the file), default, least, most, words instead of a number, unit, help. */
 static const dsgd_option doubling_options[] = {
-    DSGD_OPTION_LONG(doubling_params, period, 4, 1, 1e9, NULL, "steps",
+    DSGD_OPTION_LONG(doubling_params, period, 4, 1, 1e9, "steps",
                      "local steps before the first average; doubles with each"),
     DSGD_OPTION_END,
 };

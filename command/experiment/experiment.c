@@ -16,287 +16,32 @@
 
 /* --- the table ---------------------------------------------------------------------------------------------------------------------- */
 
-/** What a run reads from the file apart from the lists that multiply the runs. */
-typedef struct settings {
-    const char *name;
-    bool inherent;
-    dsgd_picks imbalance;
-    dsgd_until until;
-    dsgd_learning learning;
-    int collective;
-    dsgd_lines placement;
-    dsgd_exchange_config exchange;
-    dsgd_records stops;
-} settings;
-
-#define FIELD(type, member) .offset = offsetof(type, member)
-#define END                                                                                        \
-    {                                                                                              \
-        .name = NULL                                                                               \
-    }
-
-const dsgd_option dsgd_until_options[] = {
-    {.name = "steps",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_until, steps),
-     .max = 1e12,
-     .help = "gradient steps of all workers, divided by their number"},
-    {.name = "seconds",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_until, seconds),
-     .max = 1e12,
-     .unit = "s",
-     .help = "virtual time"},
-    {.name = "samples",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_until, samples),
-     .max = 1e18,
-     .help = "of the workload, of all workers"},
-    {.name = "accuracy",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_until, accuracy),
-     .max = 1,
-     .help = "of the mean model on the test set"},
-    END,
-};
-
-static const dsgd_option drop_options[] = {
-    {.name = "step",
-     .kind = DSGD_LONG,
-     FIELD(dsgd_lr_drop, step),
-     .max = 1e12,
-     .required = true,
-     .help = "from which on"},
-    {.name = "factor",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_lr_drop, factor),
-     .max = 1e6,
-     .required = true,
-     .help = "the rate is multiplied by this"},
-    END,
-};
-
-static const char *const optimizer_kinds[] = {"momentum", "nesterov", "adamw", NULL};
-static const char *const usual_words[] = {"usual", NULL};
-
-static const dsgd_option optimizer_options[] = {
-    {.name = "kind",
-     .kind = DSGD_CHOICE,
-     FIELD(dsgd_optimizer, kind),
-     .words = optimizer_kinds,
-     .help = "SGD with momentum, with Nesterov's, or AdamW"},
-    {.name = "lr",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_optimizer, lr),
-     .max = 1e100,
-     .required = true,
-     .help = "learning rate after warm-up"},
-    {.name = "momentum",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_optimizer, momentum),
-     .init = -1,
-     .max = 1,
-     .words = usual_words,
-     .help = "of the velocity; beta1 of adamw; usual: 0.9 of adamw, else 0"},
-    {.name = "beta2",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_optimizer, beta2),
-     .init = 0.999,
-     .max = 1,
-     .help = "of adamw's second moment"},
-    {.name = "epsilon",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_optimizer, epsilon),
-     .init = 1e-8,
-     .max = 1,
-     .help = "of adamw, beside the root of the second moment"},
-    {.name = "weight_decay",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_optimizer, weight_decay),
-     .max = 1e6,
-     .help = "added to the gradient, times the weights; of adamw, decoupled from it"},
-    {.name = "clip",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_optimizer, clip),
-     .max = 1e100,
-     .help = "largest norm of a gradient, of a piece its share; 0: any"},
-    {.name = "warmup",
-     .kind = DSGD_LONG,
-     FIELD(dsgd_optimizer, warmup_steps),
-     .max = 1e12,
-     .unit = "steps",
-     .help = "over which the rate rises linearly"},
-    {.name = "decay",
-     .kind = DSGD_RECORDS,
-     FIELD(dsgd_optimizer, decay),
-     .fields = drop_options,
-     .record_size = sizeof(dsgd_lr_drop),
-     .help = "drops of the rate"},
-    END,
-};
-
-static const dsgd_option evaluate_options[] = {
-    {.name = "every",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_evaluate_config, every),
-     .max = 1e12,
-     .unit = "steps",
-     .help = "between looks at the mean model; 0: at the start and the end"},
-    {.name = "local",
-     .kind = DSGD_BOOL,
-     FIELD(dsgd_evaluate_config, local),
-     .help = "at the end each worker's own model is looked at too"},
-    END,
-};
-
-static const char *const precisions[] = {"float", "double", NULL};
-
-const dsgd_option dsgd_learning_options[] = {
-    {.name = "model",
-     .kind = DSGD_PICK,
-     FIELD(dsgd_learning, model),
-     .registry = dsgd_model_kinds,
-     .key = "name",
-     .required = true,
-     .help = "the reduced model"},
-    {.name = "data",
-     .kind = DSGD_PICK,
-     FIELD(dsgd_learning, data),
-     .registry = dsgd_data_sources,
-     .key = "name",
-     .required = true,
-     .help = "what it learns from"},
-    {.name = "batch",
-     .kind = DSGD_LONG,
-     FIELD(dsgd_learning, batch),
-     .init = 4,
-     .min = 1,
-     .max = 1 << 20,
-     .help = "samples per worker and gradient"},
-    {.name = "optimizer",
-     .kind = DSGD_RECORD,
-     FIELD(dsgd_learning, optimizer),
-     .fields = optimizer_options,
-     .required = true,
-     .help = "what a local step does with a gradient"},
-    {.name = "evaluate",
-     .kind = DSGD_RECORD,
-     FIELD(dsgd_learning, evaluate),
-     .fields = evaluate_options,
-     .help = "when the mean model is looked at"},
-    {.name = "precision",
-     .kind = DSGD_CHOICE,
-     FIELD(dsgd_learning, precision),
-     .words = precisions,
-     .help = "of the numbers"},
-    END,
-};
-
-static const char *const pieces_words[] = {"tensors", NULL};
-
-const dsgd_option dsgd_exchange_options[] = {
-    {.name = "pieces",
-     .kind = DSGD_LONG,
-     FIELD(dsgd_exchange_config, pieces),
-     .init = 1,
-     .min = 1,
-     .max = 4096,
-     .words = pieces_words,
-     .help = "exchanges per vector: a number of equal ones, or the workload's tensors"},
-    {.name = "bucket",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_exchange_config, bucket_bytes),
-     .max = 1e15,
-     .unit = "bytes",
-     .help = "instead of pieces: whole tensors until so many bytes are together; 0: no"},
-    {.name = "overlap",
-     .kind = DSGD_BOOL,
-     FIELD(dsgd_exchange_config, overlap),
-     .init = true,
-     .help = "pieces become ready during the backward pass, not all at its end"},
-    {.name = "blocking",
-     .kind = DSGD_BOOL,
-     FIELD(dsgd_exchange_config, blocking),
-     .init = true,
-     .help = "in a fixed order, each when the one before has ended; else all at once"},
-    {.name = "barrier",
-     .kind = DSGD_BOOL,
-     FIELD(dsgd_exchange_config, barrier),
-     .help = "no worker begins a step before all have ended theirs, as micro-benchmarks have it"},
-    END,
-};
-
-const dsgd_option dsgd_stop_options[] = {
-    {.name = "worker",
-     .kind = DSGD_LONG,
-     FIELD(dsgd_stop, worker),
-     .max = 1 << 20,
-     .required = true,
-     .help = "its rank"},
-    {.name = "after",
-     .kind = DSGD_DOUBLE,
-     FIELD(dsgd_stop, after_s),
-     .max = 1e12,
-     .unit = "s",
-     .help = "virtual time from which on it begins no step and answers nobody"},
-    END,
-};
-
-static const char *const collectives[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
-                                          NULL};
 static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
 
-static const dsgd_option settings_options[] = {
-    {.name = "name",
-     .kind = DSGD_STRING,
-     FIELD(settings, name),
-     .help = "of the experiment, and of its folder of results"},
-    {.name = "inherent",
-     .kind = DSGD_BOOL,
-     FIELD(settings, inherent),
-     .init = true,
-     .help = "the workload's own imbalance applies"},
-    {.name = "imbalance",
-     .kind = DSGD_PICKS,
-     FIELD(settings, imbalance),
-     .registry = dsgd_imbalance_kinds,
-     .key = "kind",
-     .shipped = "imbalance",
-     .help = "on top of that, in order"},
-    {.name = "until",
-     .kind = DSGD_RECORD,
-     FIELD(settings, until),
-     .fields = dsgd_until_options,
-     .required = true,
-     .help = "when a run ends"},
-    {.name = "learn",
-     .kind = DSGD_RECORD,
-     FIELD(settings, learning),
-     .fields = dsgd_learning_options,
-     .help = "what to learn; without it, timing only"},
-    {.name = "collective",
-     .kind = DSGD_CHOICE,
-     FIELD(settings, collective),
-     .words = collectives,
-     .help = "how an allreduce travels"},
-    {.name = "placement",
-     .kind = DSGD_LINES,
-     FIELD(settings, placement),
-     .words = placements,
-     .help = "of workers, then servers, on hosts; or a list of hosts by index or name, or a file "
-             "with one per line"},
-    {.name = "exchange",
-     .kind = DSGD_RECORD,
-     FIELD(settings, exchange),
-     .fields = dsgd_exchange_options,
-     .help = "how vectors are cut, and when their pieces travel"},
-    {.name = "stops",
-     .kind = DSGD_RECORDS,
-     FIELD(settings, stops),
-     .fields = dsgd_stop_options,
-     .record_size = sizeof(dsgd_stop),
-     .help = "workers that fail"},
-    END,
+/** What a run reads from the file apart from the lists that multiply the runs. */
+static const dsgd_option run_options[] = {
+    DSGD_OPTION_STRING(dsgd_planned_run, name, "of the experiment, and of its folder of results"),
+    DSGD_OPTION_AS("inherent", BOOL, dsgd_planned_run, config.inherent,
+                   "the workload's own imbalance applies", .init = true),
+    DSGD_OPTION_AS("imbalance", PICKS, dsgd_planned_run, config.imbalance,
+                   "on top of that, in order", .registry = dsgd_imbalance_kinds, .key = "kind",
+                   .shipped = "imbalance"),
+    DSGD_OPTION_AS("until", RECORD, dsgd_planned_run, config.until, "when a run ends",
+                   .fields = dsgd_until_options, .required = true),
+    DSGD_OPTION_AS("learn", RECORD, dsgd_planned_run, learning,
+                   "what to learn; without it, timing only", .fields = dsgd_learning_options),
+    DSGD_OPTION_AS("collective", CHOICE, dsgd_planned_run, config.collective,
+                   "how an allreduce travels", .words = dsgd_collective_names),
+    DSGD_OPTION_AS("placement", LINES, dsgd_planned_run, config.placement,
+                   "of workers, then servers, on hosts; or a list of hosts by index or name, or "
+                   "a file with one per line",
+                   .words = placements),
+    DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
+                   "how vectors are cut, and when their pieces travel",
+                   .fields = dsgd_exchange_options),
+    DSGD_OPTION_AS("stops", RECORDS, dsgd_planned_run, config.stops, "workers that fail",
+                   .fields = dsgd_stop_options, .record_size = sizeof(dsgd_stop)),
+    DSGD_OPTION_END,
 };
 
 /** Keys of the lists that multiply the runs, by dsgd_axis. */
@@ -453,7 +198,7 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
                                "label has to be a text without commas and quotes");
     dsgd_entry *const optimizer = dsgd_entry_chosen(config, dsgd_entry_find(entry, "optimizer"));
     if (optimizer != NULL)
-        status = dsgd_config_refine(config, optimizer, optimizer_options, NULL,
+        status = dsgd_config_refine(config, optimizer, dsgd_optimizer_options, NULL,
                                     &run->learning.optimizer, error);
     dsgd_entry *const exchange = dsgd_entry_chosen(config, dsgd_entry_find(entry, "exchange"));
     if (status == DSGD_OK && exchange != NULL)
@@ -489,23 +234,14 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
                             dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    settings *const s = dsgd_config_alloc(config, sizeof *s);
     dsgd_status status =
-        dsgd_config_read(config, dsgd_config_root(config), settings_options, axes, s, error);
-    run->learning = s->learning;
-    run->config.exchange = s->exchange;
+        dsgd_config_read(config, dsgd_config_root(config), run_options, axes, run, error);
     if (status == DSGD_OK)
         status = read_axes(experiment, entries, run, error);
     if (status != DSGD_OK)
         return status;
-    if (s->name != NULL)
-        experiment->name = s->name;
-    run->config.inherent = s->inherent;
-    run->config.imbalance = s->imbalance;
-    run->config.until = s->until;
-    run->config.collective = s->collective;
-    run->config.placement = s->placement;
-    run->config.stops = s->stops;
+    if (run->name != NULL)
+        experiment->name = run->name;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
     run->config.params = run->algorithm.params;
     return DSGD_OK;
@@ -596,7 +332,8 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
     return DSGD_OK;
 }
 
-dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error)
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
+                                   dsgd_error *error)
 {
     for (size_t i = 0; i < experiment->n_runs; i++) {
         dsgd_planned_run *const run = &experiment->runs[i];
@@ -630,7 +367,8 @@ static const char *column_of(const char *path)
 }
 
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
-                                 int numerics, dsgd_experiment *experiment, dsgd_error *error)
+                                 dsgd_numerics numerics, dsgd_experiment *experiment,
+                                 dsgd_error *error)
 {
     *experiment = (dsgd_experiment){.path = path};
     dsgd_config *config = NULL;

@@ -1,17 +1,13 @@
 /**
  * @file experiment.h
- * An experiment file as a list of runs: the product of its platforms, workloads, worker counts, algorithms, seeds and sweeps, in this
- * order, the last moving fastest.
+ * An experiment file as a list of runs: the product of its platforms, workloads, worker counts,
+ * algorithms, seeds and sweeps, in this order, the last varying fastest.
  */
 #ifndef DSGD_COMMAND_EXPERIMENT_EXPERIMENT_H
 #define DSGD_COMMAND_EXPERIMENT_EXPERIMENT_H
 
 #include "sim/algorithm.h"
 #include "sim/run.h"
-
-/** Sections of the file: tables of dsgd_until, dsgd_learning, dsgd_exchange_config and dsgd_stop. */
-extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
-    dsgd_stop_options[];
 
 /** The lists that multiply the runs, slowest first. */
 typedef enum dsgd_axis {
@@ -25,6 +21,7 @@ typedef enum dsgd_axis {
 
 /** One run with everything that its configuration points to. */
 typedef struct dsgd_planned_run {
+    const char *name; /* of the experiment; NULL where the file gives none */
     dsgd_run_config config;
     dsgd_platform platform;
     dsgd_workload workload;
@@ -34,8 +31,8 @@ typedef struct dsgd_planned_run {
     const char *platform_name, *workload_name; /* as in the file */
     size_t chosen[DSGD_N_AXES]; /* which element of each list */
     const char **swept; /* [n_columns] of the experiment; NULL where a sweep is not this run's */
-    size_t
-        unchanged; /* the run that this one varies (command/analyse/sensitivity.h), or its own index */
+    /* The run that this one varies (command/analyse/sensitivity.h), or its own index. */
+    size_t unchanged;
     const char *parameter; /* that is varied, such as platform.host_bandwidth; NULL: none */
     double factor; /* by which */
 } dsgd_planned_run;
@@ -51,19 +48,26 @@ typedef struct dsgd_experiment {
 } dsgd_experiment;
 
 /**
- * Reads and checks an experiment, with @p n_sets overrides of the form a.b=c, for runs whose numerics are where @p numerics
- * (dsgd_numerics) says. Sets that and what decides results; the rest is the caller's.
+ * Reads and checks an experiment, with @p n_sets overrides of the form a.b=c, for runs whose
+ * numerics are where @p numerics says. Sets that and what decides results; the rest is the
+ * caller's.
  */
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
-                                 int numerics, dsgd_experiment *experiment, dsgd_error *error);
+                                 dsgd_numerics numerics, dsgd_experiment *experiment,
+                                 dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
-/** Points the configurations of all runs at their parts, which move when runs are added, and checks them. */
-dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, int numerics, dsgd_error *error);
+/**
+ * Points the configurations of all runs at their parts, which move when runs are added, and checks
+ * them.
+ */
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
+                                   dsgd_error *error);
 
 /**
- * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path (of a platform also SimGrid XML), for
- * `dsgd describe` and `dsgd platform`. The caller closes *config, which it has set to NULL before.
+ * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path
+ * (of a platform also SimGrid XML), for `dsgd describe` and `dsgd platform`. The caller closes
+ * *config, which it has set to NULL before.
  */
 dsgd_status dsgd_workload_open(const char *name, struct dsgd_config **config,
                                dsgd_workload *workload, dsgd_error *error);

@@ -5,6 +5,7 @@
 #include "command/experiment/plugin.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,8 +41,9 @@ static dsgd_status load(const char *path, dsgd_error *error)
                          DSGD_PLUGIN_SYMBOL);
     if (plugin->abi != DSGD_PLUGIN_ABI)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s was built for interface %u, but this program has %d; build it again",
-                         path, (unsigned)plugin->abi, DSGD_PLUGIN_ABI);
+                         "%s was built for interface %08" PRIx32 ", but this program has %08" PRIx32
+                         "; build it again",
+                         path, plugin->abi, (uint32_t)DSGD_PLUGIN_ABI);
     /* Only now every verb has to be there: one that is gone is a matter of the interface. */
     if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL)
         return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());

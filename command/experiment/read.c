@@ -401,23 +401,10 @@ dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd
                                  dsgd_error *error)
 {
     const dsgd_option options[] = {
-        {.name = "summary",
-         .kind = DSGD_STRING,
-         .offset = offsetof(dsgd_pick_set, summary),
-         .required = true,
-         .help = "what it is, in a line"},
-        {.name = "origin",
-         .kind = DSGD_STRING,
-         .offset = offsetof(dsgd_pick_set, origin),
-         .required = true,
-         .help = "where the figures come from"},
-        {.name = "entries",
-         .kind = DSGD_PICKS,
-         .offset = offsetof(dsgd_pick_set, entries),
-         .required = true,
-         .registry = o->registry,
-         .key = o->key,
-         .help = "what it stands for"},
+        DSGD_OPTION_STRING(dsgd_pick_set, summary, "what it is, in a line", .required = true),
+        DSGD_OPTION_STRING(dsgd_pick_set, origin, "where the figures come from", .required = true),
+        DSGD_OPTION_PICKS(dsgd_pick_set, entries, o->registry, o->key, "what it stands for",
+                          .required = true),
         DSGD_OPTION_END,
     };
     return dsgd_config_read(config, dsgd_config_root(config), options, NULL, set, error);

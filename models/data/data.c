@@ -1,6 +1,6 @@
 /**
  * @file data.c
- * Which training sample a worker draws when, and the release of a data set.
+ * The order of training samples, and the release of a data set.
  */
 #include "models/data/data.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file data.h
- * Data sets that reduced models learn from, and which sample a worker sees when.
+ * Data sets for reduced models, and the order in which workers see their samples.
  */
 #ifndef DSGD_MODELS_DATA_DATA_H
 #define DSGD_MODELS_DATA_DATA_H
@@ -11,22 +11,23 @@
 #include "base/status.h"
 
 typedef enum dsgd_data_kind {
-    DSGD_DATA_POINTS, /* one row of numbers each */
-    DSGD_DATA_IMAGES, /* a row a pixel, line by line */
-    DSGD_DATA_SEQUENCES, /* a row a step; samples may be shorter than n_rows */
-    DSGD_DATA_TOKENS, /* a row a token, labelled by the one that follows */
-    DSGD_DATA_STEPS /* no samples: a sample is a step that a policy takes in an environment (environment.h) */
+    DSGD_DATA_POINTS, /* one row of features */
+    DSGD_DATA_IMAGES, /* one row per pixel, line by line */
+    DSGD_DATA_SEQUENCES, /* one row per step; samples may be shorter than n_rows */
+    DSGD_DATA_TOKENS, /* one row per token, labelled by the next token */
+    /* no stored samples: a sample is a step of a policy in an environment (environment.h) */
+    DSGD_DATA_STEPS
 } dsgd_data_kind;
 
-/** Samples of one part (training or test) of a data set. One of x_bytes and x_real is set, or neither for STEPS. */
+/** The training or test samples. One of x_bytes, x_real is set; neither for STEPS. */
 typedef struct dsgd_samples {
     uint32_t n;
-    uint8_t *
-        x_bytes; /* [n][n_features], to be normalised as (x / 255 - mean) / deviation; tokens: as they are */
-    float *x_real; /* [n][n_features], used as they are */
-    uint8_t *labels; /* [n][n_labels] classes, for classification */
-    float *targets; /* [n] values, for regression */
-    uint16_t *lengths; /* [n] rows that a sample really has, the first ones; NULL: all */
+    /* [n][n_features]: feature = (byte / 255 - mean) / deviation; TOKENS: the token */
+    uint8_t *x_bytes;
+    float *x_real; /* [n][n_features] */
+    uint8_t *labels; /* [n][n_labels], classes; NULL for regression */
+    float *targets; /* [n]; NULL for classification */
+    uint16_t *lengths; /* [n]: the first rows of a sample, which are valid; NULL: all rows */
 } dsgd_samples;
 
 typedef struct dsgd_data {
@@ -34,27 +35,31 @@ typedef struct dsgd_data {
     uint32_t n_rows, n_columns; /* of a sample */
     uint32_t width; /* of an image, in pixels */
     uint32_t n_features; /* n_rows * n_columns */
-    uint32_t n_labels; /* per sample */
+    uint32_t n_labels; /* per sample: 0 or 1; n_rows for TOKENS */
     uint32_t n_classes; /* 0 for regression */
     float mean, deviation;
-    uint64_t seed; /* STEPS: of the environments' draws */
+    uint64_t seed; /* of the draws of environments (STEPS) */
     dsgd_samples train, test;
 } dsgd_data;
 
-/** A source of data that a user can name: "fashion-mnist", "idx", "hyperplane". */
+/**
+ * A data source that a user can name: "fashion-mnist", "idx", "hyperplane", ... One constant each.
+ */
 typedef struct dsgd_data_source {
     dsgd_about about;
-    /** Reads or generates. Errors name the file and what is wrong with it. The data is released by dsgd_data_free(). */
+    /** Reads or generates *data, for dsgd_data_free(). Errors: DSGD_EIO naming the file. */
     dsgd_status (*load)(const void *params, uint64_t seed, dsgd_data **data, dsgd_error *error);
 } dsgd_data_source;
 
 extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
 
+/** @p data may be NULL. */
 void dsgd_data_free(dsgd_data *data);
 
 /**
- * How the training samples are handed out: sample j of worker w's step t is position (t * P + w) * b + j of one global stream,
- * which is a fresh random permutation of the training set in each epoch. So P workers of batch b see what one of batch P * b sees.
+ * The order of training samples: sample j of worker w's step t is at position (t * P + w) * b + j
+ * of one global stream, P workers of batch b. Each epoch of the stream is a new random permutation
+ * of the training set. So P workers of batch b see the samples of one worker of batch P * b.
  */
 typedef struct dsgd_stream {
     uint64_t seed;
@@ -63,7 +68,9 @@ typedef struct dsgd_stream {
     uint32_t batch; /* per worker and step */
 } dsgd_stream;
 
-/** Rows of the mini-batch of worker @p w's step @p t: of all its samples, and of the longest one. */
+/**
+ * Rows of worker @p w's mini-batch at step @p t: the sum over its samples, and the longest sample.
+ */
 void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t w, uint64_t t,
                       double *rows, double *longest);
 

@@ -1,38 +1,42 @@
 /**
  * @file environment.h
- * The environment of the policy model: an agent walks to a goal in a square room whose two halves are joined by a gap in a wall.
- * A reduced form of the PointGoal navigation that DD-PPO learns (Wijmans et al., ICLR 2020): dense reward by geodesic progress, a small
- * cost per step, a bonus at the goal, episodes of bounded length.
+ * The environment of the policy model: an agent walks to a goal in the square [-1, 1]^2, divided at
+ * x = 0 by a wall with a gap around y = 0. A reduced form of the PointGoal navigation that DD-PPO
+ * learns (Wijmans et al., ICLR 2020): dense reward by geodesic progress, a small cost per step, a
+ * bonus at the goal, episodes of bounded length.
  *
- * Like formula.h, each formula stands here once; draws are counted, so that every device plays the same episodes.
+ * Device-independent text, like formula.h. Draws are counter-based, so that every device plays the
+ * same episodes.
  */
 #ifndef DSGD_MODELS_DATA_ENVIRONMENT_H
 #define DSGD_MODELS_DATA_ENVIRONMENT_H
 
+#include <stdbool.h>
+
 #include "base/draw.h"
 #include "base/philox.h"
-#include "models/layers/formula.h"
+#include "models/layers/real.h"
 
 enum {
-    DSGD_ENVIRONMENT_REALS = 5, /* x, y, goal x, goal y, steps so far */
+    DSGD_ENVIRONMENT_REALS = 5, /* state e: x, y, goal x, goal y, steps so far */
     DSGD_ENVIRONMENT_FEATURES = 6,
     DSGD_ENVIRONMENT_ACTIONS = 8, /* compass directions */
     DSGD_EPISODE_STEPS = 48
 };
 
 #define DSGD_ENVIRONMENT_STRIDE ((real)0.15)
-#define DSGD_ENVIRONMENT_GAP ((real)0.3) /* half its width */
-#define DSGD_ENVIRONMENT_NEAR ((real)0.2) /* this near to the goal is there */
-#define DSGD_ENVIRONMENT_SLIP 0.1 /* probability that a step goes in a random direction */
+#define DSGD_ENVIRONMENT_GAP ((real)0.3) /* half width of the gap */
+#define DSGD_ENVIRONMENT_NEAR ((real)0.2) /* distance at which the goal counts as reached */
+#define DSGD_ENVIRONMENT_SLIP 0.1 /* probability of a uniformly random direction */
 #define DSGD_ENVIRONMENT_COST ((real)0.02)
 
-/** A number in [-1, 1). */
+/** A coordinate in [-1, 1) from @p u in [0, 1). */
 static inline DSGD_DEVICE_FUNCTION real dsgd_room_place(double u)
 {
     return (real)(2 * u - 1);
 }
 
-/** A new episode; which one, say the last three. */
+/** e[DSGD_ENVIRONMENT_REALS] <- start of an episode, drawn at (seed, worker, step, index). */
 static inline DSGD_DEVICE_FUNCTION void dsgd_episode_begin(real *e, uint64_t seed, uint32_t worker,
                                                            uint32_t step, uint32_t index)
 {
@@ -47,7 +51,7 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_distance_between(real ax, real ay, 
     return real_sqrt((ax - bx) * (ax - bx) + (ay - by) * (ay - by));
 }
 
-/** Length of a way from the agent to its goal: straight, or through the middle of the gap. */
+/** Length of the path from the agent to its goal: straight, or through the middle of the gap. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_way_left(const real *e)
 {
     if ((e[0] < 0) == (e[2] < 0))
@@ -55,7 +59,7 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_way_left(const real *e)
     return dsgd_distance_between(e[0], e[1], 0, 0) + dsgd_distance_between(0, 0, e[2], e[3]);
 }
 
-/** What the network sees: f[DSGD_ENVIRONMENT_FEATURES]. */
+/** The observation, the input of the network: f[DSGD_ENVIRONMENT_FEATURES]. */
 static inline DSGD_DEVICE_FUNCTION void dsgd_environment_observe(const real *e, real *f)
 {
     const bool same_side = (e[0] < 0) == (e[2] < 0);
@@ -73,8 +77,9 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_inside_room(real z)
 }
 
 /**
- * One step in direction @p action; draw @p id decides whether the foot slips. Returns the reward; *ended tells that the episode is over,
- * *there that the goal was reached.
+ * One step in direction @p action, or with probability DSGD_ENVIRONMENT_SLIP in a random one (draw
+ * @p id). Returns the reward: the decrease of the path length, minus the cost of a step, plus 1 at
+ * the goal. *ended: the episode is over; *there: the goal is reached.
  */
 static inline DSGD_DEVICE_FUNCTION real dsgd_environment_step(real *e, uint32_t action,
                                                               uint64_t seed, uint32_t id,
@@ -101,7 +106,9 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_environment_step(real *e, uint32_t 
     return before - dsgd_way_left(e) - DSGD_ENVIRONMENT_COST + (*there ? (real)1 : (real)0);
 }
 
-/** The first action whose cumulated probability, softmax of z[n], exceeds @p u. */
+/**
+ * Samples softmax(z[n]) by inversion: the first action whose cumulative probability exceeds @p u.
+ */
 static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_action_drawn(const real *z, uint32_t n, double u)
 {
     real largest = z[0];
@@ -120,8 +127,8 @@ static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_action_drawn(const real *z, uin
 }
 
 /**
- * Loss of one step of a policy, -advantage log p(action) - entropy_weight H(p), p the softmax of z[n]: z becomes its derivative
- * times @p scale (Williams, 1992, with the entropy bonus that A3C added).
+ * z[n] <- scale * gradient by z of -advantage log p(action) - entropy_weight H(p), p = softmax(z):
+ * REINFORCE (Williams, 1992) with the entropy bonus of A3C (Mnih et al., 2016).
  */
 static inline DSGD_DEVICE_FUNCTION void dsgd_policy_gradient(real *z, uint32_t n, uint32_t action,
                                                              real advantage, real entropy_weight,

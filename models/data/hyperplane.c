@@ -1,6 +1,7 @@
 /**
  * @file hyperplane.c
- * Points on a noisy hyperplane, generated: y = w . x + noise, with uniform x of unit variance and normal noise.
+ * Points on a noisy hyperplane, generated: y = w . x + noise, with uniform x of unit variance and
+ * normal noise.
  */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
@@ -16,7 +17,7 @@ typedef struct hyperplane_params {
     double noise;
 } hyperplane_params;
 
-enum { PLANE, TRAIN, TEST }; /* what a draw is for */
+enum { PLANE, TRAIN, TEST }; /* keys of draws */
 
 /** Uniform with mean 0 and variance 1. */
 static double unit_uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
@@ -65,27 +66,13 @@ static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data 
 }
 
 static const dsgd_option hyperplane_options[] = {
-    {.name = "features",
-     .kind = DSGD_LONG,
-     .offset = offsetof(hyperplane_params, features),
-     .init = 256,
-     .min = 1,
-     .max = 65536,
-     .help = "dimensions of x; the paper has 8,192, which takes 1 GiB at 32,768 points"},
-    {.name = "points",
-     .kind = DSGD_LONG,
-     .offset = offsetof(hyperplane_params, points),
-     .init = 32768,
-     .min = 8,
-     .max = 1 << 24,
-     .help = "points to train on; an eighth as many more to test on"},
-    {.name = "noise",
-     .kind = DSGD_DOUBLE,
-     .offset = offsetof(hyperplane_params, noise),
-     .init = 1,
-     .max = 1e6,
-     .help = "standard deviation of the noise"},
-    {.name = NULL},
+    DSGD_OPTION_LONG(hyperplane_params, features, 256, 1, 65536, NULL,
+                     "dimensions of x; the paper has 8,192, which takes 1 GiB at 32,768 points"),
+    DSGD_OPTION_LONG(hyperplane_params, points, 32768, 8, 1 << 24, NULL,
+                     "points to train on; an eighth as many more to test on"),
+    DSGD_OPTION_DOUBLE(hyperplane_params, noise, 1, 0, 1e6, NULL,
+                       "standard deviation of the noise"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_data_source dsgd_data_hyperplane = {

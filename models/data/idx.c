@@ -1,7 +1,7 @@
 /**
  * @file idx.c
- * Images and labels in the IDX format of MNIST, plain or gzipped: four big-endian numbers (magic, count, rows, columns) or two
- * (magic, count), then bytes.
+ * Images and labels in the IDX format of MNIST, plain or gzipped: four big-endian integers (magic,
+ * count, rows, columns) or two (magic, count), then bytes.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@ enum {
     MOST_AT_ONCE = 1 << 30
 };
 
-/** A file as a header and a body. */
+/** A file: header and data. */
 typedef struct idx {
     uint32_t n, pixels, width;
     uint8_t *bytes; /* [n][pixels] */
@@ -60,8 +60,8 @@ static dsgd_status read_header(gzFile file, const char *path, uint32_t magic, id
     return DSGD_OK;
 }
 
-/** Reads the body piece by piece, so that a header that lies costs no memory. */
-static dsgd_status read_body(gzFile file, const char *path, idx *out, dsgd_error *error)
+/** Reads the data in chunks: a wrong header costs no memory. */
+static dsgd_status read_bytes(gzFile file, const char *path, idx *out, dsgd_error *error)
 {
     const size_t wanted = (size_t)out->n * out->pixels;
     size_t got = 0;
@@ -96,7 +96,7 @@ static dsgd_status read_idx(const char *path, uint32_t magic, idx *out, dsgd_err
                          errno == 0 ? "out of memory" : strerror(errno));
     dsgd_status status = read_header(file, path, magic, out, error);
     if (status == DSGD_OK)
-        status = read_body(file, path, out, error);
+        status = read_bytes(file, path, out, error);
     gzclose(file);
     if (status != DSGD_OK) {
         free(out->bytes);
@@ -179,7 +179,7 @@ static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_err
     return DSGD_OK;
 }
 
-/* --- fashion-mnist -------------------------------------------------------------------------------------------------------------------- */
+/* --- fashion-mnist ---------------------------------------------------------------------------- */
 
 typedef struct fashion_params {
     const char *path;
@@ -202,13 +202,11 @@ static dsgd_status fashion_load(const void *params, uint64_t seed, dsgd_data **d
 }
 
 static const dsgd_option fashion_options[] = {
-    {.name = "path",
-     .kind = DSGD_STRING,
-     .offset = offsetof(fashion_params, path),
-     .init_text = "/usr/share/datasets/fashion-mnist",
-     .unit = "path",
-     .help = "folder of the four files; Debian's package dataset-fashion-mnist puts them there"},
-    {.name = NULL},
+    DSGD_OPTION_STRING(
+        fashion_params, path,
+        "folder of the four files; Debian's package dataset-fashion-mnist puts them there",
+        .init_text = "/usr/share/datasets/fashion-mnist", .unit = "path"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_data_source dsgd_data_fashion_mnist = {
@@ -220,7 +218,7 @@ const dsgd_data_source dsgd_data_fashion_mnist = {
     .load = fashion_load,
 };
 
-/* --- idx ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- idx -------------------------------------------------------------------------------------- */
 
 typedef struct idx_params {
     const char *paths[4];
@@ -233,31 +231,15 @@ static dsgd_status idx_load(const void *params, uint64_t seed, dsgd_data **data,
 }
 
 static const dsgd_option idx_options[] = {
-    {.name = "train_images",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[0]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file, plain or gzipped"},
-    {.name = "train_labels",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[1]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file of as many labels"},
-    {.name = "test_images",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[2]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file of images of the same size"},
-    {.name = "test_labels",
-     .kind = DSGD_STRING,
-     .offset = offsetof(idx_params, paths[3]),
-     .required = true,
-     .unit = "path",
-     .help = "IDX file of as many labels"},
-    {.name = NULL},
+    DSGD_OPTION_AS("train_images", STRING, idx_params, paths[0], "IDX file, plain or gzipped",
+                   .required = true, .unit = "path"),
+    DSGD_OPTION_AS("train_labels", STRING, idx_params, paths[1], "IDX file of as many labels",
+                   .required = true, .unit = "path"),
+    DSGD_OPTION_AS("test_images", STRING, idx_params, paths[2],
+                   "IDX file of images of the same size", .required = true, .unit = "path"),
+    DSGD_OPTION_AS("test_labels", STRING, idx_params, paths[3], "IDX file of as many labels",
+                   .required = true, .unit = "path"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_data_source dsgd_data_idx = {

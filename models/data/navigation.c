@@ -1,18 +1,10 @@
 /**
  * @file navigation.c
- * The environments that a policy learns in (environment.h). There are no samples: number j of the stream names the draws of a step. The test
- * set is a number of episodes with beginnings of their own.
+ * Environments of the policy model (environment.h). Nothing is stored: sample j of the stream keys
+ * the draws of a step. The test set is a number of episodes with their own initial states.
  */
-#include <math.h>
-
-typedef double real;
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
-#include "models/data/environment.h"
-
 #include "models/data/data.h"
+#include "models/data/environment.h"
 
 extern const dsgd_data_source dsgd_data_navigation;
 
@@ -40,7 +32,7 @@ static dsgd_status navigation_load(const void *params, uint64_t seed, dsgd_data 
 }
 
 static const dsgd_option navigation_options[] = {
-    DSGD_OPTION_LONG(navigation_params, episodes, 256, 1, 100000, NULL, NULL, "to test on"),
+    DSGD_OPTION_LONG(navigation_params, episodes, 256, 1, 100000, NULL, "to test on"),
     DSGD_OPTION_END,
 };
 

@@ -1,8 +1,9 @@
 /**
  * @file sequences.c
- * Generated sequences of different lengths, as features of a video's frames would be: each class is a slow rotation of its own in a space of
- * a few dimensions, seen through noise. Lengths are lognormal, cut off; by default with the spread of UCF101's videos (29 to 1,776 frames,
- * mean 187, of which the logarithm's deviation is about 0.5), in units that make the longest `longest` rows.
+ * Generated sequences of different lengths, like features of video frames: each class is a slow
+ * oscillation of a few features, plus noise. Lengths are lognormal, truncated at `longest`; the
+ * default spread is that of the UCF101 videos (29 to 1,776 frames, mean 187, standard deviation of
+ * the logarithm about 0.5).
  */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
@@ -17,7 +18,7 @@ typedef struct sequences_params {
     double median, spread, noise;
 } sequences_params;
 
-enum { TRAIN, TEST, CLASSES }; /* what a draw is for */
+enum { TRAIN, TEST, CLASSES }; /* keys of draws */
 
 static double uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
 {
@@ -30,7 +31,7 @@ static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column
     return gsl_cdf_ugaussian_Pinv(uniform(seed, what, row, column));
 }
 
-/** Sample @p i: every feature is a sine whose frequency and phase belong to the class, from a beginning of the sample's own. */
+/** Sample @p i: feature f is sin(begin + phase + frequency * t) + noise; see the file comment. */
 static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what, uint32_t i,
                          dsgd_samples *part)
 {
@@ -82,11 +83,11 @@ static dsgd_status sequences_load(const void *params, uint64_t seed, dsgd_data *
 }
 
 static const dsgd_option sequences_options[] = {
-    DSGD_OPTION_LONG(sequences_params, points, 8192, 8, 1 << 22, NULL, NULL,
+    DSGD_OPTION_LONG(sequences_params, points, 8192, 8, 1 << 22, NULL,
                      "sequences to train on; an eighth as many more to test on"),
-    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, NULL, "to be told apart"),
-    DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, NULL, "of a row"),
-    DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, NULL, "rows", "of any sequence"),
+    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, "to be told apart"),
+    DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, "of a row"),
+    DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, "rows", "of any sequence"),
     DSGD_OPTION_DOUBLE(sequences_params, median, 8, 1, 4096, "rows", "of the lengths"),
     DSGD_OPTION_DOUBLE(sequences_params, spread, 0.5, 0, 5, NULL,
                        "standard deviation of the lengths' logarithm"),

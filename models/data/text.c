@@ -1,6 +1,7 @@
 /**
  * @file text.c
- * Characters of a text. A sample is a window of it, each character labelled by the one that follows; the last tenth is to test on.
+ * Characters of a text. A sample is a window of the text, each character labelled by the next one;
+ * the last tenth is the test set.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -104,13 +105,10 @@ static dsgd_status text_load(const void *params, uint64_t seed, dsgd_data **load
 }
 
 static const dsgd_option text_options[] = {
-    {.name = "path",
-     .kind = DSGD_STRING,
-     .offset = offsetof(text_params, path),
-     .init_text = "/usr/share/common-licenses/GPL-3",
-     .unit = "path",
-     .help = "any file, plain or gzipped; every Debian system has the default"},
-    DSGD_OPTION_LONG(text_params, context, 32, 1, 4096, NULL, "characters", "in a sample"),
+    DSGD_OPTION_STRING(text_params, path,
+                       "any file, plain or gzipped; every Debian system has the default",
+                       .init_text = "/usr/share/common-licenses/GPL-3", .unit = "path"),
+    DSGD_OPTION_LONG(text_params, context, 32, 1, 4096, "characters", "in a sample"),
     DSGD_OPTION_END,
 };
 

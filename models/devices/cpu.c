@@ -1,7 +1,8 @@
 /**
  * @file cpu.c
- * The CPU as a device, compiled for float and double (DSGD_REAL) and for several levels of the instruction set (DSGD_LEVEL). A thread
- * works on one replica at a time; what a call computes hangs on the operation alone, so that its bits do too.
+ * The CPU device, compiled for float and double (DSGD_REAL) and for each level of the instruction
+ * set (DSGD_LEVEL). A thread computes one replica at a time, so that the bits of a result depend on
+ * its operation alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,19 +16,10 @@
 #define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
 #define DEVICE JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
-typedef DSGD_REAL real;
 #ifdef DSGD_IN_DOUBLE
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
 #define DEVICE_NAME "cpu-double"
 #define DEVICE_SUMMARY "CPU in float64"
 #else
-#define real_exp expf
-#define real_log logf
-#define real_sqrt sqrtf
-#define real_tanh tanhf
 #define DEVICE_NAME "cpu"
 #define DEVICE_SUMMARY "CPU in float32"
 #endif
@@ -36,69 +28,69 @@ typedef DSGD_REAL real;
 #include "models/layers/matmul.h"
 
 enum {
-    EVALUATED_SAMPLES = 256, /* per block */
-    BLOCK = 2048, /* numbers whose sums stay in the first-level cache */
-    TOGETHER = 8, /* most inputs of a combination that are read side by side */
-    LANES = 64, /* independent sums */
+    EVALUATED_SAMPLES = 256, /* per replica */
+    BLOCK = 2048, /* elements whose sums in double fit the L1 cache */
+    TOGETHER = 8, /* inputs of a combination that one loop adds, at most */
+    LANES = 64, /* independent partial sums */
     LINE_BYTES = 64, /* of the cache */
-    FETCHED_SAMPLES = 32, /* ahead */
-    LEAST_AHEAD = 16384 /* bytes worth fetching ahead */
+    FETCHED_SAMPLES = 32, /* prefetched per operation, at most */
+    LEAST_AHEAD = 16384 /* bytes below which prefetching moves on */
 };
 
 extern const dsgd_device DEVICE;
 
-/* --- one replica -------------------------------------------------------------------------------------------------------------------- */
+/* --- one replica ------------------------------------------------------------------------------ */
 
-typedef struct run {
+typedef struct execution {
     replica replica;
-    pass pass;
-    dsgd_ahead ahead;
-    dsgd_ahead then; /* when that is fetched */
-} run;
+    kernel_args args;
+    dsgd_ahead ahead; /* prefetched first: the gradient that is written */
+    dsgd_ahead then; /* prefetched next: the parameters of the next operation */
+} execution;
 
-/* Replica and pass are copied, so that the compiler can keep them in registers. */
-#define CALL(c, body, layer, begin, end)                                                           \
+/* Local copies of replica and arguments can stay in registers. */
+#define CALL(c, kernel, layer, begin, end)                                                         \
     do {                                                                                           \
         const replica r_ = (c)->replica;                                                           \
-        const pass p_ = (c)->pass;                                                                 \
+        const kernel_args args_ = (c)->args;                                                       \
         for (size_t i_ = (begin), end_ = (end); i_ < end_; i_++)                                   \
-            body(&r_, layer, &p_, i_);                                                             \
+            kernel(&r_, layer, &args_, i_);                                                        \
     } while (0)
-#define MAP(c, s, body, layer, n)                                                                  \
-    CALL(c, body, layer, (size_t)(s).first *(n),                                                   \
+#define MAP(c, s, kernel, layer, n)                                                                \
+    CALL(c, kernel, layer, (size_t)(s).first *(n),                                                 \
          ((size_t)(s).first + samples_in(&(c)->replica, s)) * (n))
-#define TOTAL(c, s, body, layer, n)                                                                \
+#define TOTAL(c, s, kernel, layer, n)                                                              \
     do {                                                                                           \
         (void)(s);                                                                                 \
-        CALL(c, body, layer, 0, n);                                                                \
+        CALL(c, kernel, layer, 0, n);                                                              \
     } while (0)
 
-/** One product of matrices; what is said of ones and of the maximum is done before and after. */
-static void multiply_once(const product *p, dsgd_ahead *ahead, const matrices *x)
+/** One product of a replica, with its bias before and its ReLU after. */
+static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
 {
-    if (p->ones == ONES_COLUMN)
+    if (p->bias == BIAS_ADD)
         for (size_t i = 0; i < x->m; i++)
             memcpy(x->c + i * x->c_row, x->b + x->k * x->b_row, p->n * sizeof(real));
     MULTIPLY(x->m, p->n, x->k, x->a, x->a_row, x->a_column, x->b, x->b_row, x->b_column, x->c,
-             x->c_row, p->adds || p->ones == ONES_COLUMN, ahead);
-    if (p->ones == ONES_ROW) {
+             x->c_row, p->adds || p->bias == BIAS_ADD, ahead);
+    if (p->bias == BIAS_GRAD) {
         const real one = 1;
         MULTIPLY(1, p->n, x->k, &one, 0, 0, x->b, x->b_row, x->b_column, x->c + x->m * x->c_row,
                  x->c_row, p->adds, NULL);
     }
-    for (size_t i = 0; p->rectified && i < x->m; i++)
+    for (size_t i = 0; p->relu && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)
-            x->c[i * x->c_row + j] = dsgd_rectified(x->c[i * x->c_row + j]);
-    for (size_t i = 0; x->made != NULL && i < x->m; i++)
+            x->c[i * x->c_row + j] = dsgd_relu(x->c[i * x->c_row + j]);
+    for (size_t i = 0; x->relu_output != NULL && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)
             x->c[i * x->c_row + j] =
-                dsgd_rectified_back(x->made[i * x->c_row + j], x->c[i * x->c_row + j]);
+                dsgd_relu_backward(x->relu_output[i * x->c_row + j], x->c[i * x->c_row + j]);
 }
 
-static void multiply(run *one, range s, const product *products, uint32_t n_products)
+static void multiply(execution *one, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     dsgd_ahead *const ahead = one->ahead.bytes >= LEAST_AHEAD ? &one->ahead : &one->then;
-    for (const product *p = products; p < products + n_products; p++) {
+    for (const matmul *p = matmuls; p < matmuls + n_matmuls; p++) {
         const size_t n = matrices_in(p, &one->replica, s);
         for (size_t i = 0; i < n; i++) {
             const matrices x = matrices_of(p, &one->replica, s, i);
@@ -109,32 +101,32 @@ static void multiply(run *one, range s, const product *products, uint32_t n_prod
 
 #include "models/layers/layers.h"
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /** Scratch memory of one thread. */
 typedef struct scratch {
-    real *x, *g; /* [n_params], where a vector is in pieces */
-    real *zeros; /* for any vector that is missing, and for a block of a combination */
-    real *workspace; /* of a replica */
+    real *x, *g; /* [n_params]: vectors gathered from pieces */
+    real *zeros; /* stands for missing inputs: a vector and its optimizer state, and a block */
+    real *workspace; /* of a replica of n_samples */
     double *scores; /* [EVALUATED_SAMPLES][2] */
-    uint32_t n_samples; /* that there is room for */
+    uint32_t n_samples;
 } scratch;
 
 typedef struct context {
     dsgd_problem problem;
-    view train, test;
-    size_t shift_bytes; /* of a vector's first number behind the beginning of a line */
+    dataset_view train, test;
+    size_t shift_bytes; /* from the start of a cache line to a vector's first element */
     uint32_t n_threads;
     scratch *threads;
 } context;
 
-/** Bytes, rounded up to whole lines of the cache. */
+/** Bytes rounded up to whole cache lines. */
 static size_t whole_lines(size_t bytes)
 {
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-/** Vectors are placed so that the weights of the largest layer, not their first number, begin a line: those are read most. */
+/** Places whole vectors so that the weights of the largest layer start a cache line. */
 static dsgd_buffer cpu_alloc(void *opened, size_t n)
 {
     const context *const c = opened;
@@ -164,13 +156,13 @@ static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, voi
     (void)error;
     context *const c = dsgd_xcalloc(1, sizeof *c);
     c->problem = *problem;
-    c->train = view_of(problem->data, &problem->data->train);
-    c->test = view_of(problem->data, &problem->data->test);
+    c->train = dataset_view_of(problem->data, &problem->data->train);
+    c->test = dataset_view_of(problem->data, &problem->data->test);
     c->shift_bytes = shift_bytes(problem->network);
     c->n_threads = n_threads;
     c->threads = dsgd_xcalloc(n_threads, sizeof *c->threads);
     const size_t n_params = problem->network->n_params;
-    const size_t n_zeros = n_params * (1 + dsgd_update_states(&problem->update)) + BLOCK;
+    const size_t n_zeros = n_params * (1 + dsgd_optimizer_states(&problem->update)) + BLOCK;
     for (uint32_t i = 0; i < n_threads; i++)
         c->threads[i] =
             (scratch){.x = dsgd_xcalloc(n_params, sizeof(real)),
@@ -209,28 +201,28 @@ static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
 }
 
-/** A run of one replica of @p n samples in the thread's workspace. */
-static run run_of(const context *c, scratch *s, const view *data, uint32_t n)
+/** An execution of one replica of @p n samples in the thread's workspace. */
+static execution execution_of(const context *c, scratch *s, const dataset_view *data, uint32_t n)
 {
     const dsgd_network *const network = c->problem.network;
     if (n > s->n_samples) {
         free(s->workspace);
         s->workspace = dsgd_xcalloc(
-            n * (2 * network->n_reals + network->n_kept) + network->n_totals, sizeof(real));
+            n * (2 * network->n_reals + network->n_saved) + network->n_totals, sizeof(real));
         s->n_samples = n;
     }
-    real *const slopes = s->workspace + network->n_reals * n;
-    real *const kept = slopes + network->n_reals * n;
-    return (run){.replica = {.n = n,
-                             .values = s->workspace,
-                             .slopes = slopes,
-                             .kept = kept,
-                             .totals = kept + network->n_kept * n,
-                             .scores = s->scores},
-                 .pass = pass_of(network, data)};
+    real *const grads = s->workspace + network->n_reals * n;
+    real *const saved = grads + network->n_reals * n;
+    return (execution){.replica = {.n = n,
+                                   .values = s->workspace,
+                                   .grads = grads,
+                                   .saved = saved,
+                                   .totals = saved + network->n_saved * n,
+                                   .scores = s->scores},
+                       .args = kernel_args_of(network, data)};
 }
 
-/** The pieces of a vector in one run of memory. */
+/** The pieces of a vector as one array: @p memory, or the only piece itself. */
 static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real *memory)
 {
     if (p->n_pieces == 1 && pieces[0] != NULL)
@@ -246,9 +238,9 @@ static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real
     return memory;
 }
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
-/** Whether all are finite: 0 times anything else is not 0. Several sums, because one would wait for itself at each addition. */
+/** Whether all are finite: 0 * x is 0, else NaN. Independent sums need not wait for each other. */
 static bool all_finite(const real *x, size_t n)
 {
     real sums[LANES] = {0};
@@ -263,17 +255,17 @@ static bool all_finite(const real *x, size_t n)
     return sums[0] == (real)0;
 }
 
-/** Memory of a whole vector. */
+/** The memory of a vector of one piece, to be prefetched. */
 static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 {
     const bool whole = p->n_pieces == 1 && pieces[0] != NULL;
     return (dsgd_ahead){whole ? pieces[0] : NULL, whole ? p->network->n_params * sizeof(real) : 0};
 }
 
-/** The memory of an operation's samples, which lie anywhere. */
+/** Prefetches an operation's samples, which are scattered over the data set. */
 static void fetch_samples(const context *c, const dsgd_gradient_op *op)
 {
-    const view *const data = &c->train;
+    const dataset_view *const data = &c->train;
     const bool bytes = data->x_bytes != NULL;
     const char *const x = bytes ? (const char *)data->x_bytes : (const char *)data->x_real;
     const size_t size = data->n_features * (bytes ? 1 : sizeof *data->x_real);
@@ -282,14 +274,14 @@ static void fetch_samples(const context *c, const dsgd_gradient_op *op)
             __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);
 }
 
-/** @p next, or NULL, comes after it. */
+/** @p next: the operation after this one, to be prefetched, or NULL. */
 static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op,
                          const dsgd_gradient_op *next)
 {
     const dsgd_problem *const p = &c->problem;
     const bool direct = p->n_pieces == 1 && op->g[0] != NULL;
     real *const g = direct ? op->g[0] : s->g;
-    run one = run_of(c, s, &c->train, op->n_samples);
+    execution one = execution_of(c, s, &c->train, op->n_samples);
     one.replica.x = gather(p, op->x, s->x);
     one.replica.g = g;
     one.replica.state = op->state;
@@ -318,9 +310,9 @@ static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *
             one_gradient(c, &c->threads[thread], &ops[i], i + 1 < n_ops ? &ops[i + 1] : NULL);
 }
 
-/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+/* --- updates and combinations ----------------------------------------------------------------- */
 
-/** Factor that keeps the norm of a gradient's piece within its share of the bound. */
+/** The clip factor of a piece of a gradient. */
 static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real *g)
 {
     if (p->update.clip == 0)
@@ -331,7 +323,7 @@ static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real
     return (real)dsgd_clip_factor(p->update.clip, op->n, p->network->n_params, squares);
 }
 
-/** Numbers [begin, end) of an update whose inputs are all there. Each loop has one branch of dsgd_updated(), which the compiler takes out of it. */
+/** Elements [begin, end) of an update. Each loop takes one branch of dsgd_updated(). */
 static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op, size_t begin,
                          size_t end)
 {
@@ -350,7 +342,7 @@ static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op,
             v_new[i] = first;
             s_new[i] = second;
         }
-        /* It divides by the second moment: one that is too large would not show in x. */
+        /* AdamW divides by the second moment: an infinite one would leave x finite. */
         if (!all_finite(v_new + begin, end - begin) || !all_finite(s_new + begin, end - begin))
             return false;
     } else if (v_new != NULL) {
@@ -368,9 +360,9 @@ static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op,
     return all_finite(x_new + begin, end - begin);
 }
 
-static bool one_update(const context *c, const scratch *s, const dsgd_update_op *told)
+static bool one_update(const context *c, const scratch *s, const dsgd_update_op *given)
 {
-    dsgd_update_op op = *told;
+    dsgd_update_op op = *given;
     op.x = op.x == NULL ? s->zeros : op.x;
     op.g = op.g == NULL ? s->zeros : op.g;
     op.v = op.v == NULL ? s->zeros : op.v;
@@ -391,13 +383,13 @@ static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops,
         finite[i] = one_update(c, &c->threads[thread], &ops[i]);
 }
 
-/** Input @p i of a combination from number @p first on, for a block; zeros where there is none. */
+/** A block of input @p i from element @p first on; zeros for a missing input. */
 static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
 {
     return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros;
 }
 
-/** sum[n] += weights x of @p count inputs, one after the other, from number @p first on; the next inputs are fetched meanwhile. */
+/** sum[n] += weights[i] x[i] for inputs [from, from + count), in order; prefetches the next. */
 static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
                                                              const dsgd_combine_op *op, size_t from,
                                                              size_t count, size_t first, size_t n,
@@ -425,7 +417,7 @@ static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
     }
 }
 
-/** y <- sum / divisor; by its inverse where that is exact, because a division takes as long as reading several operands. */
+/** y <- sum / divisor, or times its inverse where that is exact: divisions are slow. */
 static void divide(real *y, const double *sum, size_t n, double divisor)
 {
     int exponent = 0;
@@ -467,7 +459,7 @@ static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *op
         finite[i] = one_combination(&c->threads[thread], &ops[i]);
 }
 
-/* --- evaluation --------------------------------------------------------------------------------------------------------------------- */
+/* --- evaluation ------------------------------------------------------------------------------- */
 
 static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
 {
@@ -478,7 +470,7 @@ static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
     double right = 0;
     for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES) {
         const uint32_t n = n_test - first < EVALUATED_SAMPLES ? n_test - first : EVALUATED_SAMPLES;
-        run one = run_of(c, s, &c->test, n);
+        execution one = execution_of(c, s, &c->test, n);
         one.replica.x = x;
         one.replica.state = op->state;
         one.replica.first = first;

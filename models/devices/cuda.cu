@@ -1,17 +1,19 @@
 /**
  * @file cuda.cu
- * CUDA as a device, in float: a module that the program loads when it is asked for (device.c).
+ * The CUDA device, in float32: a module that device.c loads on request. This file has the context,
+ * its memory and the operations; cuda_layers.cuh, cuda_matmul.cuh and cuda_vectors.cuh have the
+ * code that runs on the GPU. They are one translation unit.
  *
- * A call hands over many gradients. They are computed side by side: each kernel runs over all of them (replicas), and layers.h says which
- * kernels. Every sum has an order that the operation alone decides: no atomics, and no library that chooses its method by the size of the
- * batch. So a result does not depend on what else was in the call. The compiler fuses no multiplication with an addition (--fmad=false);
- * fmaf() says where it is meant. Hence updates and combinations give the CPU's bits.
+ * The operations of a call are batched: each launch runs over all replicas, in the sequence that
+ * layers.h states. The order of every sum follows from the operation alone: no atomics, and no
+ * library that picks an algorithm by batch size. So a result does not depend on which operations
+ * share a call. --fmad=false forbids the compiler to contract a * b + c; fmaf() states it where it
+ * is meant. Updates and combinations thus have the CPU's bits.
  *
- * All work of a context is in one stream. alloc, release, put and get share no state with a running operation, so that
- * they may be called beside one.
+ * A context has one stream. alloc, release, put and get touch no state of an operation in progress
+ * and may run beside one.
  */
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -20,524 +22,29 @@
 
 #include <cuda_runtime.h>
 
+#define DSGD_DEVICE_FUNCTION __host__ __device__
 extern "C" {
 #include "models/devices/cuda.h"
 #include "models/devices/device.h"
 }
 
-typedef float real;
-#define real_exp expf
-#define real_log logf
-#define real_sqrt sqrtf
-#define real_tanh tanhf
-#define DSGD_DEVICE_FUNCTION __host__ __device__
-#include "models/layers/elementwise.h"
-#include "models/layers/matmul.h"
-
-namespace
-{
-
-enum : uint32_t {
-    THREADS = 256, /* of a block; fewer where there is less to do */
-    WARP = 32,
-    RESIDENT =
-        4, /* blocks of a product at once on a multiprocessor: bounds their registers to 64 */
-    CELL = 4, /* a thread computes CELL x CELL numbers of a product */
-    MOST_BLOCKS = 64, /* per replica or operation, of kernels that go element by element... */
-    ALL_BLOCKS = 8192, /* ...or this many in all, where that is more */
-    MOST_APART = 128, /* blocks, for products that each sample has */
-    AHEAD = 4, /* operands that a combination reads before it adds them */
-    BATCH = 2048,
-    EVALUATED_SAMPLES = 256 /* per replica */
-};
-const size_t most_workspace = (size_t)1 << 30; /* in reals; and at most an eighth of the memory */
-const size_t alignment = 16; /* of what is staged */
-
-/** After open, a call that fails is a bug or a broken device. */
-#define DSGD_CUDA(call) check(call, __FILE__, __LINE__)
-
-void check(cudaError_t error, const char *file, int line)
-{
-    if (error == cudaSuccess)
-        return;
-    fprintf(stderr, "%s:%d: CUDA: %s\n", file, line, cudaGetErrorString(error));
-    abort();
-}
-
-std::atomic<uint64_t> n_launches;
-
-template <typename... Parameters, typename... Arguments>
-void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Parameters...),
-            Arguments... arguments)
-{
-#ifdef __CUDACC__
-    kernel<<<grid, threads, 0, stream>>>(arguments...);
-#else
-    emulated_launch(stream, grid, threads, [=] { kernel(arguments...); });
-#endif
-    DSGD_CUDA(cudaGetLastError());
-    n_launches++;
-}
-
-uint32_t blocks_for(size_t n, size_t per_block)
-{
-    return (uint32_t)((n + per_block - 1) / per_block);
-}
-
-/** Blocks of @p threads for each of @p n_rows replicas or operations that has @p n elements at most. */
-uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
-{
-    const size_t most = std::max((size_t)MOST_BLOCKS, ALL_BLOCKS / n_rows);
-    return (uint32_t)std::max((size_t)1, std::min(most, (n + threads - 1) / threads));
-}
-
-} // namespace
-
-/* --- how layers compute ------------------------------------------------------------------------------------------------------------- */
-
-/** Replicas under way: layers.h computes at all of them at once. */
-typedef struct run {
-    cudaStream_t stream;
-    const replica *replicas; /* [n_replicas], on the device */
-    uint32_t n_replicas, most; /* samples of the largest */
-    struct pass pass;
-} run;
-
-namespace
-{
-
-typedef void body_of(at_replica, at_layer, at_pass, size_t);
-
-/** The body for n indices of each sample of the range, or for n in all. */
-template <body_of *CALLED, bool PER_SAMPLE>
-__global__ void map_kernel(const replica *replicas, dsgd_layer layer, pass common, range s,
-                           size_t n)
-{
-    const replica r = replicas[blockIdx.y];
-    const size_t first = PER_SAMPLE ? s.first * n : 0;
-    const size_t end = PER_SAMPLE ? first + samples_in(&r, s) * n : n;
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = first + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += stride)
-        CALLED(&r, &layer, &common, i);
-}
-
-/** Samples of the range that the largest replica has. */
-size_t most_samples(const run *c, range s)
-{
-    return c->most <= s.first ? 0 : std::min(s.n, c->most - s.first);
-}
-
-template <body_of *CALLED, bool PER_SAMPLE>
-void launch_map(const run *c, range s, at_layer layer, size_t n)
-{
-    const size_t most = PER_SAMPLE ? most_samples(c, s) * n : n;
-    const uint32_t threads = (uint32_t)std::min(
-        (size_t)THREADS, (size_t)blocks_for(std::max(most, (size_t)1), WARP) * WARP);
-    const dim3 grid(element_blocks(most, threads, c->n_replicas), c->n_replicas);
-    launch(c->stream, grid, threads, map_kernel<CALLED, PER_SAMPLE>, c->replicas, *layer, c->pass,
-           s, n);
-}
-
-template <body_of *CALLED> void map(const run *c, range s, at_layer layer, size_t n)
-{
-    launch_map<CALLED, true>(c, s, layer, n);
-}
-
-/** A thread per number, where the CPU takes a sample at a time. */
-template <> void map<load_body>(const run *c, range s, at_layer layer, size_t n)
-{
-    launch_map<load_number_body, true>(c, s, layer, n * c->pass.data.n_features);
-}
-
-#define MAP(c, s, body, layer, n) map<body>(c, s, layer, n)
-#define TOTAL(c, s, body, layer, n) launch_map<body, false>(c, s, layer, n)
-
-/* --- products ------------------------------------------------------------------------------------------------------------------------ */
-
-/**
- * How a block computes ROWS x COLUMNS numbers of a product: each thread CELL x CELL of them. Where these are fewer threads than a block has,
- * PARTS of them share the sum over k. It runs in slices of DEPTH that lie in shared memory.
- */
-template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
-    static constexpr uint32_t WIDE = COLUMNS / CELL;
-    static constexpr uint32_t CELLS = ROWS / CELL * WIDE;
-    static constexpr uint32_t PARTS = THREADS / CELLS;
-    static constexpr uint32_t DEPTH = 4 * PARTS < 16 ? 16 : 4 * PARTS;
-    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* of shared memory; the rest spreads banks */
-    static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
-    static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* the sums of all parts */
-    static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice shares the memory of the sums");
-};
-
-/** Rows of A or columns of B: number k of line i is at[i * line + k * step]. Line n_lines may be one of ones. */
-struct lines {
-    const real *at;
-    size_t line, step;
-    uint32_t n_lines, depth;
-    bool ones;
-};
-
-__device__ real number_at(const lines &from, uint32_t i, uint32_t k)
-{
-    if (k >= from.depth || i > from.n_lines)
-        return 0;
-    if (i == from.n_lines)
-        return from.ones ? 1.0f : 0.0f;
-    return from.at[i * from.line + k * from.step];
-}
-
-/** DEPTH numbers of LINES lines on their way to shared memory, where they lie as [DEPTH][WIDTH]. */
-template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
-    static constexpr uint32_t COUNT = LINES * DEPTH / THREADS;
-    real carried[COUNT];
-
-    /** The place of this thread's number @p c; threads beside each other read what is side by side in memory. */
-    static __device__ void place(const lines &from, uint32_t c, uint32_t *i, uint32_t *k)
-    {
-        const uint32_t e = threadIdx.x + c * THREADS;
-        const bool along = from.step == 1;
-        *i = along ? e / DEPTH : e % LINES;
-        *k = along ? e % DEPTH : e / LINES;
-    }
-
-    __device__ void read(const lines &from, uint32_t first_line, uint32_t first_k)
-    {
-#pragma unroll
-        for (uint32_t c = 0; c < COUNT; c++) {
-            uint32_t i, k;
-            place(from, c, &i, &k);
-            carried[c] = number_at(from, first_line + i, first_k + k);
-        }
-    }
-
-    __device__ void write(const lines &from, real *shared) const
-    {
-#pragma unroll
-        for (uint32_t c = 0; c < COUNT; c++) {
-            uint32_t i, k;
-            place(from, c, &i, &k);
-            shared[k * WIDTH + i] = carried[c];
-        }
-    }
-};
-
-/** Adds what a slice contributes to the thread's cell. */
-template <uint32_t ROWS, uint32_t COLUMNS>
-__device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t y, uint32_t x,
-                          real (*sums)[CELL])
-{
-    typedef tiling<ROWS, COLUMNS> T;
-#pragma unroll
-    for (uint32_t k = 0; k < T::DEPTH; k += T::PARTS) {
-        const float4 rows = *(const float4 *)(a + (k + part) * T::A_WIDTH + y * CELL);
-        const float4 columns = *(const float4 *)(b + (k + part) * T::B_WIDTH + x * CELL);
-        const real row[CELL] = {rows.x, rows.y, rows.z, rows.w};
-        const real column[CELL] = {columns.x, columns.y, columns.z, columns.w};
-#pragma unroll
-        for (uint32_t i = 0; i < CELL; i++)
-#pragma unroll
-            for (uint32_t j = 0; j < CELL; j++)
-                sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
-    }
-}
-
-/** Leaves the tile's sums in shared memory, part by part. */
-template <uint32_t ROWS, uint32_t COLUMNS>
-__device__ void sum_tile(const lines &a, const lines &b, uint32_t row, uint32_t column,
-                         real *shared)
-{
-    typedef tiling<ROWS, COLUMNS> T;
-    const uint32_t part = threadIdx.x / T::CELLS;
-    const uint32_t y = threadIdx.x % T::CELLS / T::WIDE;
-    const uint32_t x = threadIdx.x % T::WIDE;
-    real *const a_slice = shared;
-    real *const b_slice = shared + T::DEPTH * T::A_WIDTH;
-    strip<ROWS, T::DEPTH, T::A_WIDTH> a_strip;
-    strip<COLUMNS, T::DEPTH, T::B_WIDTH> b_strip;
-    real sums[CELL][CELL] = {};
-    a_strip.read(a, row, 0);
-    b_strip.read(b, column, 0);
-    for (uint32_t k = 0; k < a.depth; k += T::DEPTH) {
-        a_strip.write(a, a_slice);
-        b_strip.write(b, b_slice);
-        __syncthreads();
-        a_strip.read(a, row, k + T::DEPTH); /* the next ones, while these are summed */
-        b_strip.read(b, column, k + T::DEPTH);
-        add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
-        __syncthreads();
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < CELL; i++)
-        *(float4 *)(shared + (part * ROWS + y * CELL + i) * COLUMNS + x * CELL) =
-            make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
-}
-
-/** Sums up the parts, in order, and writes what lies inside of C. */
-template <uint32_t ROWS, uint32_t COLUMNS>
-__device__ void store_tile(const product &p, const matrices &at, uint32_t n_rows, uint32_t row,
-                           uint32_t column, const real *shared, bool *finite)
-{
-    for (uint32_t e = threadIdx.x; e < ROWS * COLUMNS; e += THREADS) {
-        const uint32_t i = row + e / COLUMNS;
-        const uint32_t j = column + e % COLUMNS;
-        if (i >= n_rows || j >= p.n)
-            continue;
-        real sum = 0;
-        for (uint32_t part = 0; part < tiling<ROWS, COLUMNS>::PARTS; part++)
-            sum += shared[part * ROWS * COLUMNS + e];
-        real *const to = at.c + i * at.c_row + j;
-        if (p.ones == ONES_COLUMN)
-            sum += at.b[at.k * at.b_row + j * at.b_column];
-        if (p.adds)
-            sum += *to;
-        if (at.made != NULL)
-            sum = dsgd_rectified_back(at.made[i * at.c_row + j], sum);
-        *to = p.rectified ? dsgd_rectified(sum) : sum;
-        if (p.c.in == GRADIENT && !isfinite(sum)) /* several threads may write, but all the same */
-            *finite = false;
-    }
-}
-
-/** Products in one launch, of one tiling: the tiles of the first, then those of the second. */
-struct tiled_products {
-    product v[MOST_PRODUCTS];
-    uint32_t n_tiles[MOST_PRODUCTS];
-};
-
-/** Blocks: tiles, replicas, and products of a replica. The order of a sum is that of the tiling, which hangs on the products alone. */
-template <uint32_t ROWS, uint32_t COLUMNS>
-__global__ void __launch_bounds__(THREADS, RESIDENT)
-    multiply_kernel(const replica *replicas, const __grid_constant__ tiled_products all, range s)
-{
-    __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
-    const replica r = replicas[blockIdx.y];
-    const uint32_t which = blockIdx.x < all.n_tiles[0] ? 0 : 1;
-    const uint32_t tile = which == 0 ? blockIdx.x : blockIdx.x - all.n_tiles[0];
-    const product &p = all.v[which];
-    const uint32_t n_wide = (p.n + COLUMNS - 1) / COLUMNS;
-    const uint32_t row = tile / n_wide * ROWS;
-    const uint32_t column = tile % n_wide * COLUMNS;
-    const size_t n = matrices_in(&p, &r, s);
-    for (size_t i = blockIdx.z; i < n; i += gridDim.z) {
-        const matrices at = matrices_of(&p, &r, s, i);
-        const uint32_t n_rows = (uint32_t)at.m + (p.ones == ONES_ROW ? 1 : 0);
-        if (row >= n_rows)
-            break;
-        const lines a = {at.a, at.a_row, at.a_column, (uint32_t)at.m, (uint32_t)at.k, true};
-        const lines b = {at.b, at.b_column, at.b_row, p.n, (uint32_t)at.k, false};
-        sum_tile<ROWS, COLUMNS>(a, b, row, column, shared);
-        __syncthreads();
-        store_tile<ROWS, COLUMNS>(p, at, n_rows, row, column, shared, r.finite);
-        __syncthreads();
-    }
-}
-
-template <uint32_t ROWS, uint32_t COLUMNS>
-void launch_multiply(const run *c, range s, const product *products, uint32_t n_products)
-{
-    const size_t n = most_samples(c, s);
-    tiled_products all = {};
-    size_t n_tiles = 0;
-    size_t n_apart = 1;
-    for (uint32_t i = 0; i < n_products && n > 0; i++) {
-        const product *const p = &products[i];
-        const size_t n_rows =
-            p->m * (p->samples == SAMPLES_ROWS ? n : 1) + (p->ones == ONES_ROW ? 1 : 0);
-        all.v[i] = *p;
-        all.n_tiles[i] = blocks_for(n_rows, ROWS) * blocks_for(p->n, COLUMNS);
-        n_tiles += all.n_tiles[i];
-        if (p->samples == SAMPLES_APART)
-            n_apart = std::max(n_apart, n * p->n_heads);
-    }
-    const dim3 grid((uint32_t)n_tiles, c->n_replicas,
-                    (uint32_t)std::min(n_apart, (size_t)MOST_APART));
-    if (n_tiles > 0)
-        launch(c->stream, grid, THREADS, multiply_kernel<ROWS, COLUMNS>, c->replicas, all, s);
-}
-
-template <uint32_t ROWS>
-void multiply_by_columns(const run *c, range s, const product *products, uint32_t n_products,
-                         uint32_t n_columns)
-{
-    if (n_columns <= 16)
-        launch_multiply<ROWS, 16>(c, s, products, n_products);
-    else if (n_columns <= 32)
-        launch_multiply<ROWS, 32>(c, s, products, n_products);
-    else
-        launch_multiply<ROWS, 64>(c, s, products, n_products);
-}
-
-} // namespace
-
-/** The tiling hangs on the shapes per sample: a replica's sums must not change with how many samples it or another has. */
-static void multiply(const run *c, range s, const product *products, uint32_t n_products)
-{
-    uint32_t n_rows = 0;
-    uint32_t n_columns = 0;
-    for (const product *p = products; p < products + n_products; p++) {
-        const bool samples = p->samples == SAMPLES_ROWS;
-        n_rows = std::max(n_rows,
-                          samples ? (p->m == 1 ? 16 : 64) : p->m + (p->ones == ONES_ROW ? 1 : 0));
-        n_columns = std::max(n_columns, p->n);
-    }
-    if (n_rows <= 16)
-        multiply_by_columns<16>(c, s, products, n_products, n_columns);
-    else if (n_rows <= 32)
-        multiply_by_columns<32>(c, s, products, n_products, n_columns);
-    else
-        multiply_by_columns<64>(c, s, products, n_products, n_columns);
-}
-
+#include "models/devices/cuda_layers.cuh"
+#include "models/devices/cuda_matmul.cuh"
+#include "models/devices/cuda_vectors.cuh"
 #include "models/layers/layers.h"
 
 namespace
 {
 
-/* --- kernels: element by element, and sums ------------------------------------------------------------------------------------------ */
-
-struct copy {
-    real *to;
-    const real *from; /* NULL: zeros */
-    size_t n;
+enum : uint32_t {
+    BATCH = 2048, /* operations per launch, at most */
+    EVALUATED_SAMPLES = 256 /* per replica */
 };
+const size_t most_workspace = (size_t)1 << 30; /* in reals; and at most an eighth of the memory */
 
-__global__ void copy_kernel(const copy *copies)
-{
-    const copy c = copies[blockIdx.y];
-    const size_t stride = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < c.n; i += stride)
-        c.to[i] = c.from == NULL ? 0.0f : c.from[i];
-}
+/* --- memory ----------------------------------------------------------------------------------- */
 
-/** Notes where a gradient or a state has a number that is not finite. */
-__global__ void finite_kernel(const replica *replicas, size_t n_params, size_t n_state)
-{
-    const replica r = replicas[blockIdx.y];
-    const size_t stride = (size_t)gridDim.x * THREADS;
-    bool all = true;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n_params + n_state; i += stride)
-        all = isfinite(i < n_params ? r.g[i] : r.state_new[i - n_params]) && all;
-    if (!all)
-        *r.finite = false;
-}
-
-__device__ real number(const void *buffer, size_t i)
-{
-    return buffer == NULL ? 0.0f : static_cast<const real *>(buffer)[i];
-}
-
-struct update {
-    dsgd_update_op op;
-    dsgd_update_rule rule;
-};
-
-/** The sum of n terms by one block: strided over the threads, then as a tree. */
-template <typename Term> __device__ double block_sum(size_t n, Term term)
-{
-    __shared__ double sums[THREADS];
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < n; i += THREADS)
-        sum += term(i);
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half)
-            sums[threadIdx.x] += sums[threadIdx.x + half];
-        __syncthreads();
-    }
-    return sums[0];
-}
-
-/** Puts the clipping of each operation in its rule. */
-__global__ void clip_kernel(update *updates, double bound, size_t n_params)
-{
-    update *const u = &updates[blockIdx.x];
-    const double squares = block_sum(u->op.n, [&](size_t i) {
-        const double g = (double)number(u->op.g, i);
-        return g * g;
-    });
-    if (threadIdx.x == 0)
-        u->rule.clip = (real)dsgd_clip_factor(bound, u->op.n, n_params, squares);
-}
-
-__global__ void update_kernel(const update *updates, bool *finite)
-{
-    const update u = updates[blockIdx.y];
-    real *const v_new = static_cast<real *>(u.op.v_new);
-    const size_t n = u.op.n;
-    const size_t stride = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += stride) {
-        real first = number(u.op.v, i);
-        real second = u.rule.adaptive ? number(u.op.v, n + i) : 0.0f;
-        const real x = dsgd_updated(&u.rule, number(u.op.x, i), number(u.op.g, i), &first, &second);
-        static_cast<real *>(u.op.x_new)[i] = x;
-        if (v_new != NULL)
-            v_new[i] = first;
-        if (u.rule.adaptive)
-            v_new[n + i] = second;
-        /* ADAMW divides by the second moment: one that is too large would not show in x. */
-        if (!isfinite(x) || (u.rule.adaptive && !(isfinite(first) && isfinite(second))))
-            finite[blockIdx.y] = false;
-    }
-}
-
-/** Numbers [i, i + CELL) of a buffer that has n. */
-__device__ float4 numbers(const void *buffer, size_t i, size_t n)
-{
-    const real *const x = static_cast<const real *>(buffer);
-    if (x == NULL || i >= n)
-        return make_float4(0, 0, 0, 0);
-    if (i + CELL <= n)
-        return *(const float4 *)(x + i);
-    return make_float4(x[i], i + 1 < n ? x[i + 1] : 0.0f, i + 2 < n ? x[i + 2] : 0.0f, 0);
-}
-
-/** A thread has CELL numbers side by side. */
-__global__ void combine_kernel(const dsgd_combine_op *ops, bool *finite)
-{
-    const dsgd_combine_op op = ops[blockIdx.y];
-    real *const y = static_cast<real *>(op.y);
-    const size_t stride = (size_t)gridDim.x * THREADS * CELL;
-    for (size_t i = ((size_t)blockIdx.x * THREADS + threadIdx.x) * CELL; i < op.n; i += stride) {
-        double sum[CELL] = {};
-        for (uint32_t first = 0; first < op.n_inputs; first += AHEAD) {
-            float4 x[AHEAD];
-#pragma unroll
-            for (uint32_t k = 0; k < AHEAD; k++)
-                x[k] = numbers(first + k < op.n_inputs ? op.x[first + k] : NULL, i, op.n);
-#pragma unroll
-            for (uint32_t k = 0; k < AHEAD; k++) {
-                if (first + k >= op.n_inputs || op.x[first + k] == NULL)
-                    continue;
-                const double weight = op.weights[first + k];
-                sum[0] += weight * (double)x[k].x;
-                sum[1] += weight * (double)x[k].y;
-                sum[2] += weight * (double)x[k].z;
-                sum[3] += weight * (double)x[k].w;
-            }
-        }
-        for (uint32_t j = 0; j < CELL && i + j < op.n; j++) {
-            y[i + j] = (real)(sum[j] / op.divisor);
-            if (!isfinite(y[i + j]))
-                finite[blockIdx.y] = false;
-        }
-    }
-}
-
-__global__ void distance_kernel(dsgd_distance_op *ops)
-{
-    dsgd_distance_op *const op = &ops[blockIdx.x];
-    const double sum = block_sum(op->n, [&](size_t i) {
-        const double d = (double)number(op->x, i) - (double)number(op->y, i);
-        return d * d;
-    });
-    if (threadIdx.x == 0)
-        op->distance = sum;
-}
-
-/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
-
-/** Memory that stands on both sides, so that a call needs one copy in each direction. */
+/** Mirrored host and device memory, so that a call needs one copy in each direction. */
 struct staging {
     char *host, *device;
     size_t used, room;
@@ -546,14 +53,14 @@ struct staging {
 struct context {
     dsgd_problem problem;
     cudaStream_t stream;
-    view train, test; /* on the device */
+    dataset_view train, test; /* on the device */
     staging staged;
     real *workspace;
     size_t workspace_room, workspace_limit; /* in reals */
     double *scores; /* [test.n][2] */
 };
 
-/** Begins a call that stages @p bytes at most, in @p n_parts parts. */
+/** Begins a call that stages at most @p bytes, in @p n_parts calls of stage(). */
 void stage_begin(context *c, size_t bytes, size_t n_parts)
 {
     staging *const s = &c->staged;
@@ -568,7 +75,7 @@ void stage_begin(context *c, size_t bytes, size_t n_parts)
     DSGD_CUDA(cudaMalloc((void **)&s->device, s->room));
 }
 
-/** The device's address of what will be a copy of from[n] after stage_send(). */
+/** Stages from[n]; returns its device address, valid after stage_send(). */
 template <typename T> T *stage(context *c, const T *from, size_t n)
 {
     staging *const s = &c->staged;
@@ -584,7 +91,7 @@ void stage_send(context *c)
                               cudaMemcpyHostToDevice, c->stream));
 }
 
-/** Ends a call: waits for the kernels, and brings back what was staged at @p from. */
+/** Ends a call: waits for its launches, then copies what was staged at @p from back. */
 template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t n)
 {
     DSGD_CUDA(cudaGetLastError());
@@ -611,7 +118,7 @@ dsgd_buffer cuda_alloc(void *opened, size_t n)
     void *buffer = NULL;
     const cudaError_t error = cudaMallocAsync(&buffer, n * sizeof(real), c->stream);
     if (error == cudaErrorMemoryAllocation) {
-        cudaGetLastError(); /* else the next check would find it */
+        cudaGetLastError(); /* clears the error */
         return NULL;
     }
     DSGD_CUDA(error);
@@ -648,7 +155,7 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = (double)numbers[i];
 }
 
-/* --- open and close ----------------------------------------------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 template <typename T> cudaError_t upload(const T **to, const T *from, size_t n)
 {
@@ -660,11 +167,11 @@ template <typename T> cudaError_t upload(const T **to, const T *from, size_t n)
                : error;
 }
 
-/** Replaces what the host can read by what the device can. */
-cudaError_t upload_samples(view *to, const dsgd_data *data, const dsgd_samples *from)
+/** A view of samples in device memory. */
+cudaError_t upload_samples(dataset_view *to, const dsgd_data *data, const dsgd_samples *from)
 {
-    *to = view_of(data, from);
-    to->x_bytes = NULL; /* whatever fails, close() frees what is there */
+    *to = dataset_view_of(data, from);
+    to->x_bytes = NULL; /* close() frees them, whatever fails */
     to->x_real = NULL;
     to->labels = NULL;
     to->targets = NULL;
@@ -682,7 +189,7 @@ cudaError_t upload_samples(view *to, const dsgd_data *data, const dsgd_samples *
     return error;
 }
 
-void free_samples(const view *v)
+void free_samples(const dataset_view *v)
 {
     cudaFree((void *)v->x_bytes);
     cudaFree((void *)v->x_real);
@@ -691,19 +198,19 @@ void free_samples(const view *v)
     cudaFree((void *)v->lengths);
 }
 
-/** All that can fail because of the machine. */
+/** Everything that can fail because of the machine. */
 cudaError_t prepare(context *c)
 {
     const dsgd_data *const data = c->problem.data;
     cudaFuncAttributes attributes;
     int n_devices = 0;
     cudaError_t error = cudaGetDeviceCount(&n_devices);
-    if (error == cudaSuccess) /* is there code for this device in the module? */
-        error = cudaFuncGetAttributes(&attributes, (const void *)copy_kernel);
+    if (error == cudaSuccess) /* the module has code for this device */
+        error = cudaFuncGetAttributes(&attributes, (const void *)copy_global);
     if (error == cudaSuccess)
         error = cudaStreamCreate(&c->stream);
     void *probe = NULL;
-    if (error == cudaSuccess) /* does the device have the pools that alloc takes from? */
+    if (error == cudaSuccess) /* the device has memory pools */
         error = cudaMallocAsync(&probe, 1, c->stream);
     if (error == cudaSuccess)
         error = cudaFreeAsync(probe, c->stream);
@@ -754,27 +261,27 @@ dsgd_status cuda_open(const dsgd_problem *problem, uint32_t n_threads, void **op
     return DSGD_OK;
 }
 
-/* --- vectors ------------------------------------------------------------------------------------------------------------------------- */
+/* --- vectors ---------------------------------------------------------------------------------- */
 
-/** Whether a vector can be used where it is. */
+/** Whether a vector is one buffer, which needs no gathering. */
 bool whole(const context *c, const dsgd_buffer *pieces)
 {
     return c->problem.n_pieces == 1 && pieces[0] != NULL;
 }
 
-/** Reals of workspace for a vector. */
+/** Reals of workspace that a gathered vector needs. */
 size_t vector_space(const context *c, const dsgd_buffer *pieces)
 {
     return whole(c, pieces) ? 0 : c->problem.network->n_params;
 }
 
-/** Where the vector is, or will be gathered. */
+/** The vector, or @p memory where it will be gathered. */
 real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory)
 {
     return whole(c, pieces) ? static_cast<real *>(pieces[0]) : memory;
 }
 
-/** Appends the copies that gather the pieces of a vector in @p memory, or scatter it to them; none where it is whole. */
+/** Appends the copies that gather a vector into @p memory or scatter it; none where whole(). */
 void append_copies(const context *c, std::vector<copy> *copies, const dsgd_buffer *pieces,
                    real *memory, bool gather)
 {
@@ -799,50 +306,51 @@ void run_copies(const context *c, const std::vector<copy> &copies, const copy *t
         size_t most = 0;
         for (size_t i = first; i < first + n; i++)
             most = std::max(most, copies[i].n);
-        launch(c->stream, dim3(element_blocks(most, THREADS, n), (uint32_t)n), THREADS, copy_kernel,
+        launch(c->stream, dim3(element_blocks(most, THREADS, n), (uint32_t)n), THREADS, copy_global,
                there + first);
     }
 }
 
-run run_of(const context *c, const view *data, const replica *there, size_t n, uint32_t most)
+execution execution_of(const context *c, const dataset_view *data, const replica *there, size_t n,
+                       uint32_t most)
 {
-    run out;
+    execution out;
     out.stream = c->stream;
     out.replicas = there;
     out.n_replicas = (uint32_t)n;
     out.most = most;
-    out.pass = pass_of(c->problem.network, data);
+    out.args = kernel_args_of(c->problem.network, data);
     return out;
 }
 
-/** A replica of @p n samples whose memory begins at @p memory; an evaluation has no slopes. */
-replica replica_of(const dsgd_network *network, uint32_t n, bool slopes, real *memory)
+/** A replica of @p n samples in @p memory [replica_space()]; evaluations have no grads. */
+replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
 {
     replica r = {};
     r.n = n;
     r.values = memory;
-    r.slopes = slopes ? r.values + network->n_reals * n : NULL;
-    r.kept = r.values + (slopes ? 2 : 1) * network->n_reals * n;
-    r.totals = r.kept + network->n_kept * n;
+    r.grads = grads ? r.values + network->n_reals * n : NULL;
+    r.saved = r.values + (grads ? 2 : 1) * network->n_reals * n;
+    r.totals = r.saved + network->n_saved * n;
     return r;
 }
 
-/** Its reals of workspace. */
-size_t replica_space(const dsgd_network *network, uint32_t n, bool slopes)
+/** Reals of workspace that a replica needs. */
+size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
 {
-    return n * ((slopes ? 2 : 1) * network->n_reals + network->n_kept) + network->n_totals;
+    return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
 }
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
-/** Reals of workspace: x, g, and the replica. */
+/** Reals of workspace that a gradient needs: x, g and the replica. */
 size_t space_of(const context *c, const dsgd_gradient_op *op)
 {
     return vector_space(c, op->x) + vector_space(c, op->g) +
            replica_space(c->problem.network, op->n_samples, true);
 }
 
-/** What a call stages. */
+/** What a call of gradients stages. */
 struct gradients {
     std::vector<replica> replicas;
     std::vector<uint32_t> samples;
@@ -850,7 +358,7 @@ struct gradients {
     uint32_t most;
 };
 
-/** Everything but where the samples are. */
+/** Describes everything but the addresses of the samples and of `finite`. */
 gradients describe(const context *c, const dsgd_gradient_op *ops, size_t n_ops, real *memory)
 {
     gradients out = {};
@@ -873,19 +381,19 @@ gradients describe(const context *c, const dsgd_gradient_op *ops, size_t n_ops, 
     return out;
 }
 
-/** Whether products write the whole gradient: they tell what is not finite. */
-bool of_products(const dsgd_network *network)
+/** Whether matmuls write the whole gradient: they note non-finite values themselves. */
+bool by_matmuls(const dsgd_network *network)
 {
     bool all = true;
     for (uint32_t l = 0; l < network->n_layers; l++) {
         const dsgd_layer *const layer = &network->layers[l];
-        all = all && (layer->n_params == 0 || layer->kind == DSGD_DENSE ||
+        all = all && (layer->n_params == 0 || layer->kind == DSGD_LINEAR ||
                       layer->kind == DSGD_CONVOLUTION || layer->kind == DSGD_LSTM);
     }
     return all;
 }
 
-/** As many operations as fit the workspace. */
+/** The operations of one batch, which fit the workspace. */
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_network *const network = c->problem.network;
@@ -911,12 +419,12 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     const copy *const after = stage(c, all.after.data(), all.after.size());
     stage_send(c);
     run_copies(c, all.before, before);
-    run one = run_of(c, &c->train, replicas, n_ops, all.most);
+    execution one = execution_of(c, &c->train, replicas, n_ops, all.most);
     network_gradient(&one, network, all.most);
     const size_t n_state = ops[0].state_new == NULL ? 0 : network->n_state;
     const dim3 grid(element_blocks(network->n_params + n_state, THREADS, n_ops), (uint32_t)n_ops);
-    if (n_state > 0 || !of_products(network))
-        launch(c->stream, grid, THREADS, finite_kernel, replicas, network->n_params, n_state);
+    if (n_state > 0 || !by_matmuls(network))
+        launch(c->stream, grid, THREADS, finite_global, replicas, network->n_params, n_state);
     run_copies(c, all.after, after);
     stage_fetch(c, finite, finite_there, n_ops);
 }
@@ -937,11 +445,20 @@ void cuda_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, s
     }
 }
 
-/* --- the other operations ----------------------------------------------------------------------------------------------------------- */
+/* --- the other operations --------------------------------------------------------------------- */
+
+/** Runs @p some over at most BATCH operations at a time. */
+template <typename Op>
+void in_batches(context *c, void (*some)(context *, const Op *, size_t, bool *), const Op *ops,
+                size_t n_ops, bool *finite)
+{
+    for (size_t first = 0; first < n_ops; first += BATCH)
+        some(c, ops + first, std::min((size_t)BATCH, n_ops - first), finite + first);
+}
 
 void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
 {
-    const dsgd_update_config *const config = &c->problem.update;
+    const dsgd_optimizer *const config = &c->problem.update;
     std::vector<update> updates;
     size_t most = 0;
     for (size_t i = 0; i < n_ops; i++) {
@@ -954,10 +471,10 @@ void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *fin
     bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
     if (config->clip != 0)
-        launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_kernel, there, config->clip,
+        launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_global, there, config->clip,
                c->problem.network->n_params);
     launch(c->stream, dim3(element_blocks(most, THREADS, n_ops), (uint32_t)n_ops), THREADS,
-           update_kernel, there, finite_there);
+           update_global, there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
@@ -965,9 +482,7 @@ void cuda_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_
                  bool *finite)
 {
     (void)thread;
-    for (size_t first = 0; first < n_ops; first += BATCH)
-        some_updates(static_cast<context *>(opened), ops + first,
-                     std::min((size_t)BATCH, n_ops - first), finite + first);
+    in_batches(static_cast<context *>(opened), some_updates, ops, n_ops, finite);
 }
 
 void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, bool *finite)
@@ -997,7 +512,7 @@ void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, boo
     bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
     const uint32_t blocks = element_blocks(blocks_for(most, CELL), THREADS, n_ops);
-    launch(c->stream, dim3(blocks, (uint32_t)n_ops), THREADS, combine_kernel, ops_there,
+    launch(c->stream, dim3(blocks, (uint32_t)n_ops), THREADS, combine_global, ops_there,
            finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
@@ -1006,12 +521,10 @@ void cuda_combine(void *opened, uint32_t thread, const dsgd_combine_op *ops, siz
                   bool *finite)
 {
     (void)thread;
-    for (size_t first = 0; first < n_ops; first += BATCH)
-        some_combinations(static_cast<context *>(opened), ops + first,
-                          std::min((size_t)BATCH, n_ops - first), finite + first);
+    in_batches(static_cast<context *>(opened), some_combinations, ops, n_ops, finite);
 }
 
-/** The test set in blocks of EVALUATED_SAMPLES, each a replica; as many at once as fit the workspace. */
+/** One replica per EVALUATED_SAMPLES test samples; *at_once of them share the workspace. */
 std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *at_once)
 {
     const dsgd_network *const network = c->problem.network;
@@ -1050,7 +563,7 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
     run_copies(c, before, before_there);
     for (size_t first = 0; first < replicas.size(); first += at_once) {
         const size_t n = std::min(at_once, replicas.size() - first);
-        run one = run_of(c, &c->test, there + first, n, replicas[first].n);
+        execution one = execution_of(c, &c->test, there + first, n, replicas[first].n);
         network_scores(&one, c->problem.network, replicas[first].n);
     }
     std::vector<double> scores(2 * (size_t)n_test);
@@ -1083,11 +596,11 @@ void cuda_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t 
     stage_begin(c, n_ops * sizeof *ops, 1);
     dsgd_distance_op *const ops_there = stage(c, ops, n_ops);
     stage_send(c);
-    launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_kernel, ops_there);
+    launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_global, ops_there);
     stage_fetch(c, ops, ops_there, n_ops);
 }
 
-/* --- what it exports ---------------------------------------------------------------------------------------------------------------- */
+/* --- what it exports -------------------------------------------------------------------------- */
 
 uint64_t cuda_launches(void)
 {

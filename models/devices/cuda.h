@@ -1,6 +1,6 @@
 /**
  * @file cuda.h
- * What the CUDA module exports beside its device, for tests and benches.
+ * What the CUDA module exports besides its device, for tests and measuring programs.
  */
 #ifndef DSGD_MODELS_DEVICES_CUDA_H
 #define DSGD_MODELS_DEVICES_CUDA_H
@@ -8,11 +8,11 @@
 #include "models/devices/device.h"
 
 typedef struct dsgd_cuda_probe {
-    /** Kernels launched so far, by all contexts. */
+    /** Kernel launches so far, by all contexts. */
     uint64_t (*launches)(void);
-    /** What a context's workspace may hold at most, in reals; a single operation may need more. */
+    /** Bounds the workspace of a context, in reals; a single operation may exceed it. */
     void (*limit_workspace)(void *context, size_t n_reals);
-    /** Copies n reals by the runtime's own means, and waits: the measure of bandwidth. */
+    /** Copies n reals by cudaMemcpyAsync() and waits: the reference for bandwidth. */
     void (*copy)(void *context, dsgd_buffer to, dsgd_buffer from, size_t n);
 } dsgd_cuda_probe;
 

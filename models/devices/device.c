@@ -1,8 +1,8 @@
 /**
  * @file device.c
- * Which devices there are: the CPU at the level of this machine, and the CUDA module, which is found and loaded here so that the program
- * itself runs without any CUDA library. Whether there is a GPU is asked later, by the module's open(): CUDA does not survive a fork(), so a
- * process that only loads the module may still fork.
+ * Selects a device: the CPU at the highest level of the machine, or the CUDA module, which is
+ * loaded here, so that the program needs no CUDA library. Loading calls no CUDA function: the
+ * module's open() does, after which a process must not fork.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "models/devices/device.h"
 #include "models/zoo/network.h"
 
-/* --- the CPU ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the CPU ---------------------------------------------------------------------------------- */
 
 extern const dsgd_device dsgd_device_cpu_float_base, dsgd_device_cpu_double_base;
 #ifdef DSGD_CPU_LEVELS
@@ -22,12 +22,13 @@ extern const dsgd_device dsgd_device_cpu_float_v3, dsgd_device_cpu_double_v3;
 extern const dsgd_device dsgd_device_cpu_float_v4, dsgd_device_cpu_double_v4;
 #endif
 
-/** The CPU compiled for one level, from the lowest up. */
+/** The CPU device at one x86-64 level. */
 typedef struct cpu_level {
     const char *name;
-    const dsgd_device *single, *wide;
+    const dsgd_device *in_float, *in_double;
 } cpu_level;
 
+/** In ascending order. */
 static const cpu_level levels[] = {
     {"base", &dsgd_device_cpu_float_base, &dsgd_device_cpu_double_base},
 #ifdef DSGD_CPU_LEVELS
@@ -36,7 +37,7 @@ static const cpu_level levels[] = {
 #endif
 };
 
-/** The highest level that this machine has. */
+/** Index of the highest level that this machine has. */
 static size_t best_level(void)
 {
 #ifdef DSGD_CPU_LEVELS
@@ -54,7 +55,7 @@ static size_t best_level(void)
 #endif
 }
 
-/** The best, or a lower one that the environment asks for, to repeat what another machine computed. */
+/** The best level, or a lower one from DSGD_CPU_LEVEL, to reproduce the bits of another machine. */
 static const cpu_level *chosen_level(void)
 {
     const size_t best = best_level();
@@ -68,7 +69,7 @@ static const cpu_level *chosen_level(void)
 const dsgd_device *dsgd_device_cpu(bool in_double)
 {
     const cpu_level *const level = chosen_level();
-    return in_double ? level->wide : level->single;
+    return in_double ? level->in_double : level->in_float;
 }
 
 const char *dsgd_device_cpu_level(void)
@@ -76,14 +77,7 @@ const char *dsgd_device_cpu_level(void)
     return chosen_level()->name;
 }
 
-uint32_t dsgd_update_states(const dsgd_update_config *config)
-{
-    if (config->kind == DSGD_OPTIMIZER_ADAMW)
-        return 2;
-    return config->momentum != 0 ? 1 : 0;
-}
-
-/* --- CUDA ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- CUDA ------------------------------------------------------------------------------------- */
 
 #ifndef DSGD_MODULE_DIR
 #define DSGD_MODULE_DIR "" /* where the module is installed; empty: beside the program only */
@@ -91,7 +85,7 @@ uint32_t dsgd_update_states(const dsgd_update_config *config)
 
 static const char module_name[] = "dsgd_cuda.so";
 
-/** What the environment names, else the module beside the running program, else the installed one. */
+/** DSGD_CUDA_MODULE, else the module beside the running program, else the installed one. */
 static char *module_path(void)
 {
     const char *const named = getenv("DSGD_CUDA_MODULE");

@@ -1,8 +1,13 @@
 /**
  * @file device.h
- * Where numbers are computed: one table of operations per device. The CPU's two (float and double) come from one text; the
- * CUDA one is a module loaded at run time. All operations are pure functions of buffers, and the result of an operation does not depend
- * on which others are handed over in the same call, or on which thread.
+ * A device computes gradients, updates, linear combinations, evaluations and distances; it is one
+ * table of functions. The CPU has two tables (float, double), CUDA is a module loaded at run time
+ * (float).
+ *
+ * Promises: an operation is a pure function of its buffers. Its result does not depend on the other
+ * operations of the same call, on the thread, or on the number of threads. Non-finite values
+ * propagate and are reported. Not promised: equal bits on different devices, except for updates and
+ * combinations on CPU and CUDA in float.
  */
 #ifndef DSGD_MODELS_DEVICES_DEVICE_H
 #define DSGD_MODELS_DEVICES_DEVICE_H
@@ -12,80 +17,65 @@
 
 #include "base/status.h"
 #include "models/data/data.h"
+#include "models/optim/optimizer.h"
 #include "models/zoo/model.h"
 
-/** Grows when this file changes, so that a stale module is refused. */
-enum { DSGD_DEVICE_ABI = 2 };
+/** Version of this file: dsgd_device_cuda() refuses a module with another. */
+enum { DSGD_DEVICE_ABI = 3 };
 
-typedef enum dsgd_optimizer_kind {
-    DSGD_OPTIMIZER_MOMENTUM,
-    DSGD_OPTIMIZER_NESTEROV,
-    DSGD_OPTIMIZER_ADAMW
-} dsgd_optimizer_kind;
-
-/** How an update moves; its formulas are in formula.h. */
-typedef struct dsgd_update_config {
-    dsgd_optimizer_kind kind;
-    double momentum; /* beta1 of ADAMW */
-    double beta2, epsilon; /* ADAMW */
-    double weight_decay;
-    double
-        clip; /* largest norm of a gradient; of a piece of it, the piece's share: times sqrt(its size / all). 0: any */
-} dsgd_update_config;
-
-/** Vectors of optimizer state: 0, 1 (momentum) or 2 (ADAMW), one behind the other in one buffer per piece. */
-uint32_t dsgd_update_states(const dsgd_update_config *config);
-
-/** What all operations of a run have in common. Not owned; outlives the device. */
+/** What a context computes with. The caller owns it; it outlives the context. */
 typedef struct dsgd_problem {
     const dsgd_network *network;
     const dsgd_data *data;
     size_t n_pieces;
-    const size_t *
-        piece_begin; /* [n_pieces + 1]; piece k holds parameters [piece_begin[k], piece_begin[k + 1]); may be empty */
-    dsgd_update_config update;
+    /* [n_pieces + 1]: piece k, maybe empty, is x[piece_begin[k]] to x[piece_begin[k + 1] - 1] */
+    const size_t *piece_begin;
+    dsgd_optimizer update; /* resolved */
 } dsgd_problem;
 
-/** A buffer on the device: the reals of one piece, of its optimizer state, or of a model state. NULL stands for a piece of zeros, in inputs only. */
+/**
+ * Device memory of the reals of one piece, of its optimizer state, or of a model state. As an
+ * input, NULL is a piece of zeros. Owned by the caller: alloc and release.
+ */
 typedef void *dsgd_buffer;
 
-/** g <- mean over the samples of the gradient of the loss at x; state_new <- what the batch makes of state. */
+/** g <- gradient of the mean loss over the samples at x; state_new <- state after the batch. */
 typedef struct dsgd_gradient_op {
     const dsgd_buffer *x; /* [n_pieces] */
-    const dsgd_buffer
-        *g; /* [n_pieces], written; an entry may be NULL where nobody wants that piece */
-    dsgd_buffer state, state_new; /* NULL where the network has none */
+    const dsgd_buffer *g; /* [n_pieces], written; a NULL entry is discarded */
+    dsgd_buffer state, state_new; /* [n_state]; NULL where the network has no state */
     const uint32_t *samples; /* [n_samples] indices into the training set */
     uint32_t n_samples;
 } dsgd_gradient_op;
 
-/** One step of the optimizer, from x to x_new and from v to v_new. One piece. Without state v and v_new are NULL. */
+/** One step of one piece: (x, v, g) -> (x_new, v_new); v, v_new NULL without state. */
 typedef struct dsgd_update_op {
     size_t n; /* reals in the piece */
-    dsgd_buffer x, g, v;
-    dsgd_buffer x_new, v_new;
-    double lr;
-    uint64_t t; /* which step of this state, from 1; ADAMW */
+    dsgd_buffer x, g; /* [n] */
+    dsgd_buffer v; /* [dsgd_update_states()][n] */
+    dsgd_buffer x_new, v_new; /* like x and v */
+    double lr; /* learning rate of this step */
+    uint64_t t; /* number of the step, from 1 (ADAMW) */
 } dsgd_update_op;
 
-/** y <- sum_i weight[i] x[i] / divisor, summed in order i = 0, 1, ... in double. One piece. */
+/** y <- (sum_i weights[i] x[i]) / divisor of one piece, summed in order in double. */
 typedef struct dsgd_combine_op {
-    size_t n;
+    size_t n; /* reals in the piece */
     uint32_t n_inputs;
     const dsgd_buffer *x; /* [n_inputs] */
     const double *weights; /* [n_inputs] */
     double divisor;
-    dsgd_buffer y;
+    dsgd_buffer y; /* [n] */
 } dsgd_combine_op;
 
-/** Loss and accuracy of x over the whole test set (accuracy is NAN for regression). */
+/** loss, accuracy <- means over the test set at x; accuracy in [0, 1], NAN for regression. */
 typedef struct dsgd_evaluate_op {
     const dsgd_buffer *x; /* [n_pieces] */
     dsgd_buffer state; /* NULL where the network has none */
     double loss, accuracy;
 } dsgd_evaluate_op;
 
-/** distance <- sum over the reals of (x - y)^2, in double. One piece. */
+/** distance <- sum of (x - y)^2 over the reals of one piece, in double. */
 typedef struct dsgd_distance_op {
     size_t n;
     dsgd_buffer x, y;
@@ -96,25 +86,28 @@ typedef struct dsgd_device {
     uint32_t abi; /* DSGD_DEVICE_ABI */
     const char *name;
     const char *summary;
-    size_t real_bytes; /* of one number in a buffer */
-    uint32_t batch; /* operations worth handing over in one call */
-    bool threaded; /* calls may come from several threads at once; else from one at a time */
+    size_t real_bytes; /* of one element of a buffer */
+    uint32_t batch; /* operations per call that amortise the cost of a call */
+    bool threaded; /* operations may run on several threads at once; else on one at a time */
 
-    /** n_threads contexts for a problem. DSGD_EDEVICE with a sentence where the device is not there. */
+    /** A context for n_threads threads. DSGD_EDEVICE where the device is missing. */
     dsgd_status (*open)(const dsgd_problem *problem, uint32_t n_threads, void **context,
                         dsgd_error *error);
     void (*close)(void *context);
 
-    /* The next four may be called while an operation runs on another thread, but never two of them at once. */
+    /* The next four may run beside an operation of another thread, but not beside each other. */
 
-    /** Room for n reals; NULL when the device's memory is full. */
+    /** A buffer of n reals, uninitialised; NULL when the memory is exhausted. */
     dsgd_buffer (*alloc)(void *context, size_t n);
     void (*release)(void *context, dsgd_buffer buffer);
+    /** to[n] <- from[n], rounded to reals. */
     void (*put)(void *context, dsgd_buffer to, const double *from, size_t n);
+    /** to[n] <- from[n]. */
     void (*get)(void *context, double *to, dsgd_buffer from, size_t n);
 
-    /* Each runs n_ops operations. @p thread in [0, n_threads) names the caller's scratch memory.
-     * finite[i] tells whether every number that operation i wrote is finite. */
+    /* Each runs n_ops operations and returns when they are done. @p thread, in [0, n_threads),
+     * selects scratch memory. finite[i] <- whether all elements that operation i wrote are
+     * finite. */
     void (*gradient)(void *context, uint32_t thread, const dsgd_gradient_op *ops, size_t n_ops,
                      bool *finite);
     void (*update)(void *context, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
@@ -126,25 +119,28 @@ typedef struct dsgd_device {
 } dsgd_device;
 
 /**
- * The CPU, compiled for the highest level of its instruction set that this machine has: v4 (AVX-512), v3 (AVX2 with FMA) or base. The
- * environment's DSGD_CPU_LEVEL can ask for a lower one; v3 and v4 give the same bits.
+ * The CPU, compiled for the highest x86-64 level that this machine has: v4 (AVX-512), v3 (AVX2 with
+ * FMA) or base. DSGD_CPU_LEVEL in the environment selects a lower one. v3 and v4 give the same
+ * bits.
  */
 const dsgd_device *dsgd_device_cpu(bool in_double);
+
+/** The level in use: "base", "v3" or "v4". */
 const char *dsgd_device_cpu_level(void);
 
-/** Computes nothing: what is read from it, or evaluated on it, is no number. */
+/** Computes nothing; get, evaluate and distance return NAN. */
 extern const dsgd_device dsgd_device_none;
 
-/** Name of the symbol of type `const dsgd_device` that a module exports. */
+/** The symbol that a module exports, of type `const dsgd_device`. */
 #define DSGD_DEVICE_SYMBOL "dsgd_device_module"
 
-/** Loads the CUDA module. DSGD_EDEVICE and a sentence where there is no module in this build or no device on this machine. */
+/** Loads the CUDA module, or DSGD_EDEVICE. open() finds out whether there is a GPU. */
 dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error);
 
-/** Whether dsgd_device_cuda() gives a device that opens; found out in a process of its own, because CUDA does not survive a fork. */
+/** Tries to open CUDA, in a child process: a process that has used CUDA must not fork. */
 dsgd_status dsgd_device_cuda_try(dsgd_error *error);
 
-/** What a user asks for; AUTO is CUDA where it is there and the precision is its own, else the CPU. */
+/** The option `numerics`; AUTO: CUDA if it opens and the precision is float, else the CPU. */
 typedef enum dsgd_numerics {
     DSGD_NUMERICS_AUTO,
     DSGD_NUMERICS_CPU,

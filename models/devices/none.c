@@ -1,6 +1,6 @@
 /**
  * @file none.c
- * A device that computes nothing: for records without numbers.
+ * A device that computes nothing, for recording a run without numerics.
  */
 #include <math.h>
 

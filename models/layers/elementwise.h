@@ -1,38 +1,44 @@
 /**
  * @file elementwise.h
- * What layers and losses compute element by element: each body here once, compiled for each device, which calls it for every i. layers.h
- * puts layers together from bodies and matrix products.
+ * The kernels: what layers and losses compute at one index i, written once and compiled for each
+ * device, which calls them for every i. layers.h composes layers from kernels and matrix products.
  *
- * A replica is one gradient (or evaluation) under way. All tensors of a replica lie in its workspace, tensor by tensor, sample by sample.
- * A body may read anything of its replica, but writes only what is its own, so that the order of calls does not matter.
+ * A kernel may read all memory of its replica. It writes elements that no other index writes or
+ * reads, so calls may run in any order.
  */
 #ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
 #define DSGD_MODELS_LAYERS_ELEMENTWISE_H
 
 #include "models/data/environment.h"
+#include "models/layers/formula.h"
 #include "models/zoo/model.h"
 
-/* --- what bodies see ---------------------------------------------------------------------------------------------------------------- */
+/* --- arguments of kernels --------------------------------------------------------------------- */
 
-/** One gradient or evaluation. */
+/**
+ * One gradient or evaluation under way. [a][n] stands for a tensors of n samples each, tensor by
+ * tensor, sample by sample.
+ */
 typedef struct replica {
     const real *x; /* [n_params] */
     real *g; /* [n_params]; NULL in evaluations */
     const real *state; /* [n_state] */
     real *state_new; /* [n_state]; NULL in evaluations */
-    const uint32_t *samples; /* [n] which of the data set; NULL: first, first + 1, ... */
+    const uint32_t *samples; /* [n] indices into the data set; NULL: first, first + 1, ... */
     uint32_t first, n;
-    real *values; /* [n_reals][n]: tensors */
-    real *slopes; /* [n_reals][n]: derivatives of the loss by them */
-    real *kept; /* [n_kept][n] */
-    real *totals; /* [n_totals] */
-    bool *finite; /* where a device notes what it finds while it writes g; NULL: nobody asks */
-    double *
-        scores; /* [n][2] of an evaluation: sums over a sample's rows of loss, and of right answers */
+    real *values; /* [n_reals][n]: activations */
+    real *grads; /* [n_reals][n]: gradients of the loss with respect to the activations */
+    real *saved; /* [n_saved][n]: saved by the forward pass for the backward pass */
+    real *totals; /* [n_totals]: sums over the batch */
+    bool *finite; /* set to false by a device that finds a non-finite element of g; or NULL */
+    double *scores; /* [n][2] in evaluations: loss and accuracy of a sample, means over its rows */
 } replica;
 
-/** A part of a data set, where the device can read it. */
-typedef struct view {
+/**
+ * Training or test samples in memory of the device; the members of dsgd_data and dsgd_samples. x =
+ * scale * byte + shift.
+ */
+typedef struct dataset_view {
     dsgd_data_kind kind;
     uint32_t n_features, n_labels, n_classes;
     real scale, shift;
@@ -42,52 +48,54 @@ typedef struct view {
     const float *targets;
     const uint16_t *lengths;
     uint64_t seed;
-} view;
+} dataset_view;
 
-/** Which samples of a batch; cut off at those that there are. */
-typedef struct range {
+/** Samples [first, first + n) of a batch, cut off at the end of a replica's. */
+typedef struct sample_range {
     uint32_t first, n;
-} range;
+} sample_range;
 
-/** What all bodies of a call have in common. */
-typedef struct pass {
-    view data;
-    uint32_t step; /* of a sequence */
+/** Arguments common to all kernels of a call. */
+typedef struct kernel_args {
+    dataset_view data;
+    uint32_t step; /* row of a sequence, or step of an episode */
     uint32_t n_environments;
     real discount, entropy_weight;
-    size_t policy_kept, policy_state;
-} pass;
+    size_t policy_saved, policy_state;
+} kernel_args;
 
-typedef const replica *at_replica;
-typedef const dsgd_layer *at_layer;
-typedef const pass *at_pass;
-#define BODY static inline DSGD_DEVICE_FUNCTION void
+/** Parameters: const replica *r, const dsgd_layer *l, const kernel_args *args, size_t i. */
+#define KERNEL(name, i)                                                                            \
+    static inline DSGD_DEVICE_FUNCTION void name##_kernel(                                         \
+        DSGD_UNUSED const replica *r, DSGD_UNUSED const dsgd_layer *l,                             \
+        DSGD_UNUSED const kernel_args *args, DSGD_UNUSED size_t i)
+#define DSGD_UNUSED __attribute__((unused))
 
 static inline DSGD_DEVICE_FUNCTION size_t tensor_size(const dsgd_tensor *t)
 {
     return (size_t)t->n_rows * t->n_columns;
 }
 
-static inline DSGD_DEVICE_FUNCTION real *values_of(at_replica r, const dsgd_tensor *t)
+static inline DSGD_DEVICE_FUNCTION real *values_of(const replica *r, const dsgd_tensor *t)
 {
     return r->values + t->offset * r->n;
 }
 
-static inline DSGD_DEVICE_FUNCTION real *slopes_of(at_replica r, const dsgd_tensor *t)
+static inline DSGD_DEVICE_FUNCTION real *grads_of(const replica *r, const dsgd_tensor *t)
 {
-    return r->slopes + t->offset * r->n;
+    return r->grads + t->offset * r->n;
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t sample_of(at_replica r, size_t i)
+static inline DSGD_DEVICE_FUNCTION size_t sample_of(const replica *r, size_t i)
 {
     return r->samples != NULL ? r->samples[i] : r->first + i;
 }
 
-/** @p samples, part of @p data, where the host can read it. */
-static inline view view_of(const dsgd_data *data, const dsgd_samples *samples)
+/** A view of @p samples, the training or test samples of @p data, in host memory. */
+static inline dataset_view dataset_view_of(const dsgd_data *data, const dsgd_samples *samples)
 {
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
-    view v;
+    dataset_view v;
     v.kind = data->kind;
     v.n_features = data->n_features;
     v.n_labels = data->n_labels;
@@ -103,82 +111,78 @@ static inline view view_of(const dsgd_data *data, const dsgd_samples *samples)
     return v;
 }
 
-static inline pass pass_of(const dsgd_network *network, const view *data)
+static inline kernel_args kernel_args_of(const dsgd_network *network, const dataset_view *data)
 {
-    pass p;
-    p.data = *data;
-    p.step = 0;
-    p.n_environments = network->n_environments;
-    p.discount = (real)network->discount;
-    p.entropy_weight = (real)network->entropy_weight;
-    p.policy_kept = network->policy_kept;
-    p.policy_state = network->environments;
-    return p;
+    kernel_args args;
+    args.data = *data;
+    args.step = 0;
+    args.n_environments = network->n_environments;
+    args.discount = (real)network->discount;
+    args.entropy_weight = (real)network->entropy_weight;
+    args.policy_saved = network->policy_saved;
+    args.policy_state = network->environments;
+    return args;
 }
 
-/* --- input --------------------------------------------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
-/** Number @p at of all that the samples of the data set have. */
-static inline DSGD_DEVICE_FUNCTION real number_of(at_pass p, size_t at)
+/** Element @p at of the features [n_samples][n_features] of the data set. */
+static inline DSGD_DEVICE_FUNCTION real feature_of(const kernel_args *args, size_t at)
 {
-    return p->data.x_bytes != NULL ? (real)p->data.x_bytes[at] * p->data.scale + p->data.shift
-                                   : (real)p->data.x_real[at];
+    return args->data.x_bytes != NULL
+               ? (real)args->data.x_bytes[at] * args->data.scale + args->data.shift
+               : (real)args->data.x_real[at];
 }
 
-BODY load_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(load, i)
 {
-    const size_t n = p->data.n_features;
+    const size_t n = args->data.n_features;
     const size_t sample = sample_of(r, i);
     real *const y = values_of(r, &l->in) + i * n;
     for (size_t f = 0; f < n; f++)
-        y[f] = number_of(p, sample * n + f);
+        y[f] = feature_of(args, sample * n + f);
 }
 
-/** The like, for devices with many threads; i: sample and number. */
-BODY load_number_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** Like load_kernel(), for devices with many threads; i: sample and feature. */
+KERNEL(load_feature, i)
 {
-    const size_t n = p->data.n_features;
-    values_of(r, &l->in)[i] = number_of(p, sample_of(r, i / n) * n + i % n);
+    const size_t n = args->data.n_features;
+    values_of(r, &l->in)[i] = feature_of(args, sample_of(r, i / n) * n + i % n);
 }
 
-/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+/* --- pointwise layers ------------------------------------------------------------------------- */
 
-BODY rectify_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(relu, i)
 {
-    (void)p;
     real *const y = values_of(r, &l->out);
-    y[i] = dsgd_rectified(y[i]);
+    y[i] = dsgd_relu(y[i]);
 }
 
-BODY rectify_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(relu_backward, i)
 {
-    (void)p;
-    real *const dy = slopes_of(r, &l->out);
-    dy[i] = dsgd_rectified_back(values_of(r, &l->out)[i], dy[i]);
+    real *const dy = grads_of(r, &l->out);
+    dy[i] = dsgd_relu_backward(values_of(r, &l->out)[i], dy[i]);
 }
 
-BODY add_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(add, i)
 {
-    (void)p;
     values_of(r, &l->out)[i] = values_of(r, &l->in)[i] + values_of(r, &l->second)[i];
 }
 
-BODY add_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(add_backward, i)
 {
-    (void)p;
-    const real dy = slopes_of(r, &l->out)[i];
-    real *const a = slopes_of(r, &l->in) + i;
-    real *const b = slopes_of(r, &l->second) + i;
+    const real dy = grads_of(r, &l->out)[i];
+    real *const a = grads_of(r, &l->in) + i;
+    real *const b = grads_of(r, &l->second) + i;
     *a = l->adds ? *a + dy : dy;
     *b = l->other_adds ? *b + dy : dy;
 }
 
-/* --- rows ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /** i: sample and column. */
-BODY mean_rows_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(mean_rows, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i / n * tensor_size(&l->in) + i % n;
     real sum = 0;
@@ -188,48 +192,44 @@ BODY mean_rows_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** i: sample, row and column. */
-BODY mean_rows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(mean_rows_backward, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
-    const real dy = slopes_of(r, &l->out)[i / tensor_size(&l->in) * n + i % n];
-    real *const dx = slopes_of(r, &l->in) + i;
+    const real dy = grads_of(r, &l->out)[i / tensor_size(&l->in) * n + i % n];
+    real *const dx = grads_of(r, &l->in) + i;
     *dx = (l->adds ? *dx : (real)0) + dy / (real)l->in.n_rows;
 }
 
-BODY last_row_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(last_row, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
     values_of(r, &l->out)[i] = values_of(r, &l->in)[(i / n + 1) * tensor_size(&l->in) - n + i % n];
 }
 
 /** i: sample, row and column. */
-BODY last_row_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(last_row_backward, i)
 {
-    (void)p;
     const size_t n = l->in.n_columns;
     const size_t size = tensor_size(&l->in);
     const bool last = i % size >= size - n;
-    const real dy = last ? slopes_of(r, &l->out)[i / size * n + i % n] : (real)0;
-    real *const dx = slopes_of(r, &l->in) + i;
+    const real dy = last ? grads_of(r, &l->out)[i / size * n + i % n] : (real)0;
+    real *const dx = grads_of(r, &l->in) + i;
     *dx = (l->adds ? *dx : (real)0) + dy;
 }
 
-/* --- images -------------------------------------------------------------------------------------------------------------------------- */
+/* --- images ----------------------------------------------------------------------------------- */
 
-/** Row i of the output: the numbers under its window, kernel row by kernel row, zeros outside the image. */
-BODY windows_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** Row i of the output: the elements under its window, zeros outside the image. */
+KERNEL(im2col, i)
 {
-    (void)p;
-    const uint32_t k = l->kernel;
+    const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
     const uint32_t width = l->in.width;
     const uint32_t height = l->in.n_rows / width;
     const size_t sample = i / l->out.n_rows;
     const uint32_t row = (uint32_t)(i % l->out.n_rows);
     const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in);
-    real *y = r->kept + l->kept * r->n + i * ((size_t)k * k * c);
+    real *y = r->saved + l->saved * r->n + i * ((size_t)k * k * c);
     for (uint32_t ky = 0; ky < k; ky++) {
         const uint32_t iy = row / l->out.width * l->stride + ky - l->padding; /* wraps below 0 */
         for (uint32_t kx = 0; kx < k; kx++, y += c) {
@@ -242,19 +242,18 @@ BODY windows_body(at_replica r, at_layer l, at_pass p, size_t i)
     }
 }
 
-/** Row i of the input: the derivatives of all windows that it is in. */
-BODY windows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** Row i of the input: the sum of the grads of all windows that contain it. */
+KERNEL(col2im, i)
 {
-    (void)p;
-    const uint32_t k = l->kernel;
+    const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
     const uint32_t out_width = l->out.width;
     const uint32_t out_height = l->out.n_rows / out_width;
     const size_t sample = i / l->in.n_rows;
     const uint32_t row = (uint32_t)(i % l->in.n_rows);
     const real *const windows =
-        r->kept + l->kept * r->n + sample * l->out.n_rows * ((size_t)k * k * c);
-    real *const dx = slopes_of(r, &l->in) + i * c;
+        r->saved + l->saved * r->n + sample * l->out.n_rows * ((size_t)k * k * c);
+    real *const dx = grads_of(r, &l->in) + i * c;
     for (uint32_t j = 0; j < c && !l->adds; j++)
         dx[j] = 0;
     for (uint32_t ky = 0; ky < k; ky++) {
@@ -273,70 +272,72 @@ BODY windows_back_body(at_replica r, at_layer l, at_pass p, size_t i)
         }
     }
     const real *const x = values_of(r, &l->in) + i * c;
-    for (uint32_t j = 0; j < c && l->from_rectified; j++)
-        dx[j] = dsgd_rectified_back(x[j], dx[j]);
+    for (uint32_t j = 0; j < c && l->relu_input; j++)
+        dx[j] = dsgd_relu_backward(x[j], dx[j]);
 }
 
 /** Row i of the output. */
-BODY max_pool_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(max_pool, i)
 {
-    (void)p;
     const uint32_t c = l->in.n_columns;
     const size_t sample = i / l->out.n_rows;
     const uint32_t row = (uint32_t)(i % l->out.n_rows);
-    const size_t corner = (size_t)(row / l->out.width) * l->kernel * l->in.width +
-                          (size_t)(row % l->out.width) * l->kernel;
+    const size_t corner = (size_t)(row / l->out.width) * l->kernel_size * l->in.width +
+                          (size_t)(row % l->out.width) * l->kernel_size;
     const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in) + corner * c;
     real *const y = values_of(r, &l->out) + i * c;
     for (uint32_t j = 0; j < c; j++)
         y[j] = x[j];
-    for (uint32_t ky = 0; ky < l->kernel; ky++)
-        for (uint32_t kx = 0; kx < l->kernel; kx++)
+    for (uint32_t ky = 0; ky < l->kernel_size; ky++)
+        for (uint32_t kx = 0; kx < l->kernel_size; kx++)
             for (uint32_t j = 0; j < c; j++) {
                 const real z = x[((size_t)ky * l->in.width + kx) * c + j];
-                y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* what is not a number goes through */
+                y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* NaN propagates */
             }
 }
 
-/** Row i of the input: has the derivative of its window where it is the first that has its maximum. */
-BODY max_pool_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** Row i of the input: takes the grad of its window if it is its first maximum. */
+KERNEL(max_pool_backward, i)
 {
-    (void)p;
     const uint32_t c = l->in.n_columns;
     const size_t sample = i / l->in.n_rows;
     const uint32_t row = (uint32_t)(i % l->in.n_rows);
     const uint32_t y = row / l->in.width;
     const uint32_t x = row % l->in.width;
-    const uint32_t wy = y / l->kernel;
-    const uint32_t wx = x / l->kernel;
+    const uint32_t wy = y / l->kernel_size;
+    const uint32_t wx = x / l->kernel_size;
     const bool inside = wy < l->out.n_rows / l->out.width && wx < l->out.width;
     const real *const image = values_of(r, &l->in) + sample * tensor_size(&l->in);
     const size_t window = inside ? sample * l->out.n_rows + (size_t)wy * l->out.width + wx : 0;
-    real *const dx = slopes_of(r, &l->in) + i * c;
+    real *const dx = grads_of(r, &l->in) + i * c;
     for (uint32_t j = 0; j < c; j++) {
         const real largest = values_of(r, &l->out)[window * c + j];
         bool first = inside && image[(size_t)row * c + j] == largest;
-        for (uint32_t at = 0; at < (y % l->kernel) * l->kernel + x % l->kernel && first; at++) {
-            const size_t before = (size_t)(wy * l->kernel + at / l->kernel) * l->in.width +
-                                  wx * l->kernel + at % l->kernel;
+        for (uint32_t at = 0;
+             at < (y % l->kernel_size) * l->kernel_size + x % l->kernel_size && first; at++) {
+            const size_t before =
+                (size_t)(wy * l->kernel_size + at / l->kernel_size) * l->in.width +
+                wx * l->kernel_size + at % l->kernel_size;
             first = image[before * c + j] != largest;
         }
-        const real dy = first ? slopes_of(r, &l->out)[window * c + j] : (real)0;
+        const real dy = first ? grads_of(r, &l->out)[window * c + j] : (real)0;
         dx[j] = (l->adds ? dx[j] : (real)0) + dy;
-        if (l->from_rectified)
-            dx[j] = dsgd_rectified_back(image[(size_t)row * c + j], dx[j]);
+        if (l->relu_input)
+            dx[j] = dsgd_relu_backward(image[(size_t)row * c + j], dx[j]);
     }
 }
 
-/* --- normalisation ------------------------------------------------------------------------------------------------------------------ */
+/* --- normalisation ---------------------------------------------------------------------------- */
 
 #define NORM_EPSILON ((real)1e-5)
 #define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
 
-/** Column j: mean and variance of the batch, or in an evaluation the running ones. */
-BODY batch_norm_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+/* Totals of a batch norm, per column: mean, 1 / deviation, sum of dy, sum of dy * normalised x.
+ * Saved by a layer norm, per row: mean, 1 / deviation. */
+
+/** Column j: batch statistics and new running statistics; in evaluations the running ones. */
+KERNEL(batch_norm_statistics, j)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
@@ -362,24 +363,22 @@ BODY batch_norm_total_body(at_replica r, at_layer l, at_pass p, size_t j)
     totals[c + j] = (real)1 / real_sqrt(variance + NORM_EPSILON);
 }
 
-BODY batch_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(batch_norm, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t j = i % c;
     const real *const totals = r->totals + l->totals;
     const real *const gain = r->x + l->params;
     const real y = gain[j] * ((values_of(r, &l->in)[i] - totals[j]) * totals[c + j]) + gain[c + j];
-    values_of(r, &l->out)[i] = l->rectified ? dsgd_rectified(y) : y;
+    values_of(r, &l->out)[i] = l->relu ? dsgd_relu(y) : y;
 }
 
-BODY batch_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL(batch_norm_backward_params, j)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
-    const real *const dy = slopes_of(r, &l->out) + j;
+    const real *const dy = grads_of(r, &l->out) + j;
     real *const totals = r->totals + l->totals;
     real sum = 0;
     real with_x = 0;
@@ -393,29 +392,27 @@ BODY batch_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
     r->g[l->params + c + j] = sum;
 }
 
-BODY batch_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(batch_norm_backward, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t j = i % c;
     const real n = (real)((size_t)r->n * l->in.n_rows);
     const real *const totals = r->totals + l->totals;
     const real x = (values_of(r, &l->in)[i] - totals[j]) * totals[c + j];
-    const real dy = slopes_of(r, &l->out)[i];
-    const real slope = r->x[l->params + j] * totals[c + j] *
-                       (dy - totals[2 * c + j] / n - x * totals[3 * c + j] / n);
-    real *const dx = slopes_of(r, &l->in) + i;
-    *dx = (l->adds ? *dx : (real)0) + slope;
+    const real dy = grads_of(r, &l->out)[i];
+    const real grad = r->x[l->params + j] * totals[c + j] *
+                      (dy - totals[2 * c + j] / n - x * totals[3 * c + j] / n);
+    real *const dx = grads_of(r, &l->in) + i;
+    *dx = (l->adds ? *dx : (real)0) + grad;
 }
 
 /** Row i. */
-BODY layer_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(layer_norm, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i * c;
     real *const y = values_of(r, &l->out) + i * c;
-    real *const kept = r->kept + l->kept * r->n + 2 * i;
+    real *const saved = r->saved + l->saved * r->n + 2 * i;
     const real *const gain = r->x + l->params;
     real sum = 0;
     for (size_t j = 0; j < c; j++)
@@ -424,59 +421,56 @@ BODY layer_norm_body(at_replica r, at_layer l, at_pass p, size_t i)
     real squares = 0;
     for (size_t j = 0; j < c; j++)
         squares += (x[j] - mean) * (x[j] - mean);
-    kept[0] = mean;
-    kept[1] = (real)1 / real_sqrt(squares / (real)c + NORM_EPSILON);
+    saved[0] = mean;
+    saved[1] = (real)1 / real_sqrt(squares / (real)c + NORM_EPSILON);
     for (size_t j = 0; j < c; j++)
-        y[j] = gain[j] * ((x[j] - mean) * kept[1]) + gain[c + j];
+        y[j] = gain[j] * ((x[j] - mean) * saved[1]) + gain[c + j];
 }
 
-BODY layer_norm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(layer_norm_backward, i)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const real *const x = values_of(r, &l->in) + i * c;
-    const real *const dy = slopes_of(r, &l->out) + i * c;
-    real *const dx = slopes_of(r, &l->in) + i * c;
-    const real *const kept = r->kept + l->kept * r->n + 2 * i;
+    const real *const dy = grads_of(r, &l->out) + i * c;
+    real *const dx = grads_of(r, &l->in) + i * c;
+    const real *const saved = r->saved + l->saved * r->n + 2 * i;
     const real *const gain = r->x + l->params;
     real sum = 0;
     real with_x = 0;
     for (size_t j = 0; j < c; j++) {
         sum += gain[j] * dy[j];
-        with_x += gain[j] * dy[j] * ((x[j] - kept[0]) * kept[1]);
+        with_x += gain[j] * dy[j] * ((x[j] - saved[0]) * saved[1]);
     }
     for (size_t j = 0; j < c; j++) {
-        const real normal = (x[j] - kept[0]) * kept[1];
-        const real slope = kept[1] * (gain[j] * dy[j] - sum / (real)c - normal * with_x / (real)c);
-        dx[j] = (l->adds ? dx[j] : (real)0) + slope;
+        const real normal = (x[j] - saved[0]) * saved[1];
+        const real grad = saved[1] * (gain[j] * dy[j] - sum / (real)c - normal * with_x / (real)c);
+        dx[j] = (l->adds ? dx[j] : (real)0) + grad;
     }
 }
 
 /** Column j: gain and shift. */
-BODY layer_norm_back_total_body(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL(layer_norm_backward_params, j)
 {
-    (void)p;
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
-    const real *const dy = slopes_of(r, &l->out) + j;
-    const real *const kept = r->kept + l->kept * r->n;
+    const real *const dy = grads_of(r, &l->out) + j;
+    const real *const saved = r->saved + l->saved * r->n;
     real sum = 0;
     real with_x = 0;
     for (size_t i = 0; i < n; i++) {
         sum += dy[i * c];
-        with_x += dy[i * c] * ((x[i * c] - kept[2 * i]) * kept[2 * i + 1]);
+        with_x += dy[i * c] * ((x[i * c] - saved[2 * i]) * saved[2 * i + 1]);
     }
     r->g[l->params + j] = with_x;
     r->g[l->params + c + j] = sum;
 }
 
-/* --- sequences ---------------------------------------------------------------------------------------------------------------------- */
+/* --- sequences -------------------------------------------------------------------------------- */
 
 /** i: sample, row and column. */
-BODY embedding_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(embedding, i)
 {
-    (void)p;
     const size_t c = l->out.n_columns;
     const size_t row = i / c;
     const size_t token = (size_t)values_of(r, &l->in)[row];
@@ -486,13 +480,12 @@ BODY embedding_body(at_replica r, at_layer l, at_pass p, size_t i)
 }
 
 /** Column j of both tables. */
-BODY embedding_back_body(at_replica r, at_layer l, at_pass p, size_t j)
+KERNEL(embedding_backward, j)
 {
-    (void)p;
     const size_t c = l->out.n_columns;
     const size_t n_rows = l->out.n_rows;
     const real *const x = values_of(r, &l->in);
-    const real *const dy = slopes_of(r, &l->out);
+    const real *const dy = grads_of(r, &l->out);
     real *const tokens = r->g + l->params;
     real *const places = tokens + (size_t)l->n_tokens * c;
     for (size_t t = 0; t < l->n_tokens + n_rows; t++)
@@ -503,14 +496,13 @@ BODY embedding_back_body(at_replica r, at_layer l, at_pass p, size_t j)
     }
 }
 
-/** Row i of the scores, of one head: softmax of what is not in the future. */
-BODY attention_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** Row i of the scores of one head: softmax over the rows that are not in the future (causal). */
+KERNEL(attention, i)
 {
-    (void)p;
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
     const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
-    real *const score = r->kept + l->kept * r->n + i * t;
+    real *const score = r->saved + l->saved * r->n + i * t;
     real largest = score[0];
     for (size_t j = 1; j < present; j++)
         largest = score[j] > largest ? score[j] : largest;
@@ -523,68 +515,68 @@ BODY attention_body(at_replica r, at_layer l, at_pass p, size_t i)
         score[j] = j < present ? score[j] / sum : (real)0;
 }
 
-BODY attention_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(attention_backward, i)
 {
-    (void)p;
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
     const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
-    const real *const weight = r->kept + l->kept * r->n + i * t;
-    real *const slope = r->kept + (l->kept + (size_t)l->n_heads * t * t) * r->n + i * t;
+    const real *const weight = r->saved + l->saved * r->n + i * t;
+    real *const grad = r->saved + (l->saved + (size_t)l->n_heads * t * t) * r->n + i * t;
     real sum = 0;
     for (size_t j = 0; j < present; j++)
-        sum += weight[j] * slope[j];
+        sum += weight[j] * grad[j];
     for (size_t j = 0; j < t; j++)
-        slope[j] = j < present ? scale * weight[j] * (slope[j] - sum) : (real)0;
+        grad[j] = j < present ? scale * weight[j] * (grad[j] - sum) : (real)0;
 }
 
-/** Places of an LSTM's memory, each for all samples. */
-static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(at_layer l)
+/** Offsets of what an LSTM saves, in reals per sample. */
+static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(const dsgd_layer *l)
 {
-    return l->kept;
+    return l->saved;
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cells(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cells(const dsgd_layer *l)
 {
-    return l->kept + 4 * tensor_size(&l->out);
+    return l->saved + 4 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_before(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_before(const dsgd_layer *l)
 {
-    return l->kept + 5 * tensor_size(&l->out);
+    return l->saved + 5 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_slopes(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grad(const dsgd_layer *l)
 {
-    return l->kept + 6 * tensor_size(&l->out);
+    return l->saved + 6 * tensor_size(&l->out);
 }
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_slopes(at_layer l)
+static inline DSGD_DEVICE_FUNCTION size_t lstm_output_grad(const dsgd_layer *l)
 {
-    return l->kept + 6 * tensor_size(&l->out) + l->out.n_columns;
+    return l->saved + 6 * tensor_size(&l->out) + l->out.n_columns;
 }
 
-static inline DSGD_DEVICE_FUNCTION bool lstm_over(at_replica r, at_pass p, size_t sample)
+static inline DSGD_DEVICE_FUNCTION bool lstm_over(const replica *r, const kernel_args *args,
+                                                  size_t sample)
 {
-    return p->data.lengths != NULL && p->step >= p->data.lengths[sample_of(r, sample)];
+    return args->data.lengths != NULL && args->step >= args->data.lengths[sample_of(r, sample)];
 }
 
-/** Unit i of a sample at pass->step. After the end of its sequence the output stays. */
-BODY lstm_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** i: sample and unit, at row args->step. After its end a sequence repeats its last output. */
+KERNEL(lstm, i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
-    const size_t t = sample * l->out.n_rows + p->step; /* row among those of all samples */
-    const bool begins = p->step == 0;
+    const size_t t = sample * l->out.n_rows + args->step; /* row of the batch */
+    const bool begins = args->step == 0;
     const real *const in = values_of(r, &l->in) + t * 4 * u + i % u;
-    real *const gates = r->kept + lstm_gates(l) * r->n + t * 4 * u + i % u;
-    real *const cell = r->kept + lstm_cells(l) * r->n + t * u + i % u;
-    real *const before = r->kept + lstm_before(l) * r->n + t * u + i % u;
+    real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
+    real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
+    real *const before = r->saved + lstm_before(l) * r->n + t * u + i % u;
     real *const y = values_of(r, &l->out) + t * u + i % u;
     if (begins)
         *before = 0;
     const real old = begins ? (real)0 : cell[-(ptrdiff_t)u];
-    if (lstm_over(r, p, sample)) {
+    if (lstm_over(r, args, sample)) {
         *cell = old;
         *y = *before;
     } else {
@@ -596,81 +588,83 @@ BODY lstm_body(at_replica r, at_layer l, at_pass p, size_t i)
         *cell = gates[u] * old + gates[0] * gates[2 * u];
         *y = gates[3 * u] * real_tanh(*cell);
     }
-    if (p->step + 1 < l->out.n_rows)
+    if (args->step + 1 < l->out.n_rows)
         before[u] = *y;
 }
 
-BODY lstm_back_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(lstm_backward, i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
-    const size_t t = sample * l->out.n_rows + p->step;
-    const bool ends = p->step + 1 == l->out.n_rows;
-    const real *const gates = r->kept + lstm_gates(l) * r->n + t * 4 * u + i % u;
-    const real *const cell = r->kept + lstm_cells(l) * r->n + t * u + i % u;
-    real *const cell_slope = r->kept + lstm_cell_slopes(l) * r->n + i;
-    real *const slope = r->kept + lstm_slopes(l) * r->n + i;
-    real *const dz = slopes_of(r, &l->in) + t * 4 * u + i % u;
-    const real dy = slopes_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *slope);
+    const size_t t = sample * l->out.n_rows + args->step;
+    const bool ends = args->step + 1 == l->out.n_rows;
+    const real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
+    const real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
+    real *const cell_grad = r->saved + lstm_cell_grad(l) * r->n + i;
+    real *const grad = r->saved + lstm_output_grad(l) * r->n + i;
+    real *const dz = grads_of(r, &l->in) + t * 4 * u + i % u;
+    const real dy = grads_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *grad);
     if (ends)
-        *cell_slope = 0;
-    if (lstm_over(r, p, sample)) {
+        *cell_grad = 0;
+    if (lstm_over(r, args, sample)) {
         for (size_t k = 0; k < 4; k++)
             dz[k * u] = 0;
-        *slope = dy; /* to which the recurrence adds nothing */
+        *grad = dy; /* the recurrence adds nothing to it */
         return;
     }
-    const real old = p->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
+    const real old = args->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
     const real squashed = real_tanh(*cell);
     const real in = gates[0];
     const real forget = gates[u];
     const real candidate = gates[2 * u];
     const real out = gates[3 * u];
-    const real dc = *cell_slope + dy * out * ((real)1 - squashed * squashed);
+    const real dc = *cell_grad + dy * out * ((real)1 - squashed * squashed);
     dz[0] = dc * candidate * in * ((real)1 - in);
     dz[u] = dc * old * forget * ((real)1 - forget);
     dz[2 * u] = dc * in * ((real)1 - candidate * candidate);
     dz[3 * u] = dy * squashed * out * ((real)1 - out);
-    *cell_slope = dc * forget;
-    *slope = 0; /* the recurrence adds what comes through the gates */
+    *cell_grad = dc * forget;
+    *grad = 0; /* the recurrence adds the grad through the gates */
 }
 
-/* --- losses -------------------------------------------------------------------------------------------------------------------------- */
+/* --- losses ----------------------------------------------------------------------------------- */
 
-/** Where a label of output row i of the batch is. */
-static inline DSGD_DEVICE_FUNCTION uint32_t label_of(at_replica r, at_layer l, at_pass p, size_t i)
+/** Label of output row i of the batch. */
+static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsgd_layer *l,
+                                                     const kernel_args *args, size_t i)
 {
     const size_t rows = l->out.n_rows;
-    return p->data.labels[sample_of(r, i / rows) * p->data.n_labels + i % rows];
+    return args->data.labels[sample_of(r, i / rows) * args->data.n_labels + i % rows];
 }
 
-/** Row i of the output: the derivative of the loss, the mean over all rows of the batch. */
-BODY cross_entropy_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** Row i of the output: grad of the loss, the mean over all rows of the batch. */
+KERNEL(cross_entropy, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
-    real *const dz = slopes_of(r, &l->out) + i * n;
+    real *const dz = grads_of(r, &l->out) + i * n;
     for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
-    dsgd_cross_entropy(dz, n, label_of(r, l, p, i), (real)1 / (real)((size_t)r->n * l->out.n_rows));
+    dsgd_cross_entropy(dz, n, label_of(r, l, args, i),
+                       (real)1 / (real)((size_t)r->n * l->out.n_rows));
 }
 
-BODY squared_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(squared_error, i)
 {
-    real *const dz = slopes_of(r, &l->out) + i;
+    real *const dz = grads_of(r, &l->out) + i;
     *dz = values_of(r, &l->out)[i];
-    dsgd_squared(dz, (real)p->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
+    dsgd_squared_error(dz, (real)args->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
 }
 
-/** Sample i: loss and right answers, summed over its rows. */
-BODY cross_entropy_score_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** Sample i: loss and accuracy, means over its rows. */
+KERNEL(cross_entropy_score, i)
 {
     const uint32_t n = l->out.n_columns;
     double loss = 0;
     double right = 0;
     for (size_t row = i * l->out.n_rows; row < (i + 1) * l->out.n_rows; row++) {
         real *const z = values_of(r, &l->out) + row * n;
-        const uint32_t label = label_of(r, l, p, row);
+        const uint32_t label = label_of(r, l, args, row);
         uint32_t largest = 0;
         for (uint32_t j = 1; j < n; j++)
             largest = z[j] > z[largest] ? j : largest;
@@ -681,16 +675,18 @@ BODY cross_entropy_score_body(at_replica r, at_layer l, at_pass p, size_t i)
     r->scores[2 * i + 1] = right / (double)l->out.n_rows;
 }
 
-BODY squared_score_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(squared_error_score, i)
 {
     r->scores[2 * i] =
-        dsgd_squared(values_of(r, &l->out) + i, (real)p->data.targets[sample_of(r, i)], 1);
+        dsgd_squared_error(values_of(r, &l->out) + i, (real)args->data.targets[sample_of(r, i)], 1);
     r->scores[2 * i + 1] = 0;
 }
 
-/* --- policies ------------------------------------------------------------------------------------------------------------------------
- * Sample j of a batch is step j / E of environment j % E. Kept of each sample: action, reward, whether the episode ended there; then
- * room for an environment, which evaluations use. */
+/* --- policies --------------------------------------------------------------------------------- */
+
+/* Sample j of a batch is step j / E of environment j % E, E = n_environments. Saved per sample:
+ * action, reward, whether the episode ended, and the state of an environment, which evaluations
+ * use. */
 
 enum {
     POLICY_ACTION,
@@ -700,105 +696,103 @@ enum {
     POLICY_ENVIRONMENT = 3
 };
 
-static inline DSGD_DEVICE_FUNCTION real *policy_kept(at_replica r, at_pass p, uint32_t what)
+static inline DSGD_DEVICE_FUNCTION real *policy_saved(const replica *r, const kernel_args *args,
+                                                      uint32_t what)
 {
-    return r->kept + (p->policy_kept + what) * r->n;
+    return r->saved + (args->policy_saved + what) * r->n;
 }
 
-/** The environment of sample i: the worker's own, or in an evaluation that of episode i. */
-static inline DSGD_DEVICE_FUNCTION real *environment_of(at_replica r, at_pass p, size_t i)
+/** The worker's environment i % n_environments; in evaluations that of episode i. */
+static inline DSGD_DEVICE_FUNCTION real *environment_of(const replica *r, const kernel_args *args,
+                                                        size_t i)
 {
-    return r->g != NULL
-               ? r->state_new + p->policy_state + i % p->n_environments * DSGD_ENVIRONMENT_REALS
-               : policy_kept(r, p, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
+    return r->g != NULL ? r->state_new + args->policy_state +
+                              i % args->n_environments * DSGD_ENVIRONMENT_REALS
+                        : policy_saved(r, args, POLICY_ENVIRONMENT) + i * DSGD_ENVIRONMENT_REALS;
 }
 
-BODY state_copy_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(state_copy, i)
 {
-    (void)l;
-    r->state_new[p->policy_state + i] = r->state[p->policy_state + i];
+    r->state_new[args->policy_state + i] = r->state[args->policy_state + i];
 }
 
-BODY observe_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(observe, i)
 {
-    dsgd_environment_observe(environment_of(r, p, i),
+    dsgd_environment_observe(environment_of(r, args, i),
                              values_of(r, &l->in) + i * DSGD_ENVIRONMENT_FEATURES);
 }
 
-BODY act_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(act, i)
 {
     const uint32_t n = l->out.n_columns;
     const uint32_t id = r->samples[i];
-    real *const e = environment_of(r, p, i);
+    real *const e = environment_of(r, args, i);
     const uint32_t action =
         dsgd_action_drawn(values_of(r, &l->out) + i * n, n,
-                          dsgd_philox_uniform(p->data.seed, DSGD_DRAW_POLICY, 0, id, 0));
+                          dsgd_philox_uniform(args->data.seed, DSGD_DRAW_POLICY, 0, id, 0));
     bool ended = false;
     bool there = false;
-    policy_kept(r, p, POLICY_ACTION)[i] = (real)action;
-    policy_kept(r, p, POLICY_REWARD)[i] =
-        dsgd_environment_step(e, action, p->data.seed, id, &ended, &there);
-    policy_kept(r, p, POLICY_ENDED)[i] = ended ? (real)1 : (real)0;
+    policy_saved(r, args, POLICY_ACTION)[i] = (real)action;
+    policy_saved(r, args, POLICY_REWARD)[i] =
+        dsgd_environment_step(e, action, args->data.seed, id, &ended, &there);
+    policy_saved(r, args, POLICY_ENDED)[i] = ended ? (real)1 : (real)0;
     if (ended)
-        dsgd_episode_begin(e, p->data.seed, id, 1, 0);
+        dsgd_episode_begin(e, args->data.seed, id, 1, 0);
 }
 
-/** Environment e: rewards become discounted returns, cut off at the ends of episodes and of the batch. */
-BODY return_body(at_replica r, at_layer l, at_pass p, size_t e)
+/** Environment e: rewards become discounted returns within an episode and the batch. */
+KERNEL(return, e)
 {
-    (void)l;
-    real *const reward = policy_kept(r, p, POLICY_REWARD);
-    const real *const ended = policy_kept(r, p, POLICY_ENDED);
+    real *const reward = policy_saved(r, args, POLICY_REWARD);
+    const real *const ended = policy_saved(r, args, POLICY_ENDED);
     real sum = 0;
-    for (size_t t = (r->n + p->n_environments - 1) / p->n_environments; t-- > 0;) {
-        const size_t i = t * p->n_environments + e;
+    for (size_t t = (r->n + args->n_environments - 1) / args->n_environments; t-- > 0;) {
+        const size_t i = t * args->n_environments + e;
         if (i >= r->n)
             continue;
-        sum = reward[i] + (ended[i] != 0 ? (real)0 : p->discount * sum);
+        sum = reward[i] + (ended[i] != 0 ? (real)0 : args->discount * sum);
         reward[i] = sum;
     }
 }
 
-/** The mean return, the baseline, takes the place of the first sample's end. */
-BODY baseline_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** The baseline, the mean return of the batch, overwrites POLICY_ENDED of sample 0. */
+KERNEL(baseline, i)
 {
-    (void)l;
-    (void)i;
-    const real *const returns = policy_kept(r, p, POLICY_RETURN);
+    const real *const returns = policy_saved(r, args, POLICY_RETURN);
     real sum = 0;
     for (size_t j = 0; j < r->n; j++)
         sum += returns[j];
-    policy_kept(r, p, POLICY_ENDED)[0] = sum / (real)r->n;
+    policy_saved(r, args, POLICY_ENDED)[0] = sum / (real)r->n;
 }
 
-BODY policy_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(policy, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
-    real *const dz = slopes_of(r, &l->out) + i * n;
+    real *const dz = grads_of(r, &l->out) + i * n;
     for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
-    const real advantage = policy_kept(r, p, POLICY_RETURN)[i] - policy_kept(r, p, POLICY_ENDED)[0];
-    dsgd_policy_gradient(dz, n, (uint32_t)policy_kept(r, p, POLICY_ACTION)[i], advantage,
-                         p->entropy_weight, (real)1 / (real)r->n);
+    const real advantage =
+        policy_saved(r, args, POLICY_RETURN)[i] - policy_saved(r, args, POLICY_ENDED)[0];
+    dsgd_policy_gradient(dz, n, (uint32_t)policy_saved(r, args, POLICY_ACTION)[i], advantage,
+                         args->entropy_weight, (real)1 / (real)r->n);
 }
 
-BODY episode_body(at_replica r, at_layer l, at_pass p, size_t i)
+KERNEL(episode, i)
 {
-    (void)l;
-    dsgd_episode_begin(environment_of(r, p, i), p->data.seed, UINT32_MAX, 0,
+    dsgd_episode_begin(environment_of(r, args, i), args->data.seed, UINT32_MAX, 0,
                        (uint32_t)sample_of(r, i));
-    policy_kept(r, p, POLICY_ENDED)[i] = 0;
+    policy_saved(r, args, POLICY_ENDED)[i] = 0;
     r->scores[2 * i] = 0;
     r->scores[2 * i + 1] = 0;
 }
 
-/** One step of the likeliest action. The loss is the return's negative, undiscounted; right is who arrives. */
-BODY episode_step_body(at_replica r, at_layer l, at_pass p, size_t i)
+/** One step by the likeliest action. Loss: -(sum of rewards); accuracy: 1 at the goal. */
+KERNEL(episode_step, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
-    real *const over = policy_kept(r, p, POLICY_ENDED) + i;
+    real *const over = policy_saved(r, args, POLICY_ENDED) + i;
     if (*over != 0)
         return;
     uint32_t action = 0;
@@ -806,9 +800,9 @@ BODY episode_step_body(at_replica r, at_layer l, at_pass p, size_t i)
         action = z[j] > z[action] ? j : action;
     bool ended = false;
     bool there = false;
-    const uint32_t id = (uint32_t)sample_of(r, i) * DSGD_EPISODE_STEPS + p->step;
-    r->scores[2 * i] -= (double)dsgd_environment_step(environment_of(r, p, i), action,
-                                                      ~p->data.seed, id, &ended, &there);
+    const uint32_t id = (uint32_t)sample_of(r, i) * DSGD_EPISODE_STEPS + args->step;
+    r->scores[2 * i] -= (double)dsgd_environment_step(environment_of(r, args, i), action,
+                                                      ~args->data.seed, id, &ended, &there);
     r->scores[2 * i + 1] = there ? 1 : 0;
     *over = ended ? (real)1 : (real)0;
 }

@@ -1,41 +1,40 @@
 /**
  * @file formula.h
- * The formulas that every device computes, element by element; each stands here once and is compiled for float, double and CUDA.
- * The includer defines `real`, `real_exp`, `real_log`, `real_sqrt`, `real_tanh`, and DSGD_DEVICE_FUNCTION where functions need a mark (__device__).
+ * The formulas of activations, losses and optimizers, written once and compiled for float, double
+ * and CUDA.
  */
 #ifndef DSGD_MODELS_LAYERS_FORMULA_H
 #define DSGD_MODELS_LAYERS_FORMULA_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "models/devices/device.h"
+#include "models/layers/real.h"
 
-#ifndef DSGD_DEVICE_FUNCTION
-#define DSGD_DEVICE_FUNCTION
-#endif
-
-/** A number between 0 and 1, steep at 0. */
+/** 1 / (1 + exp(-z)). */
 static inline DSGD_DEVICE_FUNCTION real dsgd_sigmoid(real z)
 {
     return (real)1 / ((real)1 + real_exp(-z));
 }
 
-/** max(z, 0); what is not a number stays so, or a divergence would hide here. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_rectified(real z)
+/** max(z, 0). NaN propagates: divergence must stay visible. */
+static inline DSGD_DEVICE_FUNCTION real dsgd_relu(real z)
 {
     return z < (real)0 ? (real)0 : z;
 }
 
-/** The derivative by z of a loss through a rectifier whose output was @p a. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_rectified_back(real a, real dz)
+/** Grad by the input of a ReLU with output @p a, from the grad @p dz by its output. */
+static inline DSGD_DEVICE_FUNCTION real dsgd_relu_backward(real a, real dz)
 {
     return a > (real)0 ? dz : (real)0;
 }
 
-/** Softmax cross-entropy of one sample: z[n] becomes the derivative of the loss, times @p scale. Returns the loss. */
+/**
+ * Softmax cross-entropy of one row of logits: z[n] <- scale * (softmax(z) - onehot(label)). Returns
+ * -log softmax(z)[label].
+ */
 static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(real *z, uint32_t n, uint32_t label,
                                                              real scale)
 {
@@ -51,26 +50,26 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(real *z, uint32_t n
     return loss;
 }
 
-/** Squared loss of one sample with one output: *z becomes its derivative, times @p scale. Returns the loss. */
-static inline DSGD_DEVICE_FUNCTION double dsgd_squared(real *z, real target, real scale)
+/** Squared error: *z <- scale * (z - target). Returns (z - target)^2 / 2. */
+static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real *z, real target, real scale)
 {
     const real error = *z - target;
     *z = scale * error;
     return 0.5 * (double)error * (double)error;
 }
 
-/** How an update works; `momentum` is beta1 for ADAMW. Numbers that hang on the step are worked out once per operation. */
+/** dsgd_update_config with the values that depend on the step t; `momentum` is beta1 for ADAMW. */
 typedef struct dsgd_update_rule {
     bool adaptive, nesterov;
     real lr, momentum, weight_decay;
     real beta2, epsilon;
-    real first, second; /* 1 / (1 - beta^t) */
+    real first, second; /* ADAMW: 1 / (1 - beta1^t), 1 / (1 - beta2^t) */
     real clip; /* factor on the gradient */
 } dsgd_update_rule;
 
-/** The rule of one update, whose gradient is multiplied by @p clip. */
+/** The rule of step @p t, from 1. */
 static inline DSGD_DEVICE_FUNCTION dsgd_update_rule
-dsgd_update_rule_of(const dsgd_update_config *config, double lr, uint64_t t, real clip)
+dsgd_update_rule_of(const dsgd_optimizer *config, double lr, uint64_t t, real clip)
 {
     dsgd_update_rule rule;
     rule.adaptive = config->kind == DSGD_OPTIMIZER_ADAMW;
@@ -86,19 +85,24 @@ dsgd_update_rule_of(const dsgd_update_config *config, double lr, uint64_t t, rea
     return rule;
 }
 
-/** Factor on a piece of @p n of @p n_params numbers whose squares sum to @p squares, for a bound on the norm of the whole. */
+/**
+ * min(1, bound * sqrt(n / n_params) / sqrt(squares)): clip factor of a piece of @p n elements with
+ * sum of squares @p squares.
+ */
 static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t n, size_t n_params,
                                                            double squares)
 {
     const double share = bound * sqrt((double)n / (double)n_params);
     const double norm = sqrt(squares);
-    return norm > share ? share / norm : 1; /* what is not a number stays in the gradient */
+    return norm > share ? share / norm : 1; /* 1 for NaN, which stays in the gradient */
 }
 
 /**
- * One number of the update: returns the new x, and the new state in v[0] (and v[stride], ADAMW's second moment).
+ * The update of one element: returns the new x and leaves the new state in *v (momentum or first
+ * moment) and *s (second moment, ADAMW).
  *   momentum: v' = mu v + (g + wd x); x' = x - lr v', or with Nesterov x - lr (g + wd x + mu v')
- *   AdamW (Loshchilov, Hutter, 2019, algorithm 2): m' = b1 m + (1 - b1) g; s' = b2 s + (1 - b2) g^2;
+ *   AdamW (Loshchilov, Hutter, 2019, algorithm 2):
+ *     m' = b1 m + (1 - b1) g; s' = b2 s + (1 - b2) g^2
  *     x' = x - lr wd x - lr m'/(1 - b1^t) / (sqrt(s'/(1 - b2^t)) + epsilon)
  */
 static inline DSGD_DEVICE_FUNCTION real dsgd_updated(const dsgd_update_rule *rule, real x, real g,

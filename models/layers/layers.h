@@ -1,12 +1,17 @@
 /**
  * @file layers.h
- * Every layer and loss, forward and backward, as bodies and matrix products, written once and compiled for each device. The includer
- * defines `run`, which has a member `pass`, and three ways to compute:
+ * Forward and backward pass of every layer and loss, as a sequence of kernels (elementwise.h) and
+ * matrix products (matmul.h). The text is compiled once per device, which defines the type
+ * `execution`, the replicas of a call with a member `args` of type kernel_args, and, each for all
+ * these replicas:
  *
- *   MAP(run, range, body, layer, n)     calls body(replica, layer, pass, i) for i in [range.first * n, (range.first + range.n) * n):
- *                                       n calls per sample, at every replica, in any order
- *   TOTAL(run, range, body, layer, n)   for i in [0, n), at every replica: sums over samples, which each call does in their order
- *   multiply(run, range, products, n)   matrix products that do not need each other, MOST_PRODUCTS at most, at every replica
+ *   MAP(e, s, kernel, layer, n)
+ *     kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n), in any order:
+ *     n calls per sample of the range s
+ *   TOTAL(e, s, kernel, layer, n)
+ *     the same for i in [0, n), for sums over samples: one call adds in the order of samples
+ *   multiply(e, s, matmuls, n)
+ *     n <= MOST_MATMULS matrix products, none of which reads another's result
  */
 #ifndef DSGD_MODELS_LAYERS_LAYERS_H
 #define DSGD_MODELS_LAYERS_LAYERS_H
@@ -14,316 +19,332 @@
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
 
-/* --- layers -------------------------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
-static inline uint32_t window_size(at_layer l)
+static inline uint32_t window_size(const dsgd_layer *l)
 {
-    return l->kernel * l->kernel * l->in.n_columns;
+    return l->kernel_size * l->kernel_size * l->in.n_columns;
 }
 
-/** The windows of a convolution as rows. */
-static inline operand windows_of(at_layer l)
+/** The input of a convolution after im2col: [rows out][window_size] per sample. */
+static inline operand im2col_of(const dsgd_layer *l)
 {
     const size_t n = window_size(l);
-    return operand_at(KEPT, l->kept, 0, n, 1, n * l->out.n_rows, 0);
+    return operand_at(SAVED, l->saved, 0, n, 1, n * l->out.n_rows, 0);
 }
 
-/** Queries (0), keys (1) or values (2) of each head. */
-static inline operand attended(space in, at_layer l, size_t which)
+typedef enum qkv { QUERIES, KEYS, ATTENDED } qkv;
+
+/** Queries, keys or values (ATTENDED) of each head: [rows][columns / n_heads]. */
+static inline operand attention_input(region in, const dsgd_layer *l, qkv which)
 {
     const size_t c = l->out.n_columns;
     return operand_at(in, l->in.offset, which * c, 3 * c, 1, tensor_size(&l->in), c / l->n_heads);
 }
 
-/** The heads' weights (0) or their derivatives (1). */
-static inline operand attention_weights(at_layer l, size_t which)
+/** Attention weights of each head, or their grads: [rows][rows]. */
+static inline operand attention_weights(const dsgd_layer *l, bool grads)
 {
     const size_t t = l->in.n_rows;
-    return operand_at(KEPT, l->kept + which * l->n_heads * t * t, 0, t, 1, l->n_heads * t * t,
+    return operand_at(SAVED, l->saved + grads * l->n_heads * t * t, 0, t, 1, l->n_heads * t * t,
                       t * t);
 }
 
-static inline operand attention_output(space in, at_layer l)
+static inline operand attention_output(region in, const dsgd_layer *l)
 {
     const size_t c = l->out.n_columns;
     return operand_at(in, l->out.offset, 0, c, 1, tensor_size(&l->out), c / l->n_heads);
 }
 
-static inline product product_of_heads(at_layer l, uint32_t m, uint32_t n, uint32_t k, operand a,
-                                       operand b, operand to, bool adds)
+static inline matmul per_head(const dsgd_layer *l, bool adds, matmul p)
 {
-    product p = product_of(m, n, k, SAMPLES_APART, a, b, to);
     p.n_heads = l->n_heads;
     p.adds = adds;
     return p;
 }
 
-static void attention_forward(run *c, range s, at_layer l)
+/** Y = softmax(Q K^T / sqrt(columns per head)) V for each sample and head. */
+static void attention_forward(execution *e, sample_range s, const dsgd_layer *l)
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
-    const operand weights = attention_weights(l, 0);
-    const product match = product_of_heads(l, t, t, size, attended(VALUES, l, 0),
-                                           transposed(attended(VALUES, l, 1)), weights, false);
-    const product mix = product_of_heads(l, t, size, t, weights, attended(VALUES, l, 2),
-                                         attention_output(VALUES, l), false);
-    multiply(c, s, &match, 1);
-    MAP(c, s, attention_body, l, l->n_heads * t);
-    multiply(c, s, &mix, 1);
+    const operand q = attention_input(VALUES, l, QUERIES);
+    const operand k = attention_input(VALUES, l, KEYS);
+    const operand v = attention_input(VALUES, l, ATTENDED);
+    const operand w = attention_weights(l, false);
+    const operand y = attention_output(VALUES, l);
+    const matmul scores =
+        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, q, transposed(k), w));
+    const matmul mix = per_head(l, false, matmul_of(t, size, t, SAMPLES_BATCHED, w, v, y));
+    multiply(e, s, &scores, 1);
+    MAP(e, s, attention_kernel, l, l->n_heads * t);
+    multiply(e, s, &mix, 1);
 }
 
-static void attention_backward(run *c, range s, at_layer l)
+static void attention_backward(execution *e, sample_range s, const dsgd_layer *l)
 {
     const uint32_t t = l->in.n_rows;
     const uint32_t size = l->out.n_columns / l->n_heads;
-    const operand dy = attention_output(SLOPES, l);
-    const operand slopes = attention_weights(l, 1);
-    const product first[MOST_PRODUCTS] = {
-        product_of_heads(l, t, t, size, dy, transposed(attended(VALUES, l, 2)), slopes, false),
-        product_of_heads(l, t, size, t, transposed(attention_weights(l, 0)), dy,
-                         attended(SLOPES, l, 2), l->adds)};
-    const product second[MOST_PRODUCTS] = {
-        product_of_heads(l, t, size, t, slopes, attended(VALUES, l, 1), attended(SLOPES, l, 0),
-                         l->adds),
-        product_of_heads(l, t, size, t, transposed(slopes), attended(VALUES, l, 0),
-                         attended(SLOPES, l, 1), l->adds)};
-    multiply(c, s, first, 2);
-    MAP(c, s, attention_back_body, l, l->n_heads * t);
-    multiply(c, s, second, 2);
+    const operand q = attention_input(VALUES, l, QUERIES);
+    const operand k = attention_input(VALUES, l, KEYS);
+    const operand v = attention_input(VALUES, l, ATTENDED);
+    const operand w = attention_weights(l, false);
+    const operand dq = attention_input(GRADS, l, QUERIES);
+    const operand dk = attention_input(GRADS, l, KEYS);
+    const operand dv = attention_input(GRADS, l, ATTENDED);
+    const operand dw = attention_weights(l, true);
+    const operand dy = attention_output(GRADS, l);
+    const matmul first[MOST_MATMULS] = {
+        per_head(l, false, matmul_of(t, t, size, SAMPLES_BATCHED, dy, transposed(v), dw)),
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(w), dy, dv))};
+    const matmul second[MOST_MATMULS] = {
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, dw, k, dq)),
+        per_head(l, l->adds, matmul_of(t, size, t, SAMPLES_BATCHED, transposed(dw), q, dk))};
+    multiply(e, s, first, 2);
+    MAP(e, s, attention_backward_kernel, l, l->n_heads * t);
+    multiply(e, s, second, 2);
 }
 
-/** One row of each sample at a step, of n numbers that lie in blocks of [n_rows][n]. */
-static inline operand step_row(space in, size_t offset, uint32_t step, uint32_t n_rows, size_t n)
+/** Row @p step of each sample, [1][n], of a region that has [n_rows][n] per sample. */
+static inline operand step_row(region in, size_t offset, uint32_t step, uint32_t n_rows, size_t n)
 {
     return operand_at(in, offset, step * n, n, 1, n_rows * n, 0);
 }
 
-static void lstm_forward(run *c, range s, at_layer l)
+static void lstm_forward(execution *e, sample_range s, const dsgd_layer *l)
 {
     const uint32_t u = l->out.n_columns;
     const uint32_t t = l->out.n_rows;
     for (uint32_t step = 0; step < t; step++) {
-        const product p =
-            product_of(1, 4 * u, u, SAMPLES_ROWS, step_row(KEPT, lstm_before(l), step, t, u),
-                       parameters(PARAMETERS, l->params, 4 * u),
-                       step_row(KEPT, lstm_gates(l), step, t, 4 * u));
+        const matmul p =
+            matmul_of(1, 4 * u, u, SAMPLES_ALONG_M, step_row(SAVED, lstm_before(l), step, t, u),
+                      parameters(PARAMETERS, l->params, 4 * u),
+                      step_row(SAVED, lstm_gates(l), step, t, 4 * u));
         if (step > 0)
-            multiply(c, s, &p, 1);
-        c->pass.step = step;
-        MAP(c, s, lstm_body, l, u);
+            multiply(e, s, &p, 1);
+        e->args.step = step;
+        MAP(e, s, lstm_kernel, l, u);
     }
 }
 
-static void lstm_backward(run *c, range s, at_layer l)
+static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
 {
     const uint32_t u = l->out.n_columns;
     const uint32_t t = l->out.n_rows;
-    const operand slopes = operand_at(SLOPES, l->in.offset, 0, 4 * u, 1, tensor_size(&l->in), 0);
+    const operand grads = operand_at(GRADS, l->in.offset, 0, 4 * u, 1, tensor_size(&l->in), 0);
     for (uint32_t step = t; step-- > 0;) {
-        c->pass.step = step;
-        MAP(c, s, lstm_back_body, l, u);
-        product p =
-            product_of(1, u, 4 * u, SAMPLES_ROWS, step_row(SLOPES, l->in.offset, step, t, 4 * u),
-                       transposed(parameters(PARAMETERS, l->params, 4 * u)),
-                       operand_at(KEPT, lstm_slopes(l), 0, u, 1, u, 0));
+        e->args.step = step;
+        MAP(e, s, lstm_backward_kernel, l, u);
+        matmul p =
+            matmul_of(1, u, 4 * u, SAMPLES_ALONG_M, step_row(GRADS, l->in.offset, step, t, 4 * u),
+                      transposed(parameters(PARAMETERS, l->params, 4 * u)),
+                      operand_at(SAVED, lstm_output_grad(l), 0, u, 1, u, 0));
         p.adds = true;
         if (step > 0)
-            multiply(c, s, &p, 1);
+            multiply(e, s, &p, 1);
     }
-    const operand before = operand_at(KEPT, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
-    const product p = product_of(u, 4 * u, t, SAMPLES_DEPTH, transposed(before), slopes,
-                                 parameters(GRADIENT, l->params, 4 * u));
-    multiply(c, s, &p, 1);
+    const operand before = operand_at(SAVED, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
+    const matmul p = matmul_of(u, 4 * u, t, SAMPLES_ALONG_K, transposed(before), grads,
+                               parameters(PARAMETER_GRADS, l->params, 4 * u));
+    multiply(e, s, &p, 1);
 }
 
-/** y = W^T x + c for rows that are a tensor's or windows. */
-static void linear_forward(run *c, range s, at_layer l, operand x, uint32_t n_inputs, bool biased)
+/** Y = X W + b, then ReLU; X [rows][n_inputs] is a tensor or the output of im2col. */
+static void linear_forward(execution *e, sample_range s, const dsgd_layer *l, operand x,
+                           uint32_t n_inputs, bool biased)
 {
-    product p =
-        product_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ROWS, x,
-                   parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
-    p.ones = biased ? ONES_COLUMN : ONES_NONE;
-    p.rectified = l->rectified;
-    multiply(c, s, &p, 1);
+    matmul p =
+        matmul_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ALONG_M, x,
+                  parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
+    p.bias = biased ? BIAS_ADD : BIAS_NONE;
+    p.relu = l->relu;
+    multiply(e, s, &p, 1);
 }
 
-/** The gradient of W and c, and, where the layer does not read the network's input, dx: windows take the place of those of x. */
-static void linear_backward(run *c, range s, at_layer l, operand x, uint32_t n_inputs, bool biased)
+/**
+ * dW = X^T dY and db; dX = dY W^T unless the layer reads the network's input. A convolution's dX
+ * overwrites its im2col rows.
+ */
+static void linear_backward(execution *e, sample_range s, const dsgd_layer *l, operand x,
+                            uint32_t n_inputs, bool biased)
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n = l->out.n_columns;
-    const operand dy = rows_of(SLOPES, &l->out);
-    product both[MOST_PRODUCTS] = {product_of(n_inputs, n, l->out.n_rows, SAMPLES_DEPTH,
-                                              transposed(x), dy,
-                                              parameters(GRADIENT, l->params, n)),
-                                   product_of(l->out.n_rows, n_inputs, n, SAMPLES_ROWS, dy,
-                                              transposed(parameters(PARAMETERS, l->params, n)),
-                                              windows ? x : rows_of(SLOPES, &l->in))};
-    both[0].ones = biased ? ONES_ROW : ONES_NONE;
+    const operand dy = rows_of(GRADS, &l->out);
+    matmul both[MOST_MATMULS] = {matmul_of(n_inputs, n, l->out.n_rows, SAMPLES_ALONG_K,
+                                           transposed(x), dy,
+                                           parameters(PARAMETER_GRADS, l->params, n)),
+                                 matmul_of(l->out.n_rows, n_inputs, n, SAMPLES_ALONG_M, dy,
+                                           transposed(parameters(PARAMETERS, l->params, n)),
+                                           windows ? x : rows_of(GRADS, &l->in))};
+    both[0].bias = biased ? BIAS_GRAD : BIAS_NONE;
     both[1].adds = !windows && l->adds;
-    both[1].rectified_back = !windows && l->from_rectified;
-    multiply(c, s, both, windows || l->from == 0 ? 1 : 2);
+    both[1].relu_backward = !windows && l->relu_input;
+    multiply(e, s, both, windows || l->from == 0 ? 1 : 2);
     if (windows && l->from > 0)
-        multiply(c, s, &both[1], 1);
+        multiply(e, s, &both[1], 1);
 }
 
-static void layer_forward(run *c, range s, at_layer l)
+static void layer_forward(execution *e, sample_range s, const dsgd_layer *l)
 {
     switch (l->kind) {
-    case DSGD_DENSE:
-        linear_forward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
+    case DSGD_LINEAR:
+        linear_forward(e, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
         break;
     case DSGD_CONVOLUTION:
-        MAP(c, s, windows_body, l, l->out.n_rows);
-        linear_forward(c, s, l, windows_of(l), window_size(l), l->biased);
+        MAP(e, s, im2col_kernel, l, l->out.n_rows);
+        linear_forward(e, s, l, im2col_of(l), window_size(l), l->biased);
         break;
     case DSGD_MAX_POOL:
-        MAP(c, s, max_pool_body, l, l->out.n_rows);
+        MAP(e, s, max_pool_kernel, l, l->out.n_rows);
         break;
     case DSGD_MEAN_ROWS:
-        MAP(c, s, mean_rows_body, l, l->in.n_columns);
+        MAP(e, s, mean_rows_kernel, l, l->in.n_columns);
         break;
     case DSGD_LAST_ROW:
-        MAP(c, s, last_row_body, l, l->in.n_columns);
+        MAP(e, s, last_row_kernel, l, l->in.n_columns);
         break;
     case DSGD_BATCH_NORM:
-        TOTAL(c, s, batch_norm_total_body, l, l->in.n_columns);
-        MAP(c, s, batch_norm_body, l, tensor_size(&l->in));
+        TOTAL(e, s, batch_norm_statistics_kernel, l, l->in.n_columns);
+        MAP(e, s, batch_norm_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_ADD:
-        MAP(c, s, add_body, l, tensor_size(&l->in));
-        if (l->rectified)
-            MAP(c, s, rectify_body, l, tensor_size(&l->in));
+        MAP(e, s, add_kernel, l, tensor_size(&l->in));
+        if (l->relu)
+            MAP(e, s, relu_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_EMBEDDING:
-        MAP(c, s, embedding_body, l, tensor_size(&l->out));
+        MAP(e, s, embedding_kernel, l, tensor_size(&l->out));
         break;
     case DSGD_LAYER_NORM:
-        MAP(c, s, layer_norm_body, l, l->in.n_rows);
+        MAP(e, s, layer_norm_kernel, l, l->in.n_rows);
         break;
     case DSGD_ATTENTION:
-        attention_forward(c, s, l);
+        attention_forward(e, s, l);
         break;
     case DSGD_LSTM:
-        lstm_forward(c, s, l);
+        lstm_forward(e, s, l);
         break;
     }
 }
 
-static void layer_backward(run *c, range s, at_layer l)
+static void layer_backward(execution *e, sample_range s, const dsgd_layer *l)
 {
-    if (l->rectified && !l->back_by_reader)
-        MAP(c, s, rectify_back_body, l, tensor_size(&l->out));
+    if (l->relu && !l->relu_by_reader)
+        MAP(e, s, relu_backward_kernel, l, tensor_size(&l->out));
     switch (l->kind) {
-    case DSGD_DENSE:
-        linear_backward(c, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
+    case DSGD_LINEAR:
+        linear_backward(e, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
         break;
     case DSGD_CONVOLUTION:
-        linear_backward(c, s, l, windows_of(l), window_size(l), l->biased);
+        linear_backward(e, s, l, im2col_of(l), window_size(l), l->biased);
         if (l->from > 0)
-            MAP(c, s, windows_back_body, l, l->in.n_rows);
+            MAP(e, s, col2im_kernel, l, l->in.n_rows);
         break;
     case DSGD_MAX_POOL:
-        MAP(c, s, max_pool_back_body, l, l->in.n_rows);
+        MAP(e, s, max_pool_backward_kernel, l, l->in.n_rows);
         break;
     case DSGD_MEAN_ROWS:
-        MAP(c, s, mean_rows_back_body, l, tensor_size(&l->in));
+        MAP(e, s, mean_rows_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_LAST_ROW:
-        MAP(c, s, last_row_back_body, l, tensor_size(&l->in));
+        MAP(e, s, last_row_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_BATCH_NORM:
-        TOTAL(c, s, batch_norm_back_total_body, l, l->in.n_columns);
-        MAP(c, s, batch_norm_back_body, l, tensor_size(&l->in));
+        TOTAL(e, s, batch_norm_backward_params_kernel, l, l->in.n_columns);
+        MAP(e, s, batch_norm_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_ADD:
-        MAP(c, s, add_back_body, l, tensor_size(&l->in));
+        MAP(e, s, add_backward_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_EMBEDDING:
-        TOTAL(c, s, embedding_back_body, l, l->out.n_columns);
+        TOTAL(e, s, embedding_backward_kernel, l, l->out.n_columns);
         break;
     case DSGD_LAYER_NORM:
-        MAP(c, s, layer_norm_back_body, l, l->in.n_rows);
-        TOTAL(c, s, layer_norm_back_total_body, l, l->in.n_columns);
+        MAP(e, s, layer_norm_backward_kernel, l, l->in.n_rows);
+        TOTAL(e, s, layer_norm_backward_params_kernel, l, l->in.n_columns);
         break;
     case DSGD_ATTENTION:
-        attention_backward(c, s, l);
+        attention_backward(e, s, l);
         break;
     case DSGD_LSTM:
-        lstm_backward(c, s, l);
+        lstm_backward(e, s, l);
         break;
     }
 }
 
-/* --- networks ------------------------------------------------------------------------------------------------------------------------ */
+/* --- networks --------------------------------------------------------------------------------- */
 
-static void forward(run *c, range s, const dsgd_network *network)
+static void forward(execution *e, sample_range s, const dsgd_network *network)
 {
     for (uint32_t l = 0; l < network->n_layers; l++)
-        layer_forward(c, s, &network->layers[l]);
+        layer_forward(e, s, &network->layers[l]);
 }
 
-/** The worker plays; then its environments are where the next batch goes on. @p most: steps of the largest batch. */
-static void play(run *c, const dsgd_network *network, uint32_t most)
+/**
+ * Plays a batch in the worker's environments, whose states then are where the next batch continues,
+ * and leaves the grads of the outputs. @p most: steps of the largest batch.
+ */
+static void play(execution *e, const dsgd_network *network, uint32_t most)
 {
-    const at_layer first = &network->layers[0];
-    const at_layer last = &network->layers[network->n_layers - 1];
+    const dsgd_layer *first = &network->layers[0];
+    const dsgd_layer *last = &network->layers[network->n_layers - 1];
     const uint32_t n = network->n_environments;
-    const range all = {0, most};
-    TOTAL(c, all, state_copy_body, first, (size_t)n * DSGD_ENVIRONMENT_REALS);
+    const sample_range all = {0, most};
+    TOTAL(e, all, state_copy_kernel, first, (size_t)n * DSGD_ENVIRONMENT_REALS);
     for (uint32_t begin = 0; begin < most; begin += n) {
-        const range s = {begin, n};
-        MAP(c, s, observe_body, first, 1);
-        forward(c, s, network);
-        MAP(c, s, act_body, last, 1);
+        const sample_range s = {begin, n};
+        MAP(e, s, observe_kernel, first, 1);
+        forward(e, s, network);
+        MAP(e, s, act_kernel, last, 1);
     }
-    TOTAL(c, all, return_body, last, n);
-    TOTAL(c, all, baseline_body, last, 1);
-    MAP(c, all, policy_body, last, 1);
+    TOTAL(e, all, return_kernel, last, n);
+    TOTAL(e, all, baseline_kernel, last, 1);
+    MAP(e, all, policy_kernel, last, 1);
 }
 
-/** g <- gradient, at every replica; the largest has @p most samples. */
-static void network_gradient(run *c, const dsgd_network *network, uint32_t most)
+/** g <- gradient at every replica; @p most: samples of the largest replica. */
+static void network_gradient(execution *e, const dsgd_network *network, uint32_t most)
 {
-    const at_layer first = &network->layers[0];
-    const at_layer last = &network->layers[network->n_layers - 1];
-    const range all = {0, most};
+    const dsgd_layer *first = &network->layers[0];
+    const dsgd_layer *last = &network->layers[network->n_layers - 1];
+    const sample_range all = {0, most};
     if (network->loss == DSGD_LOSS_POLICY) {
-        play(c, network, most);
+        play(e, network, most);
     } else {
-        MAP(c, all, load_body, first, 1);
-        forward(c, all, network);
+        MAP(e, all, load_kernel, first, 1);
+        forward(e, all, network);
         if (network->loss == DSGD_LOSS_SQUARED)
-            MAP(c, all, squared_body, last, 1);
+            MAP(e, all, squared_error_kernel, last, 1);
         else
-            MAP(c, all, cross_entropy_body, last, last->out.n_rows);
+            MAP(e, all, cross_entropy_kernel, last, last->out.n_rows);
     }
     for (uint32_t l = network->n_layers; l-- > 0;)
-        layer_backward(c, all, &network->layers[l]);
+        layer_backward(e, all, &network->layers[l]);
 }
 
-/** Fills the scores, at every replica. */
-static void network_scores(run *c, const dsgd_network *network, uint32_t most)
+/** Fills the scores of every replica; @p most: samples of the largest replica. */
+static void network_scores(execution *e, const dsgd_network *network, uint32_t most)
 {
-    const at_layer first = &network->layers[0];
-    const at_layer last = &network->layers[network->n_layers - 1];
-    const range all = {0, most};
+    const dsgd_layer *first = &network->layers[0];
+    const dsgd_layer *last = &network->layers[network->n_layers - 1];
+    const sample_range all = {0, most};
     if (network->loss == DSGD_LOSS_POLICY) {
-        MAP(c, all, episode_body, first, 1);
+        MAP(e, all, episode_kernel, first, 1);
         for (uint32_t step = 0; step < DSGD_EPISODE_STEPS; step++) {
-            c->pass.step = step;
-            MAP(c, all, observe_body, first, 1);
-            forward(c, all, network);
-            MAP(c, all, episode_step_body, last, 1);
+            e->args.step = step;
+            MAP(e, all, observe_kernel, first, 1);
+            forward(e, all, network);
+            MAP(e, all, episode_step_kernel, last, 1);
         }
         return;
     }
-    MAP(c, all, load_body, first, 1);
-    forward(c, all, network);
+    MAP(e, all, load_kernel, first, 1);
+    forward(e, all, network);
     if (network->loss == DSGD_LOSS_SQUARED)
-        MAP(c, all, squared_score_body, last, 1);
+        MAP(e, all, squared_error_score_kernel, last, 1);
     else
-        MAP(c, all, cross_entropy_score_body, last, 1);
+        MAP(e, all, cross_entropy_score_kernel, last, 1);
 }
 
 #endif

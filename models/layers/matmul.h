@@ -1,50 +1,59 @@
 /**
  * @file matmul.h
- * A matrix product that every replica of a run computes, each on its own memory.
+ * A matrix product of a layer, C <- A B or C <- C + A B, as shapes and strides that hold for every
+ * replica; matrices_of() turns it into pointers for one replica. Devices compute it (multiply() in
+ * layers.h).
  */
 #ifndef DSGD_MODELS_LAYERS_MATMUL_H
 #define DSGD_MODELS_LAYERS_MATMUL_H
 
 #include "models/layers/elementwise.h"
 
-typedef enum space { PARAMETERS, GRADIENT, VALUES, SLOPES, KEPT } space;
+/** The memory of a replica that an operand lies in: x, g, values, grads, or saved. */
+typedef enum region { PARAMETERS, PARAMETER_GRADS, VALUES, GRADS, SAVED } region;
 
-/** A matrix in a replica: element (i, j) of sample s and head h is at base + i row + j column + s sample + h head. */
+/**
+ * A strided matrix in a replica: element (i, j) of sample s and head h is at base + i row + j
+ * column + s sample + h head, in reals.
+ */
 typedef struct operand {
-    space in;
-    size_t offset; /* in reals; but for PARAMETERS and GRADIENT in reals per sample */
-    size_t plus; /* in reals */
+    region in;
+    /* Base in its region: reals for PARAMETERS and PARAMETER_GRADS, else reals per sample. */
+    size_t offset;
+    size_t plus; /* added to the base, in reals */
     size_t row, column, sample, head;
 } operand;
 
-typedef enum samples_as {
-    SAMPLES_ROWS, /* the samples' rows of A and C lie one below the other */
-    SAMPLES_DEPTH, /* the sum goes over all samples' rows */
-    SAMPLES_APART /* a product for each sample and head */
-} samples_as;
+/** Which dimension of the product runs over the samples of a replica. */
+typedef enum sample_axis {
+    SAMPLES_ALONG_M, /* rows of A and C: one product with m = rows per sample * samples */
+    SAMPLES_ALONG_K, /* the sum: one product with k = rows per sample * samples */
+    SAMPLES_BATCHED /* none: one product per sample and head (batched matmul) */
+} sample_axis;
 
-typedef enum ones_in {
-    ONES_NONE,
-    ONES_COLUMN, /* A has a column of ones after its last: B's row there is added to every row */
-    ONES_ROW /* A has a row of ones after its last: C's row there becomes the column sums of B */
-} ones_in;
+/** The bias of a linear layer follows W as one more row. */
+typedef enum bias_row {
+    BIAS_NONE,
+    BIAS_ADD, /* C[i] += B[k] for every row i */
+    BIAS_GRAD /* C[m] <- sum over the rows of B */
+} bias_row;
 
-enum { MOST_PRODUCTS = 2 /* handed over together */ };
+enum { MOST_MATMULS = 2 /* in one call of multiply() */ };
 
-/** C <- A B, or C + A B: C [m][n], A [m][k], B [k][n]. */
-typedef struct product {
+/** C [m][n] <- A [m][k] B [k][n], or C + A B. */
+typedef struct matmul {
     uint32_t m, n, k; /* per sample */
-    samples_as samples;
+    sample_axis samples;
     uint32_t n_heads;
     operand a, b, c;
-    bool adds;
-    bool rectified; /* max(C, 0) at the end */
-    bool
-        rectified_back; /* C, of SLOPES, goes through the rectifier that made the VALUES at its place */
-    ones_in ones;
-} product;
+    bool adds; /* C + A B */
+    bool relu; /* then C <- max(C, 0) */
+    /* C lies in GRADS; then C <- C where the value at its place is > 0, else 0 */
+    bool relu_backward;
+    bias_row bias;
+} matmul;
 
-static inline operand operand_at(space in, size_t offset, size_t plus, size_t row, size_t column,
+static inline operand operand_at(region in, size_t offset, size_t plus, size_t row, size_t column,
                                  size_t sample, size_t head)
 {
     const operand o = {in, offset, plus, row, column, sample, head};
@@ -52,7 +61,7 @@ static inline operand operand_at(space in, size_t offset, size_t plus, size_t ro
 }
 
 /** The rows of a tensor. */
-static inline operand rows_of(space in, const dsgd_tensor *t)
+static inline operand rows_of(region in, const dsgd_tensor *t)
 {
     return operand_at(in, t->offset, 0, t->n_columns, 1, tensor_size(t), 0);
 }
@@ -62,82 +71,85 @@ static inline operand transposed(operand o)
     return operand_at(o.in, o.offset, o.plus, o.column, o.row, o.sample, o.head);
 }
 
-static inline operand parameters(space in, size_t offset, size_t n_columns)
+/** A matrix of @p n_columns columns in PARAMETERS or PARAMETER_GRADS. */
+static inline operand parameters(region in, size_t offset, size_t n_columns)
 {
     return operand_at(in, offset, 0, n_columns, 1, 0, 0);
 }
 
-static inline product product_of(uint32_t m, uint32_t n, uint32_t k, samples_as samples, operand a,
-                                 operand b, operand c)
+static inline matmul matmul_of(uint32_t m, uint32_t n, uint32_t k, sample_axis samples, operand a,
+                               operand b, operand c)
 {
-    const product p = {m, n, k, samples, 1, a, b, c, false, false, false, ONES_NONE};
+    const matmul p = {m, n, k, samples, 1, a, b, c, false, false, false, BIAS_NONE};
     return p;
 }
 
-/* --- where a replica has them -------------------------------------------------------------------------------------------------------- */
+/* --- the matrices of one replica -------------------------------------------------------------- */
 
 /** One product of a replica: element (i, j) of C is at c + i c_row + j. */
 typedef struct matrices {
     size_t m, k;
     const real *a, *b;
     real *c;
-    const real *made; /* NULL, or what a rectifier made at C's place */
+    const real *relu_output; /* strided like C: the ReLU's output at C's place; NULL: no ReLU */
     size_t a_row, a_column, b_row, b_column, c_row;
 } matrices;
 
-/** Samples of the range that the replica has. */
-static inline DSGD_DEVICE_FUNCTION uint32_t samples_in(at_replica r, range s)
+/** How many samples of the range the replica has. */
+static inline DSGD_DEVICE_FUNCTION uint32_t samples_in(const replica *r, sample_range s)
 {
     return r->n <= s.first ? 0 : r->n - s.first < s.n ? r->n - s.first : s.n;
 }
 
-/** Where an operand begins for sample @p sample. */
-static inline DSGD_DEVICE_FUNCTION real *base_of(at_replica r, const operand *o, size_t sample)
+/** Address of an operand's element (0, 0) for sample @p sample and head 0. */
+static inline DSGD_DEVICE_FUNCTION real *base_of(const replica *r, const operand *o, size_t sample)
 {
     const size_t at = o->plus + sample * o->sample;
     switch (o->in) {
     case PARAMETERS:
         return (real *)r->x + o->offset + at;
-    case GRADIENT:
+    case PARAMETER_GRADS:
         return r->g + o->offset + at;
     case VALUES:
         return r->values + o->offset * r->n + at;
-    case SLOPES:
-        return r->slopes + o->offset * r->n + at;
-    case KEPT:
+    case GRADS:
+        return r->grads + o->offset * r->n + at;
+    case SAVED:
         break;
     }
-    return r->kept + o->offset * r->n + at;
+    return r->saved + o->offset * r->n + at;
 }
 
-/** How many products the replica computes. */
-static inline DSGD_DEVICE_FUNCTION size_t matrices_in(const product *p, at_replica r, range s)
+/** How many products the replica computes: one, or one per sample and head. */
+static inline DSGD_DEVICE_FUNCTION size_t matrices_in(const matmul *p, const replica *r,
+                                                      sample_range s)
 {
-    return p->samples == SAMPLES_APART ? (size_t)samples_in(r, s) * p->n_heads : 1;
+    return p->samples == SAMPLES_BATCHED ? (size_t)samples_in(r, s) * p->n_heads : 1;
 }
 
-/** Number @p i of them. */
-static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const product *p, at_replica r, range s,
-                                                        size_t i)
+/** Product @p i of them; i = sample * n_heads + head. */
+static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const replica *r,
+                                                        sample_range s, size_t i)
 {
-    const bool apart = p->samples == SAMPLES_APART;
-    const bool rows = p->samples == SAMPLES_ROWS;
-    const bool depth = p->samples == SAMPLES_DEPTH;
+    const bool batched = p->samples == SAMPLES_BATCHED;
+    const bool along_m = p->samples == SAMPLES_ALONG_M;
+    const bool along_k = p->samples == SAMPLES_ALONG_K;
     const size_t n = samples_in(r, s);
-    const size_t sample = s.first + (apart ? i / p->n_heads : 0);
-    const size_t head = apart ? i % p->n_heads : 0;
+    const size_t sample = s.first + (batched ? i / p->n_heads : 0);
+    const size_t head = batched ? i % p->n_heads : 0;
     matrices out;
-    out.m = p->m * (rows ? n : 1);
-    out.k = p->k * (depth ? n : 1);
+    out.m = p->m * (along_m ? n : 1);
+    out.k = p->k * (along_k ? n : 1);
     out.a = base_of(r, &p->a, sample) + head * p->a.head;
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
-    out.made = p->rectified_back ? out.c - r->slopes + r->values : NULL;
-    /* one row per sample may be of many that it has */
-    out.a_row = rows && p->m == 1 ? p->a.sample : p->a.row;
-    out.c_row = rows && p->m == 1 ? p->c.sample : p->c.row;
-    out.a_column = depth && p->k == 1 ? p->a.sample : p->a.column;
-    out.b_row = depth && p->k == 1 ? p->b.sample : p->b.row;
+    out.relu_output = p->relu_backward ? out.c - r->grads + r->values : NULL;
+    /* With one row per sample, the next row is the next sample's, which need not be adjacent (a
+     * step of a sequence). */
+    out.a_row = along_m && p->m == 1 ? p->a.sample : p->a.row;
+    out.c_row = along_m && p->m == 1 ? p->c.sample : p->c.row;
+    out.a_column = along_k && p->k == 1 ? p->a.sample : p->a.column;
+    out.b_row = along_k && p->k == 1 ? p->b.sample : p->b.row;
     out.b_column = p->b.column;
     return out;
 }

@@ -180,34 +180,33 @@ void record_close(record_file *file)
 
 /* --- the problem ------------------------------------------------------------------------------ */
 
-static const char *const optimizers[] = {"momentum", "nesterov", "adamw", NULL};
 static const char *const precisions[] = {"float", "double", NULL};
 
 #define MOST_EXACT 9007199254740992.0 /* integers that a double holds exactly */
 
-#define REQUIRED(word, of_kind, member, ...)                                                       \
-    {                                                                                              \
-        .name = (word), .kind = (of_kind), .offset = offsetof(record_problem, member),             \
-        .required = true, __VA_ARGS__                                                              \
-    }
-
 const dsgd_option record_problem_options[] = {
-    REQUIRED("model", DSGD_PICK, model, .registry = dsgd_model_kinds),
-    REQUIRED("data", DSGD_PICK, data, .registry = dsgd_data_sources),
-    REQUIRED("precision", DSGD_CHOICE, precision, .words = precisions),
-    REQUIRED("seed", DSGD_LONG, seed, .max = MOST_EXACT),
-    REQUIRED("workers", DSGD_LONG, workers, .min = 1, .max = 1 << 20),
-    REQUIRED("batch", DSGD_LONG, batch, .min = 1, .max = 1 << 20),
-    REQUIRED("pieces", DSGD_NUMBERS, pieces, .max = MOST_EXACT),
-    REQUIRED("optimizer", DSGD_CHOICE, update_kind, .words = optimizers),
-    REQUIRED("momentum", DSGD_DOUBLE, update.momentum, .max = 1),
-    REQUIRED("beta2", DSGD_DOUBLE, update.beta2, .max = 1),
-    REQUIRED("epsilon", DSGD_DOUBLE, update.epsilon, .max = 1),
-    REQUIRED("weight_decay", DSGD_DOUBLE, update.weight_decay, .max = 1e6),
-    REQUIRED("clip", DSGD_DOUBLE, update.clip, .max = 1e100),
-    REQUIRED("data_checksum", DSGD_LONG, data_checksum, .max = UINT32_MAX),
-    REQUIRED("initial_checksum", DSGD_LONG, initial_checksum, .max = UINT32_MAX),
-    {.name = NULL},
+    DSGD_OPTION_PICK(record_problem, model, dsgd_model_kinds, NULL, NULL, .required = true),
+    DSGD_OPTION_PICK(record_problem, data, dsgd_data_sources, NULL, NULL, .required = true),
+    DSGD_OPTION_CHOICE(record_problem, precision, precisions, NULL, .required = true),
+    DSGD_OPTION_LONG(record_problem, seed, 0, 0, MOST_EXACT, NULL, NULL, .required = true),
+    DSGD_OPTION_LONG(record_problem, workers, 0, 1, 1 << 20, NULL, NULL, .required = true),
+    DSGD_OPTION_LONG(record_problem, batch, 0, 1, 1 << 20, NULL, NULL, .required = true),
+    DSGD_OPTION_NUMBERS(record_problem, pieces, 0, MOST_EXACT, NULL, .required = true),
+    DSGD_OPTION_AS("optimizer", CHOICE, record_problem, update.kind, NULL, .required = true,
+                   .words = dsgd_optimizer_kinds),
+    DSGD_OPTION_AS("momentum", DOUBLE, record_problem, update.momentum, NULL, .max = 1,
+                   .required = true),
+    DSGD_OPTION_AS("beta2", DOUBLE, record_problem, update.beta2, NULL, .max = 1, .required = true),
+    DSGD_OPTION_AS("epsilon", DOUBLE, record_problem, update.epsilon, NULL, .max = 1,
+                   .required = true),
+    DSGD_OPTION_AS("weight_decay", DOUBLE, record_problem, update.weight_decay, NULL, .max = 1e6,
+                   .required = true),
+    DSGD_OPTION_AS("clip", DOUBLE, record_problem, update.clip, NULL, .max = 1e100,
+                   .required = true),
+    DSGD_OPTION_LONG(record_problem, data_checksum, 0, 0, UINT32_MAX, NULL, NULL, .required = true),
+    DSGD_OPTION_LONG(record_problem, initial_checksum, 0, 0, UINT32_MAX, NULL, NULL,
+                     .required = true),
+    DSGD_OPTION_END,
 };
 
 /** CRC-32 of @p bytes after @p before; NULL adds nothing. */

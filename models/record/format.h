@@ -77,8 +77,7 @@ typedef struct record_problem {
     int precision; /* 0 float, 1 double */
     long seed, workers, batch;
     dsgd_numbers pieces; /* first element of each, and the end of the last */
-    dsgd_update_config update;
-    int update_kind;
+    dsgd_optimizer update;
     long data_checksum, initial_checksum;
 } record_problem;
 

@@ -286,7 +286,6 @@ static json_t *describe(const dsgd_record_config *config, const writer *r)
         .batch = values->stream.batch,
         .pieces = {n, pieces},
         .update = problem->update,
-        .update_kind = problem->update.kind,
         .data_checksum = record_data_checksum(problem->data),
         .initial_checksum = record_initial_checksum(&r->network, r->seed, r->initial)};
     json_t *const json = dsgd_json_options(record_problem_options, &described);

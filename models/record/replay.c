@@ -258,7 +258,7 @@ static void replay_update(replay *r)
         fail(r, "a model state is updated");
         return;
     }
-    const bool state = dsgd_update_states(&r->problem.update) > 0;
+    const bool state = dsgd_optimizer_states(&r->problem.update) > 0;
     const dsgd_value x = get_operand(r, worker, piece, piece);
     const dsgd_value g = get_operand(r, worker, piece, piece);
     dsgd_value v = state ? get_operand(r, worker, piece, r->n_pieces + 1 + piece) : DSGD_ZERO_VALUE;
@@ -453,7 +453,6 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
                                             &r->parameters, &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: the head of the record makes no sense: %s",
                          r->file.path, why.text);
-    r->problem.update.kind = (dsgd_optimizer_kind)r->problem.update_kind;
     dsgd_replay_result *const result = r->result;
     const json_t *const manifest = json_object_get(r->head, "manifest");
     const char *const label = json_string_value(json_object_get(r->head, "label"));

@@ -29,7 +29,7 @@ size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
         return p->piece_begin[shape + 1] - p->piece_begin[shape];
     if (shape == p->n_pieces)
         return p->network->n_state;
-    return dsgd_update_states(&p->update) * dsgd_shape_size(values, shape - p->n_pieces - 1);
+    return dsgd_optimizer_states(&p->update) * dsgd_shape_size(values, shape - p->n_pieces - 1);
 }
 
 size_t dsgd_value_shape(const dsgd_values *values, dsgd_value value)

@@ -30,8 +30,8 @@ dsgd_node *dsgd_graph_gradient(dsgd_values *values, dsgd_origin where, const dsg
 dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piece,
                              const dsgd_value *inputs, dsgd_rate rate)
 {
-    const dsgd_update_config *const rule = &values->config.problem.update;
-    const bool state = dsgd_update_states(rule) > 0;
+    const dsgd_optimizer *const rule = &values->config.problem.update;
+    const bool state = dsgd_optimizer_states(rule) > 0;
     if (rule->kind != DSGD_OPTIMIZER_ADAMW)
         rate.t = 0; /* or updates by the same rule at the same rate would not be merged */
     dsgd_node *const node = dsgd_node_new(values,

@@ -241,7 +241,7 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    const bool state = dsgd_update_states(&values->config.problem.update) > 0;
+    const bool state = dsgd_optimizer_states(&values->config.problem.update) > 0;
     const dsgd_value inputs[] = {x, g, state ? *v : DSGD_ZERO_VALUE};
     dsgd_node *const node = dsgd_graph_update(values, where, piece, inputs, rate);
     report(values, &(dsgd_call){.kind = DSGD_CALL_UPDATE,

@@ -1,7 +1,7 @@
 /**
  * @file cnn.c
- * A small convolutional network: two convolutions of 3 x 3, each halved by a maximum, one hidden layer, softmax. 26,698 parameters on images
- * of 28 x 28.
+ * A small convolutional network: 3 x 3 convolutions with ReLU, each followed by 2 x 2 max pooling,
+ * one hidden layer, softmax. 26,698 parameters on images of 28 x 28.
  */
 #include "models/zoo/network.h"
 
@@ -25,18 +25,14 @@ static dsgd_status cnn_build(const void *params, const dsgd_data *data, dsgd_net
         dsgd_network_max_pool(&b, 2);
     }
     dsgd_network_flatten(&b);
-    dsgd_network_dense(&b, (double)p->hidden, true);
+    dsgd_network_linear(&b, (double)p->hidden, true);
     return dsgd_network_end(&b);
 }
 
 static const dsgd_option cnn_options[] = {
-    {.name = "channels",
-     .kind = DSGD_NUMBERS,
-     .offset = offsetof(cnn_params, channels),
-     .min = 1,
-     .max = 1024,
-     .help = "of the convolutions; 8 and 16 where nothing is given"},
-    DSGD_OPTION_LONG(cnn_params, hidden, 32, 1, 65536, NULL, "units", "of the hidden layer"),
+    DSGD_OPTION_NUMBERS(cnn_params, channels, 1, 1024,
+                        "of the convolutions; 8 and 16 where nothing is given"),
+    DSGD_OPTION_LONG(cnn_params, hidden, 32, 1, 65536, "units", "of the hidden layer"),
     DSGD_OPTION_END,
 };
 

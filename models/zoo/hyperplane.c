@@ -1,6 +1,7 @@
 /**
  * @file hyperplane.c
- * Linear regression, the eager-SGD paper's hyperplane (PPoPP 2020, section 6.2): one linear output, squared loss.
+ * Linear regression, the eager-SGD paper's hyperplane (PPoPP 2020, section 6.2): one linear output,
+ * squared loss.
  */
 #include "models/zoo/network.h"
 

@@ -1,7 +1,7 @@
 /**
  * @file lstm.c
- * A recurrent classifier of sequences of different lengths: one LSTM layer, softmax on its last output. Hochreiter, Schmidhuber, 1997, with
- * the forget gate of Gers et al., 2000.
+ * A classifier of sequences of different lengths: one LSTM layer, softmax on its last output.
+ * Hochreiter, Schmidhuber, 1997, with the forget gate of Gers et al., 2000.
  */
 #include "models/zoo/network.h"
 
@@ -23,7 +23,7 @@ static dsgd_status lstm_build(const void *params, const dsgd_data *data, dsgd_ne
 }
 
 static const dsgd_option lstm_options[] = {
-    DSGD_OPTION_LONG(lstm_params, units, 32, 1, 4096, NULL, "units", "of the recurrent layer"),
+    DSGD_OPTION_LONG(lstm_params, units, 32, 1, 4096, "units", "of the recurrent layer"),
     DSGD_OPTION_END,
 };
 

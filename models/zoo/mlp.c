@@ -1,6 +1,6 @@
 /**
  * @file mlp.c
- * A multi-layer perceptron: rectified hidden layers, softmax, cross-entropy.
+ * A multi-layer perceptron: ReLU hidden layers, softmax, cross-entropy.
  */
 #include "models/zoo/network.h"
 
@@ -19,23 +19,19 @@ static dsgd_status mlp_build(const void *params, const dsgd_data *data, dsgd_net
     dsgd_builder b = dsgd_network_begin(network, "mlp", data, DSGD_LOSS_CROSS_ENTROPY, error);
     dsgd_network_flatten(&b);
     for (size_t l = 0; l < hidden.n; l++)
-        dsgd_network_dense(&b, hidden.v[l], true);
+        dsgd_network_linear(&b, hidden.v[l], true);
     return dsgd_network_end(&b);
 }
 
 static const dsgd_option mlp_options[] = {
-    {.name = "hidden",
-     .kind = DSGD_NUMBERS,
-     .offset = offsetof(mlp_params, hidden),
-     .min = 1,
-     .max = 65536,
-     .help = "sizes of the hidden layers; one of 32 where nothing is given"},
-    {.name = NULL},
+    DSGD_OPTION_NUMBERS(mlp_params, hidden, 1, 65536,
+                        "sizes of the hidden layers; one of 32 where nothing is given"),
+    DSGD_OPTION_END,
 };
 
 const dsgd_model_kind dsgd_model_mlp = {
     .about = {.name = "mlp",
-              .summary = "perceptron with rectified hidden layers and softmax",
+              .summary = "perceptron with ReLU hidden layers and softmax",
               .params_size = sizeof(mlp_params),
               .options = mlp_options},
     .build = mlp_build,

@@ -1,7 +1,8 @@
 /**
  * @file model.h
- * Reduced models: what is really trained. A model describes a network of layers; layers.h knows their mathematics, and the devices
- * (device.h) run it.
+ * Reduced models, which are really trained. A model builds a network: a list of layers with shapes
+ * and offsets into the vectors of parameters, activations and saved values. layers.h has the
+ * mathematics, a device (device.h) computes it.
  */
 #ifndef DSGD_MODELS_ZOO_MODEL_H
 #define DSGD_MODELS_ZOO_MODEL_H
@@ -18,98 +19,105 @@ enum { DSGD_MAX_LAYERS = 64, DSGD_MAX_FILLS = 128 };
 
 typedef enum dsgd_loss {
     DSGD_LOSS_SQUARED, /* 1/2 (z - target)^2, one output */
-    DSGD_LOSS_CROSS_ENTROPY, /* softmax of n_classes outputs against the label, the mean over rows */
-    DSGD_LOSS_POLICY /* policy gradient of the steps that the network itself took in an environment */
+    DSGD_LOSS_CROSS_ENTROPY, /* softmax cross-entropy of n_classes logits, the mean over rows */
+    DSGD_LOSS_POLICY /* policy gradient over the steps that the network takes in an environment */
 } dsgd_loss;
 
-/** Shape of what one sample is between two layers: rows are pixels, steps of a sequence, or one; an image's rows lie line by line. */
+/**
+ * The shape of one sample between two layers, [n_rows][n_columns]: rows are the pixels of an image
+ * line by line, the steps of a sequence, or 1.
+ */
 typedef struct dsgd_tensor {
     uint32_t n_rows, n_columns;
     uint32_t width; /* of an image, in pixels; 1 otherwise */
-    size_t offset; /* in reals per sample, among all tensors */
+    size_t offset; /* among all tensors, in reals per sample */
 } dsgd_tensor;
 
 typedef enum dsgd_layer_kind {
-    DSGD_DENSE, /* every row: y = W^T x + c; W [columns in][columns out], then c */
-    DSGD_CONVOLUTION, /* of an image; W [kernel][kernel][columns in][columns out], then c where biased; zero padding */
-    DSGD_MAX_POOL, /* of windows of kernel x kernel, side by side */
-    DSGD_MEAN_ROWS, /* the mean of all rows */
+    /* Y = X W + b; parameters W [columns in][columns out], b [columns out] */
+    DSGD_LINEAR,
+    /* 2-d, zero-padded; W [kernel_size][kernel_size][columns in][columns out], b if biased */
+    DSGD_CONVOLUTION,
+    DSGD_MAX_POOL, /* windows of kernel_size x kernel_size without overlap */
+    DSGD_MEAN_ROWS, /* mean over the rows (global average pooling) */
     DSGD_LAST_ROW,
-    DSGD_BATCH_NORM, /* per column over all rows of the batch; gain, then shift; state: mean, then variance */
-    DSGD_ADD, /* y = from + other */
-    DSGD_EMBEDDING, /* x holds tokens: y = E[token] + P[row]; E [n_tokens][columns], then P [rows][columns] */
-    DSGD_LAYER_NORM, /* per row; gain, then shift */
-    DSGD_ATTENTION, /* causal, of n_heads; x holds queries, keys and values side by side */
-    DSGD_LSTM /* x holds what the inputs add to the gates i, f, g, o; W [units][4 units] of the recurrence */
+    /* per column, over all rows of a batch; gain, shift; state: running mean, variance */
+    DSGD_BATCH_NORM,
+    DSGD_ADD, /* y = from + other (residual connection) */
+    /* y = E[token] + P[row]; E [n_tokens][columns], P [rows][columns]; x holds tokens */
+    DSGD_EMBEDDING,
+    DSGD_LAYER_NORM, /* per row; gain, shift [columns] */
+    DSGD_ATTENTION, /* causal, n_heads heads; a row of x holds query, key and value */
+    /* gates i, f, g, o; x [rows][4 units] is their linear part; W [units][4 units] recurs */
+    DSGD_LSTM
 } dsgd_layer_kind;
 
-/** Layer l reads tensor `from` (and `other`) and writes tensor l + 1. Tensor 0 is the network's input. */
+/** Layer l reads tensor `from` (and `other`), writes tensor l + 1; tensor 0 is the input. */
 typedef struct dsgd_layer {
     dsgd_layer_kind kind;
     uint32_t from, other;
-    dsgd_tensor in, out; /* shapes of `from` and of what is written */
-    dsgd_tensor second; /* of `other` */
-    bool rectified; /* max(y, 0) at the end */
-    /* Backward, a rectifier's derivative is taken by the last layer that adds to it, where that can: */
-    bool back_by_reader; /* not by this layer, whose rectifier it is */
-    bool from_rectified; /* by this layer, for its input */
+    dsgd_tensor in, out; /* shapes of `from` and of the output */
+    dsgd_tensor second; /* shape of `other` */
+    bool relu; /* y <- max(y, 0) at the end */
+    /* ReLU backward is fused into the last layer that adds to its grad, where possible: */
+    bool relu_by_reader; /* this layer's ReLU is fused into a later layer */
+    bool relu_input; /* this layer does it for the ReLU of its input */
     bool biased; /* CONVOLUTION */
-    bool adds,
-        other_adds; /* backward: a later layer has already written the derivative by the input */
-    size_t params, n_params; /* its share of the parameter vector */
-    size_t state; /* offset of its share of the model state */
-    size_t kept; /* offset of what it keeps for the backward pass, in reals per sample */
-    size_t totals; /* offset of what it keeps once per batch, in reals */
-    uint32_t kernel, stride, padding; /* CONVOLUTION, MAX_POOL */
+    /* Backward: a later layer has already written the grad of `from` (`other`); add to it. */
+    bool adds, other_adds;
+    size_t params, n_params; /* offset and size in the parameter vector */
+    size_t state; /* offset in the model state */
+    size_t saved; /* offset of its saved values, in reals per sample */
+    size_t totals; /* offset of its sums over the batch, in reals */
+    uint32_t kernel_size, stride, padding; /* CONVOLUTION, MAX_POOL */
     uint32_t n_heads, n_tokens;
 } dsgd_layer;
 
-/** How a part of the parameter vector begins: uniform in +-bound around centre, [n_rows][n_columns]. */
+/** Initial values of parameters [n_rows][n_columns]: uniform in centre +- bound. */
 typedef struct dsgd_fill {
     size_t offset;
     uint32_t n_rows, n_columns;
     double centre, bound;
-    uint32_t layer, part; /* of the draw: which layer, and which of its parts */
+    uint32_t layer, part; /* keys of the draws: the layer, and the part within it */
 } dsgd_fill;
 
 /**
- * Layers and a loss, the mean over the batch. Parameters lie in backward order: those of the last layer come first, so that a prefix
- * of the vector is what the backward pass finishes first.
+ * Layers and a loss, the mean over the batch. Parameters lie in backward order, those of the last
+ * layer first: a prefix of the gradient is complete before the rest.
  */
 typedef struct dsgd_network {
     uint32_t n_layers;
     dsgd_layer layers[DSGD_MAX_LAYERS]; /* in forward order */
     dsgd_loss loss;
     size_t n_params;
-    size_t n_state; /* reals of model state: running statistics, or environments. 0: none */
+    size_t n_state; /* reals of model state: running statistics, or environments; 0: none */
     size_t n_reals; /* of all tensors, per sample */
-    size_t n_kept; /* per sample */
-    size_t n_totals;
-    bool
-        coupled; /* samples of a batch meet in a layer, or in the state: gradients must not be fused */
-    uint32_t
-        n_environments; /* POLICY: side by side; a batch is batch / n_environments steps of each */
-    size_t environments; /* POLICY: offset of theirs in the model state */
-    size_t policy_kept; /* POLICY: offset of what it keeps of each step */
+    size_t n_saved; /* reals saved for the backward pass, per sample */
+    size_t n_totals; /* reals of sums over the batch */
+    /* Samples of a batch interact in a layer or through the state: gradients must not be fused. */
+    bool coupled;
+    uint32_t n_environments; /* POLICY: a batch is batch / n_environments steps of each */
+    size_t environments; /* POLICY: offset of the environments in the model state */
+    size_t policy_saved; /* POLICY: offset of the saved steps, in reals per sample */
     double discount, entropy_weight; /* POLICY */
     uint32_t n_fills;
     dsgd_fill fills[DSGD_MAX_FILLS];
 } dsgd_network;
 
-/** A model that a user can name: "logreg", "mlp", "cnn", ... */
+/** A model that a user can name: "logreg", "mlp", "cnn", ... One constant per file. */
 typedef struct dsgd_model_kind {
     dsgd_about about;
-    /** Lays out the network for the data; refuses data of the wrong kind with a sentence. */
+    /** Fills *network for this data, or DSGD_EUSAGE for data that does not fit. */
     dsgd_status (*build)(const void *params, const dsgd_data *data, dsgd_network *network,
                          dsgd_error *error);
 } dsgd_model_kind;
 
 extern const dsgd_about *const dsgd_model_kinds[]; /* NULL-terminated */
 
-/** Initial parameters [n_params], the same for every worker. */
+/** x[n_params] <- initial parameters, the same for every worker. */
 void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x);
 
-/** A worker's model state [n_state] before its first gradient. */
+/** state[n_state] <- model state of a worker before its first gradient. */
 void dsgd_network_initial_state(const dsgd_network *network, uint64_t seed, uint32_t worker,
                                 double *state);
 

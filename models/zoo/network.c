@@ -1,20 +1,16 @@
 /**
  * @file network.c
- * Puts networks together: shapes, places of parameters and workspace, initial numbers.
+ * The builder of networks: shapes, offsets, initial parameters and states.
  */
 #include "models/zoo/network.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef double real;
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
+#define DSGD_IN_DOUBLE /* as initial states are */
 #include "models/data/environment.h"
 
-/* --- the builder -------------------------------------------------------------------------------------------------------------------- */
+/* --- the builder ------------------------------------------------------------------------------ */
 
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
                                 dsgd_loss loss, dsgd_error *error)
@@ -50,7 +46,7 @@ uint32_t dsgd_network_here(const dsgd_builder *b)
     return b->network->layers[b->network->n_layers].from;
 }
 
-/** What the next layer reads. The entry after the last layer is the one to come. */
+/** The current tensor: the input of the entry after the last layer. */
 static dsgd_tensor *here(dsgd_builder *b)
 {
     return &b->network->layers[b->network->n_layers].in;
@@ -69,7 +65,7 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
     next->in = tensor == 0 ? b->network->layers[0].in : b->network->layers[tensor - 1].out;
 }
 
-/** A whole number that an option gives as a double; remembers a refusal otherwise. */
+/** An option given as a double, as an integer in [1, 65536]; else an error. */
 static uint32_t whole(dsgd_builder *b, double n, const char *what)
 {
     if (b->status == DSGD_OK && (n != floor(n) || n < 1 || n > 65536))
@@ -78,7 +74,7 @@ static uint32_t whole(dsgd_builder *b, double n, const char *what)
     return b->status == DSGD_OK ? (uint32_t)n : 1;
 }
 
-/** Appends a layer whose input is what is read next, with an output of the shape given. NULL after a refusal. */
+/** Appends a layer from the current tensor to one of this shape. NULL after an error. */
 static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows,
                           uint32_t n_columns, uint32_t width)
 {
@@ -96,14 +92,14 @@ static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows
     return layer;
 }
 
-/** Parameters [n_rows][n_columns] that follow what the layer has already, uniform in +-bound around centre. */
+/** Appends parameters [n_rows][n_columns] to the layer, initially uniform in centre +- bound. */
 static void fill(dsgd_builder *b, dsgd_layer *layer, size_t n_rows, size_t n_columns, double centre,
                  double bound)
 {
     dsgd_network *const network = b->network;
     DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
     const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
-    /* Offsets are within the layer until dsgd_network_end() knows where that begins. */
+    /* The offset is relative to the layer until dsgd_network_end(). */
     network->fills[network->n_fills++] = (dsgd_fill){.offset = layer->n_params,
                                                      .n_rows = (uint32_t)n_rows,
                                                      .n_columns = (uint32_t)n_columns,
@@ -124,39 +120,39 @@ static uint32_t last_tensor(const dsgd_builder *b)
     return b->network->n_layers;
 }
 
-uint32_t dsgd_network_dense(dsgd_builder *b, double n_units, bool rectified)
+uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_units, "units");
-    dsgd_layer *const layer = append(b, DSGD_DENSE, in.n_rows, n, in.width);
+    dsgd_layer *const layer = append(b, DSGD_LINEAR, in.n_rows, n, in.width);
     if (layer == NULL)
         return 0;
-    layer->rectified = rectified;
+    layer->relu = relu;
     fill(b, layer, in.n_columns, n, 0, he_bound(in.n_columns));
     fill(b, layer, 1, n, 0, 0);
     return last_tensor(b);
 }
 
-uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel,
-                                  uint32_t stride, bool biased, bool rectified)
+uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
+                                  uint32_t stride, bool biased, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_channels, "channels");
-    const uint32_t padding = kernel / 2;
+    const uint32_t padding = kernel_size / 2;
     const uint32_t height = in.n_rows / in.width;
-    const uint32_t out_width = (in.width + 2 * padding - kernel) / stride + 1;
-    const uint32_t out_height = (height + 2 * padding - kernel) / stride + 1;
+    const uint32_t out_width = (in.width + 2 * padding - kernel_size) / stride + 1;
+    const uint32_t out_height = (height + 2 * padding - kernel_size) / stride + 1;
     dsgd_layer *const layer = append(b, DSGD_CONVOLUTION, out_height * out_width, n, out_width);
     if (layer == NULL)
         return 0;
-    layer->kernel = kernel;
+    layer->kernel_size = kernel_size;
     layer->stride = stride;
     layer->padding = padding;
     layer->biased = biased;
-    layer->rectified = rectified;
-    const size_t n_inputs = (size_t)kernel * kernel * in.n_columns;
-    layer->kept = b->network->n_kept; /* the windows, side by side */
-    b->network->n_kept += n_inputs * layer->out.n_rows;
+    layer->relu = relu;
+    const size_t n_inputs = (size_t)kernel_size * kernel_size * in.n_columns;
+    layer->saved = b->network->n_saved; /* the rows of im2col */
+    b->network->n_saved += n_inputs * layer->out.n_rows;
     fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
     if (biased)
         fill(b, layer, 1, n, 0, 0);
@@ -174,7 +170,7 @@ uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
                       b->model, b->data->n_rows / b->data->width, b->data->width);
     dsgd_layer *const layer = append(b, DSGD_MAX_POOL, height * width, in.n_columns, width);
     if (layer != NULL)
-        layer->kernel = layer->stride = window;
+        layer->kernel_size = layer->stride = window;
     return last_tensor(b);
 }
 
@@ -190,15 +186,15 @@ uint32_t dsgd_network_last_row(dsgd_builder *b)
     return last_tensor(b);
 }
 
-uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool rectified)
+uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
 {
     const dsgd_tensor in = *here(b);
     dsgd_network *const network = b->network;
     dsgd_layer *const layer = append(b, DSGD_BATCH_NORM, in.n_rows, in.n_columns, in.width);
     if (layer == NULL)
         return 0;
-    layer->rectified = rectified;
-    layer->totals = network->n_totals; /* mean, 1 / deviation, and two sums of the backward pass */
+    layer->relu = relu;
+    layer->totals = network->n_totals; /* mean, 1 / deviation, two sums of the backward pass */
     network->n_totals += 4 * (size_t)in.n_columns;
     layer->state = network->n_state;
     network->n_state += 2 * (size_t)in.n_columns;
@@ -208,13 +204,13 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool rectified)
     return last_tensor(b);
 }
 
-uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool rectified)
+uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu)
 {
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_ADD, in.n_rows, in.n_columns, in.width);
     if (layer == NULL)
         return 0;
-    layer->rectified = rectified;
+    layer->relu = relu;
     layer->other = other;
     layer->second = b->network->layers[other - 1].out;
     return last_tensor(b);
@@ -239,8 +235,8 @@ uint32_t dsgd_network_layer_norm(dsgd_builder *b)
     dsgd_layer *const layer = append(b, DSGD_LAYER_NORM, in.n_rows, in.n_columns, in.width);
     if (layer == NULL)
         return 0;
-    layer->kept = b->network->n_kept; /* mean and 1 / deviation of each row */
-    b->network->n_kept += 2 * (size_t)in.n_rows;
+    layer->saved = b->network->n_saved; /* mean and 1 / deviation of each row */
+    b->network->n_saved += 2 * (size_t)in.n_rows;
     fill(b, layer, 1, in.n_columns, 1, 0);
     fill(b, layer, 1, in.n_columns, 0, 0);
     return last_tensor(b);
@@ -255,35 +251,38 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
     DSGD_ASSERT(in.n_columns % (3 * n_heads) == 0, "%u columns for %u heads", in.n_columns,
                 n_heads);
     layer->n_heads = n_heads;
-    layer->kept = b->network->n_kept; /* weights of each head, and their derivatives */
-    b->network->n_kept += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
+    layer->saved = b->network->n_saved; /* weights of each head, and their grads */
+    b->network->n_saved += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
     return last_tensor(b);
 }
 
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
 {
     const uint32_t n = whole(b, n_units, "units");
-    dsgd_network_dense(b, 4.0 * n, false);
+    dsgd_network_linear(b, 4.0 * n, false);
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_LSTM, in.n_rows, n, 1);
     if (layer == NULL)
         return 0;
-    /* Per row: 4 gates, cell, output before, and the derivatives by cell and output that come from the next row. */
-    layer->kept = b->network->n_kept;
-    b->network->n_kept += 8 * (size_t)in.n_rows * n;
+    /*
+     * Per row: 4 gates, cell, previous output, and the grads of cell and output from the next row.
+     */
+    layer->saved = b->network->n_saved;
+    b->network->n_saved += 8 * (size_t)in.n_rows * n;
     fill(b, layer, n, 4 * (size_t)n, 0, 1 / sqrt(n));
     return last_tensor(b);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
+/* --- end of the network ----------------------------------------------------------------------- */
 
 /**
- * Marks the layers whose input's derivative is written by a later layer before they add theirs, and those that are the last to write it and
- * can take it through the rectifier at once.
+ * Sets `adds` and `other_adds` where a later layer has written the grad of the same tensor, and
+ * fuses the backward pass of a ReLU into the last layer that writes its grad.
  */
 static void mark_sums(dsgd_network *network)
 {
-    const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL}; /* who wrote the tensor's derivative */
+    /* the layer that last wrote the tensor's grad */
+    const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL};
     for (uint32_t l = network->n_layers; l-- > 0;) {
         dsgd_layer *const layer = &network->layers[l];
         layer->adds = last[layer->from] != NULL;
@@ -296,11 +295,11 @@ static void mark_sums(dsgd_network *network)
     for (uint32_t l = 0; l < network->n_layers; l++) {
         dsgd_layer *const layer = &network->layers[l];
         dsgd_layer *const made = layer->from == 0 ? NULL : &network->layers[layer->from - 1];
-        if (made == NULL || !made->rectified || last[layer->from] != layer)
+        if (made == NULL || !made->relu || last[layer->from] != layer)
             continue;
-        layer->from_rectified = made->back_by_reader = layer->kind == DSGD_DENSE ||
-                                                       layer->kind == DSGD_CONVOLUTION ||
-                                                       layer->kind == DSGD_MAX_POOL;
+        layer->relu_input = made->relu_by_reader = layer->kind == DSGD_LINEAR ||
+                                                   layer->kind == DSGD_CONVOLUTION ||
+                                                   layer->kind == DSGD_MAX_POOL;
     }
 }
 
@@ -308,7 +307,7 @@ dsgd_status dsgd_network_end(dsgd_builder *b)
 {
     dsgd_network *const network = b->network;
     const uint32_t n_rows = here(b)->n_rows;
-    dsgd_network_dense(b, network->loss == DSGD_LOSS_SQUARED ? 1 : b->data->n_classes, false);
+    dsgd_network_linear(b, network->loss == DSGD_LOSS_SQUARED ? 1 : b->data->n_classes, false);
     if (b->status != DSGD_OK)
         return b->status;
     if (network->loss == DSGD_LOSS_CROSS_ENTROPY && n_rows != b->data->n_labels)
@@ -320,8 +319,8 @@ dsgd_status dsgd_network_end(dsgd_builder *b)
     if (network->loss == DSGD_LOSS_POLICY) {
         network->environments = network->n_state;
         network->n_state += (size_t)network->n_environments * DSGD_ENVIRONMENT_REALS;
-        network->policy_kept = network->n_kept;
-        network->n_kept += 3 + DSGD_ENVIRONMENT_REALS;
+        network->policy_saved = network->n_saved;
+        network->n_saved += 3 + DSGD_ENVIRONMENT_REALS;
         network->coupled = true;
     }
     for (uint32_t l = network->n_layers; l-- > 0;) {

@@ -1,9 +1,10 @@
 /**
  * @file policy.c
- * A policy that learns on line, from the steps that it takes itself: the policy gradient of Williams (1992) with the batch's mean return as
- * its baseline and an entropy bonus, one rectified hidden layer. A gradient plays batch / environments steps in each of the worker's
- * environments; episodes begin again inside, and the next gradient goes on where this one ended: the environments are its model state. A
- * reduced form of DD-PPO's setting (Wijmans et al., ICLR 2020); what a step costs is the imbalance's affair.
+ * An on-policy agent: REINFORCE (Williams, 1992) with the mean return of the batch as baseline and
+ * an entropy bonus, one ReLU hidden layer. A gradient plays batch / environments steps in each
+ * environment of the worker. Episodes restart within a batch, and the next gradient continues where
+ * this one ended: the environments are the model state. A reduced form of DD-PPO (Wijmans et al.,
+ * ICLR 2020).
  */
 #include "models/zoo/network.h"
 
@@ -23,13 +24,13 @@ static dsgd_status policy_build(const void *params, const dsgd_data *data, dsgd_
     network->n_environments = (uint32_t)p->environments;
     network->discount = p->discount;
     network->entropy_weight = p->entropy;
-    dsgd_network_dense(&b, (double)p->hidden, true);
+    dsgd_network_linear(&b, (double)p->hidden, true);
     return dsgd_network_end(&b);
 }
 
 static const dsgd_option policy_options[] = {
-    DSGD_OPTION_LONG(policy_params, hidden, 32, 1, 65536, NULL, "units", "of the hidden layer"),
-    DSGD_OPTION_LONG(policy_params, environments, 4, 1, 1024, NULL, NULL,
+    DSGD_OPTION_LONG(policy_params, hidden, 32, 1, 65536, "units", "of the hidden layer"),
+    DSGD_OPTION_LONG(policy_params, environments, 4, 1, 1024, NULL,
                      "side by side at each worker; a batch is shared among them"),
     DSGD_OPTION_DOUBLE(policy_params, discount, 0.9, 0, 1, NULL, "of the rewards, per step"),
     DSGD_OPTION_DOUBLE(policy_params, entropy, 0.01, 0, 10, NULL, "weight of the entropy bonus"),

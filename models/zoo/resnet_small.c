@@ -1,8 +1,9 @@
 /**
  * @file resnet_small.c
- * A small residual network: a convolution of stride 2, then residual blocks of two 3 x 3 convolutions with batch normalisation, of which
- * each but the first doubles the channels and halves the image, the mean over the image, softmax. He et al., CVPR 2016, section 4.2, with
- * projections (option B) where shapes change. Statistics are local to the worker: running ones are averaged for evaluations alone.
+ * A small residual network: a convolution of stride 2; residual blocks of two 3 x 3 convolutions
+ * with batch normalisation, all but the first with twice the channels and half the image; global
+ * average pooling; softmax. He et al., CVPR 2016, section 4.2, with projections (option B) where
+ * shapes change. Running statistics are local to a worker and averaged only for evaluations.
  */
 #include "models/zoo/network.h"
 
@@ -45,9 +46,9 @@ static dsgd_status resnet_build(const void *params, const dsgd_data *data, dsgd_
 }
 
 static const dsgd_option resnet_options[] = {
-    DSGD_OPTION_LONG(resnet_params, blocks, 3, 1, 6, NULL, NULL,
+    DSGD_OPTION_LONG(resnet_params, blocks, 3, 1, 6, NULL,
                      "residual blocks; each but the first doubles the channels"),
-    DSGD_OPTION_LONG(resnet_params, width, 8, 1, 256, NULL, "channels", "of the first block"),
+    DSGD_OPTION_LONG(resnet_params, width, 8, 1, 256, "channels", "of the first block"),
     DSGD_OPTION_END,
 };
 

@@ -1,8 +1,8 @@
 /**
  * @file transformer.c
- * A small decoder that predicts the next character: embeddings of characters and places, blocks of causal attention and a rectified
- * two-layer perceptron, each after a layer normalisation and beside a residual connection. Vaswani et al., 2017, normalised before the
- * layers as in GPT-2.
+ * A small decoder that predicts the next character: token and position embeddings, then blocks of
+ * causal attention and a two-layer perceptron with ReLU, each with layer normalisation and a
+ * residual connection. Vaswani et al., 2017, pre-norm as in GPT-2.
  */
 #include "models/zoo/network.h"
 
@@ -16,13 +16,13 @@ static void block(dsgd_builder *b, long width, long heads)
 {
     const uint32_t begin = dsgd_network_here(b);
     dsgd_network_layer_norm(b);
-    dsgd_network_dense(b, 3 * (double)width, false);
+    dsgd_network_linear(b, 3 * (double)width, false);
     dsgd_network_attention(b, (uint32_t)heads);
-    dsgd_network_dense(b, (double)width, false);
+    dsgd_network_linear(b, (double)width, false);
     const uint32_t middle = dsgd_network_add(b, begin, false);
     dsgd_network_layer_norm(b);
-    dsgd_network_dense(b, 4 * (double)width, true);
-    dsgd_network_dense(b, (double)width, false);
+    dsgd_network_linear(b, 4 * (double)width, true);
+    dsgd_network_linear(b, (double)width, false);
     dsgd_network_add(b, middle, false);
 }
 
@@ -45,10 +45,9 @@ static dsgd_status transformer_build(const void *params, const dsgd_data *data,
 }
 
 static const dsgd_option transformer_options[] = {
-    DSGD_OPTION_LONG(transformer_params, blocks, 2, 1, 6, NULL, NULL,
-                     "of attention and perceptron"),
-    DSGD_OPTION_LONG(transformer_params, width, 32, 1, 1024, NULL, "columns", "of the embedding"),
-    DSGD_OPTION_LONG(transformer_params, heads, 2, 1, 64, NULL, NULL, "of the attention"),
+    DSGD_OPTION_LONG(transformer_params, blocks, 2, 1, 6, NULL, "of attention and perceptron"),
+    DSGD_OPTION_LONG(transformer_params, width, 32, 1, 1024, "columns", "of the embedding"),
+    DSGD_OPTION_LONG(transformer_params, heads, 2, 1, 64, NULL, "of the attention"),
     DSGD_OPTION_END,
 };
 

@@ -1,8 +1,9 @@
 /**
  * @file cuda.c
- * What a step of many workers costs on the CUDA device: gradients, momentum updates and means with a neighbour of all of them, each handed
- * over in one call; and how near averaging comes to the bandwidth of a copy. Checks the answer against the CPU first: cuda [workers]
- * [numbers], `numbers` of each vector whose averaging is measured. Returns 77 where there is no device.
+ * What a step of many workers costs on the CUDA device: gradients, momentum updates and means with
+ * a neighbour of all of them, each handed over in one call; and how near averaging comes to the
+ * bandwidth of a copy. Checks the answer against the CPU first: cuda [workers] [numbers], `numbers`
+ * of each vector whose averaging is measured. Returns 77 where there is no device.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 enum { SKIPPED = 77, RUNS = 7, STEPS = 4, BATCH = 16, TRAIN = 4096, CHECKED = 4, VECTORS = 256 };
 enum { WIDTH = 28, CLASSES = 10, GROUP = 2 };
 
-static const dsgd_update_config update = {
+static const dsgd_optimizer update = {
     .kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 1e-4};
 static const double ones[GROUP] = {1, 1};
 
@@ -51,7 +52,7 @@ static dsgd_data *images(void)
     return data;
 }
 
-/* --- workers ------------------------------------------------------------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 /** All workers of one model on one device. The new model is the old one of the next step. */
 typedef struct team {
@@ -238,16 +239,16 @@ static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const c
     team_free(t);
 }
 
-/* --- averaging ----------------------------------------------------------------------------------------------------------------------- */
+/* --- averaging -------------------------------------------------------------------------------- */
 
 static dsgd_buffer room_for(const dsgd_device *cuda, void *context, size_t n)
 {
     const dsgd_buffer buffer = cuda->alloc(context, n);
-    DSGD_ASSERT(buffer != NULL, "no room for %zu numbers", n);
+    DSGD_ASSERT(buffer != NULL, "no room for %zu reals", n);
     return buffer;
 }
 
-/** Bytes per second that the means of pairs of vectors move, and a copy of as many numbers. */
+/** Bytes per second that the means of pairs of vectors move, and a copy of as many reals. */
 static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
 {
     dsgd_combine_op ops[VECTORS];

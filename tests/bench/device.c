@@ -1,7 +1,8 @@
 /**
  * @file device.c
- * What the CPU's numerics reach of what the machine can do, on one core: gradients of 1,024 replicas against a large matrix product of
- * OpenBLAS and a copy through memory; the mean of 1,024 models against reading memory. Every answer is checked before it is timed.
+ * What the CPU's numerics reach of what the machine can do, on one core: gradients of 1,024
+ * replicas against a large matrix product of OpenBLAS and a copy through memory; the mean of 1,024
+ * models against reading memory. Every answer is checked before it is timed.
  */
 #include <cblas.h>
 #include <math.h>
@@ -30,7 +31,7 @@ static float *filled(size_t n, uint32_t row)
     return x;
 }
 
-/* --- what the machine can do -------------------------------------------------------------------------------------------------------- */
+/* --- what the machine can do ------------------------------------------------------------------ */
 
 static double gemm_flops_per_s(void)
 {
@@ -67,7 +68,7 @@ static double copy_bytes_per_s(void)
     return best;
 }
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
 enum { FEATURES = 784, CLASSES = 10, POINTS = 4096 };
 
@@ -130,7 +131,7 @@ static void bench_gradients(double hidden, double gemm, double copy)
     dsgd_network network;
     dsgd_builder b = dsgd_network_begin(&network, "mlp", &data, DSGD_LOSS_CROSS_ENTROPY, NULL);
     dsgd_network_flatten(&b);
-    dsgd_network_dense(&b, hidden, true);
+    dsgd_network_linear(&b, hidden, true);
     DSGD_ASSERT(dsgd_network_end(&b) == DSGD_OK, "a network");
     const size_t n = network.n_params;
     const size_t begin[] = {0, n};
@@ -187,7 +188,7 @@ static void bench_gradients(double hidden, double gemm, double copy)
     free(data.train.labels);
 }
 
-/* --- averages ----------------------------------------------------------------------------------------------------------------------- */
+/* --- averages --------------------------------------------------------------------------------- */
 
 static void bench_mean(double copy)
 {

@@ -1638,7 +1638,7 @@ START_TEST(published_figures_are_met)
         sscanf(sum, " points: median error %lf %%, %*d within 15 %%, worst %lf", &median, &worst),
         2);
     ck_assert_double_le(median, 5);
-    ck_assert_double_le(worst, 25); /* majority at 256 KiB, explained in plots/README.md */
+    ck_assert_double_le(worst, 25); /* majority at 256 KiB, explained in plots/agreement.md */
     ck_assert_ptr_null(strstr(output, "not as simulated"));
     ck_assert_ptr_null(strstr(output, "DOES NOT HOLD"));
 }

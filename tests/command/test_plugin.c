@@ -1,6 +1,6 @@
 /**
  * @file test_plugin.c
- * An algorithm from outside the tree, as its author meets it: this build is installed, the README's example is built against nothing but
+ * An algorithm from outside the tree, as its author meets it: this build is installed, the template is built against nothing but
  * the installation, and the installed program lists, describes and runs it. What is no plug-in is refused with a sentence.
  */
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void expect(const char *command, int status, const char *sentence)
     free(output);
 }
 
-/** Builds what stands in mine/my_algorithm.c, as the README says, with the compiler of this build. */
+/** Builds mine/my_algorithm.c, as MANUAL.md says, with the compiler of this build. */
 #define BUILD                                                                                      \
     DSGD_CMAKE " -G Ninja -S mine -B mine/build -D CMAKE_PREFIX_PATH=$PWD/usr"                     \
                " -D CMAKE_C_COMPILER=" DSGD_C_COMPILER                                             \
@@ -55,10 +55,7 @@ static void install_and_build(void)
     unsetenv("DESTDIR");
     expect(DSGD_CMAKE " --install " DSGD_BINARY_DIR " --prefix usr", 0, NULL);
     expect("cp -r usr/share/dsgd/template mine", 0, NULL);
-    expect("sed -n '/^```c$/,/^```$/{/^```/d;p}' " DSGD_SOURCE_DIR
-           "/algorithms/README.md > readme.c",
-           0, NULL);
-    expect("cp readme.c mine/my_algorithm.c && " BUILD, 0, NULL);
+    expect("cp mine/my_algorithm.c template.c && " BUILD, 0, NULL);
     expect("cp mine/build/my_algorithm.so .", 0, NULL);
 }
 
@@ -69,10 +66,9 @@ static void remove_folder(void)
     free(command);
 }
 
-START_TEST(the_readme_shows_the_template)
+START_TEST(the_template_is_short)
 {
-    expect("diff readme.c usr/share/dsgd/template/my_algorithm.c", 0, NULL);
-    expect("test $(wc -l < readme.c) -le 60", 0, NULL);
+    expect("test $(wc -l < template.c) -le 60", 0, NULL);
 }
 END_TEST
 
@@ -115,10 +111,8 @@ static const struct {
     const char *change;
     const char *sentence;
 } stale[] = {
-    {"s/{DSGD_PLUGIN_ABI,/{42,/",
-     "was built for interface 42, but this program has 2; build it again"},
-    {"s/{DSGD_PLUGIN_ABI,/{0,/",
-     "was built for interface 0, but this program has 2; build it again"},
+    {"s/{DSGD_PLUGIN_ABI,/{42,/", "was built for interface 0000002a, but this program has "},
+    {"s/{DSGD_PLUGIN_ABI,/{0,/", "was built for interface 00000000, but this program has "},
     {"s/dsgd_plugin_algorithms =/another_symbol =/", "does not export dsgd_plugin_algorithms"},
     {"s/\"doubling\"/\"wagma\"/", "algorithm `wagma` is there already"},
     {"s/\"doubling\"/\"dou,bling\"/", "has the name dou,bling; a name of letters, digits"},
@@ -126,7 +120,7 @@ static const struct {
     {"s/= doubling_work/= NULL/; s/static void doubling_work/void doubling_work(dsgd_node *);\\n"
      "void doubling_work/",
      "algorithm `doubling` has no work()"},
-    {"s/NULL, \"steps\",/NULL, \"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
+    {"s/\"steps\",/\"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
      "algorithm `doubling`: option `period` has no help"},
     {"s/\\&doubling, NULL/NULL/; s/static const dsgd_algorithm doubling/const dsgd_algorithm "
      "doubling/",
@@ -136,13 +130,50 @@ static const struct {
 START_TEST(what_is_not_acceptable_is_refused_with_a_sentence)
 {
     char *const change =
-        dsgd_xprintf("sed -e '%s' readme.c > mine/my_algorithm.c && ! cmp -s readme.c "
+        dsgd_xprintf("sed -e '%s' template.c > mine/my_algorithm.c && ! cmp -s template.c "
                      "mine/my_algorithm.c && " BUILD,
                      stale[_i].change);
     expect(change, 0, NULL);
     free(change);
     expect("usr/bin/dsgd list algorithms --plugin mine/build/my_algorithm.so", 2,
            stale[_i].sentence);
+}
+END_TEST
+
+/** What a plug-in is compiled with, for the shell in a copy of the installed include/dsgd. */
+#define HASH                                                                                       \
+    DSGD_CMAKE " -D 'HEADERS=base/option.h;base/status.h;sim/algorithm.h;sim/graph.h'"             \
+               " -D FILE=sim/abi.h -P " DSGD_SOURCE_DIR "/sim/abi.cmake"
+
+static const struct {
+    const char *file, *change;
+    bool same; /* to the interface */
+} headers[] = {
+    {"sim/algorithm.h", "s/int n_workers; /long n_workers; /", false},
+    {"sim/graph.h", "s/irregular;/irregular, unused;/", false},
+    {"base/option.h", "s/DSGD_LINES,//", false},
+    {"base/status.h", "s/DSGD_EUSAGE/DSGD_EUSE/", false},
+    {"sim/algorithm.h", "s/^ \\* An algorithm/ *  Each one/; s/^    /\t/", true},
+};
+
+START_TEST(a_plug_in_of_other_headers_is_refused)
+{
+    char *const change =
+        dsgd_xprintf("rm -rf other && cp -r usr/include/dsgd other && cd other &&"
+                     " cp sim/abi.h abi.h && " HASH " && cmp abi.h sim/abi.h &&"
+                     " cp %s before && sed -i -e '%s' %s && ! cmp -s before %s && " HASH
+                     " && %s cmp -s abi.h sim/abi.h",
+                     headers[_i].file, headers[_i].change, headers[_i].file, headers[_i].file,
+                     headers[_i].same ? "" : "!");
+    expect(change, 0, NULL);
+    free(change);
+    /* With that hash alone: it does not matter whether the example compiles with the change. */
+    expect("cp other/sim/abi.h abi.h && rm -r other && cp -r usr/include/dsgd other &&"
+           " cp abi.h other/sim && " DSGD_C_COMPILER
+           " -std=c11 -shared -fPIC -I other readme.c -o other.so",
+           0, NULL);
+    expect("usr/bin/dsgd list algorithms --plugin other.so", headers[_i].same ? 0 : 2,
+           headers[_i].same ? "doubling" : "other.so was built for interface ");
 }
 END_TEST
 
@@ -155,7 +186,7 @@ END_TEST
 
 START_TEST(a_file_that_is_no_plug_in_is_refused)
 {
-    expect("usr/bin/dsgd list algorithms --plugin readme.c", 3, "readme.c: ");
+    expect("usr/bin/dsgd list algorithms --plugin template.c", 3, "template.c: ");
     expect("usr/bin/dsgd list algorithms --plugin missing.so", 3,
            "missing.so: the plug-in cannot be read: No such file");
     /* The library search path would find this one. */
@@ -191,11 +222,13 @@ Suite *plugin_suite(void)
     TCase *t = tcase_create("plugin");
     tcase_set_timeout(t, 120);
     tcase_add_unchecked_fixture(t, install_and_build, remove_folder);
-    tcase_add_test(t, the_readme_shows_the_template);
+    tcase_add_test(t, the_template_is_short);
     tcase_add_test(t, a_plug_in_is_listed_and_described_beside_the_others);
     tcase_add_test(t, a_plug_in_runs);
     tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
                         sizeof stale / sizeof stale[0]);
+    tcase_add_loop_test(t, a_plug_in_of_other_headers_is_refused, 0,
+                        sizeof headers / sizeof headers[0]);
     tcase_add_test(t, the_same_plug_in_twice_is_refused);
     tcase_add_test(t, a_file_that_is_no_plug_in_is_refused);
     tcase_add_test(t, every_verb_is_there_for_a_plug_in);

@@ -1,6 +1,6 @@
 /**
  * @file cuda_probe.h
- * What a loaded CUDA module exports beside its device.
+ * The probe of a loaded CUDA module (models/devices/cuda.h).
  */
 #ifndef DSGD_TESTS_CUDA_CUDA_PROBE_H
 #define DSGD_TESTS_CUDA_CUDA_PROBE_H

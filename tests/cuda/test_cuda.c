@@ -1,7 +1,8 @@
 /**
  * @file test_cuda.c
- * The CUDA device against the CPU one in float, operation by operation, for every model. A program of its own, because CUDA does not
- * survive a fork(); it returns 77, "skipped", where there is no device.
+ * The CUDA device against the CPU one in float, operation by operation, for every model. A program
+ * of its own, because CUDA does not survive a fork(); it returns 77, "skipped", where there is no
+ * device.
  */
 #include <check.h>
 #include <math.h>
@@ -18,21 +19,21 @@ Suite *cuda_suite(void);
 
 enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_OPS = 40, MOST_PIECES = 5, MOST_NUMBERS = 2 };
 
-/* Both devices round every product and sum to float, in different orders: relative to the norm of a gradient that is some 1e-7 times the
- * root of the number of terms. */
+/* Both devices round every product and sum to float, in different orders: relative to the norm of a
+ * gradient that is some 1e-7 times the root of the number of terms. */
 static const double tolerance = 1e-5;
 
 static const dsgd_device *cuda;
 static const dsgd_cuda_probe *probe;
 
-/* --- data -------------------------------------------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 static double uniform(uint32_t what, uint32_t row, uint32_t column)
 {
     return dsgd_draw_uniform((dsgd_draw){7, DSGD_DRAW_DATA, what, row, column});
 }
 
-/** An option by its name: n numbers. */
+/** An option by its name: n values. */
 typedef struct setting {
     const char *name;
     size_t n;
@@ -140,7 +141,7 @@ static dsgd_data *images(void)
 static dsgd_data *(*const sources[])(void) = {images, points, sequences, text, steps};
 enum { SOURCES = sizeof sources / sizeof sources[0] };
 
-/* --- cases -------------------------------------------------------------------------------------------------------------------------- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 typedef struct scene {
     const char *model;
@@ -232,7 +233,7 @@ static void rig_free(rig *s)
     free(s);
 }
 
-/* --- a device with a problem -------------------------------------------------------------------------------------------------------- */
+/* --- a device with a problem ------------------------------------------------------------------ */
 
 typedef struct bench {
     const dsgd_device *device;
@@ -289,9 +290,11 @@ static double distance(const double *a, const double *b, size_t n)
     return difference == 0 ? 0 : sqrt(difference / norm);
 }
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
-/** Operations of one call: operation i has its own model and state, and sizes[i] samples of its own. */
+/**
+ * Operations of one call: operation i has its own model and state, and sizes[i] samples of its own.
+ */
 typedef struct gradients {
     size_t n;
     dsgd_buffer x[MOST_OPS][MOST_PIECES], g[MOST_OPS][MOST_PIECES];
@@ -301,7 +304,10 @@ typedef struct gradients {
     bool finite[MOST_OPS];
 } gradients;
 
-/** How they are handed over: this many per call, the last one first if `backwards`, in as much workspace. */
+/**
+ * How they are handed over: this many per call, the last one first if `backwards`, in as much
+ * workspace.
+ */
 typedef struct manner {
     size_t per_call;
     bool backwards;
@@ -335,7 +341,7 @@ static gradients *gradients_new(const bench *b, size_t n, const uint32_t *sizes)
             all->samples[i][j] = (uint32_t)(TRAIN * uniform(8, i, j));
         model_of(b->rig, i, x);
         put_pieces(b, x, all->x[i]);
-        put_pieces(b, x, all->g[i]); /* any numbers: they are to be written over */
+        put_pieces(b, x, all->g[i]); /* any values: they are overwritten */
         if (network->n_state > 0) {
             state_of(b->rig, i, x);
             all->state[i] = put(b, x, network->n_state);
@@ -381,7 +387,7 @@ static void gradients_compute(const bench *b, gradients *all, manner how)
 }
 
 /** Numbers per operation that gradients_run() gives. */
-static size_t numbers_of(const rig *s)
+static size_t reals_of(const rig *s)
 {
     return s->network.n_params + s->network.n_state;
 }
@@ -389,7 +395,7 @@ static size_t numbers_of(const rig *s)
 /** All gradients and new states, [n][n_params + n_state]. */
 static double *gradients_run(const bench *b, gradients *all, manner how)
 {
-    const size_t n = numbers_of(b->rig);
+    const size_t n = reals_of(b->rig);
     double *const out = dsgd_xcalloc(all->n * n, sizeof *out);
     gradients_compute(b, all, how);
     for (size_t i = 0; i < all->n; i++) {
@@ -421,20 +427,19 @@ static double *gradients_by(const dsgd_device *device, const rig *s, manner how)
 /** Operation @p i of the device's results against one of the CPU's. */
 static double gradient_error(const rig *s, const double *got, const double *expected, size_t i)
 {
-    return distance(got + i * numbers_of(s), expected + i * numbers_of(s), s->network.n_params);
+    return distance(got + i * reals_of(s), expected + i * reals_of(s), s->network.n_params);
 }
 
 static double state_error(const rig *s, const double *got, const double *expected, size_t i)
 {
     const size_t n = s->network.n_params;
-    return distance(got + i * numbers_of(s) + n, expected + i * numbers_of(s) + n,
-                    s->network.n_state);
+    return distance(got + i * reals_of(s) + n, expected + i * reals_of(s) + n, s->network.n_state);
 }
 
 /**
- * Where a rectifier's input is so near to zero that rounding decides its sign, float gives one of two gradients. The CPU meets that in
- * one operation of 200 here, and in double mostly agrees with the other side; so a device may be near either, or in one operation
- * of a scene be alone.
+ * Where a ReLU's input is so near to zero that rounding decides its sign, float gives one of two
+ * gradients. The CPU meets that in one operation of 200 here, and in double mostly agrees with the
+ * other side; so a device may be near either, or in one operation of a scene be alone.
  */
 START_TEST(gradients_and_states_are_those_of_the_cpu)
 {
@@ -463,9 +468,9 @@ END_TEST
 START_TEST(a_gradient_does_not_depend_on_what_else_is_in_the_call)
 {
     rig *const s = rig_new(_i);
-    const size_t n = numbers_of(s);
+    const size_t n = reals_of(s);
     const dsgd_network *const network = &s->network;
-    const size_t little = 40 * (2 * network->n_reals + network->n_kept); /* 64 need more */
+    const size_t little = 40 * (2 * network->n_reals + network->n_saved); /* 64 need more */
     const manner manners[] = {together,         {1, false, 0},         {3, false, 0},
                               {MIXED, true, 0}, {MIXED, true, little}, {4, true, little}};
     double *const expected = gradients_by(cuda, s, together);
@@ -485,14 +490,17 @@ START_TEST(a_gradient_does_not_depend_on_the_pieces)
     double *const whole = gradients_by(cuda, s, together);
     cut(s);
     double *const pieces = gradients_by(cuda, s, together);
-    ck_assert_mem_eq(whole, pieces, MIXED * numbers_of(s) * sizeof *pieces);
+    ck_assert_mem_eq(whole, pieces, MIXED * reals_of(s) * sizeof *pieces);
     free(pieces);
     free(whole);
     rig_free(s);
 }
 END_TEST
 
-/** Gradients of two operations: one at a model with a piece of zeros, one that writes only its last piece. */
+/**
+ * Gradients of two operations: one at a model with a piece of zeros, one that writes only its last
+ * piece.
+ */
 static double *with_missing_pieces(const dsgd_device *device, const rig *s)
 {
     const bench b = bench_open(device, s);
@@ -519,8 +527,8 @@ START_TEST(missing_pieces_are_zeros_or_are_not_written)
             cut(s);
         double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
         double *const got = with_missing_pieces(cuda, s);
-        /* A piece that is taken for another would show by far; a rectifier may be at its kink. */
-        ck_assert_double_le(distance(got, expected, 2 * numbers_of(s)), 1e-3);
+        /* A piece that is taken for another would show by far; a ReLU may be at its kink. */
+        ck_assert_double_le(distance(got, expected, 2 * reals_of(s)), 1e-3);
         free(got);
         free(expected);
         rig_free(s);
@@ -528,15 +536,15 @@ START_TEST(missing_pieces_are_zeros_or_are_not_written)
 }
 END_TEST
 
-START_TEST(a_gradient_or_state_that_is_not_finite_is_told_and_no_other)
+START_TEST(a_non_finite_gradient_or_state_is_reported_and_no_other)
 {
     rig *const s = rig_new(_i);
     const size_t n_state = s->network.n_state;
     const bench b = bench_open(cuda, s);
     gradients *const all = gradients_new(&b, MIXED, mixed);
-    double *const x = dsgd_xcalloc(numbers_of(s), sizeof *x);
+    double *const x = dsgd_xcalloc(reals_of(s), sizeof *x);
     model_of(s, 2, x);
-    x[0] = NAN; /* in the last layer, where no rectifier hides it */
+    x[0] = NAN; /* in the last layer, where no ReLU hides it */
     b.device->put(b.context, all->x[2][0], x, s->network.n_params);
     state_of(s, 5, x);
     if (n_state > 0) {
@@ -601,11 +609,14 @@ START_TEST(a_step_of_all_workers_takes_few_launches_however_many_they_are)
 }
 END_TEST
 
-/* --- update, combination, distance, evaluation -------------------------------------------------------------------------------------- */
+/* --- update, combination, distance, evaluation ------------------------------------------------ */
 
 enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* scene: mlp */ };
 
-/** Vectors of normal size on a device, of twice the length, for state; number 0 is NULL, that is, zeros. */
+/**
+ * Vectors of normal size on a device, of twice the length, for state; number 0 is NULL, that is,
+ * zeros.
+ */
 static void vectors_put(const bench *b, dsgd_buffer *v)
 {
     double x[2 * LENGTH];
@@ -629,7 +640,7 @@ static double *updates_by(const dsgd_device *device, const rig *s)
     const bench b = bench_open(device, s);
     dsgd_buffer v[VECTORS];
     vectors_put(&b, v);
-    const bool state = dsgd_update_states(&s->problem.update) > 0;
+    const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
     const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second begins: no velocity yet */
     const size_t lengths[] = {LENGTH, 1, 257};
     const uint64_t steps_so_far[] = {7, 1, 1000};
@@ -655,7 +666,7 @@ static double *updates_by(const dsgd_device *device, const rig *s)
     return out;
 }
 
-static const dsgd_update_config optimizers[] = {
+static const dsgd_optimizer optimizers[] = {
     {.kind = DSGD_OPTIMIZER_MOMENTUM, .weight_decay = 1e-3},
     {.kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 1e-3},
     {.kind = DSGD_OPTIMIZER_NESTEROV, .momentum = 0.9, .weight_decay = 1e-3},
@@ -738,7 +749,7 @@ START_TEST(combinations_have_the_bits_of_the_cpu)
 }
 END_TEST
 
-START_TEST(numbers_that_are_not_finite_are_told_by_operation)
+START_TEST(non_finite_values_are_reported_by_operation)
 {
     rig *const s = rig_new(LARGE);
     const bench b = bench_open(cuda, s);
@@ -768,7 +779,7 @@ START_TEST(numbers_that_are_not_finite_are_told_by_operation)
 }
 END_TEST
 
-START_TEST(a_moment_that_is_not_finite_is_told)
+START_TEST(a_non_finite_moment_is_reported)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[OPTIMIZERS - 1];
@@ -815,7 +826,7 @@ END_TEST
 static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace)
 {
     const bench b = bench_open(device, s);
-    double *const x = dsgd_xcalloc(numbers_of(s), sizeof *x);
+    double *const x = dsgd_xcalloc(reals_of(s), sizeof *x);
     dsgd_buffer pieces[MOST_PIECES];
     model_of(s, 0, x);
     put_pieces(&b, x, pieces);
@@ -855,7 +866,7 @@ START_TEST(evaluations_are_those_of_the_cpu)
 }
 END_TEST
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 START_TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
 {
@@ -876,7 +887,7 @@ START_TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
 }
 END_TEST
 
-/* --- training ----------------------------------------------------------------------------------------------------------------------- */
+/* --- training --------------------------------------------------------------------------------- */
 
 enum { WORKERS = 4, BATCH = 8, GROUP = 2 };
 
@@ -1005,7 +1016,7 @@ START_TEST(gossip_follows_the_cpu_and_repeats_to_the_bit)
     how.flush_every = 7;
     double *const repeated = train(cuda, s, &how, &again);
     const size_t n = WORKERS * s->network.n_params;
-    /* Twenty steps add their roundings up, and a rectifier may be at its kink. */
+    /* Twenty steps add their roundings up, and a ReLU may be at its kink. */
     ck_assert_double_le(distance(got, expected, n), 1e-3);
     ck_assert_double_eq_tol(by_cuda.loss / by_cpu.loss, 1, 1e-4);
     ck_assert_double_eq_tol(by_cuda.consensus / by_cpu.consensus, 1, 1e-3);
@@ -1034,7 +1045,7 @@ START_TEST(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu)
 }
 END_TEST
 
-/* --- the program -------------------------------------------------------------------------------------------------------------------- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 Suite *cuda_suite(void)
 {
@@ -1047,16 +1058,15 @@ Suite *cuda_suite(void)
     tcase_add_loop_test(tcase, a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, all);
     tcase_add_loop_test(tcase, a_gradient_does_not_depend_on_the_pieces, 0, all);
     tcase_add_loop_test(tcase, missing_pieces_are_zeros_or_are_not_written, 0, models);
-    tcase_add_loop_test(tcase, a_gradient_or_state_that_is_not_finite_is_told_and_no_other, 0,
-                        models);
+    tcase_add_loop_test(tcase, a_non_finite_gradient_or_state_is_reported_and_no_other, 0, models);
     tcase_add_loop_test(tcase, a_step_of_all_workers_takes_few_launches_however_many_they_are, 0,
                         2);
     tcase_add_loop_test(tcase, updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS);
     tcase_add_loop_test(tcase, clipped_updates_are_those_of_the_cpu_but_for_rounding, 0,
                         OPTIMIZERS);
     tcase_add_test(tcase, combinations_have_the_bits_of_the_cpu);
-    tcase_add_test(tcase, numbers_that_are_not_finite_are_told_by_operation);
-    tcase_add_test(tcase, a_moment_that_is_not_finite_is_told);
+    tcase_add_test(tcase, non_finite_values_are_reported_by_operation);
+    tcase_add_test(tcase, a_non_finite_moment_is_reported);
     tcase_add_test(tcase, distances_are_those_of_the_cpu_but_for_the_order_of_the_sum);
     tcase_add_loop_test(tcase, evaluations_are_those_of_the_cpu, 0, all);
     tcase_add_test(tcase, memory_that_is_not_there_is_refused_and_harms_nothing);

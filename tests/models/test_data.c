@@ -1,6 +1,6 @@
 /**
  * @file test_data.c
- * Data that is generated or cut out of a text, and the room that a policy walks in.
+ * Generated data, windows of a text, and the environment of the policy.
  */
 #include <check.h>
 #include <math.h>
@@ -14,11 +14,7 @@
 #include "tests/support/rig.h"
 #include "tests/support/support.h"
 
-typedef double real;
-#define real_exp exp
-#define real_log log
-#define real_sqrt sqrt
-#define real_tanh tanh
+#define DSGD_IN_DOUBLE
 #include "models/data/environment.h"
 
 Suite *data_suite(void);
@@ -46,7 +42,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
     return status;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static char text_path[] = "/tmp/dsgd-text-XXXXXX";
 
@@ -164,7 +160,7 @@ START_TEST(a_zipped_text_that_is_cut_off_is_refused)
 }
 END_TEST
 
-/* --- sequences ------------------------------------------------------------------------------------------------------------------------ */
+/* --- sequences -------------------------------------------------------------------------------- */
 
 static dsgd_data *sequences(uint64_t seed, const setting *with, size_t n)
 {
@@ -191,7 +187,8 @@ START_TEST(lengths_of_sequences_are_lognormal_and_cut_off)
         below_sigma += length <= 6; /* 10 exp(-0.5) = 6.07 */
         at_end += length == 40; /* beyond 2.77 deviations, with what was rounded up from 39 */
     }
-    /* A half; P(z < ln(0.6) / 0.5) = 0.1535; P(z > ln(3.9) / 0.5) = 0.00325. Four standard errors of 4000. */
+    /* A half; P(z < ln(0.6) / 0.5) = 0.1535; P(z > ln(3.9) / 0.5) = 0.00325. Four standard errors
+     * of 4000. */
     ck_assert_double_eq_tol(below / 4000.0, 0.5, 4 * sqrt(0.25 / 4000));
     ck_assert_double_eq_tol(below_sigma / 4000.0, 0.1535, 4 * sqrt(0.13 / 4000));
     ck_assert_double_eq_tol(at_end / 4000.0, 0.00325, 4 * sqrt(0.00325 / 4000));
@@ -224,7 +221,8 @@ START_TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
     }
     for (uint32_t k = 0; k < 5; k++)
         ck_assert_double_eq_tol(count[k], 160, 4 * sqrt(800 * 0.2 * 0.8));
-    /* A sine has 1/2, the noise 1/16; samples begin anywhere, so some hundred of them are independent. */
+    /* A sine has 1/2, the noise 1/16; samples begin anywhere, so some hundred of them are
+     * independent. */
     ck_assert_double_eq_tol(squares / n, 0.5 + 0.0625, 0.05);
     dsgd_data_free(data);
 }
@@ -275,7 +273,7 @@ START_TEST(sequences_follow_their_seed)
 }
 END_TEST
 
-/* --- navigation ----------------------------------------------------------------------------------------------------------------------- */
+/* --- navigation ------------------------------------------------------------------------------- */
 
 START_TEST(navigation_has_no_samples_but_a_stream_of_them)
 {
@@ -287,7 +285,7 @@ START_TEST(navigation_has_no_samples_but_a_stream_of_them)
     ck_assert_uint_eq(data->n_features, DSGD_ENVIRONMENT_FEATURES);
     ck_assert_uint_eq(data->n_classes, DSGD_ENVIRONMENT_ACTIONS);
     ck_assert_ptr_null(data->train.x_real);
-    /* Steps of workers have numbers of their own. */
+    /* Steps of workers have keys of their own. */
     const dsgd_stream stream = {11, data->train.n, 4, 16};
     static uint32_t seen[50 * 64];
     size_t n = 0;
@@ -374,13 +372,14 @@ START_TEST(an_episode_keeps_to_its_room_and_ends) /* _i is the way to choose act
         ck_assert_uint_lt(n_there, 360);
         ck_assert_uint_gt(n_crossed, 40);
     }
-    /* One in ten goes in a random direction, of which seven in eight are another; against a wall some are not seen. */
+    /* One in ten goes in a random direction, of which seven in eight are another; against a wall
+     * some are not seen. */
     ck_assert_double_le(slips, n_steps * 0.0875 + 4 * sqrt(n_steps * 0.08));
     ck_assert_double_ge(slips, n_steps * 0.02);
 }
 END_TEST
 
-START_TEST(a_look_tells_all_that_the_way_hangs_on)
+START_TEST(an_observation_has_all_that_the_path_depends_on)
 {
     const double e[] = {-0.5, 0.25, 0.5, -0.75, 3};
     double f[DSGD_ENVIRONMENT_FEATURES];
@@ -424,7 +423,7 @@ Suite *data_suite(void)
     tcase_add_test(t, navigation_has_no_samples_but_a_stream_of_them);
     tcase_add_test(t, episodes_begin_anywhere_in_the_room);
     tcase_add_loop_test(t, an_episode_keeps_to_its_room_and_ends, 0, 9);
-    tcase_add_test(t, a_look_tells_all_that_the_way_hangs_on);
+    tcase_add_test(t, an_observation_has_all_that_the_path_depends_on);
     tcase_add_test(t, actions_are_drawn_by_their_probabilities);
     suite_add_tcase(s, t);
     return s;

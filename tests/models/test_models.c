@@ -1,6 +1,7 @@
 /**
  * @file test_models.c
- * Reduced models on the CPU: gradients against finite differences, the operations against their formulas, data against its files.
+ * Reduced models on the CPU: gradients against finite differences, the operations against their
+ * formulas, data against its files.
  */
 #include <cblas.h>
 #include <check.h>
@@ -20,11 +21,14 @@
 
 Suite *models_suite(void);
 
-/* --- gradients ----------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
-/** The loss that one gradient is the derivative of, with everything that does not move with the parameters. */
+/**
+ * The loss that one gradient is the derivative of, with everything that does not move with the
+ * parameters.
+ */
 typedef struct fixed_loss {
-    const stand *s;
+    const rig *s;
     naive_batch batch;
     const uint32_t *samples;
 } fixed_loss;
@@ -36,7 +40,7 @@ static long double loss_at(void *argument, const long double *x)
 }
 
 /** The derivative of the training loss over some samples, from the loss alone. */
-static void derivative(const stand *s, const uint32_t *samples, uint32_t n, double *g)
+static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double *g)
 {
     fixed_loss f = {s, naive_batch_of(&s->data, samples, n), samples};
     naive_derivative(s->network.n_params, s->x, 1e-6L, loss_at, &f, g);
@@ -57,11 +61,12 @@ END_TEST
 
 START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(2 * n, sizeof *g);
     double *const wanted = g + n;
-    /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch left. */
+    /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch
+     * left. */
     const uint32_t few[] = {s->scene->n_samples - 1, 0, s->scene->n_samples / 2, 0};
     const struct {
         const uint32_t *samples;
@@ -70,7 +75,8 @@ START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
     for (size_t b = 0; b < 3 && s->network.loss != DSGD_LOSS_POLICY; b++) {
         ck_assert(rig_gradient(s, s->x, s->state, batches[b].samples, batches[b].n, g, NULL));
         derivative(s, batches[b].samples, batches[b].n, wanted);
-        /* The error of a central difference is of order h^2 = 1e-12; third derivatives are some thousand here. */
+        /* The error of a central difference is of order h^2 = 1e-12; third derivatives are some
+         * thousand here. */
         ck_assert_msg(rig_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->scene->name,
                       batches[b].n, rig_distance(g, wanted, n));
     }
@@ -81,7 +87,7 @@ END_TEST
 
 START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss != DSGD_LOSS_POLICY) {
         for (size_t i = 0; i < s->network.n_state; i++)
             s->state[i] = 0.2 + rig_number(9, i);
@@ -110,8 +116,8 @@ END_TEST
 
 START_TEST(float_agrees_with_double) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
-    stand *const f = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const f = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     const size_t n_state = s->network.n_state;
     const uint32_t n_samples = s->scene->n_samples;
@@ -135,7 +141,7 @@ END_TEST
 
 START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     const uint32_t last = s->scene->n_samples - 1;
     const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one of them twice */
@@ -157,10 +163,13 @@ START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the scene */
 }
 END_TEST
 
-/** Gradient, update and evaluation with the vector cut into pieces; also what the gradient makes of the model state. */
+/**
+ * Gradient, update and evaluation with the vector cut into pieces; also what the gradient makes of
+ * the model state.
+ */
 static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_pieces, double *out)
 {
-    stand *const s = rig_new(sc, device, n_pieces);
+    rig *const s = rig_new(sc, device, n_pieces);
     const size_t n = s->network.n_params;
     double *const state = out + 3 * n + 1;
     rig_gradient(s, s->x, s->state, s->all, sc->n_samples > 6 ? 6 : sc->n_samples, out, state);
@@ -192,10 +201,10 @@ static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_
 
 START_TEST(pieces_change_no_bit) /* _i is the scene */
 {
-    static const size_t pieces[] = {4, STAND_MOST_PIECES};
+    static const size_t pieces[] = {4, RIG_MOST_PIECES};
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), dsgd_device_cpu(true)};
     const scene *const sc = &rig_scenes[_i];
-    stand *const s = rig_new(sc, dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(sc, dsgd_device_cpu(true), 1);
     const size_t size = 3 * s->network.n_params + 1 + s->network.n_state;
     double *const whole = dsgd_xcalloc(size, sizeof *whole);
     double *const cut = dsgd_xcalloc(size, sizeof *cut);
@@ -214,7 +223,7 @@ END_TEST
 
 START_TEST(an_operation_does_not_see_its_neighbours) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     const size_t n_state = s->network.n_state;
     const uint32_t all = s->scene->n_samples;
@@ -253,7 +262,7 @@ END_TEST
 
 START_TEST(a_piece_that_is_not_there_is_zeros)
 {
-    stand *const s = rig_new(rig_scene("mlp"), dsgd_device_cpu(true), 4);
+    rig *const s = rig_new(rig_scene("mlp"), dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(2 * n, sizeof *g);
     double *const wanted = g + n;
@@ -279,11 +288,11 @@ START_TEST(a_piece_that_is_not_there_is_zeros)
 }
 END_TEST
 
-/* --- element by element ------------------------------------------------------------------------------------------------------------- */
+/* --- element by element ----------------------------------------------------------------------- */
 
 START_TEST(the_update_is_its_formula)
 {
-    stand *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(true), 1);
     double x[] = {1, -2, 0.5};
     double g[] = {0.25, 3, -1};
     double v[] = {-1, 0.125, 2};
@@ -313,7 +322,7 @@ END_TEST
 
 START_TEST(a_combination_is_summed_in_order_and_in_double)
 {
-    stand *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(false), 1);
     enum { N = 1500, INPUTS = 3 };
     static float x[INPUTS][N];
     static float y[N];
@@ -339,8 +348,7 @@ END_TEST
 
 START_TEST(any_number_that_is_not_finite_is_noticed)
 {
-    stand *const s =
-        rig_new(rig_scene("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
+    rig *const s = rig_new(rig_scene("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     float x[40] = {0};
     float y[40];
@@ -371,7 +379,7 @@ END_TEST
 
 START_TEST(the_distance_is_squared_and_takes_zeros)
 {
-    stand *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(false), 1);
     float x[] = {3, 1};
     float y[] = {0, 5};
     dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
@@ -383,7 +391,7 @@ END_TEST
 
 START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     const scene *const sc = s->scene;
     const size_t n_labels = (size_t)sc->n_samples * s->data.n_labels;
     memset(s->x, 0, s->network.n_params * sizeof *s->x);
@@ -406,7 +414,7 @@ START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing) /* _i is the sce
 }
 END_TEST
 
-/* --- models -------------------------------------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static dsgd_data shape(uint32_t features, uint32_t classes)
 {
@@ -451,7 +459,7 @@ START_TEST(networks_have_the_published_sizes_in_backward_order)
     ck_assert_uint_eq(n.layers[1].n_params, 1290);
     ck_assert_uint_eq(n.layers[0].params, 1290);
     ck_assert_uint_eq(n.layers[0].n_params, 100480);
-    ck_assert(n.layers[0].rectified && !n.layers[1].rectified);
+    ck_assert(n.layers[0].relu && !n.layers[1].relu);
 }
 END_TEST
 
@@ -498,7 +506,8 @@ START_TEST(initial_weights_are_he_uniform)
             sum += w;
             squares += w * w;
         }
-        /* Variance 2 / n_in; four standard errors. The fourth moment of a uniform is 9/5 of the variance's square. */
+        /* Variance 2 / n_in; four standard errors. The fourth moment of a uniform is 9/5 of the
+         * variance's square. */
         const double variance = 2.0 / n_in;
         ck_assert_double_le(fabs(sum / (double)count), 4 * sqrt(variance / (double)count));
         ck_assert_double_le(fabs(squares / (double)count - variance),
@@ -518,7 +527,7 @@ START_TEST(initial_weights_are_he_uniform)
 }
 END_TEST
 
-/** Bounds of what a layer begins with, part by part: how many numbers, and centre and bound of each. */
+/** Initial values of a layer, part by part: count, centre and bound. */
 typedef struct beginning {
     size_t n;
     double centre, bound;
@@ -527,9 +536,9 @@ typedef struct beginning {
 static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
 {
     const size_t c = l->out.n_columns;
-    const size_t window = (size_t)l->kernel * l->kernel * l->in.n_columns;
+    const size_t window = (size_t)l->kernel_size * l->kernel_size * l->in.n_columns;
     switch (l->kind) {
-    case DSGD_DENSE:
+    case DSGD_LINEAR:
         parts[0] = (beginning){l->in.n_columns * c, 0, sqrt(6.0 / l->in.n_columns)};
         parts[1] = (beginning){c, 0, 0};
         return 2;
@@ -556,7 +565,7 @@ static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
 
 START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     double *const x = dsgd_xcalloc(n, sizeof *x);
     for (size_t i = 0; i < n; i++)
@@ -585,7 +594,7 @@ START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the scene
 }
 END_TEST
 
-/* --- the stream of samples ---------------------------------------------------------------------------------------------------------- */
+/* --- the stream of samples -------------------------------------------------------------------- */
 
 START_TEST(an_epoch_is_a_permutation)
 {
@@ -620,7 +629,7 @@ START_TEST(workers_see_what_one_large_batch_sees)
 }
 END_TEST
 
-/* --- generated data ------------------------------------------------------------------------------------------------------------------ */
+/* --- generated data --------------------------------------------------------------------------- */
 
 static const dsgd_data_source *source(const char *name)
 {
@@ -670,7 +679,7 @@ START_TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
 }
 END_TEST
 
-/* --- files ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 enum { IMAGES, LABELS, TEST_IMAGES, TEST_LABELS, FILES };
 
@@ -755,7 +764,7 @@ END_TEST
 typedef struct damage {
     int file;
     size_t keep; /* bytes of the good file */
-    size_t at; /* byte that is changed, if it is kept */
+    size_t at; /* byte that is changed, if within the kept ones */
     uint8_t value;
     size_t more; /* bytes too many */
     const char *said;

@@ -1,6 +1,7 @@
 /**
  * @file test_networks.c
- * Networks against PyTorch's numbers (tests/reference/), the policy against a walk of the test's own, and which model takes which data.
+ * Networks against PyTorch's results (tests/reference/), the policy against an independent
+ * implementation of its environment, and which model accepts which data.
  */
 #include <check.h>
 #include <math.h>
@@ -16,9 +17,9 @@
 
 Suite *networks_suite(void);
 
-/* --- what PyTorch says ---------------------------------------------------------------------------------------------------------------- */
+/* --- what PyTorch says ------------------------------------------------------------------------ */
 
-/** The section @p title of a file of reference numbers: @p n numbers, in fresh memory; NULL if it has none of this title. */
+/** Section @p title of a reference file: @p n values in fresh memory; NULL if it is missing. */
 static double *reference(const char *name, const char *title, size_t *n)
 {
     char *const path = dsgd_xprintf("%s/tests/reference/%s.txt", DSGD_SOURCE_DIR, name);
@@ -40,7 +41,7 @@ static double *reference(const char *name, const char *title, size_t *n)
     return numbers;
 }
 
-/** Demands that x[n] are the section's numbers, up to @p tolerance of the largest of them. */
+/** Asserts that x[n] are the section's values, up to @p tolerance times the largest of them. */
 static void demand(const char *name, const char *title, const double *x, size_t n, double tolerance)
 {
     size_t n_wanted = 0;
@@ -59,9 +60,10 @@ static void demand(const char *name, const char *title, const double *x, size_t 
 
 static void compare_with_reference(const scene *sc, bool in_double)
 {
-    /* Sums are in another order: a hundred roundings of 1e-16 in double; of 6e-8 in float, which the last layers' gradients lessen. */
+    /* Sums are in another order: a hundred roundings of 1e-16 in double; of 6e-8 in float, which
+     * the last layers' gradients lessen. */
     const double tolerance = in_double ? 1e-13 : 1e-5;
-    stand *const s = rig_new(sc, dsgd_device_cpu(in_double), 1);
+    rig *const s = rig_new(sc, dsgd_device_cpu(in_double), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(n, sizeof *g);
     ck_assert(rig_gradient(s, s->x, s->state, s->all, sc->n_samples, g, s->state));
@@ -89,7 +91,7 @@ END_TEST
 
 START_TEST(the_naive_losses_are_those_of_pytorch) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     long double *const x = dsgd_xcalloc(s->network.n_params, sizeof *x);
     for (size_t i = 0; i < s->network.n_params; i++)
         x[i] = s->x[i];
@@ -106,20 +108,28 @@ START_TEST(the_naive_losses_are_those_of_pytorch) /* _i is the scene */
 }
 END_TEST
 
-/* --- optimizers ----------------------------------------------------------------------------------------------------------------------- */
+/* --- optimizers ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
-    dsgd_update_config config;
+    dsgd_optimizer config;
 } optimizers[] = {
-    {"momentum", {DSGD_OPTIMIZER_MOMENTUM, 0.9, 0, 0, 0.01, 3}},
-    {"nesterov", {DSGD_OPTIMIZER_NESTEROV, 0.8, 0, 0, 0.02, 3}},
-    {"adamw", {DSGD_OPTIMIZER_ADAMW, 0.8, 0.95, 1e-6, 0.1, 3}},
+    {"momentum",
+     {.kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 0.01, .clip = 3}},
+    {"nesterov",
+     {.kind = DSGD_OPTIMIZER_NESTEROV, .momentum = 0.8, .weight_decay = 0.02, .clip = 3}},
+    {"adamw",
+     {.kind = DSGD_OPTIMIZER_ADAMW,
+      .momentum = 0.8,
+      .beta2 = 0.95,
+      .epsilon = 1e-6,
+      .weight_decay = 0.1,
+      .clip = 3}},
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 
 /** Three steps on the gradients of tests/reference/gradients.py; x [3][n], piece by piece. */
-static void three_steps(const dsgd_update_config *config, bool in_double, size_t n, double *x)
+static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, double *x)
 {
     static const double lr[] = {0.1, 0.05, 0.2};
     static const double size[] = {1, 0.1, 1};
@@ -181,10 +191,37 @@ START_TEST(optimizers_step_like_those_of_pytorch) /* _i is the optimizer */
 }
 END_TEST
 
+START_TEST(the_learning_rate_warms_up_and_drops)
+{
+    dsgd_lr_drop drops[] = {{5, 0.1}, {8, 0.5}};
+    const dsgd_optimizer o = {.lr = 4, .warmup_steps = 3, .decay = {2, drops}};
+    static const double want[] = {1, 2, 3, 4, 4, 0.4, 0.4, 0.4, 0.2, 0.2};
+    for (long step = 0; step < 10; step++)
+        ck_assert_double_eq_tol(dsgd_optimizer_lr(&o, step), want[step], 1e-15);
+}
+END_TEST
+
+START_TEST(the_usual_momentum_is_that_of_the_kind)
+{
+    static const double usual[] = {0, 0, 0.9};
+    static const uint32_t states[] = {0, 0, 2};
+    for (int kind = 0; kind < OPTIMIZERS; kind++) {
+        dsgd_optimizer o;
+        dsgd_options_default(dsgd_optimizer_options, &o);
+        o.kind = (dsgd_optimizer_kind)kind;
+        const dsgd_optimizer resolved = dsgd_optimizer_resolved(&o);
+        ck_assert_double_eq(resolved.momentum, usual[kind]);
+        ck_assert_uint_eq(dsgd_optimizer_states(&resolved), states[kind]);
+        o.momentum = 0.5;
+        ck_assert_double_eq(dsgd_optimizer_resolved(&o).momentum, 0.5);
+    }
+}
+END_TEST
+
 START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
 {
     enum { N = 10, PIECES = 2 };
-    const dsgd_update_config config = {.clip = 2};
+    const dsgd_optimizer config = {.clip = 2};
     dsgd_network network = {.n_params = N};
     dsgd_data data = {.deviation = 1};
     const size_t begin[] = {0, 4, N};
@@ -192,7 +229,8 @@ START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     const dsgd_device *const device = dsgd_device_cpu(true);
     void *context = NULL;
     device->open(&problem, 1, &context, NULL);
-    /* Shares of 2: sqrt(4/10) of it and sqrt(6/10). A gradient of ones has the norms 2 and sqrt(6); one of 0.1 is left alone. */
+    /* Shares of 2: sqrt(4/10) of it and sqrt(6/10). A gradient of ones has the norms 2 and sqrt(6);
+     * one of 0.1 is left alone. */
     const double sizes[] = {1, 0.1, INFINITY, NAN};
     for (size_t k = 0; k < PIECES; k++)
         for (size_t c = 0; c < 4; c++) {
@@ -218,7 +256,8 @@ END_TEST
 START_TEST(every_number_that_an_update_writes_is_looked_at) /* _i is the optimizer */
 {
     enum { N = 3 };
-    const dsgd_update_config config = {optimizers[_i].config.kind, 0.9, 0.99, 1e-8, 0, 0};
+    const dsgd_optimizer config = {
+        .kind = optimizers[_i].config.kind, .momentum = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
     dsgd_network network = {.n_params = N};
     dsgd_data data = {.deviation = 1};
     const size_t begin[] = {0, N};
@@ -237,11 +276,11 @@ START_TEST(every_number_that_an_update_writes_is_looked_at) /* _i is the optimiz
 }
 END_TEST
 
-/* --- what is not a number ------------------------------------------------------------------------------------------------------------- */
+/* --- NaN and infinity ------------------------------------------------------------------------- */
 
 START_TEST(what_is_not_a_number_comes_out_at_the_end) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(n, sizeof *g);
     const dsgd_layer *const first = &s->network.layers[0];
@@ -262,7 +301,7 @@ START_TEST(a_maximum_with_what_is_not_a_number_is_none) /* _i is its place in th
     uint8_t label = 0;
     x[_i] = NAN;
     const dsgd_samples one = {.n = 1, .x_real = x, .labels = &label};
-    stand s = {
+    rig s = {
         .data = {DSGD_DATA_IMAGES, 4, 1, 2, 4, 1, 2, .deviation = 1, .train = one, .test = one},
         .device = dsgd_device_cpu(true)};
     dsgd_builder b =
@@ -279,10 +318,11 @@ START_TEST(a_maximum_with_what_is_not_a_number_is_none) /* _i is its place in th
 }
 END_TEST
 
-START_TEST(of_equal_numbers_the_first_is_the_maximum)
+START_TEST(of_equal_values_the_first_is_the_maximum)
 {
-    /* Without weights the first convolution writes one number everywhere: its bias moves every window's maximum once. */
-    stand *const s = rig_new(rig_scene("cnn of 2x3"), dsgd_device_cpu(true), 1);
+    /* Without weights the first convolution writes one number everywhere: its bias moves every
+     * window's maximum once. */
+    rig *const s = rig_new(rig_scene("cnn of 2x3"), dsgd_device_cpu(true), 1);
     const dsgd_layer *const first = &s->network.layers[0];
     const size_t n_weights = first->n_params - first->out.n_columns;
     const size_t n = s->network.n_params;
@@ -305,7 +345,7 @@ START_TEST(of_equal_numbers_the_first_is_the_maximum)
 }
 END_TEST
 
-/* --- tensors that several layers read ------------------------------------------------------------------------------------------------- */
+/* --- tensors that several layers read --------------------------------------------------------- */
 
 /** Adds the mean over the rows of what was just written to @p sum; the new sum. */
 static uint32_t add_mean(dsgd_builder *b, uint32_t sum)
@@ -329,7 +369,7 @@ static void shared_image(dsgd_builder *b)
     dsgd_network_convolution(b, 3, 1, 2, true, false);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, image);
-    dsgd_network_dense(b, 3, true);
+    dsgd_network_linear(b, 3, true);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, image);
     const uint32_t twice = dsgd_network_add(b, image, true);
@@ -343,10 +383,10 @@ static void shared_image(dsgd_builder *b)
     dsgd_network_add(b, sum, false); /* a sum with itself */
 }
 
-/** The like for rows. */
+/** The same for rows. */
 static void shared_rows(dsgd_builder *b)
 {
-    const uint32_t rows = dsgd_network_dense(b, 6, false);
+    const uint32_t rows = dsgd_network_linear(b, 6, false);
     dsgd_network_attention(b, 2);
     uint32_t sum = dsgd_network_mean_rows(b);
     dsgd_network_goto(b, rows);
@@ -357,7 +397,7 @@ static void shared_rows(dsgd_builder *b)
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     dsgd_network_layer_norm(b);
-    dsgd_network_dense(b, 2, true);
+    dsgd_network_linear(b, 2, true);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     const uint32_t outputs = dsgd_network_lstm(b, 2); /* of which not only the last row is read */
@@ -373,7 +413,7 @@ static const struct {
 } shared[] = {{"cnn-7x5", shared_image}, {"mlp of sequences", shared_rows}};
 
 typedef struct shared_loss {
-    const stand *s;
+    const rig *s;
     naive_batch batch;
 } shared_loss;
 
@@ -385,7 +425,7 @@ static long double shared_loss_at(void *argument, const long double *x)
 
 START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the network */
 {
-    stand *const s = rig_new(rig_scene(shared[_i].scene), dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(rig_scene(shared[_i].scene), dsgd_device_cpu(true), 1);
     s->device->close(s->context);
     dsgd_builder b =
         dsgd_network_begin(&s->network, "shared", &s->data, DSGD_LOSS_CROSS_ENTROPY, NULL);
@@ -416,9 +456,9 @@ START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the ne
 }
 END_TEST
 
-/* --- policies ------------------------------------------------------------------------------------------------------------------------- */
+/* --- policies --------------------------------------------------------------------------------- */
 
-/** An agent on its way, as the head of models/data/environment.h tells it, in this file's own words. */
+/** An independent implementation of the environment described in models/data/environment.h. */
 typedef struct walker {
     double x, y, goal_x, goal_y;
     int steps;
@@ -441,9 +481,9 @@ static walker walker_at(uint64_t seed, uint32_t worker, uint32_t step, uint32_t 
 
 static double way_left(const walker *w)
 {
-    const bool apart = (w->x < 0) != (w->goal_x < 0);
-    return apart ? hypot(w->x, w->y) + hypot(w->goal_x, w->goal_y)
-                 : hypot(w->goal_x - w->x, w->goal_y - w->y);
+    const bool other_side = (w->x < 0) != (w->goal_x < 0);
+    return other_side ? hypot(w->x, w->y) + hypot(w->goal_x, w->goal_y)
+                      : hypot(w->goal_x - w->x, w->goal_y - w->y);
 }
 
 /** One step; the reward. */
@@ -471,17 +511,17 @@ static void look(const walker *w, long double *f)
     f[5] = hypot(w->goal_x - w->x, w->goal_y - w->y);
 }
 
-/** What a worker did in a batch: all that the loss hangs on but the parameters. */
+/** A worker's steps in a batch: what the loss depends on besides the parameters. */
 typedef struct play {
-    const stand *s;
+    const rig *s;
     uint32_t n;
-    long double seen[STAND_MOST_SAMPLES][FEATURES];
-    uint32_t action[STAND_MOST_SAMPLES];
-    double advantage[STAND_MOST_SAMPLES];
+    long double seen[RIG_MOST_SAMPLES][FEATURES];
+    uint32_t action[RIG_MOST_SAMPLES];
+    double advantage[RIG_MOST_SAMPLES];
 } play;
 
 /** log p of every action after one look. */
-static void log_policy(const stand *s, const long double *x, const long double *seen,
+static void log_policy(const rig *s, const long double *x, const long double *seen,
                        long double *log_p)
 {
     const naive_batch one = {1, seen, NULL, NULL};
@@ -511,12 +551,12 @@ static uint32_t drawn(const long double *log_p, double u)
 }
 
 /** Plays samples ids[n], one environment after the other. */
-static void play_batch(play *p, const stand *s, walker *walkers, const uint32_t *ids, uint32_t n)
+static void play_batch(play *p, const rig *s, walker *walkers, const uint32_t *ids, uint32_t n)
 {
     const uint32_t n_walkers = s->network.n_environments;
     long double *const x = as_long(s->x, s->network.n_params);
-    double reward[STAND_MOST_SAMPLES];
-    bool ended[STAND_MOST_SAMPLES];
+    double reward[RIG_MOST_SAMPLES];
+    bool ended[RIG_MOST_SAMPLES];
     p->s = s;
     p->n = n;
     for (uint32_t j = 0; j < n; j++) {
@@ -561,7 +601,7 @@ static long double play_loss(void *argument, const long double *x)
 
 START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         const size_t n = s->network.n_params;
         const uint32_t n_walkers = s->network.n_environments;
@@ -570,7 +610,7 @@ START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the scene */
         for (uint32_t w = 0; w < n_walkers; w++)
             walkers[w] = walker_at(5, 3, 0, w); /* as rig_new() asks for */
         for (uint32_t t = 0; t < 5; t++) {
-            uint32_t ids[STAND_MOST_SAMPLES];
+            uint32_t ids[RIG_MOST_SAMPLES];
             for (uint32_t j = 0; j < s->scene->n_samples; j++)
                 ids[j] = 1000 * t + 7 * j;
             play p;
@@ -594,7 +634,7 @@ END_TEST
 
 START_TEST(a_policy_is_evaluated_by_its_likeliest_actions) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         long double *const x = as_long(s->x, s->network.n_params);
         const uint32_t n = 400; /* more than the device takes at once */
@@ -630,7 +670,7 @@ START_TEST(a_policy_is_evaluated_by_its_likeliest_actions) /* _i is the scene */
 }
 END_TEST
 
-/* --- which model takes which data ----------------------------------------------------------------------------------------------------- */
+/* --- which model takes which data ------------------------------------------------------------- */
 
 static void *small_params(const dsgd_about *source)
 {
@@ -669,7 +709,7 @@ static void demand_sentence(const dsgd_error *error)
                   error->text);
 }
 
-/** Builds, and if it does, one gradient and one evaluation give finite numbers. Tells whether it builds. */
+/** Whether the network builds; if so, asserts that one gradient and one evaluation are finite. */
 static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, dsgd_data *data)
 {
     dsgd_network *const network = dsgd_xcalloc(1, sizeof *network);
@@ -681,7 +721,7 @@ static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, ds
         free(network);
         return false;
     }
-    stand s = {.data = *data, .network = *network, .device = dsgd_device_cpu(false)};
+    rig s = {.data = *data, .network = *network, .device = dsgd_device_cpu(false)};
     s.piece_begin[1] = network->n_params;
     s.problem = (dsgd_problem){&s.network, &s.data, 1, s.piece_begin, .update = {.momentum = 0}};
     s.device->open(&s.problem, 1, &s.context, NULL);
@@ -801,7 +841,7 @@ static void set_limit(const dsgd_about *about, void *params, const dsgd_option *
 
 START_TEST(options_at_their_limits_build_or_are_refused) /* _i is the scene */
 {
-    stand *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =
         (const void *)dsgd_about_find(dsgd_model_kinds, s->scene->model);
     dsgd_network *const network = dsgd_xcalloc(1, sizeof *network);
@@ -828,7 +868,7 @@ END_TEST
 
 START_TEST(sizes_that_do_not_fit_are_refused)
 {
-    stand *const s = rig_new(rig_scene("cnn-7x5"), dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(rig_scene("cnn-7x5"), dsgd_device_cpu(false), 1);
     scene sc = *rig_scene("cnn-7x5");
     sc.n_list = 3;
     sc.numbers[2] = 1;
@@ -839,7 +879,7 @@ START_TEST(sizes_that_do_not_fit_are_refused)
     ck_assert_str_eq(error.text, "learn: cnn: images of 7 by 5 pixels are too small");
     free(params);
     rig_free(s);
-    stand *const t = rig_new(rig_scene("transformer"), dsgd_device_cpu(false), 1);
+    rig *const t = rig_new(rig_scene("transformer"), dsgd_device_cpu(false), 1);
     sc = *rig_scene("transformer");
     sc.with[2].value = 4;
     void *const heads = rig_params(&sc);
@@ -867,11 +907,13 @@ Suite *networks_suite(void)
     tcase_add_loop_test(t, gradients_are_those_of_pytorch, 0, rig_n_scenes);
     tcase_add_loop_test(t, the_naive_losses_are_those_of_pytorch, 0, rig_n_scenes);
     tcase_add_loop_test(t, optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS);
+    tcase_add_test(t, the_learning_rate_warms_up_and_drops);
+    tcase_add_test(t, the_usual_momentum_is_that_of_the_kind);
     tcase_add_test(t, a_piece_is_clipped_to_its_share_of_the_bound);
     tcase_add_loop_test(t, every_number_that_an_update_writes_is_looked_at, 0, OPTIMIZERS);
     tcase_add_loop_test(t, what_is_not_a_number_comes_out_at_the_end, 0, rig_n_scenes);
     tcase_add_loop_test(t, a_maximum_with_what_is_not_a_number_is_none, 0, 4);
-    tcase_add_test(t, of_equal_numbers_the_first_is_the_maximum);
+    tcase_add_test(t, of_equal_values_the_first_is_the_maximum);
     tcase_add_loop_test(t, derivatives_of_a_tensor_that_several_read_are_summed, 0, 2);
     suite_add_tcase(s, t);
     t = tcase_create("policies");

@@ -1,7 +1,7 @@
 /**
  * @file test_states.c
- * Every model through the value store: the same bits whatever the threads, the batches and the memory; and model states, which chain a
- * worker's gradients together.
+ * Every model through the value store: the same bits whatever the threads, the batches and the
+ * memory; and model states, which chain a worker's gradients together.
  */
 #include <check.h>
 #include <math.h>
@@ -17,10 +17,10 @@ Suite *states_suite(void);
 
 enum { WORKERS = 4, STEPS = 6, MOST_PIECES = 3 };
 
-/* --- a store of a scene --------------------------------------------------------------------------------------------------------------- */
+/* --- a store of a scene ----------------------------------------------------------------------- */
 
 typedef struct store {
-    stand *stand;
+    rig *rig;
     dsgd_device device;
     dsgd_values_config config;
     dsgd_values *values;
@@ -31,16 +31,16 @@ typedef struct store {
 static store *store_new(const scene *sc, uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
     store *const s = dsgd_xcalloc(1, sizeof *s);
-    s->stand = rig_new(sc, dsgd_device_cpu(true), n_pieces);
+    s->rig = rig_new(sc, dsgd_device_cpu(true), n_pieces);
     s->device = *dsgd_device_cpu(true);
     s->n_pieces = n_pieces;
-    s->n_params = s->stand->network.n_params;
-    s->n_state = s->stand->network.n_state;
-    if (sc->kind == DSGD_DATA_STEPS) /* numbers of steps, not places in a table */
-        s->stand->data.train.n = 1u << 20;
+    s->n_params = s->rig->network.n_params;
+    s->n_state = s->rig->network.n_state;
+    if (sc->kind == DSGD_DATA_STEPS) /* keys of steps, not indices of samples */
+        s->rig->data.train.n = 1u << 20;
     s->config = (dsgd_values_config){.device = &s->device,
-                                     .problem = s->stand->problem,
-                                     .stream = {4, s->stand->data.train.n, n_workers, batch},
+                                     .problem = s->rig->problem,
+                                     .stream = {4, s->rig->data.train.n, n_workers, batch},
                                      .n_threads = 1,
                                      .memory_bytes = (size_t)1 << 30};
     return s;
@@ -61,7 +61,7 @@ static store *store_opened(const char *name, uint32_t n_workers, uint32_t batch)
 static void store_free(store *s)
 {
     dsgd_values_close(s->values);
-    rig_free(s->stand);
+    rig_free(s->rig);
     free(s);
 }
 
@@ -74,7 +74,7 @@ static void release(const store *s, dsgd_value value)
 static dsgd_value state_of(const store *s, uint32_t worker)
 {
     double *const state = dsgd_xcalloc(s->n_state + 1, sizeof *state);
-    dsgd_network_initial_state(&s->stand->network, 4, worker, state);
+    dsgd_network_initial_state(&s->rig->network, 4, worker, state);
     const dsgd_value value = dsgd_values_state(s->values, state);
     free(state);
     return value;
@@ -82,7 +82,7 @@ static dsgd_value state_of(const store *s, uint32_t worker)
 
 static dsgd_value model_of(const store *s, size_t piece)
 {
-    return dsgd_values_constant(s->values, piece, s->stand->x);
+    return dsgd_values_constant(s->values, piece, s->rig->x);
 }
 
 static dsgd_values_stats stats(const store *s)
@@ -91,9 +91,9 @@ static dsgd_values_stats stats(const store *s)
     return dsgd_values_stats_get(s->values);
 }
 
-/* --- the same bits -------------------------------------------------------------------------------------------------------------------- */
+/* --- the same bits ---------------------------------------------------------------------------- */
 
-/** What a program leaves: models, states, losses; numbers of one run of memory. */
+/** Results of a program: models, states, losses; in one allocation. */
 typedef struct outcome {
     size_t n;
     double *x;
@@ -191,7 +191,7 @@ START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the scen
     double *const by_hand = dsgd_xcalloc(s->n_params + s->n_state, sizeof *by_hand);
     double *const got = dsgd_xcalloc(s->n_params + s->n_state, sizeof *got);
     double *const state = by_hand + s->n_params;
-    dsgd_network_initial_state(&s->stand->network, 4, 1, state);
+    dsgd_network_initial_state(&s->rig->network, 4, 1, state);
     dsgd_value handle = state_of(s, 1);
     const dsgd_value x = model_of(s, 0);
     for (uint64_t t = 0; t < STEPS; t++) {
@@ -200,7 +200,7 @@ START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the scen
             samples[j] = dsgd_stream_sample(&s->config.stream, 1, t, j);
         /* The third step counts half of its batch. */
         const uint32_t count = t == 2 ? (batch + 1) / 2 : batch;
-        rig_gradient(s->stand, s->stand->x, state, samples, count, by_hand, state);
+        rig_gradient(s->rig, s->rig->x, state, samples, count, by_hand, state);
         dsgd_value g = DSGD_ZERO_VALUE;
         dsgd_values_gradient(s->values, (dsgd_origin){1, t}, count, &x, &handle, &g);
         dsgd_values_read(s->values, 0, g, got);
@@ -219,7 +219,7 @@ START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the scen
 }
 END_TEST
 
-/* --- states --------------------------------------------------------------------------------------------------------------------------- */
+/* --- states ----------------------------------------------------------------------------------- */
 
 static const char *const stateful[] = {"resnet-9x7", "policy"};
 enum { STATEFUL = sizeof stateful / sizeof stateful[0] };
@@ -249,7 +249,7 @@ START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the scene */
     double *const sum = dsgd_xcalloc(3 * s->n_params, sizeof *sum);
     double *const got = sum + s->n_params;
     dsgd_values_read(s->values, 0, mean, got);
-    ck_assert_uint_eq(stats(s).gradients, s->stand->network.coupled ? WORKERS : 1);
+    ck_assert_uint_eq(stats(s).gradients, s->rig->network.coupled ? WORKERS : 1);
     ck_assert_uint_eq(stats(s).gradient_samples, 4 * WORKERS);
     for (uint32_t w = 0; w < WORKERS; w++) {
         dsgd_values_read(s->values, 0, g[w], got + s->n_params);
@@ -336,7 +336,8 @@ START_TEST(many_steps_need_the_memory_of_one) /* _i: network, and whether the ca
     dsgd_values_flush(s->values);
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients, steps);
-    /* Old and new x and v; the gradient and the state of a step, and those of the step before as long as its state is read. */
+    /* Old and new x and v; the gradient and the state of a step, and those of the step before as
+     * long as its state is read. */
     ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
     release(s, x);
     release(s, v);
@@ -354,7 +355,7 @@ START_TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     dsgd_value x[3], states[3];
     for (uint32_t w = 0; w < 3; w++) {
         for (size_t i = 0; i < s->n_params; i++) {
-            one[i] = s->stand->x[i] + 0.1 * rig_number(20 + w, i);
+            one[i] = s->rig->x[i] + 0.1 * rig_number(20 + w, i);
             mean_x[i] += one[i] / 3;
         }
         x[w] = dsgd_values_constant(s->values, 0, one);
@@ -370,7 +371,7 @@ START_TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
         release(s, x[w]);
         release(s, states[w]);
     }
-    const dsgd_evaluate_op wanted = rig_evaluation(s->stand, mean_x, mean_state);
+    const dsgd_evaluate_op wanted = rig_evaluation(s->rig, mean_x, mean_state);
     const dsgd_evaluation got = dsgd_values_result(s->values, ticket);
     ck_assert_double_eq_tol(got.loss, wanted.loss, 1e-12);
     ck_assert_double_eq_tol(got.accuracy, wanted.accuracy, 1e-15);
@@ -378,7 +379,7 @@ START_TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     double squares = 0;
     for (uint32_t w = 0; w < 3; w++)
         for (size_t i = 0; i < s->n_params; i++) {
-            const double d = s->stand->x[i] + 0.1 * rig_number(20 + w, i) - mean_x[i];
+            const double d = s->rig->x[i] + 0.1 * rig_number(20 + w, i) - mean_x[i];
             squares += d * d / 3;
         }
     ck_assert_double_eq_tol(got.consensus, sqrt(squares), 1e-12);
@@ -392,7 +393,7 @@ START_TEST(what_follows_a_divergence_has_no_state) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     for (size_t i = 0; i < s->n_params; i++)
-        s->stand->x[i] = NAN;
+        s->rig->x[i] = NAN;
     const dsgd_value x = model_of(s, 0);
     dsgd_value state = state_of(s, 0);
     for (uint64_t t = 0; t < 3; t++)
@@ -410,7 +411,7 @@ START_TEST(what_follows_a_divergence_has_no_state) /* _i is the network */
 }
 END_TEST
 
-/* --- whole runs ----------------------------------------------------------------------------------------------------------------------- */
+/* --- whole runs ------------------------------------------------------------------------------- */
 
 /** Small data for each model, and an algorithm that trains it. */
 static const struct {

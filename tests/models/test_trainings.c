@@ -1,6 +1,7 @@
 /**
  * @file test_trainings.c
- * Every model learns, by one worker without a store: a little in the short suite, what is known or expected of it in the long one.
+ * Every model learns, by one worker without a store: a little in the short suite, what is known or
+ * expected of it in the long one.
  */
 #include <check.h>
 #include <math.h>
@@ -15,7 +16,7 @@ Suite *models_long_suite(void);
 
 enum { BATCH_MOST = 256 };
 
-/* --- one training --------------------------------------------------------------------------------------------------------------------- */
+/* --- one training ----------------------------------------------------------------------------- */
 
 typedef struct training {
     const char *model, *data;
@@ -24,7 +25,7 @@ typedef struct training {
         const char *name; /* of the model or of the data */
         double value;
     } with[4];
-    dsgd_update_config update;
+    dsgd_optimizer update;
     double lr; /* at first; a cosine takes it to 0 */
     uint32_t batch;
     double epochs; /* where it is not 0, instead of steps */
@@ -143,7 +144,7 @@ static void demand_accuracy(const training *t)
 #define ADAMW {.kind = DSGD_OPTIMIZER_ADAMW, .momentum = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.01}
 /* clang-format on */
 
-/* --- short ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- short ------------------------------------------------------------------------------------ */
 
 START_TEST(linear_regression_goes_down_to_the_noise)
 {
@@ -155,14 +156,15 @@ START_TEST(linear_regression_goes_down_to_the_noise)
                         .batch = 64,
                         .epochs = 20};
     dsgd_data *const data = data_of(&t);
-    /* Half the variance of the noise is 0.125; 501 points know it to 1 / sqrt(250), here three times that. */
+    /* Half the variance of the noise is 0.125; 501 points know it to 1 / sqrt(250), here three
+     * times that. */
     ck_assert_double_eq_tol(train(&t, data).loss, 0.125, 0.125 * 3 / sqrt(250));
     dsgd_data_free(data);
 }
 END_TEST
 
-/* Four seeds came to at least 0.74, 0.66, 0.80 and 0.976. A guess is right once in ten or eight; an agent that walks at random reaches one
- * goal in eight. */
+/* Four seeds came to at least 0.74, 0.66, 0.80 and 0.976. A guess is right once in ten or eight; an
+ * agent that walks at random reaches one goal in eight. */
 static const training beginnings[] = {
     {.model = "cnn",
      .data = "fashion-mnist",
@@ -209,7 +211,10 @@ START_TEST(a_model_begins_to_learn) /* _i is the training */
 }
 END_TEST
 
-/** Mean loss on the test set of telling the next character by the one before, or by nothing, as often as in training. */
+/**
+ * Mean loss on the test set of telling the next character by the one before, or by nothing, as
+ * often as in training.
+ */
 static double loss_by_counts(const dsgd_data *data, bool by_last)
 {
     const uint32_t n = data->n_classes;
@@ -249,10 +254,10 @@ START_TEST(a_transformer_soon_knows_more_than_frequencies)
 }
 END_TEST
 
-/* --- long ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- long ------------------------------------------------------------------------------------- */
 
-/* Perceptrons and regressions: the accuracy after 10 epochs, by an independent implementation, and what chance may add. Others: what
- * three seeds came to, less a margin. */
+/* Perceptrons and regressions: the accuracy after 10 epochs, by an independent implementation, and
+ * what chance may add. Others: what three seeds came to, less a margin. */
 static const training trainings[] = {
     {.model = "logreg",
      .data = "fashion-mnist",

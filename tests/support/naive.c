@@ -40,7 +40,7 @@ static void convolution(const place *p)
     const dsgd_layer *const l = p->layer;
     const int width = (int)l->in.width;
     const int height = (int)(l->in.n_rows / l->in.width);
-    const int k = (int)l->kernel;
+    const int k = (int)l->kernel_size;
     const int c = (int)l->in.n_columns;
     const int n = (int)l->out.n_columns;
     for (int y = 0; y < (int)(l->out.n_rows / l->out.width); y++)
@@ -68,10 +68,10 @@ static void max_pool(const place *p)
     for (uint32_t row = 0; row < l->out.n_rows; row++)
         for (uint32_t j = 0; j < c; j++) {
             long double largest = -INFINITY;
-            for (uint32_t y = 0; y < l->kernel; y++)
-                for (uint32_t x = 0; x < l->kernel; x++) {
-                    const uint32_t iy = row / l->out.width * l->kernel + y;
-                    const uint32_t ix = row % l->out.width * l->kernel + x;
+            for (uint32_t y = 0; y < l->kernel_size; y++)
+                for (uint32_t x = 0; x < l->kernel_size; x++) {
+                    const uint32_t iy = row / l->out.width * l->kernel_size + y;
+                    const uint32_t ix = row % l->out.width * l->kernel_size + x;
                     largest = fmaxl(largest, p->in[(iy * l->in.width + ix) * c + j]);
                 }
             p->out[row * c + j] = largest;
@@ -169,7 +169,7 @@ static void one_sample(const place *p)
     const dsgd_layer *const l = p->layer;
     const size_t n = (size_t)l->in.n_rows * l->in.n_columns;
     switch (l->kind) {
-    case DSGD_DENSE:
+    case DSGD_LINEAR:
         dense(p);
         break;
     case DSGD_CONVOLUTION:
@@ -257,7 +257,7 @@ long double *naive_forward(const dsgd_network *network, const long double *x,
                                 l->kind == DSGD_ADD ? tensors[l->other] + s * n_out : NULL,
                                 out + s * n_out, length});
         }
-        for (size_t k = 0; l->rectified && k < batch->n * n_out; k++)
+        for (size_t k = 0; l->relu && k < batch->n * n_out; k++)
             out[k] = out[k] > 0 ? out[k] : 0;
     }
     for (uint32_t i = 1; i < network->n_layers; i++)

@@ -1,14 +1,15 @@
 /**
  * @file naive.h
- * Networks forward, in long double, by loops that follow the definitions in models/zoo/model.h one by one; slow, and shares no formula with
- * the devices. The finite differences of these losses are what gradients are held against.
+ * Reference forward pass in long double: loops that follow the definitions in models/zoo/model.h
+ * one by one, without a formula of the devices. Tests compare gradients with finite differences of
+ * these losses.
  */
 #ifndef DSGD_TESTS_SUPPORT_NAIVE_H
 #define DSGD_TESTS_SUPPORT_NAIVE_H
 
 #include "tests/support/rig.h"
 
-/** What goes in: @p n samples of n_features each. */
+/** Inputs of n samples. */
 typedef struct naive_batch {
     uint32_t n;
     const long double *x; /* [n][n_features] */
@@ -17,8 +18,8 @@ typedef struct naive_batch {
 } naive_batch;
 
 /**
- * The last tensor, [n][rows][columns], in fresh memory. @p statistics [n_state], unless NULL, gets mean and unbiased variance of the batch at
- * each batch norm.
+ * The last tensor, [n][rows][columns], in fresh memory. @p statistics [n_state], unless NULL, gets
+ * mean and unbiased variance of the batch at each batch norm.
  */
 long double *naive_forward(const dsgd_network *network, const long double *x,
                            const naive_batch *batch, double *statistics);
@@ -29,7 +30,9 @@ naive_batch naive_batch_of(const dsgd_data *data, const uint32_t *samples, uint3
 /** log p of each class: z [n] becomes log softmax. */
 void naive_log_softmax(long double *z, uint32_t n);
 
-/** The mean loss of a batch, not of a policy, and the share of right answers (of equals the first counts). */
+/**
+ * The mean loss of a batch, not of a policy, and the accuracy (among equal logits the first wins).
+ */
 long double naive_loss(const dsgd_network *network, const dsgd_data *data, const long double *x,
                        const naive_batch *batch, const uint32_t *samples, double *accuracy);
 

@@ -140,9 +140,9 @@ void *rig_params(const scene *sc)
     return params;
 }
 
-stand *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces)
+rig *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces)
 {
-    stand *const s = dsgd_xcalloc(1, sizeof *s);
+    rig *const s = dsgd_xcalloc(1, sizeof *s);
     const dsgd_samples samples = samples_of(sc);
     s->scene = sc;
     s->data = (dsgd_data){.kind = sc->kind,
@@ -176,12 +176,12 @@ stand *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces)
         s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* biases, gains and shifts too */
     s->state = dsgd_xcalloc(s->network.n_state + 1, sizeof *s->state);
     dsgd_network_initial_state(&s->network, 5, 3, s->state);
-    for (uint32_t i = 0; i < STAND_MOST_SAMPLES; i++)
+    for (uint32_t i = 0; i < RIG_MOST_SAMPLES; i++)
         s->all[i] = i;
     return s;
 }
 
-void rig_free(stand *s)
+void rig_free(rig *s)
 {
     s->device->close(s->context);
     free(s->data.train.x_bytes);
@@ -194,7 +194,7 @@ void rig_free(stand *s)
     free(s);
 }
 
-vector vector_new(const stand *s, const double *x)
+vector vector_new(const rig *s, const double *x)
 {
     vector v;
     for (size_t k = 0; k < s->problem.n_pieces; k++) {
@@ -206,7 +206,7 @@ vector vector_new(const stand *s, const double *x)
     return v;
 }
 
-void vector_end(const stand *s, const vector *v, double *x)
+void vector_end(const rig *s, const vector *v, double *x)
 {
     for (size_t k = 0; k < s->problem.n_pieces; k++) {
         if (x != NULL)
@@ -217,7 +217,7 @@ void vector_end(const stand *s, const vector *v, double *x)
 }
 
 /** A buffer of a model state; NULL where the network has none. */
-static dsgd_buffer state_buffer(const stand *s, const double *state)
+static dsgd_buffer state_buffer(const rig *s, const double *state)
 {
     if (s->network.n_state == 0)
         return NULL;
@@ -227,7 +227,7 @@ static dsgd_buffer state_buffer(const stand *s, const double *state)
     return buffer;
 }
 
-static void state_end(const stand *s, dsgd_buffer buffer, double *state)
+static void state_end(const rig *s, dsgd_buffer buffer, double *state)
 {
     if (buffer == NULL)
         return;
@@ -236,7 +236,7 @@ static void state_end(const stand *s, dsgd_buffer buffer, double *state)
     s->device->release(s->context, buffer);
 }
 
-bool rig_gradient(const stand *s, const double *x, const double *state, const uint32_t *samples,
+bool rig_gradient(const rig *s, const double *x, const double *state, const uint32_t *samples,
                   uint32_t n, double *g, double *state_new)
 {
     const vector at = vector_new(s, x);
@@ -253,7 +253,7 @@ bool rig_gradient(const stand *s, const double *x, const double *state, const ui
     return finite;
 }
 
-dsgd_evaluate_op rig_evaluation(const stand *s, const double *x, const double *state)
+dsgd_evaluate_op rig_evaluation(const rig *s, const double *x, const double *state)
 {
     const vector at = vector_new(s, x);
     const dsgd_buffer with = state_buffer(s, state);

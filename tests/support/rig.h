@@ -1,6 +1,7 @@
 /**
  * @file rig.h
- * Small networks of every model on small data, held against a device without a store: what tests of gradients share.
+ * Rigs for tests of gradients: small networks of every model on small data, on a device, without
+ * the lazy graph.
  */
 #ifndef DSGD_TESTS_SUPPORT_RIG_H
 #define DSGD_TESTS_SUPPORT_RIG_H
@@ -8,7 +9,7 @@
 #include "models/devices/device.h"
 #include "models/zoo/model.h"
 
-enum { STAND_MOST_SAMPLES = 64, STAND_MOST_PIECES = 161, STAND_MOST_WIDTHS = 3 };
+enum { RIG_MOST_SAMPLES = 64, RIG_MOST_PIECES = 161, RIG_MOST_WIDTHS = 3 };
 
 /** A model with options on data of a shape. */
 typedef struct scene {
@@ -18,17 +19,17 @@ typedef struct scene {
     uint32_t n_rows, n_columns, width; /* of a sample */
     uint32_t n_classes; /* 0: regression */
     uint32_t n_samples;
-    const char *list; /* option that holds a list, and its numbers */
+    const char *list; /* option that holds a list, and its values */
     size_t n_list;
-    double numbers[STAND_MOST_WIDTHS];
+    double numbers[RIG_MOST_WIDTHS];
     struct {
         const char *name;
         double value;
-    } with[4]; /* other options; the rest have their defaults */
-    bool stored; /* tests/reference/ has PyTorch's numbers under this name */
+    } with[4]; /* other options; else defaults */
+    bool stored; /* tests/reference/ has PyTorch's results under this name */
 } scene;
 
-/** Every model of the registry has one, rig_scenes_are_complete() says. */
+/** Every model of the registry has one; test_models.c checks it. */
 extern const scene rig_scenes[];
 extern const int rig_n_scenes;
 
@@ -36,28 +37,30 @@ extern const int rig_n_scenes;
 const scene *rig_scene(const char *name);
 
 /**
- * A problem with everything that it points to. Training and test samples are the same, so that evaluation gives the loss that a gradient
- * over all samples is the derivative of, where no layer tells the two apart.
+ * A problem with everything that it points to. Training and test samples are the same: where no
+ * layer distinguishes the two, evaluation gives the loss whose derivative is the gradient over all
+ * samples.
  */
-typedef struct stand {
+typedef struct rig {
     const scene *scene;
     dsgd_data data;
     dsgd_network network;
-    size_t piece_begin[STAND_MOST_PIECES + 1];
+    size_t piece_begin[RIG_MOST_PIECES + 1];
     dsgd_problem problem;
     const dsgd_device *device;
     void *context;
     double *x; /* [n_params] */
-    double *state; /* [n_state]: as a worker begins */
-    uint32_t all[STAND_MOST_SAMPLES];
-} stand;
+    double *state; /* [n_state]: initial */
+    uint32_t all[RIG_MOST_SAMPLES];
+} rig;
 
 /** Momentum 0.9 and weight decay 0.01; rig_free() ends it. */
-stand *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces);
-void rig_free(stand *s);
+rig *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces);
+void rig_free(rig *s);
 
 /**
- * A number in [0, 1), the i-th of the series @p salt; tests/reference/gradients.py has the same formula:
+ * A number in [0, 1), the i-th of the series @p salt; tests/reference/gradients.py has the same
+ * formula:
  *   (7919 i + 104729 salt + (i * i mod 613)) mod 1009 / 1009
  */
 double rig_number(uint64_t salt, uint64_t i);
@@ -67,18 +70,21 @@ void *rig_params(const scene *sc);
 
 /** A vector on the device. */
 typedef struct vector {
-    dsgd_buffer pieces[STAND_MOST_PIECES];
+    dsgd_buffer pieces[RIG_MOST_PIECES];
 } vector;
 
 /** @p x NULL: not filled. */
-vector vector_new(const stand *s, const double *x);
-/** Copies the vector to @p x, if that is not NULL, and gives it back. */
-void vector_end(const stand *s, const vector *v, double *x);
+vector vector_new(const rig *s, const double *x);
+/** Copies the vector to @p x, unless NULL, and releases it. */
+void vector_end(const rig *s, const vector *v, double *x);
 
-/** The gradient over some samples, and the model state after them; state_new may be NULL. Tells whether all is finite. */
-bool rig_gradient(const stand *s, const double *x, const double *state, const uint32_t *samples,
+/**
+ * The gradient over some samples, and the model state after them; state_new may be NULL. Returns
+ * whether all is finite.
+ */
+bool rig_gradient(const rig *s, const double *x, const double *state, const uint32_t *samples,
                   uint32_t n, double *g, double *state_new);
-dsgd_evaluate_op rig_evaluation(const stand *s, const double *x, const double *state);
+dsgd_evaluate_op rig_evaluation(const rig *s, const double *x, const double *state);
 
 /** ||a - b|| / ||b||. */
 double rig_distance(const double *a, const double *b, size_t n);

@@ -1,10 +1,12 @@
 /**
  * @file cuda_runtime.h
- * As much of the CUDA runtime as models/devices/cuda.cu asks for, on one thread of the CPU: the module is tested where there is no device.
+ * The part of the CUDA runtime that models/devices/cuda.cu uses, on one thread of the CPU, for
+ * tests without a GPU.
  *
- * Work waits until somebody synchronises, as on a device. Memory that was never written is not a number. Blocks, and the threads of a block
- * between two barriers, run one after the other, from the first on or from the last on, in a sequence without a
- * period: what hangs on their order shows sooner or later.
+ * Launches and copies run at the next synchronisation, as late as a device may. Uninitialised
+ * memory is NaN. Blocks, and the threads of a block between two barriers, run one after the other,
+ * in ascending or descending order by an aperiodic sequence: code that depends on their order fails
+ * sooner or later.
  */
 #ifndef DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
 #define DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H

@@ -1,6 +1,7 @@
 /**
  * @file runtime.cpp
- * The emulated runtime. The threads of a block are fibers where the kernel has barriers, and calls where it has none.
+ * The emulated runtime. The threads of a block are fibers where the kernel has barriers, and calls
+ * where it has none.
  */
 #undef _FORTIFY_SOURCE /* its longjmp() refuses to go from one stack to another */
 #include "cuda_runtime.h"
@@ -24,14 +25,14 @@ namespace
 const size_t stack_bytes = 64 << 10;
 const size_t device_bytes = (size_t)4 << 30; /* more is refused */
 const unsigned most_threads = 1024, most_blocks_aside = 65535;
-const int poison = 0xff; /* bytes of what is not a number */
+const int poison = 0xff; /* a byte of NaN */
 
-/* --- the threads of a block ----------------------------------------------------------------------------------------------------------- */
+/* --- the threads of a block ------------------------------------------------------------------- */
 
 struct fiber {
     std::vector<char> stack; /* empty: it has never run */
     ucontext_t begin;
-    jmp_buf at; /* where it goes on */
+    jmp_buf at; /* where it resumes */
     bool done;
 };
 
@@ -84,7 +85,9 @@ void be_thread(unsigned i, unsigned n)
     threadIdx = dim3(t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y);
 }
 
-/** The first thread is a fiber. Where it meets no barrier nobody does, and the others need not be. */
+/**
+ * The first thread is a fiber. Where it meets no barrier nobody does, and the others need not be.
+ */
 void run_block(unsigned n)
 {
     be_thread(0, n);
@@ -112,7 +115,8 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread)
     kernel = &thread;
     gridDim = grid;
     blockDim = block;
-    /* The Thue-Morse sequence has no period: a kernel that comes back every so many launches meets both orders. */
+    /* The Thue-Morse sequence has no period: a kernel that comes back every so many launches meets
+     * both orders. */
     backwards = __builtin_parity(n_launches++) != 0;
     const unsigned n = grid.x * grid.y * grid.z;
     for (unsigned i = 0; i < n; i++) {
@@ -122,7 +126,7 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread)
     }
 }
 
-/* --- streams and memory --------------------------------------------------------------------------------------------------------------- */
+/* --- streams and memory ----------------------------------------------------------------------- */
 
 std::recursive_mutex lock;
 std::deque<std::function<void()>> work; /* of all streams */

@@ -1,0 +1,137 @@
+/**
+ * @file cuda_layers.cuh
+ * How CUDA runs the kernels of elementwise.h: one launch per kernel for all replicas of a call.
+ * Included by cuda.cu alone.
+ */
+#ifndef DSGD_MODELS_DEVICES_CUDA_LAYERS_CUH
+#define DSGD_MODELS_DEVICES_CUDA_LAYERS_CUH
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include <cuda_runtime.h>
+
+#include "models/layers/elementwise.h"
+#include "models/layers/matmul.h"
+
+namespace
+{
+
+enum : uint32_t {
+    THREADS = 256, /* per block, at most */
+    WARP = 32,
+    CELL = 4, /* adjacent elements that a thread computes: a float4 */
+    /* Blocks per replica or operation: at most max(MOST_BLOCKS, ALL_BLOCKS / replicas). */
+    MOST_BLOCKS = 64,
+    ALL_BLOCKS = 8192,
+};
+const size_t alignment = 16; /* bytes: a float4 */
+
+/** After open(), a CUDA call that fails is a bug or a broken device: the program aborts. */
+#define DSGD_CUDA(call) check(call, __FILE__, __LINE__)
+
+void check(cudaError_t error, const char *file, int line)
+{
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "%s:%d: CUDA: %s\n", file, line, cudaGetErrorString(error));
+    abort();
+}
+
+std::atomic<uint64_t> n_launches; /* by all contexts */
+
+template <typename... Parameters, typename... Arguments>
+void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Parameters...),
+            Arguments... arguments)
+{
+#ifdef __CUDACC__
+    kernel<<<grid, threads, 0, stream>>>(arguments...);
+#else
+    emulated_launch(stream, grid, threads, [=] { kernel(arguments...); });
+#endif
+    DSGD_CUDA(cudaGetLastError());
+    n_launches++;
+}
+
+uint32_t blocks_for(size_t n, size_t per_block)
+{
+    return (uint32_t)((n + per_block - 1) / per_block);
+}
+
+/** Blocks for each of @p n_rows replicas or operations of at most @p n elements. */
+uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
+{
+    const size_t most = std::max((size_t)MOST_BLOCKS, ALL_BLOCKS / n_rows);
+    return (uint32_t)std::max((size_t)1, std::min(most, (n + threads - 1) / threads));
+}
+
+} // namespace
+
+/* --- MAP and TOTAL of layers.h ---------------------------------------------------------------- */
+
+/** The replicas of a call; each launch runs over all of them. */
+typedef struct execution {
+    cudaStream_t stream;
+    const replica *replicas; /* [n_replicas], on the device */
+    uint32_t n_replicas;
+    uint32_t most; /* samples of the largest replica */
+    kernel_args args;
+} execution;
+
+namespace
+{
+
+typedef void kernel_function(const replica *, const dsgd_layer *, const kernel_args *, size_t);
+
+/** Calls the kernel for n indices per sample or per replica. Grid: (blocks, replicas). */
+template <kernel_function *CALLED, bool PER_SAMPLE>
+__global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_args args,
+                           sample_range s, size_t n)
+{
+    const replica r = replicas[blockIdx.y];
+    const size_t first = PER_SAMPLE ? s.first * n : 0;
+    const size_t end = PER_SAMPLE ? first + samples_in(&r, s) * n : n;
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = first + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += stride)
+        CALLED(&r, &layer, &args, i);
+}
+
+/** How many samples of the range the largest replica has. */
+size_t most_samples(const execution *e, sample_range s)
+{
+    return e->most <= s.first ? 0 : std::min(s.n, e->most - s.first);
+}
+
+template <kernel_function *CALLED, bool PER_SAMPLE>
+void launch_map(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
+{
+    const size_t most = PER_SAMPLE ? most_samples(e, s) * n : n;
+    const uint32_t threads = (uint32_t)std::min(
+        (size_t)THREADS, (size_t)blocks_for(std::max(most, (size_t)1), WARP) * WARP);
+    const dim3 grid(element_blocks(most, threads, e->n_replicas), e->n_replicas);
+    launch(e->stream, grid, threads, map_global<CALLED, PER_SAMPLE>, e->replicas, *layer, e->args,
+           s, n);
+}
+
+template <kernel_function *CALLED>
+void map(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
+{
+    launch_map<CALLED, true>(e, s, layer, n);
+}
+
+/** One thread per feature, where the CPU loads a sample per call. */
+template <>
+void map<load_kernel>(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
+{
+    launch_map<load_feature_kernel, true>(e, s, layer, n * e->args.data.n_features);
+}
+
+#define MAP(e, s, kernel, layer, n) map<kernel>(e, s, layer, n)
+#define TOTAL(e, s, kernel, layer, n) launch_map<kernel, false>(e, s, layer, n)
+
+} // namespace
+
+#endif

@@ -1,0 +1,30 @@
+/**
+ * @file real.h
+ * The type that device-independent text computes in: `real` and its functions, float by default,
+ * double with DSGD_IN_DOUBLE. DSGD_DEVICE_FUNCTION marks its functions; cuda.cu defines it as
+ * __host__ __device__ before any include.
+ */
+#ifndef DSGD_MODELS_LAYERS_REAL_H
+#define DSGD_MODELS_LAYERS_REAL_H
+
+#include <math.h>
+
+#ifdef DSGD_IN_DOUBLE
+typedef double real;
+#define real_exp exp
+#define real_log log
+#define real_sqrt sqrt
+#define real_tanh tanh
+#else
+typedef float real;
+#define real_exp expf
+#define real_log logf
+#define real_sqrt sqrtf
+#define real_tanh tanhf
+#endif
+
+#ifndef DSGD_DEVICE_FUNCTION
+#define DSGD_DEVICE_FUNCTION
+#endif
+
+#endif

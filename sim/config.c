@@ -1,0 +1,68 @@
+/**
+ * @file config.c
+ * The option tables of a run: its bounds, what it learns, its exchanges, its workers that stop.
+ */
+#include "sim/config.h"
+
+const char *const dsgd_collective_names[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
+                                             NULL};
+
+const dsgd_option dsgd_until_options[] = {
+    DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
+                       "gradient steps of all workers, divided by their number"),
+    DSGD_OPTION_DOUBLE(dsgd_until, seconds, 0, 0, 1e12, "s", "virtual time"),
+    DSGD_OPTION_DOUBLE(dsgd_until, samples, 0, 0, 1e18, NULL, "of the workload, of all workers"),
+    DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, NULL, "of the mean model on the test set"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option evaluate_options[] = {
+    DSGD_OPTION_DOUBLE(dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
+                       "between looks at the mean model; 0: at the start and the end"),
+    DSGD_OPTION_BOOL(dsgd_evaluate_config, local, false,
+                     "at the end each worker's own model is looked at too"),
+    DSGD_OPTION_END,
+};
+
+static const char *const precisions[] = {"float", "double", NULL};
+
+const dsgd_option dsgd_learning_options[] = {
+    DSGD_OPTION_PICK(dsgd_learning, model, dsgd_model_kinds, "name", "the reduced model",
+                     .required = true),
+    DSGD_OPTION_PICK(dsgd_learning, data, dsgd_data_sources, "name", "what it learns from",
+                     .required = true),
+    DSGD_OPTION_LONG(dsgd_learning, batch, 4, 1, 1 << 20, NULL, "samples per worker and gradient"),
+    DSGD_OPTION_RECORD(dsgd_learning, optimizer, dsgd_optimizer_options,
+                       "what a local step does with a gradient", .required = true),
+    DSGD_OPTION_RECORD(dsgd_learning, evaluate, evaluate_options,
+                       "when the mean model is looked at"),
+    DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions, "of the numbers"),
+    DSGD_OPTION_END,
+};
+
+static const char *const pieces_words[] = {"tensors", NULL};
+
+const dsgd_option dsgd_exchange_options[] = {
+    DSGD_OPTION_LONG(dsgd_exchange_config, pieces, 1, 1, 4096, NULL,
+                     "exchanges per vector: a number of equal ones, or the workload's tensors",
+                     .words = pieces_words),
+    DSGD_OPTION_AS("bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
+                   "instead of pieces: whole tensors until so many bytes are together; 0: no",
+                   .max = 1e15, .unit = "bytes"),
+    DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
+                     "pieces become ready during the backward pass, not all at its end"),
+    DSGD_OPTION_BOOL(dsgd_exchange_config, blocking, true,
+                     "in a fixed order, each when the one before has ended; else all at once"),
+    DSGD_OPTION_BOOL(
+        dsgd_exchange_config, barrier, false,
+        "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_option dsgd_stop_options[] = {
+    DSGD_OPTION_LONG(dsgd_stop, worker, 0, 0, 1 << 20, NULL, "its rank", .required = true),
+    DSGD_OPTION_AS("after", DOUBLE, dsgd_stop, after_s,
+                   "virtual time from which on it begins no step and answers nobody", .max = 1e12,
+                   .unit = "s"),
+    DSGD_OPTION_END,
+};

@@ -1,0 +1,375 @@
+/**
+ * @file test_docs.c
+ * The Markdown files name only what exists: targets of links, files of this tree, sub-commands,
+ * columns, algorithms. The code in README.md is the source's, the experiment in MANUAL.md is
+ * accepted, and the quick start runs.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "sim/registry.h"
+#include "tests/suites.h"
+
+enum { MOST_PAGES = 64, README_LINES = 100, README_COLUMNS = 120 };
+
+static char *pages[MOST_PAGES]; /* paths within the tree */
+static int n_pages;
+
+/** Faults, a line each; a test fails if there is any. */
+static char *complaints;
+
+static void complain(const char *page, const char *what, int length, const char *text)
+{
+    char *const longer = dsgd_xprintf("%s\n%s: %s: %.*s", complaints, page, what, length, text);
+    free(complaints);
+    complaints = longer;
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    return length > strlen(end) && strncmp(text + length - strlen(end), end, strlen(end)) == 0;
+}
+
+/** The Markdown files of the tree, without folders that are hidden, built or results. */
+static void collect(const char *folder)
+{
+    char *const there = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, folder);
+    DIR *const dir = opendir(there);
+    ck_assert_msg(dir != NULL, "%s", there);
+    for (struct dirent *e = NULL; (e = readdir(dir)) != NULL;) {
+        if (e->d_name[0] == '.' || strncmp(e->d_name, "build", 5) == 0 ||
+            strcmp(e->d_name, "results") == 0)
+            continue;
+        char *const path = dsgd_xprintf("%s%s%s", folder, *folder == '\0' ? "" : "/", e->d_name);
+        char *const whole = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path);
+        struct stat about;
+        if (stat(whole, &about) == 0 && S_ISDIR(about.st_mode))
+            collect(path);
+        else if (ends_with(path, strlen(path), ".md") && n_pages < MOST_PAGES)
+            pages[n_pages++] = dsgd_xstrdup(path);
+        free(whole);
+        free(path);
+    }
+    closedir(dir);
+    free(there);
+}
+
+static void set_up(void)
+{
+    n_pages = 0;
+    complaints = dsgd_xstrdup("");
+    collect("");
+    ck_assert_int_gt(n_pages, 5);
+    ck_assert_int_lt(n_pages, MOST_PAGES);
+}
+
+static void tear_down(void)
+{
+    for (int i = 0; i < n_pages; i++)
+        free(pages[i]);
+    free(complaints);
+}
+
+/** The rest of a stream; the caller frees it. */
+static char *drain(FILE *stream)
+{
+    char *text = NULL;
+    size_t room = 0;
+    if (getdelim(&text, &room, '\0', stream) < 0)
+        *text = '\0';
+    return text;
+}
+
+static char *text_of(const char *path)
+{
+    char *const whole = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path);
+    FILE *const stream = fopen(whole, "r");
+    ck_assert_msg(stream != NULL, "%s", whole);
+    char *const text = drain(stream);
+    fclose(stream);
+    free(whole);
+    return text;
+}
+
+/** Output of a command, which has to succeed. */
+static char *output_of(const char *command)
+{
+    FILE *const stream = popen(command, "r");
+    ck_assert_ptr_nonnull(stream);
+    char *const text = drain(stream);
+    const int state = pclose(stream);
+    ck_assert_msg(WIFEXITED(state) && WEXITSTATUS(state) == 0, "%s: %s", command, text);
+    return text;
+}
+
+/** Whether a path exists, from the page's folder or, if allowed, from the top folder. */
+static bool exists(const char *page, const char *path, int length, bool from_top)
+{
+    const char *const slash = strrchr(page, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash + 1 - page);
+    char *const near = dsgd_xprintf("%s/%.*s%.*s", DSGD_SOURCE_DIR, folder, page, length, path);
+    char *const top = dsgd_xprintf("%s/%.*s", DSGD_SOURCE_DIR, length, path);
+    const bool found = access(near, F_OK) == 0 || (from_top && access(top, F_OK) == 0);
+    free(top);
+    free(near);
+    return found;
+}
+
+/** Whether a page has a heading with this anchor (lower case, hyphens for spaces, no commas). */
+static bool has_heading(const char *text, const char *anchor, size_t length)
+{
+    for (const char *line = text; line != NULL; line = strchr(line + 1, '\n')) {
+        const char *c = line + strspn(line, "\n");
+        if (*c != '#')
+            continue;
+        size_t n = 0;
+        for (c += strspn(c, "# "); *c != '\n' && *c != '\0'; c++) {
+            const char in_anchor = *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
+            if (!isalnum((unsigned char)in_anchor) && strchr("-_", in_anchor) == NULL)
+                continue;
+            if (n >= length || anchor[n] != in_anchor)
+                break;
+            n++;
+        }
+        if (n == length && (*c == '\n' || *c == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/** Whether page#anchor or #anchor, whose page exists, has its heading. */
+static bool has_target(const char *page, const char *link, int path, int length)
+{
+    const char *const slash = strrchr(page, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash + 1 - page);
+    char *const target =
+        path == 0 ? dsgd_xstrdup(page) : dsgd_xprintf("%.*s%.*s", folder, page, path, link);
+    char *const text = text_of(target);
+    const bool found = has_heading(text, link + path + 1, (size_t)(length - path) - 1);
+    free(text);
+    free(target);
+    return found;
+}
+
+START_TEST(every_link_has_a_target)
+{
+    for (int i = 0; i < n_pages; i++) {
+        char *const text = text_of(pages[i]);
+        for (const char *p = text; (p = strstr(p, "](")) != NULL;) {
+            p += 2;
+            const int length = (int)strcspn(p, ")\n");
+            const int path = (int)strcspn(p, "#)\n");
+            if (strncmp(p, "http://", 7) == 0 || strncmp(p, "https://", 8) == 0)
+                continue;
+            if (path > 0 && !exists(pages[i], p, path, false))
+                complain(pages[i], "no target", length, p);
+            else if (length > path && !has_target(pages[i], p, path, length))
+                complain(pages[i], "no heading", length, p);
+        }
+        free(text);
+    }
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+}
+END_TEST
+
+/** Whether a word is a path of the tree: no pattern, URL, absolute path, or placeholder. */
+static bool is_path(const char *word, size_t length)
+{
+    static const char *const ends[] = {".c", ".h", ".md", ".yaml", ".gp", ".py", ".cu", NULL};
+    static const char *const placeholders[] = {"NAME", "DIR", "FILE", NULL};
+    const char *const slash = memchr(word, '/', length);
+    bool right = false;
+    for (size_t k = 0; ends[k] != NULL; k++)
+        right = right || ends_with(word, length, ends[k]);
+    for (size_t k = 0; placeholders[k] != NULL; k++) {
+        const char *const place = strstr(word, placeholders[k]);
+        right = right && (place == NULL || place >= word + length);
+    }
+    for (size_t i = 0; i < length; i++)
+        right = right && strchr("*~$<>{}[]:", word[i]) == NULL;
+    return right && slash != NULL && slash != word;
+}
+
+START_TEST(every_path_is_a_file)
+{
+    static const char separators[] = " \t\n`\"'(),;|=";
+    for (int i = 0; i < n_pages; i++) {
+        char *const text = text_of(pages[i]);
+        for (const char *p = text + strspn(text, separators); *p != '\0';
+             p += strspn(p, separators)) {
+            size_t length = strcspn(p, separators);
+            const char *const word = p;
+            p += length;
+            while (length > 0 && strchr(".:", word[length - 1]) != NULL)
+                length--;
+            if (is_path(word, length) && !exists(pages[i], word, (int)length, true))
+                complain(pages[i], "no file", (int)length, word);
+        }
+        free(text);
+    }
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+}
+END_TEST
+
+START_TEST(every_command_is_one)
+{
+    char *const help = output_of(DSGD_BINARY " --help");
+    for (int i = 0; i < n_pages; i++) {
+        char *const text = text_of(pages[i]);
+        for (const char *p = text; (p = strstr(p, "dsgd ")) != NULL;) {
+            const bool within = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '-');
+            p += strlen("dsgd ");
+            const int length = (int)strspn(p, "abcdefghijklmnopqrstuvwxyz");
+            char *const line = dsgd_xprintf("\n  %.*s ", length, p);
+            char *const usage = dsgd_xprintf("\n  dsgd %.*s ", length, p);
+            const bool magic = strncmp(p, "record\\n", 8) == 0; /* first bytes of a record */
+            if (!within && !magic && length > 0 && strstr(help, line) == NULL &&
+                strstr(help, usage) == NULL)
+                complain(pages[i], "no command", length, p);
+            free(usage);
+            free(line);
+        }
+        free(text);
+    }
+    free(help);
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+}
+END_TEST
+
+START_TEST(the_readme_is_a_page)
+{
+    char *const text = text_of("README.md");
+    int lines = 0;
+    for (const char *p = text; *p != '\0'; lines++) {
+        const int length = (int)strcspn(p, "\n");
+        int columns = 0;
+        for (int i = 0; i < length; i++)
+            columns += ((unsigned char)p[i] & 0xC0) != 0x80; /* not within a UTF-8 character */
+        if (columns > README_COLUMNS)
+            complain("README.md", "long line", length, p);
+        p += length + (p[length] == '\n');
+    }
+    ck_assert_int_le(lines, README_LINES);
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+    free(text);
+}
+END_TEST
+
+/** Content of the first fenced block of this language. */
+static char *fenced(const char *page, const char *language)
+{
+    char *const text = text_of(page);
+    char *const start = dsgd_xprintf("\n```%s\n", language);
+    const char *const begin = strstr(text, start);
+    ck_assert_msg(begin != NULL, "%s: no %s", page, language);
+    const char *const inside = begin + strlen(start);
+    const char *const end = strstr(inside, "```");
+    ck_assert_ptr_nonnull(end);
+    char *const code = dsgd_xprintf("%.*s", (int)(end - inside), inside);
+    free(start);
+    free(text);
+    return code;
+}
+
+START_TEST(the_readme_shows_the_source)
+{
+    char *const code = fenced("README.md", "c");
+    char *const source = text_of("algorithms/local_sgd.c");
+    ck_assert_msg(strstr(source, code) != NULL, "README.md shows another local_sgd_work()");
+    free(source);
+    free(code);
+}
+END_TEST
+
+START_TEST(the_readme_lists_every_algorithm)
+{
+    char *const text = text_of("README.md");
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
+        char *const entry = dsgd_xprintf("| [`%s`](", dsgd_algorithms[i]->name);
+        if (strstr(text, entry) == NULL)
+            complain("README.md", "no row", 64, dsgd_algorithms[i]->name);
+        free(entry);
+    }
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+    free(text);
+}
+END_TEST
+
+START_TEST(the_citation_has_this_version)
+{
+    char *const text = text_of("CITATION.cff");
+    ck_assert_ptr_nonnull(strstr(text, "\nversion: " DSGD_VERSION "\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(the_experiment_of_the_manual_is_accepted)
+{
+    char folder[] = "/tmp/dsgd-docs-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *const path = dsgd_xprintf("%s/manual.yaml", folder);
+    char *const experiment = fenced("MANUAL.md", "yaml");
+    FILE *const file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(experiment, file);
+    fclose(file);
+    char *const command =
+        dsgd_xprintf("%s check %s --numerics off 2>&1; status=$?; rm -r %s; exit $status",
+                     DSGD_BINARY, path, folder);
+    free(output_of(command));
+    free(command);
+    free(experiment);
+    free(path);
+}
+END_TEST
+
+START_TEST(the_quick_start_gives_the_columns_of_the_manual)
+{
+    char folder[] = "/tmp/dsgd-docs-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *const command =
+        dsgd_xprintf("%s run %s/plots/quick-start/quick-start.yaml -o %s/r >/dev/null 2>&1 && "
+                     "head -q -n 1 %s/r/*.csv; status=$?; rm -r %s; exit $status",
+                     DSGD_BINARY, DSGD_SOURCE_DIR, folder, folder, folder);
+    char *const columns = output_of(command);
+    char *const manual = text_of("MANUAL.md");
+    for (const char *p = columns; *p != '\0'; p += strspn(p, ",\n")) {
+        const int length = (int)strcspn(p, ",\n");
+        char *const name = dsgd_xprintf("`%.*s`", length, p);
+        if (strstr(manual, name) == NULL && strstr(name, "_share") == NULL)
+            complain("MANUAL.md", "no column", length, p);
+        free(name);
+        p += length;
+    }
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+    free(manual);
+    free(columns);
+    free(command);
+}
+END_TEST
+
+Suite *docs_suite(void)
+{
+    Suite *const s = suite_create("docs");
+    TCase *const t = tcase_create("docs");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, every_link_has_a_target);
+    tcase_add_test(t, every_path_is_a_file);
+    tcase_add_test(t, every_command_is_one);
+    tcase_add_test(t, the_readme_is_a_page);
+    tcase_add_test(t, the_readme_shows_the_source);
+    tcase_add_test(t, the_readme_lists_every_algorithm);
+    tcase_add_test(t, the_citation_has_this_version);
+    tcase_add_test(t, the_experiment_of_the_manual_is_accepted);
+    tcase_add_test(t, the_quick_start_gives_the_columns_of_the_manual);
+    suite_add_tcase(s, t);
+    return s;
+}
