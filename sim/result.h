@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "models/record/curve.h"
 #include "models/values/values.h"
 
 enum { DSGD_MOST_AGES = 4096 };

@@ -1,9 +1,8 @@
 /**
  * @file replay.c
- * `dsgd replay`: one record after another, with progress, into one curves.csv.
+ * `dsgd replay`: computes records, with progress, into one curves.csv.
  */
 #include "command/run/replay.h"
-#include "base/program.h"
 
 #include <argp.h>
 #include <math.h>
@@ -13,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/program.h"
+#include "command/run/curve.h"
 #include "models/record/replay.h"
 
 enum { KEY_NUMERICS = 256, KEY_THREADS, KEY_PRECISION, KEY_DATA };
@@ -99,14 +100,14 @@ static const char about[] =
     "record that is damaged, or whose data is not here, is refused with a sentence and exit status "
     "3.";
 
-/* --- progress ----------------------------------------------------------------------------------------------------------------------- */
+/* --- progress --------------------------------------------------------------------------------- */
 
 typedef struct progress {
-    size_t i, n; /* the record under way, of how many */
+    size_t i, n; /* current record, number of records */
     double start_wall_s, last_wall_s;
 } progress;
 
-/** On a terminal one line that changes, elsewhere a line now and then. */
+/** Rewrites one line on a terminal; elsewhere prints a line every 10 s. */
 static void show(void *argument, double share)
 {
     progress *const p = argument;
@@ -121,15 +122,14 @@ static void show(void *argument, double share)
     fflush(stderr);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void print_result(const dsgd_replay_result *r)
 {
     const dsgd_point *const last = r->n_points > 0 ? &r->points[r->n_points - 1] : NULL;
-    printf("%10zu%-2s%-16s%10d%10llu%10s%12.6g%12.6g%10.2f\n", r->key.run, "", r->label,
-           r->key.workers, (unsigned long long)r->key.seed,
-           r->divergence.happened ? "diverged" : "ok", last == NULL ? NAN : last->at.loss,
-           last == NULL ? NAN : last->at.accuracy, r->wall_s);
+    printf("%10zu%-2s%-16s%10d%10llu%10s%12.6g%12.6g%10.2f\n", r->run, "", r->label, r->workers,
+           (unsigned long long)r->seed, r->divergence.happened ? "diverged" : "ok",
+           last == NULL ? NAN : last->at.loss, last == NULL ? NAN : last->at.accuracy, r->wall_s);
     printf("            %llu operations (%s)", (unsigned long long)r->operations, r->device);
     if (r->decisions > 0)
         printf("; followed %llu decisions by values, %llu of them with other values here",
@@ -141,7 +141,7 @@ static void print_result(const dsgd_replay_result *r)
     fflush(stdout);
 }
 
-/** All rows so far; the folder is named by the first record where nobody names it. */
+/** Writes all rows so far; the first record names the folder unless --output does. */
 static dsgd_status write_curves(char **folder, const dsgd_replay_result *result, const char *rows,
                                 dsgd_error *error)
 {
@@ -188,7 +188,8 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
         if (isatty(STDERR_FILENO))
             fputs("\r\033[K", stderr);
         if (status == DSGD_OK) {
-            dsgd_curve_print(stream, &result.key, result.n_points, result.points);
+            const dsgd_run_key key = {result.run, result.label, result.workers, result.seed};
+            dsgd_curve_print(stream, &key, result.n_points, result.points);
             fflush(stream);
             status = write_curves(folder, &result, rows, error);
         }

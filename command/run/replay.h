@@ -1,6 +1,6 @@
 /**
  * @file replay.h
- * `dsgd replay`, and the program dsgd-replay, which is that command without the simulator.
+ * `dsgd replay`, also the program dsgd-replay, which needs no simulator.
  */
 #ifndef DSGD_COMMAND_RUN_REPLAY_H
 #define DSGD_COMMAND_RUN_REPLAY_H

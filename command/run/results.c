@@ -16,6 +16,7 @@
 
 #include "base/csv.h"
 #include "base/json.h"
+#include "command/run/curve.h"
 #include "sim/network/cluster.h"
 
 static const char *const run_columns[] = {"run",

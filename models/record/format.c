@@ -1,6 +1,6 @@
 /**
  * @file format.c
- * Blocks with their checksums, the table of the problem, and what both sides of a record remember.
+ * Blocks with their checksums, the options of the problem, the prediction of names.
  */
 #include "models/record/format.h"
 
@@ -10,15 +10,12 @@
 
 #include "models/zoo/model.h"
 
-/* --- blocks ------------------------------------------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
-enum {
-    KIND_BYTES = 4,
-    FRAME_BYTES = 16,
-    CHECKED_BYTES = 12
-}; /* kind, packed, unpacked | checksum */
+/* A frame: kind, packed bytes, unpacked bytes | checksum. */
+enum { KIND_BYTES = 4, CHECKED_BYTES = 12, FRAME_BYTES = 16 };
 
-/** zlib makes at most so many bytes out of one. */
+/** Bytes that zlib makes of one at most. */
 enum { MOST_EXPANSION = 1040 };
 
 static void put_u32(uint8_t *to, uint32_t number)
@@ -67,7 +64,7 @@ static dsgd_status damaged(const record_file *file, dsgd_error *error)
                      file->path, file->block, (unsigned long long)file->at);
 }
 
-/** Reads the next block as it lies in the file, and checks it. */
+/** Reads the next block, still packed, and checks it. */
 static dsgd_status read_block(record_file *file, dsgd_error *error)
 {
     uint8_t frame[FRAME_BYTES];
@@ -96,8 +93,8 @@ static bool is(const record_file *file, const char *kind)
     return strcmp(file->kind, kind) == 0;
 }
 
-/** All blocks: a head, work, and the end where the file ends. */
-static dsgd_status look_through(record_file *file, dsgd_error *error)
+/** HEAD, WORK blocks, DONE, and then the end of the file. */
+static dsgd_status check_blocks(record_file *file, dsgd_error *error)
 {
     do {
         const uint64_t begin = file->at;
@@ -146,7 +143,7 @@ dsgd_status record_open(record_file *file, const char *path, dsgd_error *error)
     rewind(file->stream);
     dsgd_status status = read_front(file, error);
     if (status == DSGD_OK)
-        status = look_through(file, error);
+        status = check_blocks(file, error);
     if (status != DSGD_OK)
         return status;
     file->at = RECORD_MAGIC_BYTES + 4;
@@ -181,11 +178,11 @@ void record_close(record_file *file)
     *file = (record_file){0};
 }
 
-/* --- the problem -------------------------------------------------------------------------------------------------------------------- */
+/* --- the problem ------------------------------------------------------------------------------ */
 
 static const char *const precisions[] = {"float", "double", NULL};
 
-#define MOST_EXACT 9007199254740992.0 /* whole numbers that a double holds */
+#define MOST_EXACT 9007199254740992.0 /* integers that a double holds exactly */
 
 const dsgd_option record_problem_options[] = {
     DSGD_OPTION_PICK(record_problem, model, dsgd_model_kinds, NULL, NULL, .required = true),
@@ -212,7 +209,7 @@ const dsgd_option record_problem_options[] = {
     DSGD_OPTION_END,
 };
 
-/** Of memory that may be missing, and may be larger than zlib takes at once. */
+/** CRC-32 of @p bytes after @p before; NULL adds nothing. */
 static uint32_t checksum(uint32_t before, const void *bytes, size_t n)
 {
     return bytes == NULL ? before : (uint32_t)crc32_z(before, bytes, n);
@@ -254,7 +251,7 @@ uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed, con
     return sum;
 }
 
-/* --- what both sides remember ------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 void record_memory_open(record_memory *memory, size_t n_workers, size_t n_pieces)
 {

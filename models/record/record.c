@@ -1,6 +1,6 @@
 /**
  * @file record.c
- * The recorder: hears the calls of a store, and writes what a replay cannot know.
+ * The recorder: writes the calls to a store, but nothing that a replay computes itself.
  */
 #include "models/record/record.h"
 
@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "models/record/format.h"
-#include "models/values/operations.h"
+#include "models/values/recorder.h"
 
-struct dsgd_recorder {
+typedef struct writer {
+    dsgd_recorder base;
     char *path, *beside;
     FILE *stream;
     int trouble; /* errno of the first failure to write; 0: none */
@@ -21,19 +22,19 @@ struct dsgd_recorder {
     size_t n_pieces;
     dsgd_network network;
     uint64_t seed;
-    uint32_t n_states; /* model states so far: each is that of the next worker, or written down */
-    double *initial_state; /* room for one */
-    bool adaptive; /* updates say which step of their state they are */
+    uint32_t n_states; /* model states so far; number k is worker k's initial one, or written */
+    double *initial_state; /* room for one model state */
+    bool adaptive; /* updates have a step t */
     size_t *piece_begin; /* [n_pieces + 1] */
-    double *initial; /* the initial model, which needs no writing down */
-    uint8_t *bytes; /* of the block under way */
+    double *initial; /* the initial model, which is not written */
+    uint8_t *bytes; /* of the current block */
     size_t n, room;
     uint64_t n_operations;
-};
+} writer;
 
-/* --- bytes -------------------------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
-static void put_byte(dsgd_recorder *r, uint8_t byte)
+static void put_byte(writer *r, uint8_t byte)
 {
     if (r->n == r->room) {
         r->room = r->room == 0 ? 2 * RECORD_BLOCK_BYTES : 2 * r->room;
@@ -42,15 +43,15 @@ static void put_byte(dsgd_recorder *r, uint8_t byte)
     r->bytes[r->n++] = byte;
 }
 
-/** Seven bits a byte, the least significant first; the last has its eighth bit clear. */
-static void put(dsgd_recorder *r, uint64_t number)
+/** LEB128: seven bits a byte, the last byte without the eighth bit. */
+static void put(writer *r, uint64_t number)
 {
     for (; number >= 128; number >>= 7)
         put_byte(r, (uint8_t)(number | 128));
     put_byte(r, (uint8_t)number);
 }
 
-static void put_fixed(dsgd_recorder *r, uint64_t number, int n_bytes)
+static void put_fixed(writer *r, uint64_t number, int n_bytes)
 {
     for (int i = 0; i < n_bytes; i++)
         put_byte(r, (uint8_t)(number >> 8 * i));
@@ -63,35 +64,44 @@ static uint64_t bits_of(double number)
     return bits;
 }
 
-/** A number that comes again and again: its place, or all of it. */
-static void put_number(dsgd_recorder *r, double number)
+static void put_double(writer *r, double number)
+{
+    put_fixed(r, bits_of(number), 8);
+}
+
+/** A number that recurs: its slot, or all of it. */
+static void put_number(writer *r, double number)
 {
     const uint64_t bits = bits_of(number);
-    uint64_t *const kept = &r->memory.numbers[record_slot(bits)];
-    if (*kept == bits) {
+    uint64_t *const slot = &r->memory.numbers[record_slot(bits)];
+    if (*slot == bits) {
         put(r, 1 + record_slot(bits));
         return;
     }
-    *kept = bits;
+    *slot = bits;
     put(r, 0);
     put_fixed(r, bits, 8);
 }
 
-static void put_name(dsgd_recorder *r, size_t worker, size_t piece, uint64_t name)
+static void put_operand(writer *r, size_t worker, size_t piece, dsgd_value value)
 {
+    const uint64_t name = value.node == NULL ? 0 : *dsgd_value_name(value);
+    DSGD_ASSERT(value.node == NULL || name > 0, "an operand that was never returned");
     put(r, record_code_of(&r->memory, worker, piece, name));
 }
 
-static void put_operand(dsgd_recorder *r, size_t worker, size_t piece, dsgd_value value)
+/** All pieces of a worker's model, and its state where the network has one. */
+static void put_model(writer *r, size_t worker, const dsgd_value *x, const dsgd_value *state)
 {
-    const dsgd_operation *const o = value.operation;
-    DSGD_ASSERT(o == NULL || o->names[value.index] > 0, "an operand that was never given out");
-    put_name(r, worker, piece, o == NULL ? 0 : o->names[value.index]);
+    for (size_t k = 0; k < r->n_pieces; k++)
+        put_operand(r, worker, k, x[k]);
+    if (r->network.n_state > 0)
+        put_operand(r, worker, r->n_pieces, *state);
 }
 
-/* --- operations --------------------------------------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
-static void write_block(dsgd_recorder *r)
+static void write_block(writer *r)
 {
     if (r->n == 0)
         return;
@@ -101,7 +111,7 @@ static void write_block(dsgd_recorder *r)
     r->n = 0;
 }
 
-static void begin(dsgd_recorder *r, unsigned kind)
+static void begin(writer *r, unsigned kind)
 {
     if (r->n >= RECORD_BLOCK_BYTES)
         write_block(r);
@@ -109,8 +119,8 @@ static void begin(dsgd_recorder *r, unsigned kind)
     put_byte(r, (uint8_t)kind);
 }
 
-/** The like, with who does it and when, in which piece. */
-static void begin_at(dsgd_recorder *r, unsigned kind, dsgd_origin where, size_t piece)
+/** Like begin(), with origin and piece. */
+static void begin_at(writer *r, unsigned kind, dsgd_origin where, size_t piece)
 {
     record_memory *const m = &r->memory;
     const bool same = where.worker == m->where.worker && where.step == m->where.step;
@@ -127,152 +137,139 @@ static void begin_at(dsgd_recorder *r, unsigned kind, dsgd_origin where, size_t 
         put(r, piece);
 }
 
-/** Whether the operation gives a value that nobody has. */
-static bool is_new(const dsgd_recorder *r, const dsgd_operation *made)
+/** Whether the call makes a value that the caller does not have. */
+static bool is_new(const dsgd_call *call)
 {
-    for (uint32_t k = 0; r != NULL && made != NULL && k < made->n_outputs; k++)
-        if (made->outside[k] == 0)
+    for (uint32_t k = 0; k < call->n_made; k++)
+        if (dsgd_value_external_refs((dsgd_value){call->made.node, call->made.index + k}) == 0)
             return true;
     return false;
 }
 
-/** Names an output that nobody has. */
-static void name(dsgd_recorder *r, dsgd_operation *made, uint32_t k)
+/** Names the values that the caller does not have. */
+static void name_made(writer *r, const dsgd_call *call)
 {
-    if (made->outside[k] == 0)
-        made->names[k] =
-            record_make(&r->memory, made->kind == OPERATION_GRADIENT ? k : r->memory.piece);
-}
-
-static void name_all(dsgd_recorder *r, dsgd_operation *made)
-{
-    for (uint32_t k = 0; k < made->n_outputs; k++)
-        name(r, made, k);
-}
-
-void dsgd_record_constant(dsgd_recorder *r, size_t shape, const double *x, dsgd_operation *made)
-{
-    if (!is_new(r, made))
-        return;
-    begin_at(r, RECORD_CONSTANT, r->memory.where, shape);
-    const bool state = shape == r->n_pieces;
-    const size_t n = state ? r->network.n_state : r->piece_begin[shape + 1] - r->piece_begin[shape];
-    if (state)
-        dsgd_network_initial_state(&r->network, r->seed, r->n_states++, r->initial_state);
-    const double *const initial = state ? r->initial_state : r->initial + r->piece_begin[shape];
-    const bool usual = n == 0 || memcmp(x, initial, n * sizeof *x) == 0;
-    put(r, usual ? 0 : 1);
-    for (size_t i = 0; !usual && i < n; i++)
-        put_fixed(r, bits_of(x[i]), 8);
-    name_all(r, made);
-}
-
-void dsgd_record_gradient(dsgd_recorder *r, dsgd_origin where, uint32_t count, const dsgd_value *x,
-                          dsgd_value state, dsgd_operation *made)
-{
-    if (r == NULL)
-        return;
-    begin_at(r, RECORD_GRADIENT, where, 0);
-    put(r, r->batch - count);
-    for (size_t k = 0; k < r->n_pieces; k++)
-        put_operand(r, where.worker, k, x[k]);
-    if (r->network.n_state > 0)
-        put_operand(r, where.worker, r->n_pieces, state);
-    name_all(r, made);
-}
-
-void dsgd_record_update(dsgd_recorder *r, dsgd_origin where, const dsgd_value *operands, double lr,
-                        dsgd_operation *made)
-{
-    if (!is_new(r, made))
-        return;
-    begin_at(r, RECORD_UPDATE, where, made->shape);
-    put_number(r, lr);
-    if (r->adaptive)
-        put(r, made->t);
-    for (size_t i = 0; i < made->n_inputs; i++)
-        put_operand(r, where.worker, made->shape, operands[i]);
-    name_all(r, made);
-}
-
-void dsgd_record_combine(dsgd_recorder *r, dsgd_origin where, size_t piece,
-                         const dsgd_combination *c, dsgd_value made)
-{
-    if (r == NULL || made.operation == NULL || made.operation->outside[made.index] > 0)
-        return;
-    begin_at(r, RECORD_COMBINE, where, piece);
-    put(r, c->n);
-    put_number(r, c->divisor);
-    for (size_t i = 0; i < c->n; i++)
-        put_number(r, c->weights[i]);
-    for (size_t i = 0; i < c->n; i++) /* of everybody: each as its own worker would name it */
-        put_operand(r, c->n == r->memory.n_workers ? i : where.worker, piece, c->x[i]);
-    name(r, made.operation, made.index);
-}
-
-void dsgd_record_evaluate(dsgd_recorder *r, size_t n, const dsgd_value *x, const dsgd_value *states)
-{
-    if (r == NULL)
-        return;
-    begin(r, RECORD_EVALUATE);
-    put(r, n);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < r->n_pieces; k++)
-            put_operand(r, i, k, x[i * r->n_pieces + k]);
-        if (r->network.n_state > 0)
-            put_operand(r, i, r->n_pieces, states[i]);
+    for (uint32_t k = 0; k < call->n_made; k++) {
+        const dsgd_value made = {call->made.node, call->made.index + k};
+        if (dsgd_value_external_refs(made) == 0)
+            *dsgd_value_name(made) = record_make(&r->memory, dsgd_value_piece(made));
     }
 }
 
-void dsgd_recorder_point(dsgd_recorder *r, double virtual_s, double steps)
+static void write_constant(writer *r, const dsgd_call *call)
 {
-    if (r == NULL)
-        return;
-    begin(r, RECORD_POINT);
-    put_fixed(r, bits_of(virtual_s), 8);
-    put_fixed(r, bits_of(steps), 8);
+    const size_t piece = call->piece;
+    begin_at(r, RECORD_CONSTANT, r->memory.where, piece);
+    const bool state = piece == r->n_pieces;
+    const size_t n = state ? r->network.n_state : r->piece_begin[piece + 1] - r->piece_begin[piece];
+    if (state)
+        dsgd_network_initial_state(&r->network, r->seed, r->n_states++, r->initial_state);
+    const double *const initial = state ? r->initial_state : r->initial + r->piece_begin[piece];
+    const bool usual = n == 0 || memcmp(call->elements, initial, n * sizeof *initial) == 0;
+    put(r, usual ? 0 : 1);
+    for (size_t i = 0; !usual && i < n; i++)
+        put_double(r, call->elements[i]);
+    name_made(r, call);
 }
 
-void dsgd_record_result(dsgd_recorder *r, size_t number, const dsgd_evaluation *result)
+static void write_gradient(writer *r, const dsgd_call *call)
 {
-    if (r == NULL)
-        return;
+    begin_at(r, RECORD_GRADIENT, call->where, 0);
+    put(r, r->batch - call->count);
+    put_model(r, call->where.worker, call->x, call->states);
+    name_made(r, call);
+}
+
+static void write_update(writer *r, const dsgd_call *call)
+{
+    begin_at(r, RECORD_UPDATE, call->where, call->piece);
+    put_number(r, call->rate.lr);
+    if (r->adaptive)
+        put(r, call->rate.t);
+    for (size_t i = 0; i < call->n; i++)
+        put_operand(r, call->where.worker, call->piece, call->x[i]);
+    name_made(r, call);
+}
+
+static void write_combine(writer *r, const dsgd_call *call)
+{
+    const bool everybody = call->n == r->memory.n_workers;
+    begin_at(r, RECORD_COMBINE, call->where, call->piece);
+    put(r, call->n);
+    put_number(r, call->divisor);
+    for (size_t i = 0; i < call->n; i++)
+        put_number(r, call->elements[i]);
+    for (size_t i = 0; i < call->n; i++)
+        put_operand(r, everybody ? i : call->where.worker, call->piece, call->x[i]);
+    name_made(r, call);
+}
+
+static void write_evaluate(writer *r, const dsgd_call *call)
+{
+    begin(r, RECORD_EVALUATE);
+    put(r, call->n);
+    for (size_t i = 0; i < call->n; i++)
+        put_model(r, i, call->x + i * r->n_pieces, call->states == NULL ? NULL : call->states + i);
+}
+
+static void write_result(writer *r, const dsgd_call *call)
+{
     begin(r, RECORD_RESULT);
-    put(r, number);
-    put_fixed(r, bits_of(result->loss), 8);
-    put_fixed(r, bits_of(result->accuracy), 8);
-    put_fixed(r, bits_of(result->consensus), 8);
+    put(r, call->n);
+    put_double(r, call->result->loss);
+    put_double(r, call->result->accuracy);
+    put_double(r, call->result->consensus);
 }
 
-void dsgd_record_flush(dsgd_recorder *r)
+static void write_read(writer *r, const dsgd_call *call)
 {
-    if (r != NULL)
-        begin(r, RECORD_FLUSH);
+    begin_at(r, RECORD_READ, r->memory.where, call->piece);
+    put_operand(r, r->memory.where.worker, call->piece, *call->x);
+    put_fixed(r, record_numbers_checksum(call->elements, call->n), 4);
 }
 
-void dsgd_record_read(dsgd_recorder *r, size_t piece, dsgd_value value, const double *x, size_t n)
+static void write_flush(writer *r, const dsgd_call *call)
 {
-    if (r == NULL)
-        return;
-    begin_at(r, RECORD_READ, r->memory.where, piece);
-    put_operand(r, r->memory.where.worker, piece, value);
-    put_fixed(r, record_numbers_checksum(x, n), 4);
+    (void)call;
+    begin(r, RECORD_FLUSH);
 }
 
-void dsgd_record_release(dsgd_recorder *r, dsgd_value value)
+static void write_release(writer *r, const dsgd_call *call)
 {
-    if (r == NULL)
-        return;
-    const dsgd_operation *const o = value.operation;
-    const size_t piece = o->kind == OPERATION_GRADIENT ? value.index : o->shape;
+    const size_t piece = dsgd_value_piece(*call->x);
     begin(r, RECORD_RELEASE);
     put(r, piece);
-    put_name(r, r->memory.where.worker, piece, o->names[value.index]);
+    put_operand(r, r->memory.where.worker, piece, *call->x);
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------------------------- */
+static void write_call(dsgd_recorder *recorder, const dsgd_call *call)
+{
+    static void (*const write[])(writer *, const dsgd_call *) = {
+        [DSGD_CALL_CONSTANT] = write_constant, [DSGD_CALL_GRADIENT] = write_gradient,
+        [DSGD_CALL_UPDATE] = write_update,     [DSGD_CALL_COMBINE] = write_combine,
+        [DSGD_CALL_EVALUATE] = write_evaluate, [DSGD_CALL_RESULT] = write_result,
+        [DSGD_CALL_READ] = write_read,         [DSGD_CALL_FLUSH] = write_flush,
+        [DSGD_CALL_RELEASE] = write_release};
+    /* The replay has these values already; but gradients count for the store's flushes. */
+    const bool makes = call->kind == DSGD_CALL_CONSTANT || call->kind == DSGD_CALL_UPDATE ||
+                       call->kind == DSGD_CALL_COMBINE;
+    if (!makes || is_new(call))
+        write[call->kind]((writer *)recorder, call);
+}
 
-static json_t *describe(const dsgd_record_config *config, const dsgd_recorder *r)
+void dsgd_recorder_point(dsgd_recorder *recorder, double virtual_s, double steps)
+{
+    if (recorder == NULL)
+        return;
+    writer *const r = (writer *)recorder;
+    begin(r, RECORD_POINT);
+    put_double(r, virtual_s);
+    put_double(r, steps);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static json_t *describe(const dsgd_record_config *config, const writer *r)
 {
     const dsgd_values_config *const values = config->values;
     const dsgd_problem *const problem = &values->problem;
@@ -304,10 +301,10 @@ static void write_json(FILE *stream, const char *kind, json_t *json)
     json_decref(json);
 }
 
-static void write_front(const dsgd_record_config *config, const dsgd_recorder *r)
+static void write_front(const dsgd_record_config *config, const writer *r)
 {
     json_t *const head = json_loads(config->about, 0, NULL);
-    DSGD_ASSERT(head != NULL, "what is told about the run is no JSON: %s", config->about);
+    DSGD_ASSERT(head != NULL, "config->about is no JSON: %s", config->about);
     json_object_set_new(head, "problem", describe(config, r));
     fwrite(RECORD_MAGIC, RECORD_MAGIC_BYTES, 1, r->stream);
     const uint8_t version[4] = {RECORD_VERSION};
@@ -315,7 +312,7 @@ static void write_front(const dsgd_record_config *config, const dsgd_recorder *r
     write_json(r->stream, RECORD_HEAD, head);
 }
 
-static void free_recorder(dsgd_recorder *r)
+static void free_writer(writer *r)
 {
     record_memory_close(&r->memory);
     free(r->path);
@@ -331,7 +328,8 @@ dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder *
                                dsgd_error *error)
 {
     const dsgd_problem *const problem = &config->values->problem;
-    dsgd_recorder *const r = dsgd_xcalloc(1, sizeof *r);
+    writer *const r = dsgd_xcalloc(1, sizeof *r);
+    r->base.call = write_call;
     r->path = dsgd_xstrdup(config->path);
     r->beside = dsgd_xprintf("%s.part", config->path);
     r->batch = config->values->stream.batch;
@@ -349,18 +347,19 @@ dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder *
     if (r->stream == NULL) {
         const dsgd_status status =
             dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %m", r->beside);
-        free_recorder(r);
+        free_writer(r);
         return status;
     }
     write_front(config, r);
-    *recorder = r;
+    *recorder = &r->base;
     return DSGD_OK;
 }
 
-dsgd_status dsgd_recorder_close(dsgd_recorder *r, bool keep, dsgd_error *error)
+dsgd_status dsgd_recorder_close(dsgd_recorder *recorder, bool keep, dsgd_error *error)
 {
-    if (r == NULL)
+    if (recorder == NULL)
         return DSGD_OK;
+    writer *const r = (writer *)recorder;
     write_block(r);
     write_json(r->stream, RECORD_DONE,
                json_pack("{s:I, s:I}", "operations", (json_int_t)r->n_operations, "values",
@@ -380,6 +379,6 @@ dsgd_status dsgd_recorder_close(dsgd_recorder *r, bool keep, dsgd_error *error)
                            strerror(r->trouble));
     if (failed || !keep)
         unlink(r->beside);
-    free_recorder(r);
+    free_writer(r);
     return status;
 }

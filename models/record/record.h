@@ -1,7 +1,7 @@
 /**
  * @file record.h
- * Records: the operations on values of a run in a file, to be computed elsewhere (replay.h), where neither SimGrid nor the experiment is.
- * Recording needs no numbers: a store on no device hears the same calls.
+ * Records the calls to a store in a file, for replay.h on a machine without SimGrid or the
+ * experiment. Nothing needs to be computed: a store on the device "off" makes the same calls.
  */
 #ifndef DSGD_MODELS_RECORD_RECORD_H
 #define DSGD_MODELS_RECORD_RECORD_H
@@ -11,19 +11,19 @@
 typedef struct dsgd_record_config {
     const char *path;
     const dsgd_values_config *values; /* of the store that is recorded */
-    dsgd_pick model, data; /* what its problem was made of */
+    dsgd_pick model, data; /* of its problem */
     bool in_double;
-    const char *about; /* a JSON object: of the run its number ("run"), "label" and "manifest" */
+    const char *about; /* JSON object: the run's number "run", its "label" and "manifest" */
 } dsgd_record_config;
 
-/** Writes beside the path; dsgd_recorder_close() puts the file in its place. Then dsgd_values_record(). */
+/** Creates PATH.part, for dsgd_values_record(); dsgd_recorder_close() renames it. */
 dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder **recorder,
                                dsgd_error *error);
 
-/** The latest evaluation is a point of the learning curve. NULL hears nothing. */
+/** The latest evaluation is a point of the learning curve. NULL does nothing. */
 void dsgd_recorder_point(dsgd_recorder *recorder, double virtual_s, double steps);
 
-/** Ends the file, unless it is not to be kept. Says so if anything could not be written. NULL is closed already. */
+/** Completes the file, or deletes it unless @p keep; DSGD_EIO if a write failed. NULL: nothing. */
 dsgd_status dsgd_recorder_close(dsgd_recorder *recorder, bool keep, dsgd_error *error);
 
 #endif

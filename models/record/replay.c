@@ -1,21 +1,22 @@
 /**
  * @file replay.c
- * Reads a record and makes its calls again.
+ * Reads a record and makes its calls to a store of its own.
  *
- * A checksum says that a block is what was written, not that a recorder wrote it: whatever a record says is looked at before it is done.
+ * A checksum only proves that a block is unchanged, not that a recorder wrote it: every field is
+ * checked before it is used.
  */
 #include "models/record/replay.h"
-#include "base/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/program.h"
 #include "models/record/format.h"
-#include "models/values/operations.h"
+#include "models/values/recorder.h"
 
 enum { PAGE_NAMES = 512, MOST_PIECES = 1 << 16 };
 
-/** Values by name. A page lasts as long as one of its values is alive. */
+/** Values by name. A page is freed with the last of its values. */
 typedef struct page {
     uint32_t n;
     dsgd_value values[PAGE_NAMES];
@@ -42,12 +43,12 @@ typedef struct replay {
     size_t n_evaluations;
     size_t *tickets; /* of the points */
     const uint8_t *at, *end; /* of the block */
-    const char *wrong; /* what makes no sense; NULL: nothing so far */
+    const char *wrong; /* the first error in an operation, or NULL */
 } replay;
 
-/* --- bytes -------------------------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
-static uint64_t object(replay *r, const char *wrong)
+static uint64_t fail(replay *r, const char *wrong)
 {
     if (r->wrong == NULL)
         r->wrong = wrong;
@@ -61,7 +62,7 @@ static size_t left(const replay *r)
 
 static uint8_t get_byte(replay *r)
 {
-    return r->at < r->end ? *r->at++ : (uint8_t)object(r, "it ends within an operation");
+    return r->at < r->end ? *r->at++ : (uint8_t)fail(r, "it ends within an operation");
 }
 
 static uint64_t get(replay *r)
@@ -73,14 +74,14 @@ static uint64_t get(replay *r)
         if (byte < 128)
             return number;
     }
-    return object(r, "a number has too many bytes");
+    return fail(r, "a number has too many bytes");
 }
 
-/** The like, below a limit. */
+/** Like get(), below @p limit. */
 static size_t get_below(replay *r, uint64_t limit, const char *wrong)
 {
     const uint64_t number = get(r);
-    return number < limit ? (size_t)number : (size_t)object(r, wrong);
+    return number < limit ? (size_t)number : (size_t)fail(r, wrong);
 }
 
 static uint64_t get_fixed(replay *r, int n_bytes)
@@ -113,7 +114,7 @@ static double get_number(replay *r)
     return number_of(bits);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static dsgd_value *find(const replay *r, uint64_t name)
 {
@@ -145,33 +146,30 @@ static void forget(replay *r, uint64_t name)
     r->pages[p] = NULL;
 }
 
-/** Names a value that an operation gave, unless it has a name already: one handle is kept for each name. */
-static void adopt(replay *r, dsgd_value given)
+/** Names a value that a call returned, unless it has a name: one handle is stored for each name. */
+static void adopt(replay *r, dsgd_value made)
 {
-    dsgd_operation *const o = given.operation;
-    if (o == NULL)
-        object(r, "an operation gives nothing");
-    else if (o->outside[given.index] > 1)
-        dsgd_value_release(r->values, given);
+    if (made.node == NULL)
+        fail(r, "an operation gives nothing");
+    else if (dsgd_value_external_refs(made) > 1)
+        dsgd_value_release(r->values, made);
     else
-        keep(r,
-             record_make(&r->memory, o->kind == OPERATION_GRADIENT ? given.index : r->memory.piece),
-             given);
+        keep(r, record_make(&r->memory, dsgd_value_piece(made)), made);
 }
 
-/** A value that lies in @p piece for those who name it, and is of a shape. */
+/** A value named by @p worker in @p piece, which must have this shape. */
 static dsgd_value get_operand(replay *r, size_t worker, size_t piece, size_t shape)
 {
     const uint64_t name = record_name_of(&r->memory, worker, piece, get(r));
     if (name == 0 || r->wrong != NULL)
         return DSGD_ZERO_VALUE;
     const dsgd_value *const value = find(r, name);
-    if (value == NULL || value->operation == NULL) {
-        object(r, "an operand is not there");
+    if (value == NULL || value->node == NULL) {
+        fail(r, "an operand is not there");
         return DSGD_ZERO_VALUE;
     }
-    if (dsgd_output_shape(r->values, value->operation, value->index) != shape)
-        object(r, "an operand is of another piece");
+    if (dsgd_value_shape(r->values, *value) != shape)
+        fail(r, "an operand is of another piece");
     return *value;
 }
 
@@ -180,14 +178,13 @@ static bool has_state(const replay *r)
     return r->network.n_state > 0;
 }
 
-/** A worker's model state. */
 static dsgd_value get_state(replay *r, size_t worker)
 {
-    const size_t shape = dsgd_state_shape(r->values);
-    return has_state(r) ? get_operand(r, worker, shape, shape) : DSGD_ZERO_VALUE;
+    const size_t n = r->n_pieces;
+    return has_state(r) ? get_operand(r, worker, n, n) : DSGD_ZERO_VALUE;
 }
 
-/* --- operations --------------------------------------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static void get_origin(replay *r, unsigned first_byte)
 {
@@ -196,7 +193,7 @@ static void get_origin(replay *r, unsigned first_byte)
     if ((first_byte & RECORD_SAME_ORIGIN) == 0) {
         const uint64_t worker = m->where.worker + record_unzigzag(get(r));
         if (worker >= m->n_workers) {
-            object(r, "there is no such worker");
+            fail(r, "there is no such worker");
             return;
         }
         uint64_t *const step = &m->steps[worker];
@@ -211,7 +208,7 @@ static void replay_constant(replay *r)
     const size_t piece = r->memory.piece;
     const bool state = piece == r->n_pieces;
     if (state && !has_state(r)) {
-        object(r, "there is no model state");
+        fail(r, "there is no model state");
         return;
     }
     const size_t first = state ? 0 : r->piece_begin[piece];
@@ -241,7 +238,7 @@ static void replay_gradient(replay *r)
     dsgd_value state = get_state(r, worker);
     if (r->wrong == NULL) {
         dsgd_value *const g = x + n;
-        dsgd_value_retain(state); /* the call takes it back */
+        dsgd_value_retain(state); /* the call releases it */
         dsgd_values_gradient(r->values, r->memory.where, (uint32_t)(batch - missing), x, &state, g);
         for (size_t k = 0; k < n; k++)
             adopt(r, g[k]);
@@ -258,7 +255,7 @@ static void replay_update(replay *r)
     const double lr = get_number(r);
     const uint64_t t = r->problem.update.kind == DSGD_OPTIMIZER_ADAMW ? get(r) : 0;
     if (piece == r->n_pieces) {
-        object(r, "a model state is updated");
+        fail(r, "a model state is updated");
         return;
     }
     const bool state = dsgd_optimizer_states(&r->problem.update) > 0;
@@ -267,8 +264,8 @@ static void replay_update(replay *r)
     dsgd_value v = state ? get_operand(r, worker, piece, r->n_pieces + 1 + piece) : DSGD_ZERO_VALUE;
     if (r->wrong != NULL)
         return;
-    dsgd_value_retain(v); /* the call takes it back */
-    adopt(r, dsgd_values_update(r->values, r->memory.where, piece, x, g, &v, lr, t));
+    dsgd_value_retain(v); /* the call releases it */
+    adopt(r, dsgd_values_update(r->values, r->memory.where, piece, x, g, &v, (dsgd_rate){lr, t}));
     if (state)
         adopt(r, v);
 }
@@ -302,7 +299,7 @@ static void replay_evaluate(replay *r)
         states[i] = get_state(r, i);
     }
     if (n == 0)
-        object(r, "nothing is evaluated");
+        fail(r, "nothing is evaluated");
     if (r->wrong == NULL)
         r->n_evaluations = dsgd_values_evaluate(r->values, n, x, states) + 1;
     free(x);
@@ -315,7 +312,7 @@ static void replay_point(replay *r)
     const double virtual_s = get_double(r);
     const double steps = get_double(r);
     if (r->n_evaluations == 0)
-        object(r, "a point of the curve has no evaluation");
+        fail(r, "a point of the curve has no evaluation");
     const size_t n = result->n_points + 1;
     result->points = dsgd_xrealloc(result->points, n, sizeof *result->points);
     r->tickets = dsgd_xrealloc(r->tickets, n, sizeof *r->tickets);
@@ -347,7 +344,7 @@ static void replay_read(replay *r)
 {
     const size_t piece = r->memory.piece;
     if (piece == r->n_pieces)
-        object(r, "a model state is read");
+        fail(r, "a model state is read");
     const dsgd_value value = get_operand(r, r->memory.where.worker, piece, piece);
     const uint32_t then = (uint32_t)get_fixed(r, 4);
     if (r->wrong != NULL)
@@ -364,8 +361,8 @@ static void replay_release(replay *r)
     const size_t piece = get_below(r, r->memory.n_pieces, "there is no such piece");
     const uint64_t name = record_name_of(&r->memory, r->memory.where.worker, piece, get(r));
     const dsgd_value *const found = name == 0 ? NULL : find(r, name);
-    if (found == NULL || found->operation == NULL || r->wrong != NULL) {
-        object(r, "what is given back is not there");
+    if (found == NULL || found->node == NULL || r->wrong != NULL) {
+        fail(r, "what is given back is not there");
         return;
     }
     const dsgd_value value = *found;
@@ -414,13 +411,13 @@ static void replay_operation(replay *r)
         replay_release(r);
         break;
     default:
-        object(r, "an operation is unknown");
+        fail(r, "an operation is unknown");
     }
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
-/** Options of the data that are others here: `path=/elsewhere`. */
+/** Applies `--data OPTION=VALUE`. */
 static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
 {
     json_t *const data = json_object_get(problem, "data");
@@ -461,12 +458,13 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
     const char *const label = json_string_value(json_object_get(r->head, "label"));
     result->label = dsgd_xstrdup(label == NULL ? "?" : label);
     result->experiment = dsgd_xstrdup(json_string_value(json_object_get(manifest, "experiment")));
-    result->key = (dsgd_run_key){(size_t)json_integer_value(json_object_get(r->head, "run")),
-                                 result->label, (int)r->problem.workers, (uint64_t)r->problem.seed};
+    result->run = (size_t)json_integer_value(json_object_get(r->head, "run"));
+    result->workers = (int)r->problem.workers;
+    result->seed = (uint64_t)r->problem.seed;
     return status;
 }
 
-/** The data and the model, which have to be those of the recorded run. */
+/** The data and the model, which must be those of the recorded run. */
 static dsgd_status build(replay *r, dsgd_error *error)
 {
     const record_problem *const p = &r->problem;
@@ -496,7 +494,7 @@ static dsgd_status build(replay *r, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Pieces have to cover the model, one behind the other. */
+/** The pieces must cover the model, one after another. */
 static dsgd_status cut(replay *r, dsgd_error *error)
 {
     const dsgd_numbers *const pieces = &r->problem.pieces;
@@ -589,7 +587,7 @@ static void sum_up(replay *r)
     result->numerics = dsgd_values_stats_get(r->values);
 }
 
-/** What the run still had at its end. */
+/** Handles that the run had at its end. */
 static void release_rest(replay *r)
 {
     for (size_t p = 0; p < r->n_pages; p++) {

@@ -1,13 +1,14 @@
 /**
  * @file replay.h
- * Computes what a record (record.h) tells: the same curve, on another machine, device or number of threads.
+ * Computes a record (record.h): the same curve, on another machine, device or number of threads.
  *
- * What the run decided by values stays decided: a replay follows the record, and counts where its own numbers were others.
+ * Where the run decided by values, the replay follows the record, and counts the decisions whose
+ * values differ here.
  */
 #ifndef DSGD_MODELS_RECORD_REPLAY_H
 #define DSGD_MODELS_RECORD_REPLAY_H
 
-#include "models/record/curve.h"
+#include "models/values/values.h"
 
 typedef struct dsgd_replay_config {
     const char *path; /* of the record */
@@ -23,20 +24,22 @@ typedef struct dsgd_replay_config {
 } dsgd_replay_config;
 
 typedef struct dsgd_replay_result {
-    dsgd_run_key key;
-    char *label; /* what key.label points to */
-    char *experiment; /* its name, out of the manifest; NULL: it has none */
+    size_t run; /* its number in the experiment */
+    char *label; /* of the algorithm */
+    int workers;
+    uint64_t seed;
+    char *experiment; /* name in the manifest, or NULL */
     size_t n_points;
     dsgd_point *points; /* [n_points] */
     dsgd_divergence divergence;
-    uint64_t decisions, different; /* by values; and where the values are others here */
+    uint64_t decisions, different; /* by values; those whose values differ here */
     uint64_t operations;
     const char *device;
     dsgd_values_stats numerics;
     double wall_s;
 } dsgd_replay_result;
 
-/** DSGD_EIO with a sentence for what is no record, damaged, or made of data and models that are not here. */
+/** DSGD_EIO if the file is no record, or damaged, or its data or model is missing or another. */
 dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *result,
                         dsgd_error *error);
 void dsgd_replay_result_free(dsgd_replay_result *result);

@@ -1,19 +1,25 @@
 /**
  * @file buffers.c
- * Memory of values: buffers of the device, kept by the thread that wrote them until they are written again.
+ * Memory of values: device buffers, pooled by the thread that wrote them.
+ *
+ * Writing a buffer that another core's cache holds takes several times as long, so a buffer that
+ * another thread has read is reused late, and by the thread that wrote it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "models/values/operations.h"
+#include "models/values/nodes.h"
 
-/* Of each shape and thread: */
+/* Per thread and shape. */
 enum {
-    AT_REST =
-        8, /* so many that other threads have read stay until no cache of theirs holds them, */
-    REST_BYTES = 1 << 20, /* or fewer that have so many bytes; */
-    PLENTY = 32, /* with more than so many, */
-    PLENTY_BYTES = 4 << 20 /* or so many bytes, the thread lends to others */
+    /* Buffers that stay in quarantine, until no other cache holds them. */
+    QUARANTINE_COUNT = 8,
+    /* Limit of their bytes: large buffers leave earlier. */
+    QUARANTINE_BYTES = 1 << 20,
+    /* Free buffers above which other threads take some. */
+    SURPLUS_COUNT = 32,
+    /* Limit of their bytes. */
+    SURPLUS_BYTES = 4 << 20
 };
 
 size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
@@ -26,35 +32,43 @@ size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
     return dsgd_optimizer_states(&p->update) * dsgd_shape_size(values, shape - p->n_pieces - 1);
 }
 
+size_t dsgd_value_shape(const dsgd_values *values, dsgd_value value)
+{
+    const dsgd_node *const node = value.node;
+    return node->kind == NODE_UPDATE && value.index == 1
+               ? values->config.problem.n_pieces + 1 + node->shape
+               : node->shape + value.index;
+}
+
 static size_t shape_bytes(const dsgd_values *values, size_t shape)
 {
     return dsgd_shape_size(values, shape) * values->config.device->real_bytes;
 }
 
-/* --- pools -------------------------------------------------------------------------------------------------------------------------- */
+/* --- pools ------------------------------------------------------------------------------------ */
 
-/** To those of the thread alone, or, where another has read it, to those that rest. */
-static void put_into(buffer_pool *pool, dsgd_buffer buffer, bool travelled)
+static void put_own(buffer_pool *pool, dsgd_buffer buffer)
 {
-    if (!travelled) {
-        if (pool->n_own == pool->own_room) {
-            pool->own_room = pool->own_room == 0 ? 64 : 2 * pool->own_room;
-            pool->own = dsgd_xrealloc(pool->own, pool->own_room, sizeof *pool->own);
-        }
-        pool->own[pool->n_own++] = buffer;
-        return;
+    if (pool->n_own == pool->own_room) {
+        pool->own_room = pool->own_room == 0 ? 64 : 2 * pool->own_room;
+        pool->own = dsgd_xrealloc(pool->own, pool->own_room, sizeof *pool->own);
     }
-    if (pool->n_rests == pool->rests_room) {
-        const size_t room = pool->rests_room == 0 ? 64 : 2 * pool->rests_room;
+    pool->own[pool->n_own++] = buffer;
+}
+
+static void put_quarantined(buffer_pool *pool, dsgd_buffer buffer)
+{
+    if (pool->n_quarantine == pool->quarantine_room) {
+        const size_t room = pool->quarantine_room == 0 ? 64 : 2 * pool->quarantine_room;
         dsgd_buffer *const ring = dsgd_xcalloc(room, sizeof *ring);
-        for (size_t i = 0; i < pool->n_rests; i++)
-            ring[i] = pool->rests[(pool->first + i) % pool->rests_room];
-        free(pool->rests);
-        pool->rests = ring;
+        for (size_t i = 0; i < pool->n_quarantine; i++)
+            ring[i] = pool->quarantine[(pool->first + i) % pool->quarantine_room];
+        free(pool->quarantine);
+        pool->quarantine = ring;
         pool->first = 0;
-        pool->rests_room = room;
+        pool->quarantine_room = room;
     }
-    pool->rests[(pool->first + pool->n_rests++) % pool->rests_room] = buffer;
+    pool->quarantine[(pool->first + pool->n_quarantine++) % pool->quarantine_room] = buffer;
 }
 
 static dsgd_buffer take_own(buffer_pool *pool)
@@ -62,12 +76,12 @@ static dsgd_buffer take_own(buffer_pool *pool)
     return pool->own[--pool->n_own];
 }
 
-/** The one that rested longest. */
-static dsgd_buffer take_rested(buffer_pool *pool)
+/** The one in quarantine longest. */
+static dsgd_buffer take_quarantined(buffer_pool *pool)
 {
-    const dsgd_buffer buffer = pool->rests[pool->first];
-    pool->first = (pool->first + 1) % pool->rests_room;
-    pool->n_rests--;
+    const dsgd_buffer buffer = pool->quarantine[pool->first];
+    pool->first = (pool->first + 1) % pool->quarantine_room;
+    pool->n_quarantine--;
     return buffer;
 }
 
@@ -76,35 +90,36 @@ static size_t at_most(size_t n, size_t bytes, size_t each)
     return each * n > bytes ? bytes / each : n;
 }
 
-/** NULL: the pools have none to spare. */
-static dsgd_buffer take_spare(const dsgd_values *values, uint32_t thread, size_t shape)
+/** NULL: the pools can spare none. */
+static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t shape)
 {
     const size_t each = shape_bytes(values, shape);
-    const size_t at_rest = values->n_desks > 1 ? at_most(AT_REST, REST_BYTES, each) : 0;
-    const size_t plenty = at_most(PLENTY, PLENTY_BYTES, each);
-    buffer_pool *const pool = &values->desks[thread].pools[shape];
+    const size_t quarantined =
+        values->n_queues > 1 ? at_most(QUARANTINE_COUNT, QUARANTINE_BYTES, each) : 0;
+    const size_t surplus = at_most(SURPLUS_COUNT, SURPLUS_BYTES, each);
+    buffer_pool *const pool = &values->queues[thread].pools[shape];
     if (pool->n_own > 0)
         return take_own(pool);
-    if (pool->n_rests > at_rest)
-        return take_rested(pool);
-    for (uint32_t i = 0; i < values->n_desks; i++) {
-        buffer_pool *const other = &values->desks[i].pools[shape];
-        if (other->n_own + other->n_rests > plenty)
-            return other->n_rests > 0 ? take_rested(other) : take_own(other);
+    if (pool->n_quarantine > quarantined)
+        return take_quarantined(pool);
+    for (uint32_t i = 0; i < values->n_queues; i++) {
+        buffer_pool *const other = &values->queues[i].pools[shape];
+        if (other->n_own + other->n_quarantine > surplus)
+            return other->n_quarantine > 0 ? take_quarantined(other) : take_own(other);
     }
     return NULL;
 }
 
-/* --- buffers ------------------------------------------------------------------------------------------------------------------------ */
+/* --- buffers ---------------------------------------------------------------------------------- */
 
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape)
 {
     values->held_bytes += shape_bytes(values, shape);
     if (values->held_bytes > values->stats.peak_bytes)
         values->stats.peak_bytes = values->held_bytes;
-    const dsgd_buffer spare = take_spare(values, thread, shape);
-    if (spare != NULL)
-        return spare;
+    const dsgd_buffer pooled = take_free(values, thread, shape);
+    if (pooled != NULL)
+        return pooled;
     const size_t n = dsgd_shape_size(values, shape);
     const dsgd_buffer buffer = values->config.device->alloc(values->context, n == 0 ? 1 : n);
     if (buffer == NULL) {
@@ -117,11 +132,12 @@ dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape)
     return buffer;
 }
 
-void dsgd_buffer_give(dsgd_values *values, dsgd_operation *o, uint32_t k)
+void dsgd_buffer_release(dsgd_values *values, dsgd_node *node, uint32_t k)
 {
-    const size_t shape = dsgd_output_shape(values, o, k);
-    put_into(&values->desks[o->thread].pools[shape], o->outputs[k], o->travelled);
-    o->outputs[k] = NULL;
+    const size_t shape = dsgd_value_shape(values, (dsgd_value){node, k});
+    buffer_pool *const pool = &values->queues[node->thread].pools[shape];
+    (node->read_elsewhere ? put_quarantined : put_own)(pool, node->outputs[k]);
+    node->outputs[k] = NULL;
     values->held_bytes -= shape_bytes(values, shape);
 }
 
@@ -130,10 +146,10 @@ void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools)
     for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
         while (pools[k].n_own > 0)
             values->config.device->release(values->context, take_own(&pools[k]));
-        while (pools[k].n_rests > 0)
-            values->config.device->release(values->context, take_rested(&pools[k]));
+        while (pools[k].n_quarantine > 0)
+            values->config.device->release(values->context, take_quarantined(&pools[k]));
         free(pools[k].own);
-        free(pools[k].rests);
+        free(pools[k].quarantine);
     }
     free(pools);
 }

@@ -32,7 +32,7 @@ static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *
     }
     const dsgd_value moved = dsgd_values_update(
         engine->values, dsgd_origin_of(w), k, x->piece[k].value, g->piece[k].value,
-        &w->optimizer_state[k], learning_rate(w), (uint64_t)stamp);
+        &w->optimizer_state[k], (dsgd_rate){learning_rate(w), (uint64_t)stamp});
     dsgd_piece_set(engine, &x->piece[k], moved, stamp);
 }
 

@@ -42,7 +42,8 @@ static void decentralized_step(bench *b)
         const dsgd_origin where = {w, b->step};
         dsgd_value g = DSGD_ZERO_VALUE;
         dsgd_values_gradient(b->values, where, b->batch, &b->x[w], NULL, &g);
-        const dsgd_value x = dsgd_values_update(b->values, where, 0, b->x[w], g, &b->v[w], 0.01, 1);
+        const dsgd_value x =
+            dsgd_values_update(b->values, where, 0, b->x[w], g, &b->v[w], (dsgd_rate){0.01, 1});
         dsgd_value_release(b->values, g);
         dsgd_value_release(b->values, b->x[w]);
         b->x[w] = x;
@@ -74,7 +75,8 @@ static void synchronous_step(bench *b)
         dsgd_values_combine(b->values, where, 0, b->n_workers, g, ones, b->n_workers);
     for (uint32_t w = 0; w < b->n_workers; w++) {
         dsgd_value_release(b->values, g[w]);
-        b->mean[w] = dsgd_values_update(b->values, where, 0, b->x[w], sum, &b->v[w], 0.01, 1);
+        b->mean[w] =
+            dsgd_values_update(b->values, where, 0, b->x[w], sum, &b->v[w], (dsgd_rate){0.01, 1});
     }
     dsgd_value_release(b->values, sum);
     free(g);

@@ -925,8 +925,8 @@ static void local_step(team *t, const training *how, uint64_t step)
                     ? dsgd_values_combine(t->values, where, k, WORKERS, all, ones, WORKERS)
                     : dsgd_value_retain(g[w][k]);
             replace(t, &t->x[w][k],
-                    dsgd_values_update(t->values, where, k, t->x[w][k], used, &t->v[w][k], how->lr,
-                                       step + 1));
+                    dsgd_values_update(t->values, where, k, t->x[w][k], used, &t->v[w][k],
+                                       (dsgd_rate){how->lr, step + 1}));
             dsgd_value_release(t->values, used);
         }
     for (uint32_t w = 0; w < WORKERS; w++)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "command/run/curve.h"
 #include "models/record/format.h"
 #include "models/record/record.h"
 #include "models/record/replay.h"
@@ -323,10 +324,10 @@ START_TEST(a_record_says_whose_it_is)
     c->config.seed = 9;
     support_ok(c);
     dsgd_replay_result again = replay(c->config.record, 1);
-    ck_assert_uint_eq(again.key.run, 7);
-    ck_assert_str_eq(again.key.label, "some");
-    ck_assert_int_eq(again.key.workers, 8);
-    ck_assert_uint_eq(again.key.seed, 9);
+    ck_assert_uint_eq(again.run, 7);
+    ck_assert_str_eq(again.label, "some");
+    ck_assert_int_eq(again.workers, 8);
+    ck_assert_uint_eq(again.seed, 9);
     ck_assert_str_eq(again.experiment, "delays");
     dsgd_replay_result_free(&again);
 }
@@ -476,8 +477,9 @@ START_TEST(what_somebody_has_already_is_named_once)
     dsgd_value v = DSGD_ZERO_VALUE;
     dsgd_value u = DSGD_ZERO_VALUE;
     const dsgd_origin where = {0, 0};
-    const dsgd_value x = dsgd_values_update(s->values, where, 0, s->x, g, &v, 0.1, 1);
-    const dsgd_value y = dsgd_values_update(s->values, where, 0, s->x, same, &u, 0.1, 1);
+    const dsgd_value x = dsgd_values_update(s->values, where, 0, s->x, g, &v, (dsgd_rate){0.1, 1});
+    const dsgd_value y =
+        dsgd_values_update(s->values, where, 0, s->x, same, &u, (dsgd_rate){0.1, 1});
     ck_assert(dsgd_value_equal(x, y));
     dsgd_value h = DSGD_ZERO_VALUE;
     dsgd_values_gradient(s->values, (dsgd_origin){0, 1}, 4, &x, NULL, &h);
@@ -486,10 +488,11 @@ START_TEST(what_somebody_has_already_is_named_once)
     dsgd_value_release(s->values,
                        y); /* only the gradient has that model now, and others its velocity */
     dsgd_value w = DSGD_ZERO_VALUE;
-    const dsgd_value z = dsgd_values_update(s->values, where, 0, s->x, same, &w, 0.1, 1);
+    const dsgd_value z =
+        dsgd_values_update(s->values, where, 0, s->x, same, &w, (dsgd_rate){0.1, 1});
     ck_assert(dsgd_value_equal(w, v));
     dsgd_value_release(s->values, u);
-    const dsgd_value again = dsgd_values_update(s->values, where, 0, z, h, &v, 0.1, 2);
+    const dsgd_value again = dsgd_values_update(s->values, where, 0, z, h, &v, (dsgd_rate){0.1, 2});
     const double loss = studio_evaluate(s, again).loss;
     studio_close(s);
     dsgd_replay_result result = replay(in_folder("r"), 1);

@@ -124,8 +124,8 @@ static outcome run_program(const scene *sc, uint32_t batch, size_t n_pieces, uin
             dsgd_value g[MOST_PIECES];
             dsgd_values_gradient(s->values, where, batch, x[w], &state[w], g);
             for (size_t k = 0; k < n_pieces; k++) {
-                const dsgd_value y =
-                    dsgd_values_update(s->values, where, k, x[w][k], g[k], &v[w][k], 0.02, t + 1);
+                const dsgd_value y = dsgd_values_update(s->values, where, k, x[w][k], g[k],
+                                                        &v[w][k], (dsgd_rate){0.02, t + 1});
                 const dsgd_value with[] = {y, x[(w + 1) % WORKERS][k]};
                 const dsgd_value mean = dsgd_values_combine(
                     s->values, where, k, 2, with, (double[]){3, (w + t) % 2}, 3 + (w + t) % 2);
@@ -207,7 +207,7 @@ START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the scen
         if (s->n_state > 0)
             dsgd_values_read(s->values, 1, handle, got + s->n_params);
         else
-            ck_assert_ptr_null(handle.operation);
+            ck_assert_ptr_null(handle.node);
         ck_assert_mem_eq(got, by_hand, (s->n_params + s->n_state) * sizeof *got);
         release(s, g);
     }
@@ -326,7 +326,7 @@ START_TEST(many_steps_need_the_memory_of_one) /* _i: network, and whether the ca
     for (uint64_t t = 0; t < steps; t++) {
         const dsgd_value g = gradient(s, 0, t, x, &state);
         const dsgd_value y =
-            dsgd_values_update(s->values, (dsgd_origin){0, t}, 0, x, g, &v, 0.001, 1);
+            dsgd_values_update(s->values, (dsgd_origin){0, t}, 0, x, g, &v, (dsgd_rate){0.001, 1});
         release(s, g);
         release(s, x);
         x = y;

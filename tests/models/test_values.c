@@ -144,11 +144,11 @@ START_TEST(no_store_accepts_everything)
     dsgd_value v = DSGD_ZERO_VALUE;
     dsgd_value g = DSGD_ZERO_VALUE;
     const double x[] = {1};
-    ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).operation);
+    ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).node);
     dsgd_values_gradient(NULL, nowhere, 1, &v, NULL, &g);
-    ck_assert_ptr_null(g.operation);
-    ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, 1, 1).operation);
-    ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).operation);
+    ck_assert_ptr_null(g.node);
+    ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, (dsgd_rate){1, 1}).node);
+    ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).node);
     ck_assert(isnan(dsgd_values_result(NULL, dsgd_values_evaluate(NULL, 1, &g, NULL)).loss));
     dsgd_value_release(NULL, dsgd_value_retain(g));
     dsgd_values_flush(NULL);
@@ -192,9 +192,9 @@ START_TEST(zeros_vanish_and_equal_operands_merge)
     ck_assert(dsgd_value_equal(mean, a));
     const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
     ck_assert(!dsgd_value_equal(half, a));
-    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){zero, zero}, ones, 2).operation);
-    ck_assert_ptr_null(combine(s, 0, NULL, NULL, 1).operation);
-    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){a, a}, (double[]){1, -1}, 1).operation);
+    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){zero, zero}, ones, 2).node);
+    ck_assert_ptr_null(combine(s, 0, NULL, NULL, 1).node);
+    ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){a, a}, (double[]){1, -1}, 1).node);
     double got[PARAMS];
     dsgd_values_read(s->values, 0, half, got);
     ck_assert(got[0] == s->initial[0] / 2);
@@ -220,7 +220,7 @@ START_TEST(equal_operations_on_equal_operands_are_one)
     dsgd_value y[3];
     for (size_t i = 0; i < 3; i++)
         y[i] = dsgd_values_update(s->values, (dsgd_origin){(uint32_t)i, 9}, 0, x, g[0], &v[i],
-                                  lr[i], 1);
+                                  (dsgd_rate){lr[i], 1});
     ck_assert(dsgd_value_equal(y[0], y[1]) && dsgd_value_equal(v[0], v[1]));
     ck_assert(!dsgd_value_equal(y[0], y[2]) && !dsgd_value_equal(y[0], v[0]));
     dsgd_values_flush(s->values);
@@ -262,7 +262,8 @@ START_TEST(a_step_is_the_formulas_of_the_header)
                 by_hand[f] += z / 4 * (double)s->data.train.x_real[at * FEATURES + f];
             by_hand[FEATURES] += z / 4;
         }
-        const dsgd_value next = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
+        const dsgd_value next =
+            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
         release(s, g);
         release(s, x);
         x = next;
@@ -290,8 +291,8 @@ START_TEST(without_momentum_there_is_no_velocity)
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g = constant(s, 0, -2);
     dsgd_value v = DSGD_ZERO_VALUE;
-    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.5, 1);
-    ck_assert_ptr_null(v.operation);
+    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.5, 1});
+    ck_assert_ptr_null(v.node);
     double got[PARAMS];
     dsgd_values_read(s->values, 0, y, got);
     for (size_t i = 0; i < PARAMS; i++)
@@ -330,7 +331,7 @@ START_TEST(what_nobody_holds_is_never_computed)
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g = gradient(s, 0, 0, x);
     dsgd_value v = DSGD_ZERO_VALUE;
-    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
+    const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
     const dsgd_value sum = combine(s, 2, (dsgd_value[]){x, y}, ones, 2);
     const dsgd_value other = combine(s, 2, (dsgd_value[]){x, y}, ones, 3);
     release(s, y);
@@ -354,7 +355,8 @@ START_TEST(what_is_needed_is_computed_though_nobody_holds_it)
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 5; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
+        const dsgd_value y =
+            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
         release(s, g);
         release(s, x);
         x = y;
@@ -377,7 +379,7 @@ START_TEST(the_store_begins_by_itself_after_enough_gradients)
     for (uint64_t t = 0; t < 600; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
         dsgd_value v = DSGD_ZERO_VALUE;
-        y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
+        y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
         release(s, v);
         release(s, g);
     }
@@ -413,7 +415,8 @@ START_TEST(buffers_are_used_again)
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 2000; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.01, 1);
+        const dsgd_value y =
+            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.01, 1});
         release(s, g);
         release(s, x);
         x = y;
@@ -589,7 +592,8 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
         const dsgd_value mean = combine(s, n_workers, g, ones, n_workers);
         for (uint32_t w = 0; w < n_workers; w++)
             release(s, g[w]);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, mean, &v, 0.05, 1);
+        const dsgd_value y =
+            dsgd_values_update(s->values, nowhere, 0, x, mean, &v, (dsgd_rate){0.05, 1});
         release(s, mean);
         release(s, x);
         x = y;
@@ -652,8 +656,8 @@ static void random_program(shop *s, outcome *out)
                              below(t, 1, 2) == 0 ? x[w] : stale[w], NULL, g);
         const uint32_t peer = below(t, 2, P);
         for (size_t k = 0; k < K; k++) {
-            const dsgd_value y =
-                dsgd_values_update(s->values, where, k, x[w][k], g[k], &v[w][k], 0.05, 1);
+            const dsgd_value y = dsgd_values_update(s->values, where, k, x[w][k], g[k], &v[w][k],
+                                                    (dsgd_rate){0.05, 1});
             const dsgd_value mean = dsgd_values_combine(
                 s->values, where, k, 2, (dsgd_value[]){y, x[peer][k]}, (double[]){2, 1}, 3);
             release(s, g[k]);
@@ -743,7 +747,7 @@ START_TEST(little_memory_is_kept_to)
                 const dsgd_value g = gradient(s, w, t, x[w]);
                 dsgd_value v = DSGD_ZERO_VALUE;
                 const dsgd_value y =
-                    dsgd_values_update(s->values, nowhere, 0, x[w], g, &v, 0.05, 1);
+                    dsgd_values_update(s->values, nowhere, 0, x[w], g, &v, (dsgd_rate){0.05, 1});
                 release(s, v);
                 release(s, g);
                 release(s, x[w]);
@@ -799,7 +803,8 @@ START_TEST(a_caller_over_its_memory_waits)
     dsgd_value x = constant(s, 0, 1);
     for (int i = 0; i < 100; i++) {
         dsgd_value v = DSGD_ZERO_VALUE;
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.01, 1);
+        const dsgd_value y =
+            dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){0.01, 1});
         release(s, v);
         release(s, x);
         x = y;
@@ -823,7 +828,8 @@ START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
     const dsgd_value x = constant(s, 0, 1);
     for (int i = 1; i <= 50; i++) {
         dsgd_value v = DSGD_ZERO_VALUE;
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, x, &v, 0.1 / i, 1);
+        const dsgd_value y =
+            dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){0.1 / i, 1});
         dsgd_values_flush(s->values);
         release(s, constant(s, 0, 2));
         release(s, y);
@@ -860,7 +866,7 @@ START_TEST(
                 continue;
             const dsgd_value g = w == 3 ? dsgd_value_retain(x[3]) : gradient(s, w, t, x[w]);
             const dsgd_value y = dsgd_values_update(s->values, where, 0, x[w], g, &v[w],
-                                                    breaks ? INFINITY : 0.01, 1);
+                                                    (dsgd_rate){breaks ? INFINITY : 0.01, 1});
             release(s, g);
             release(s, x[w]);
             x[w] = y;
@@ -896,7 +902,7 @@ START_TEST(of_two_divergences_at_once_the_first_counts)
     for (uint32_t w = 0; w < 2; w++) {
         dsgd_value v = DSGD_ZERO_VALUE;
         y[w] = dsgd_values_update(s->values, (dsgd_origin){w, 7 - w}, 0, x, x, &v,
-                                  w == 0 ? INFINITY : -INFINITY, 1);
+                                  (dsgd_rate){w == 0 ? INFINITY : -INFINITY, 1});
         release(s, v);
     }
     dsgd_values_flush(s->values);
@@ -914,7 +920,7 @@ START_TEST(a_dropped_divergence_never_happened)
     shop *const s = shop_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
-    release(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, INFINITY, 1));
+    release(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){INFINITY, 1}));
     release(s, v);
     dsgd_values_flush(s->values);
     ck_assert(!dsgd_values_divergence(s->values).happened);
@@ -966,7 +972,8 @@ START_TEST(an_evaluation_is_of_the_moment_it_was_asked_for)
     for (uint64_t t = 0; t < 3; t++) {
         tickets[t] = dsgd_values_evaluate(s->values, 1, &x, NULL);
         const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, 0.1, 1);
+        const dsgd_value y =
+            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
         release(s, g);
         release(s, x);
         x = y;

@@ -1,22 +1,15 @@
 /**
  * @file curve.h
- * Learning curves and their rows of curves.csv, which a run and its replay write alike.
+ * Rows of curves.csv, the same from a run and from its replay; `dsgd-replay` links this file too.
  */
-#ifndef DSGD_MODELS_RECORD_CURVE_H
-#define DSGD_MODELS_RECORD_CURVE_H
+#ifndef DSGD_COMMAND_RUN_CURVE_H
+#define DSGD_COMMAND_RUN_CURVE_H
 
 #include <stdio.h>
 
 #include "models/values/values.h"
 
-/** A point of a learning curve. */
-typedef struct dsgd_point {
-    double virtual_s;
-    double steps; /* of all workers / P */
-    dsgd_evaluation at;
-} dsgd_point;
-
-/** What the rows of a run begin with, in all files of results. */
+/** The first columns of a run in every file of results. */
 typedef struct dsgd_run_key {
     size_t run; /* from 1 */
     const char *label; /* of the algorithm */
@@ -29,7 +22,7 @@ extern const char dsgd_curve_columns[];
 
 void dsgd_run_key_print(FILE *stream, const dsgd_run_key *key);
 
-/** A row per point, up to the first where numerics had stopped. */
+/** A row per point, up to the first after a divergence. */
 void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n, const dsgd_point *points);
 
 #endif

@@ -1,8 +1,8 @@
 /**
  * @file curve.c
- * Rows of learning curves.
+ * Columns and rows of curves.csv.
  */
-#include "models/record/curve.h"
+#include "command/run/curve.h"
 
 #include <math.h>
 

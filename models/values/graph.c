@@ -1,0 +1,336 @@
+/**
+ * @file graph.c
+ * Builds the lazy graph, with simplified and fused combinations, and submits it to the executor.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/values/nodes.h"
+
+dsgd_node *dsgd_graph_gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
+                               dsgd_value state, const sample_set *samples)
+{
+    const size_t n_pieces = values->config.problem.n_pieces;
+    const uint32_t n_values = (uint32_t)n_pieces + dsgd_has_state(values);
+    dsgd_node *const node = dsgd_node_new(values,
+                                          (dsgd_node){.kind = NODE_GRADIENT,
+                                                      .where = where,
+                                                      .n_inputs = n_values,
+                                                      .n_outputs = n_values,
+                                                      .count = samples->count},
+                                          samples->n);
+    for (size_t k = 0; k < n_pieces; k++)
+        dsgd_node_set_input(node, k, x[k]);
+    if (dsgd_has_state(values))
+        dsgd_node_set_input(node, n_pieces, state);
+    memcpy(node->samples, samples->origins, samples->n * sizeof *samples->origins);
+    return dsgd_node_intern(values, node);
+}
+
+dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piece,
+                             const dsgd_value *inputs, dsgd_rate rate)
+{
+    const dsgd_optimizer *const rule = &values->config.problem.update;
+    const bool state = dsgd_optimizer_states(rule) > 0;
+    if (rule->kind != DSGD_OPTIMIZER_ADAMW)
+        rate.t = 0; /* or updates by the same rule at the same rate would not be merged */
+    dsgd_node *const node = dsgd_node_new(values,
+                                          (dsgd_node){.kind = NODE_UPDATE,
+                                                      .where = where,
+                                                      .shape = (uint32_t)piece,
+                                                      .n_inputs = state ? 3 : 2,
+                                                      .n_outputs = state ? 2 : 1,
+                                                      .rate = rate},
+                                          0);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        dsgd_node_set_input(node, i, inputs[i]);
+    return dsgd_node_intern(values, node);
+}
+
+/* --- combinations ----------------------------------------------------------------------------- */
+
+/** Weighted inputs of a combination, in one allocation at x. */
+typedef struct operands {
+    size_t n;
+    dsgd_value *x;
+    double *weights;
+} operands;
+
+static operands make_operands(size_t room)
+{
+    dsgd_value *const x = dsgd_xcalloc(room, sizeof *x + sizeof(double));
+    return (operands){0, x, (double *)(x + room)};
+}
+
+typedef struct indexed {
+    uint64_t identity;
+    size_t index;
+} indexed;
+
+static int by_identity(const void *a, const void *b)
+{
+    const indexed *const p = a;
+    const indexed *const q = b;
+    if (p->identity != q->identity)
+        return p->identity < q->identity ? -1 : 1;
+    return p->index < q->index ? -1 : p->index > q->index;
+}
+
+/**
+ * merged[i] += sum of the weights of all operands equal to operand i, where it is the first of them
+ * and not zeros.
+ */
+static void merge_few(size_t n, const dsgd_value *x, const double *weights, double *merged)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t first = 0;
+        while (dsgd_value_identity(x[first]) != dsgd_value_identity(x[i]))
+            first++;
+        merged[first] += x[i].node == NULL ? 0 : weights[i];
+    }
+}
+
+/** Like merge_few(), in O(n log n). */
+static void merge_many(size_t n, const dsgd_value *x, const double *weights, double *merged)
+{
+    indexed *const order = dsgd_xcalloc(n, sizeof *order);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (indexed){dsgd_value_identity(x[i]), i};
+    qsort(order, n, sizeof *order, by_identity);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (order[i].identity != order[first].identity)
+            first = i;
+        merged[order[first].index] += order[i].identity == 0 ? 0 : weights[order[i].index];
+    }
+    free(order);
+}
+
+enum { FEW = 8 };
+
+/** Removes zeros and merges equal operands at the place of the first. */
+static operands simplify(size_t n, const dsgd_value *x, const double *weights)
+{
+    operands out = make_operands(n);
+    (n <= FEW ? merge_few : merge_many)(n, x, weights, out.weights);
+    for (size_t i = 0; i < n; i++) {
+        if (out.weights[i] == 0)
+            continue;
+        out.x[out.n] = x[i];
+        out.weights[out.n++] = out.weights[i];
+    }
+    return out;
+}
+
+/** Whether all are gradients of one whole mini-batch at the same model, equally weighted. */
+static bool fusable(const dsgd_values *values, const operands *in)
+{
+    if (in->n < 2)
+        return false;
+    const dsgd_node *const first = in->x[0].node;
+    const size_t bytes = values->config.problem.n_pieces * sizeof *first->input_ids;
+    for (size_t i = 0; i < in->n; i++) {
+        const dsgd_node *const node = in->x[i].node;
+        if (!dsgd_node_fusable(values, node) || node->n_samples != 1 ||
+            node->count != values->config.stream.batch || in->weights[i] != in->weights[0] ||
+            memcmp(node->input_ids, first->input_ids, bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
+/** The mini-batches of the operands, in order, as gradients of blocks, which the caller unrefs. */
+static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const operands *in)
+{
+    const uint32_t batch = values->config.stream.batch;
+    const size_t per_block = batch >= DSGD_FUSED_SAMPLES ? 1 : DSGD_FUSED_SAMPLES / batch;
+    operands out = make_operands((in->n + per_block - 1) / per_block);
+    dsgd_origin *const origins = dsgd_xcalloc(per_block, sizeof *origins);
+    for (size_t first = 0; first < in->n; first += per_block) {
+        const size_t n = first + per_block < in->n ? per_block : in->n - first;
+        for (size_t i = 0; i < n; i++)
+            origins[i] = in->x[first + i].node->samples[0];
+        dsgd_node *const block =
+            dsgd_graph_gradient(values, where, in->x[0].node->inputs, DSGD_ZERO_VALUE,
+                                &(sample_set){origins, n, batch});
+        out.x[out.n] = (dsgd_value){block, (uint32_t)piece};
+        out.weights[out.n++] = in->weights[0] * (double)n;
+    }
+    free(origins);
+    return out;
+}
+
+static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, const operands *in,
+                          double divisor)
+{
+    if (in->n == 0)
+        return DSGD_ZERO_VALUE;
+    if (in->n == 1 && in->weights[0] == divisor) {
+        dsgd_value_ref(in->x[0]);
+        return in->x[0];
+    }
+    dsgd_node *const node = dsgd_node_new(values,
+                                          (dsgd_node){.kind = NODE_COMBINE,
+                                                      .where = where,
+                                                      .shape = (uint32_t)shape,
+                                                      .n_inputs = (uint32_t)in->n,
+                                                      .n_outputs = 1,
+                                                      .divisor = divisor},
+                                          0);
+    for (size_t i = 0; i < in->n; i++) {
+        dsgd_node_set_input(node, i, in->x[i]);
+        node->weights[i] = in->weights[i];
+    }
+    return (dsgd_value){dsgd_node_intern(values, node), 0};
+}
+
+dsgd_value dsgd_graph_combine(dsgd_values *values, dsgd_origin where, size_t shape, size_t n,
+                              const dsgd_value *x, const double *weights, double divisor)
+{
+    const operands in = simplify(n, x, weights);
+    dsgd_value sum = DSGD_ZERO_VALUE;
+    if (fusable(values, &in)) {
+        const operands blocks = fuse(values, where, shape, &in);
+        sum = combine(values, where, shape, &blocks, divisor);
+        for (size_t b = 0; b < blocks.n; b++)
+            dsgd_node_unref(values, blocks.x[b].node);
+        free(blocks.x);
+    } else {
+        sum = combine(values, where, shape, &in, divisor);
+    }
+    free(in.x);
+    return sum;
+}
+
+/* --- evaluation ------------------------------------------------------------------------------- */
+
+static void add_input(dsgd_node *node, size_t shape, dsgd_value value, double share)
+{
+    dsgd_node_set_input(node, node->n_inputs, value);
+    node->shapes[node->n_inputs] = (uint32_t)shape;
+    node->weights[node->n_inputs++] = share;
+}
+
+/** Adds the mean of x[n]. */
+static void add_mean(dsgd_values *values, dsgd_node *node, size_t shape, size_t n,
+                     const dsgd_value *x, const double *ones)
+{
+    add_input(node, shape, dsgd_graph_combine(values, node->where, shape, n, x, ones, (double)n),
+              0);
+}
+
+/** Adds the distinct values of x[n], with their share of the models. */
+static void add_distinct(dsgd_node *node, size_t piece, size_t n, const dsgd_value *x,
+                         const double *ones)
+{
+    size_t n_zeros = 0;
+    for (size_t i = 0; i < n; i++)
+        n_zeros += x[i].node == NULL;
+    const operands distinct = simplify(n, x, ones);
+    for (size_t i = 0; i < distinct.n; i++) {
+        dsgd_value_ref(distinct.x[i]);
+        add_input(node, piece, distinct.x[i], distinct.weights[i] / (double)n);
+    }
+    if (n_zeros > 0)
+        add_input(node, piece, DSGD_ZERO_VALUE, (double)n_zeros / (double)n);
+    free(distinct.x);
+}
+
+/** Inputs: pieces of the mean model, the mean state if there is one, distinct pieces of models. */
+dsgd_node *dsgd_graph_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
+                               const dsgd_value *states)
+{
+    const size_t n_pieces = values->config.problem.n_pieces;
+    const size_t most = n_pieces * (n + 1) + 1;
+    dsgd_node *const node =
+        dsgd_node_new(values, (dsgd_node){.kind = NODE_EVALUATE, .n_inputs = (uint32_t)most}, 0);
+    node->n_inputs = 0;
+    dsgd_value *const pieces = dsgd_xcalloc(n_pieces * n, sizeof *pieces); /* [n_pieces][n] */
+    double *const ones = dsgd_xcalloc(n, sizeof *ones);
+    for (size_t i = 0; i < n; i++) {
+        ones[i] = 1;
+        for (size_t k = 0; k < n_pieces; k++)
+            pieces[k * n + i] = x[i * n_pieces + k];
+    }
+    for (size_t k = 0; k < n_pieces; k++)
+        add_mean(values, node, k, n, pieces + k * n, ones);
+    if (dsgd_has_state(values))
+        add_mean(values, node, n_pieces, n, states, ones);
+    for (size_t k = 0; k < n_pieces; k++)
+        add_distinct(node, k, n, pieces + k * n, ones);
+    free(pieces);
+    free(ones);
+    node->id = ++values->next_id;
+    node->pending = true;
+    node->before = node->after = node;
+    return node;
+}
+
+/* --- submission ------------------------------------------------------------------------------- */
+
+void dsgd_graph_submit(dsgd_values *values, dsgd_node *node)
+{
+    if (!node->pending)
+        return;
+    dsgd_node_unlink(node);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i].node != NULL)
+            dsgd_graph_submit(values, node->inputs[i].node);
+    dsgd_executor_add(values, node);
+    /* Outputs without references were dropped before the executor knew them. */
+    for (uint32_t k = 0; k < node->n_outputs; k++)
+        if (node->output_refs[k] == 0 && dsgd_node_per_output(values, node))
+            dsgd_executor_unread(values, (dsgd_value){node, k});
+    if (!dsgd_node_fusable(values, node))
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            dsgd_value_unref(values, node->inputs[i]);
+}
+
+/** Whether it is a mean of updated models, or an update of such a mean or of the initial model. */
+static bool mixes_models(const dsgd_node *node)
+{
+    bool updated = false;
+    for (uint32_t i = 0; node->kind == NODE_COMBINE && i < node->n_inputs; i++)
+        updated = updated || node->inputs[i].node->kind == NODE_UPDATE;
+    const dsgd_node *const x = node->n_inputs == 0 ? NULL : node->inputs[0].node;
+    return updated || (node->kind == NODE_UPDATE && x != NULL && x->kind != NODE_UPDATE);
+}
+
+/**
+ * Whether a flush up to id @p last submits the node; earlier nodes are selected already. A later
+ * average whose inputs are all submitted is submitted with them, while they are in cache. Other
+ * later nodes wait, because they may still be merged.
+ */
+static bool selects(const dsgd_node *node, uint64_t last)
+{
+    if (node->id <= last)
+        return true;
+    bool all = mixes_models(node);
+    for (uint32_t i = 0; all && i < node->n_inputs; i++) {
+        const dsgd_node *const input = node->inputs[i].node;
+        all = input == NULL || !input->pending || input->selected;
+    }
+    return all;
+}
+
+/**
+ * Fusable gradients are submitted only as inputs: a combination may still fuse them. Nodes that no
+ * selected node reads are submitted in order, each right after its inputs, so that what belongs
+ * together is computed together.
+ */
+void dsgd_graph_flush(dsgd_values *values, uint64_t last)
+{
+    dsgd_node *const head = &values->pending;
+    for (dsgd_node *node = head->after; node != head; node = node->after)
+        node->selected = selects(node, last);
+    for (dsgd_node *node = head->before; node != head; node = node->before) {
+        const bool reads = node->selected && (node->is_operand || !dsgd_node_fusable(values, node));
+        for (uint32_t i = 0; reads && i < node->n_inputs; i++)
+            if (node->inputs[i].node != NULL)
+                node->inputs[i].node->is_operand = true;
+    }
+    for (dsgd_node *node = head->after, *next = NULL; node != head; node = next) {
+        next = node->after; /* a later node, so no input of this one */
+        if (node->selected && !node->is_operand && !dsgd_node_fusable(values, node))
+            dsgd_graph_submit(values, node);
+    }
+}

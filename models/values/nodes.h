@@ -1,0 +1,271 @@
+/**
+ * @file nodes.h
+ * Private header of the value store: nodes of its lazy graph, and the state of the store.
+ *
+ * Calls go down this list only:
+ *
+ *   values.c    the functions of values.h: open, close, when to flush, results, what is recorded
+ *   graph.c     builds nodes (simplification, fusion) and submits them
+ *   nodes.c     memory of nodes, common subexpressions, references
+ *   executor.c  computes submitted nodes on its threads
+ *   buffers.c   memory of outputs
+ *
+ * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
+ * without the lock, so that what is merged, fused or never computed follows from the calls. The
+ * last two change under the lock while threads compute; they only decide when memory is released.
+ *
+ *   name              counts                                  changed in  at 0
+ *   n_refs            references to any output: handles,      nodes.c     pending: deleted; fusable
+ *                     inputs of pending nodes and of                      gradient: inputs dropped
+ *                     fusable gradients
+ *   output_refs[k]    references to output k                  nodes.c     output dropped, where
+ *                                                                         dsgd_node_per_output()
+ *   external_refs[k]  those of them that are handles          values.c    release recorded
+ *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
+ *                     + 1 until it is dropped                             the node is done
+ *   n_live            outputs with readers,                   executor.c  node's memory reused
+ *                     + 1 until the node is done
+ */
+#ifndef DSGD_MODELS_VALUES_NODES_H
+#define DSGD_MODELS_VALUES_NODES_H
+
+#include <pthread.h>
+
+#include "models/values/recorder.h"
+
+typedef enum node_kind {
+    NODE_CONSTANT,
+    NODE_GRADIENT,
+    NODE_UPDATE,
+    NODE_COMBINE,
+    NODE_EVALUATE,
+    NODE_KINDS
+} node_kind;
+
+/** An entry in the list of nodes that wait for an input. */
+typedef struct node_waiter {
+    dsgd_node *node;
+    struct node_waiter *next;
+} node_waiter;
+
+struct dsgd_node {
+    /* Constant once the node is built. */
+    node_kind kind;
+    uint64_t id; /* from 1, in the order of the calls */
+    dsgd_origin where;
+    uint32_t shape; /* of the outputs; GRADIENT: of output 0, output k has shape k */
+    uint32_t n_inputs, n_outputs;
+    dsgd_value *inputs; /* [n_inputs] */
+    uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs */
+    double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
+    uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
+    double divisor; /* COMBINE */
+    dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
+    dsgd_origin *samples; /* [n_samples] GRADIENT: mini-batches */
+    uint32_t n_samples;
+    uint32_t count; /* GRADIENT: samples of each mini-batch, from its beginning */
+    dsgd_evaluation *evaluation; /* EVALUATE: where the result is stored */
+
+    /* Caller's thread only; the counts are described above. */
+    uint32_t n_refs;
+    uint32_t *output_refs; /* [n_outputs] */
+    uint32_t *external_refs; /* [n_outputs] */
+    uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
+    bool pending; /* not submitted yet */
+    bool selected; /* for submission by the current flush */
+    bool is_operand; /* of a selected node */
+    bool in_table; /* of common subexpressions */
+    bool large; /* more than the usual memory */
+    size_t place; /* in dsgd_values.all */
+    uint64_t hash;
+    dsgd_node *next_in_bucket;
+    dsgd_node *before, *after; /* in the ring of pending nodes; `after` also links spare nodes */
+
+    /* Under the lock. */
+    uint32_t n_live;
+    uint32_t *n_readers; /* [n_outputs] */
+    bool done; /* computed, or skipped after a divergence */
+    uint32_t n_missing; /* inputs that are not done */
+    node_waiter *waiters; /* submitted nodes that wait for this one */
+    node_waiter *waits; /* [n_inputs] this node's entries in the lists of its inputs */
+    uint32_t thread; /* that computed the node and owns its buffers */
+    bool read_elsewhere; /* another thread has read its outputs */
+    uint64_t rank; /* in the order of submission: inputs right before the first that reads them */
+    dsgd_node *next_dead;
+    dsgd_buffer *outputs; /* [n_outputs] set before the node is computed, then read unlocked */
+    dsgd_buffer *operands; /* [n_inputs] of the thread that computes the node */
+};
+
+/** Binary heap of ready nodes; the one of lowest rank is v[0]. */
+typedef struct node_heap {
+    dsgd_node **v; /* [n] */
+    size_t n, room;
+} node_heap;
+
+typedef struct ticket {
+    uint64_t id; /* of the EVALUATE node */
+    dsgd_evaluation result;
+} ticket;
+
+/** Free buffers of one shape that one thread has written. */
+typedef struct buffer_pool {
+    /* [n_own] read by this thread only; the last may still be in its cache */
+    dsgd_buffer *own;
+    size_t n_own, own_room;
+    /* ring of buffers that other threads have read, the oldest at `first` */
+    dsgd_buffer *quarantine;
+    size_t first, n_quarantine, quarantine_room;
+} buffer_pool;
+
+/** Run queue of a thread: ready nodes that read what it computed last, and its buffers. */
+typedef struct run_queue {
+    node_heap ready[NODE_KINDS];
+    uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
+    buffer_pool *pools; /* by shape */
+} run_queue;
+
+struct dsgd_values {
+    dsgd_values_config config;
+    void *context; /* of the device */
+
+    /* values.c; caller's thread only */
+    dsgd_recorder *recorder; /* or NULL */
+    uint32_t gradients_since_flush, flush_every;
+    uint64_t id_at_flush; /* next_id at the last flush */
+    ticket **tickets;
+    size_t n_tickets;
+
+    /* nodes.c and graph.c; caller's thread only */
+    dsgd_node pending; /* head of the ring of pending nodes, in the order of their ids */
+    uint64_t next_id;
+    dsgd_node **buckets; /* table of common subexpressions */
+    size_t n_buckets, n_in_table;
+    dsgd_value *dropped; /* outputs of submitted nodes, not yet reported to the executor */
+    size_t n_dropped, room_dropped;
+    dsgd_node **all; /* [n_all] with the spare ones */
+    size_t n_all, room_all;
+    dsgd_node *spare; /* memory of usual size for new nodes */
+
+    /* executor.c; under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t work_ready, work_done;
+    pthread_t *threads;
+    uint32_t n_threads_started, n_idle;
+    bool closing;
+    bool caller_waits; /* until n_unfinished <= waits_for */
+    size_t waits_for;
+    dsgd_node *dead; /* n_live == 0; nodes.c reuses them */
+    uint64_t next_rank;
+    size_t n_unfinished; /* nodes submitted and not done */
+    run_queue *queues; /* [n_queues] one for each thread that computes */
+    uint32_t n_queues;
+    uint64_t diverged_id; /* UINT64_MAX: none */
+    dsgd_origin diverged_where;
+    dsgd_values_stats stats;
+
+    /* buffers.c; under the lock */
+    size_t held_bytes;
+};
+
+/* The shape of a buffer: k < n_pieces, piece k of a vector; n_pieces, a model state;
+ * n_pieces + 1 + k, the optimizer's state of piece k. */
+
+static inline size_t dsgd_n_shapes(const dsgd_values *values)
+{
+    return 2 * values->config.problem.n_pieces + 1;
+}
+
+/** Whether gradients have a model state as one more input and output. */
+static inline bool dsgd_has_state(const dsgd_values *values)
+{
+    return values->config.problem.network->n_state > 0;
+}
+
+/** Whether a combination may fuse it: a gradient that holds its model until it is dropped. */
+static inline bool dsgd_node_fusable(const dsgd_values *values, const dsgd_node *node)
+{
+    return node->kind == NODE_GRADIENT && !values->config.problem.network->coupled;
+}
+
+/**
+ * Whether each output is dropped by itself: a new model must not hold the memory of the velocity
+ * computed with it. The pieces of a fusable gradient are dropped together, because the calls that
+ * fuse it come piece by piece.
+ */
+static inline bool dsgd_node_per_output(const dsgd_values *values, const dsgd_node *node)
+{
+    return node->kind == NODE_UPDATE ||
+           (node->kind == NODE_GRADIENT && !dsgd_node_fusable(values, node));
+}
+
+/** Identity of a value, valid also when its node is gone; 0 for zeros. */
+static inline uint64_t dsgd_value_identity(dsgd_value value)
+{
+    return value.node == NULL ? 0 : value.node->id << 16 | value.index;
+}
+
+/* --- buffers.c: under the lock ---------------------------------------------------------------- */
+
+/** A buffer for @p thread to write. */
+dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape);
+/** Returns output @p k to the pool of the thread that wrote it. */
+void dsgd_buffer_release(dsgd_values *values, dsgd_node *node, uint32_t k);
+void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools);
+
+/* --- executor.c: under the lock, but for start and stop --------------------------------------- */
+
+/** Takes a node whose inputs were added before; dsgd_executor_wake() then wakes the threads. */
+void dsgd_executor_add(dsgd_values *values, dsgd_node *node);
+/** Stores @p x as the output of a constant, which is done at once. */
+void dsgd_executor_put(dsgd_values *values, dsgd_node *node, const double *x);
+/** One reader of an output less. */
+void dsgd_executor_unread(dsgd_values *values, dsgd_value value);
+void dsgd_executor_wake(dsgd_values *values);
+/** Computes, and waits for the other threads, until n_unfinished <= @p unfinished. */
+void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
+void dsgd_executor_start(dsgd_values *values);
+void dsgd_executor_stop(dsgd_values *values);
+
+/* --- nodes.c: caller's thread ----------------------------------------------------------------- */
+
+/** A node of this kind and these numbers of inputs and outputs, with room for @p n_samples. */
+dsgd_node *dsgd_node_new(dsgd_values *values, dsgd_node header, size_t n_samples);
+void dsgd_node_set_input(dsgd_node *node, size_t i, dsgd_value value);
+/** @p node, now pending, or the equal node that exists; each output referenced for the caller. */
+dsgd_node *dsgd_node_intern(dsgd_values *values, dsgd_node *node);
+void dsgd_node_unlink(dsgd_node *node);
+/** Of every output. */
+void dsgd_node_ref(dsgd_node *node);
+void dsgd_node_unref(dsgd_values *values, dsgd_node *node);
+void dsgd_value_ref(dsgd_value value);
+void dsgd_value_unref(dsgd_values *values, dsgd_value value);
+/** Reports dropped outputs to the executor and reuses the memory of dead nodes. Under the lock. */
+void dsgd_nodes_collect(dsgd_values *values);
+/** Frees all nodes, also those that are still referenced. */
+void dsgd_nodes_free(dsgd_values *values);
+
+/* --- graph.c: caller's thread; what they return is referenced for the caller ------------------ */
+
+/** The first @p count samples of n mini-batches. */
+typedef struct sample_set {
+    const dsgd_origin *origins; /* [n] */
+    size_t n;
+    uint32_t count;
+} sample_set;
+
+dsgd_node *dsgd_graph_gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
+                               dsgd_value state, const sample_set *samples);
+/** @p inputs are x, g, and v where the optimizer has state. */
+dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piece,
+                             const dsgd_value *inputs, dsgd_rate rate);
+dsgd_value dsgd_graph_combine(dsgd_values *values, dsgd_origin where, size_t shape, size_t n,
+                              const dsgd_value *x, const double *weights, double divisor);
+/** Pending, but in no ring, because nothing refers to it. */
+dsgd_node *dsgd_graph_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
+                               const dsgd_value *states);
+/** Submits a node and the pending ones that it needs. Under the lock. */
+void dsgd_graph_submit(dsgd_values *values, dsgd_node *node);
+/** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */
+void dsgd_graph_flush(dsgd_values *values, uint64_t last);
+
+#endif
