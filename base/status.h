@@ -33,6 +33,9 @@ typedef struct dsgd_error {
 /** Writes the sentence into @p error (which may be NULL) and returns @p status, so that a caller can `return dsgd_fail(...)`. */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* which does not see the definition, and would take a failure for DSGD_OK */
+#define dsgd_fail(error, status, ...) ((dsgd_fail)(error, status, __VA_ARGS__), (status))
+#endif
 
 /** What the status means, for the exit-code table of `dsgd --help`. */
 const char *dsgd_status_text(dsgd_status status);
