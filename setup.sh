@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up and does one of two things, on Debian 12 or 13, as root or with sudo; harmless the second time.
-#   ./setup.sh headline   builds, runs the headline comparison and draws its figures
-#   ./setup.sh test       builds and passes the tests: dev, asan, release
+#   ./setup.sh headline          builds, runs the headline comparison and draws its figures
+#   ./setup.sh test [PRESET...]  builds and passes the tests: dev, asan and release, or only those named
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -35,8 +35,10 @@ headline)
     echo "results: $PWD/results/headline    figures: $PWD/results/headline/figures"
     ;;
 test)
+    shift
+    [ $# -gt 0 ] || set -- dev asan release
     install_missing
-    for preset in dev asan release; do
+    for preset in "$@"; do
         build "$preset"
         ctest --preset "$preset"
     done

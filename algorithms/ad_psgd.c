@@ -178,7 +178,8 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
 static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const ad_psgd_params *p = params;
-    const double active = (double)(scale->n_workers / 2) / scale->n_workers;
+    const int n_odd = scale->n_workers / 2;
+    const double active = (double)n_odd / scale->n_workers;
     if (p->variant == PULL) {
         dsgd_traffic whole = dsgd_vector_traffic(scale, scale->n_workers > 1 ? 1 : 0);
         whole.messages *= 2; /* the request is empty */

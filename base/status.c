@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#undef dsgd_fail /* what analyzers see */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
 {
     if (error != NULL) {

@@ -224,6 +224,7 @@ static int by_number(const void *a, const void *b)
 /** How often @p number occurs in the sorted list. */
 static size_t count(const long *sorted, size_t n, long number)
 {
+    DSGD_ASSERT(sorted != NULL, "link %ld is on no path", number);
     const long *const found = bsearch(&number, sorted, n, sizeof *sorted, by_number);
     const long *first = found;
     const long *last = found;

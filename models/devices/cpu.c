@@ -16,6 +16,8 @@
 #define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
 #define DEVICE JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
+typedef JOIN(dsgd_, operands, DSGD_REAL) operands;
+
 #ifdef DSGD_IN_DOUBLE
 #define DEVICE_NAME "cpu-double"
 #define DEVICE_SUMMARY "CPU in float64"
@@ -71,12 +73,26 @@ static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
     if (p->bias == BIAS_ADD)
         for (size_t i = 0; i < x->m; i++)
             memcpy(x->c + i * x->c_row, x->b + x->k * x->b_row, p->n * sizeof(real));
-    MULTIPLY(x->m, p->n, x->k, x->a, x->a_row, x->a_column, x->b, x->b_row, x->b_column, x->c,
-             x->c_row, p->adds || p->bias == BIAS_ADD, ahead);
+    operands o = {.m = x->m,
+                  .n = p->n,
+                  .k = x->k,
+                  .a = x->a,
+                  .b = x->b,
+                  .c = x->c,
+                  .a_row = x->a_row,
+                  .a_column = x->a_column,
+                  .b_row = x->b_row,
+                  .b_column = x->b_column,
+                  .c_row = x->c_row,
+                  .adds = p->adds || p->bias == BIAS_ADD};
+    MULTIPLY(&o, ahead);
     if (p->bias == BIAS_GRAD) {
         const real one = 1;
-        MULTIPLY(1, p->n, x->k, &one, 0, 0, x->b, x->b_row, x->b_column, x->c + x->m * x->c_row,
-                 x->c_row, p->adds, NULL);
+        o.m = 1;
+        o.a = &one;
+        o.a_row = o.a_column = 0;
+        o.c += x->m * x->c_row;
+        MULTIPLY(&o, NULL);
     }
     for (size_t i = 0; p->relu && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)

@@ -1,6 +1,7 @@
 /**
  * @file multiply.c
- * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL), with contraction to fused multiply-add.
+ * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL). Compilers contract nothing here: fused() says where a
+ * product and a sum are rounded once.
  *
  * C is cut into tiles of ROWS x COLUMNS that stay in registers while k runs; k is cut so that the strip of B that a row of tiles
  * shares stays in the first-level cache. A strip of B that does not lie in whole rows is copied first.
@@ -8,16 +9,29 @@
 #include "models/devices/multiply.h"
 
 #include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #define JOIN_(a, b, c) a##b##_##c
 #define JOIN(a, b, c) JOIN_(a, b, c)
 #define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
 
 typedef DSGD_REAL real;
+typedef JOIN(dsgd_, operands, DSGD_REAL) operands;
 
+#ifdef DSGD_IN_DOUBLE
+#define OF_REALS pd
+#else
+#define OF_REALS ps
+#endif
+
+/* OF_VECTORS(fmadd) is _mm512_fmadd_ps or its like; not defined where the machine does not fuse. */
 #if defined(__AVX512F__)
+#define OF_VECTORS(intrinsic) JOIN(_mm512_, intrinsic, OF_REALS)
 enum { VECTOR_BYTES = 64, ROWS = 12 };
 #elif defined(__AVX2__)
+#define OF_VECTORS(intrinsic) JOIN(_mm256_, intrinsic, OF_REALS)
 enum { VECTOR_BYTES = 32, ROWS = 4 };
 #else
 enum { VECTOR_BYTES = 16, ROWS = 4 };
@@ -46,6 +60,16 @@ typedef struct strip {
 
 #define ALWAYS static inline __attribute__((always_inline))
 
+/** sum + factor row, rounded once where the machine can. */
+ALWAYS vector fused(vector sum, real factor, vector row)
+{
+#ifdef OF_VECTORS
+    return OF_VECTORS(fmadd)(OF_VECTORS(set1)(factor), row, sum);
+#else
+    return sum + factor * row;
+#endif
+}
+
 /** One tile of constant size. A line from @p ahead on is fetched for each k. */
 ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, const char *ahead)
 {
@@ -65,7 +89,7 @@ ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, 
         for (int i = 0; i < rows; i++) {
             const real factor = a[(size_t)i * s->a_row + k * s->a_column];
             for (int v = 0; v < vectors; v++)
-                sum[i][v] += factor * row[v];
+                sum[i][v] = fused(sum[i][v], factor, row[v]);
         }
     }
     for (int i = 0; i < rows; i++)
@@ -166,33 +190,31 @@ static const char *fetched(dsgd_ahead *ahead, size_t depth)
     return at;
 }
 
-void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t a_column,
-              const real *b, size_t b_row, size_t b_column, real *c, size_t c_row, bool adds,
-              dsgd_ahead *ahead)
+void MULTIPLY(const operands *p, dsgd_ahead *ahead)
 {
     real copy[DEPTH * COLUMNS];
-    for (size_t j = 0; j < n; j += COLUMNS) {
-        const size_t columns = n - j < COLUMNS ? n - j : COLUMNS;
-        const size_t readable = readable_rows(n, k, j, b_row, b_column);
+    for (size_t j = 0; j < p->n; j += COLUMNS) {
+        const size_t columns = p->n - j < COLUMNS ? p->n - j : COLUMNS;
+        const size_t readable = readable_rows(p->n, p->k, j, p->b_row, p->b_column);
         size_t first = 0;
         do {
-            const size_t left = (first < readable ? readable : k) - first;
+            const size_t left = (first < readable ? readable : p->k) - first;
             strip s = {.depth = left < DEPTH ? left : DEPTH,
-                       .a_row = a_row,
-                       .a_column = a_column,
-                       .b = b + first * b_row + j * b_column,
-                       .b_row = b_row,
-                       .c_row = c_row,
-                       .adds = adds || first > 0};
+                       .a_row = p->a_row,
+                       .a_column = p->a_column,
+                       .b = p->b + first * p->b_row + j * p->b_column,
+                       .b_row = p->b_row,
+                       .c_row = p->c_row,
+                       .adds = p->adds || first > 0};
             if (first >= readable) {
-                copy_strip(copy, s.depth, columns, s.b, b_row, b_column);
+                copy_strip(copy, s.depth, columns, s.b, p->b_row, p->b_column);
                 s.b = copy;
                 s.b_row = COLUMNS;
             }
-            for (size_t i = 0; i < m; i += ROWS) {
-                const size_t rows = m - i < ROWS ? m - i : ROWS;
-                const real *const from = a + i * a_row + first * a_column;
-                real *const to = c + i * c_row + j;
+            for (size_t i = 0; i < p->m; i += ROWS) {
+                const size_t rows = p->m - i < ROWS ? p->m - i : ROWS;
+                const real *const from = p->a + i * p->a_row + first * p->a_column;
+                real *const to = p->c + i * p->c_row + j;
                 const char *const lines = fetched(ahead, s.depth);
                 if (columns < COLUMNS)
                     narrow_tile(&s, rows, columns, from, to, lines);
@@ -200,6 +222,6 @@ void MULTIPLY(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t 
                     tile_of(VECTORS, &s, rows, from, to, lines);
             }
             first += s.depth;
-        } while (first < k);
+        } while (first < p->k);
     }
 }

@@ -19,13 +19,21 @@ typedef struct dsgd_ahead {
     size_t bytes;
 } dsgd_ahead;
 
-/** A matrix [rows][columns] in memory: element (i, j) is at data[i * row + j * column]. @p ahead may be NULL. */
-#define DSGD_MULTIPLY(real, name)                                                                  \
-    void name(size_t m, size_t n, size_t k, const real *a, size_t a_row, size_t a_column,          \
-              const real *b, size_t b_row, size_t b_column, real *c, size_t c_row, bool adds,      \
-              dsgd_ahead *ahead)
+/** C [m][n] <- A [m][k] B [k][n], or C + A B: element (i, j) of A is at a[i * a_row + j * a_column], and so on; rows of C are contiguous. */
+#define DSGD_OPERANDS(real)                                                                        \
+    typedef struct dsgd_operands_##real {                                                          \
+        size_t m, n, k;                                                                            \
+        const real *a, *b;                                                                         \
+        real *c;                                                                                   \
+        size_t a_row, a_column, b_row, b_column, c_row;                                            \
+        bool adds;                                                                                 \
+    } dsgd_operands_##real
 
-/* C [m][n] <- A [m][k] B [k][n], or C + A B. Rows of C are contiguous. */
+DSGD_OPERANDS(float);
+DSGD_OPERANDS(double);
+
+/** @p ahead may be NULL. */
+#define DSGD_MULTIPLY(real, name) void name(const dsgd_operands_##real *p, dsgd_ahead *ahead)
 
 DSGD_MULTIPLY(float, dsgd_multiply_float_base);
 DSGD_MULTIPLY(float, dsgd_multiply_float_v3);

@@ -1,6 +1,7 @@
 /**
  * @file test_matmul.c
- * Small matrix products at every level of the instruction set that this machine has, against sums in long double.
+ * Small matrix products at every level of the instruction set that this machine has, against sums
+ * in long double and, to the bit, against the same operations one by one.
  */
 #include <check.h>
 #include <math.h>
@@ -53,7 +54,18 @@ typedef struct shape {
     bool adds;
 } shape;
 
-enum { ROOM = 1 << 16, GUARD = 64 };
+#define OPERANDS(p, at_a, at_b, at_c)                                                              \
+    {                                                                                              \
+        .m = (p)->m, .n = (p)->n, .k = (p)->k, .a = (at_a), .b = (at_b), .c = (at_c),              \
+        .a_row = (p)->a_row, .a_column = (p)->a_column, .b_row = (p)->b_row,                       \
+        .b_column = (p)->b_column, .c_row = (p)->c_row, .adds = (p)->adds                          \
+    }
+
+enum {
+    ROOM = 1 << 16,
+    GUARD = 64,
+    EVERY = 7 /* element's bits are computed: every row and lane */
+};
 
 /** A, B and C before the product, and C after it; GUARD numbers around C. */
 typedef struct sheet {
@@ -93,8 +105,8 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
         double *const b = dsgd_xcalloc(n_b, sizeof *b);
         memcpy(a, s->a, n_a * sizeof *a);
         memcpy(b, s->b, n_b * sizeof *b);
-        l->in_double(p->m, p->n, p->k, a, p->a_row, p->a_column, b, p->b_row, p->b_column,
-                     s->result + GUARD, p->c_row, p->adds, NULL);
+        const dsgd_operands_double o = OPERANDS(p, a, b, s->result + GUARD);
+        l->in_double(&o, NULL);
         free(a);
         free(b);
         return;
@@ -109,8 +121,8 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     for (size_t i = 0; i < n_c; i++)
         c[i] = (float)s->c[i];
     dsgd_ahead ahead = {(const char *)s->b, n_b * sizeof *s->b}; /* changes nothing but speed */
-    l->in_float(p->m, p->n, p->k, a, p->a_row, p->a_column, b, p->b_row, p->b_column, c + GUARD,
-                p->c_row, p->adds, &ahead);
+    const dsgd_operands_float o = OPERANDS(p, a, b, c + GUARD);
+    l->in_float(&o, &ahead);
     ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));
     for (size_t i = 0; i < n_c; i++)
         s->result[i] = (double)c[i];
@@ -119,7 +131,25 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     free(c);
 }
 
-/** Demands the sums, up to the roundings of k terms below 1/4, and that nothing else was written. */
+/** Element @p at of C, (i, j), as the level promises it: in the order of k, each term rounded once or twice. */
+static double promised(const level *l, bool in_double, const shape *p, const sheet *s, size_t i,
+                       size_t j, size_t at)
+{
+    double sum = p->adds ? s->c[at] : 0;
+    for (size_t k = 0; k < p->k; k++) {
+        const double a = s->a[i * p->a_row + k * p->a_column];
+        const double b = s->b[k * p->b_row + j * p->b_column];
+        if (in_double)
+            sum = l->fused ? fma(a, b, sum) : a * b + sum;
+        else if (l->fused)
+            sum = (double)fmaf((float)a, (float)b, (float)sum);
+        else
+            sum = (double)((float)a * (float)b + (float)sum);
+    }
+    return sum;
+}
+
+/** Demands the sums, up to the roundings of k terms below 1/4 and in the bits promised, and that nothing else was written. */
 static void demand_product(const level *l, bool in_double, const shape *p, const sheet *s)
 {
     const double unit = in_double ? 1.2e-16 : 6e-8;
@@ -138,6 +168,13 @@ static void demand_product(const level *l, bool in_double, const shape *p, const
                 ck_abort_msg("%s %s, %zu x %zu x %zu: element %zu, %zu is %.17g, but %.17g",
                              l->name, in_double ? "double" : "float", p->m, p->n, p->k, i, j,
                              s->result[at], (double)sum);
+            const double exactly =
+                (i + j) % EVERY == 0 ? promised(l, in_double, p, s, i, j, at) : s->result[at];
+            if (memcmp(&exactly, &s->result[at], sizeof exactly) != 0)
+                ck_abort_msg("%s %s, %zu x %zu x %zu: element %zu, %zu is %a, which has other bits "
+                             "than %a",
+                             l->name, in_double ? "double" : "float", p->m, p->n, p->k, i, j,
+                             s->result[at], exactly);
             written[at] = true;
         }
     for (size_t i = 0; i < n_c; i++)
@@ -274,7 +311,9 @@ START_TEST(what_is_not_a_number_spreads_along_its_row_and_column_only)
         float c[M * N];
         a[3 * K + 1] = NAN;
         b[2 * N + 33] = INFINITY; /* times 0 */
-        found[l].in_float(M, N, K, a, K, 1, b, N, 1, c, N, false, NULL);
+        const shape p = shape_of(M, N, K, false, false, 0, false);
+        const dsgd_operands_float o = OPERANDS(&p, a, b, c);
+        found[l].in_float(&o, NULL);
         for (size_t i = 0; i < M; i++)
             for (size_t j = 0; j < N; j++)
                 ck_assert(isnan(c[i * N + j]) == (i == 3 || j == 33));
