@@ -30,7 +30,7 @@ case "${1:-}" in
 headline)
     install_missing
     build release
-    build/release/dsgd run plots/headline/headline.yaml -o results/headline -j 2
+    build/release/dsgd run plots/headline/headline.yaml -o results/headline -j "$(nproc)"
     build/release/dsgd plot results/headline
     echo "results: $PWD/results/headline    figures: $PWD/results/headline/figures"
     ;;
@@ -40,7 +40,7 @@ test)
     install_missing
     for preset in "$@"; do
         build "$preset"
-        ctest --preset "$preset"
+        ctest --preset "$preset" -j "$(nproc)"
     done
     ;;
 *)
