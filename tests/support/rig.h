@@ -29,7 +29,7 @@ typedef struct scene {
     bool stored; /* tests/reference/ has PyTorch's results under this name */
 } scene;
 
-/** Every model of the registry has one; test_models.c checks it. */
+/** Every model of the registry has one; test_zoo.c checks it. */
 extern const scene rig_scenes[];
 extern const int rig_n_scenes;
 

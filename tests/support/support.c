@@ -386,6 +386,27 @@ double *support_plain_sgd(const support_case *c, long steps)
     return x;
 }
 
+void support_expect_kept_mean(support_case *c)
+{
+    const int p = c->config.workers;
+    c->drop =
+        (dsgd_lr_drop){1, 0}; /* one step makes the models differ, then only mixing moves them */
+    c->learning.optimizer.decay = (dsgd_records){1, &c->drop};
+    c->learning.optimizer.momentum = 0;
+    c->config.until.steps = SUPPORT_MIXING_STEPS + 4;
+    const support_outcome *mixed = support_ok(c);
+    support_algorithm(c, &support_alone);
+    const support_outcome *alone = support_ok(c);
+    const double *mean = support_mean_model(mixed, p);
+    const double *want = support_mean_model(alone, p);
+    ck_assert_double_gt(support_distance(alone->x, want, mixed->n_params),
+                        1e-3); /* they did differ */
+    ck_assert_double_lt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p), 10);
+    ck_assert_double_gt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p),
+                        1e-3); /* and mixing moved them */
+    ck_assert_double_le(support_distance(mean, want, mixed->n_params), 1e-12);
+}
+
 static void averaging_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);

@@ -109,6 +109,12 @@ double support_distance(const double *a, const double *b, size_t n);
 /** Mean over the workers' models, [n_params], in fresh memory. */
 double *support_mean_model(const support_outcome *outcome, int workers);
 
+/** Steps of a run of support_expect_kept_mean() in which workers may still exchange models. */
+enum { SUPPORT_MIXING_STEPS = 10 };
+
+/** Demands that mixing keeps the mean of the models; overwrites the algorithm. */
+void support_expect_kept_mean(support_case *c);
+
 /** What the hyperplane of a case is fitted to; only the data and the order of the samples are shared with the code under test. */
 typedef struct support_problem {
     dsgd_data *data;
