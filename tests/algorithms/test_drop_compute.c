@@ -25,9 +25,10 @@ START_TEST(a_threshold_stops_before_the_next_backward_pass)
 END_TEST
 
 /**
- * One of four workers is late by 3 s in each step of 1 s. The least of the thresholds that gain most is 0.875 s, from which on the others
- * end, while the late one's first of four micro-batches ends at 1 s: (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. At 1 s it begins
- * a second one in vain, which ends after its forward pass; at 1.5 s (3 + 2 / 4) / 4 take 2 / 4.
+ * One of four workers is late by 3 s in each step of 1 s. The least of the thresholds that gain
+ * most is 0.875 s, from which on the others end, while the late one's first of four micro-batches
+ * ends at 1 s: (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. At 1 s it begins a second one
+ * in vain, which ends after its forward pass; at 1.5 s (3 + 2 / 4) / 4 take 2 / 4.
  */
 START_TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
@@ -70,7 +71,10 @@ START_TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
 }
 END_TEST
 
-/** Samples per second with a threshold (AUTO_THRESHOLD: the automatic one), a worker in eight being much later than the others. */
+/**
+ * Samples per second with a threshold (AUTO_THRESHOLD: the automatic one), a worker in eight being
+ * much later than the others.
+ */
 static double throughput_with(double threshold, double backward_share, int micro_batches)
 {
     enum {

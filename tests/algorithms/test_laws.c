@@ -1,6 +1,7 @@
 /**
  * @file test_laws.c
- * Identities between algorithms, and what mixing must keep. Models are compared in double unless a test says otherwise.
+ * Identities between algorithms, and what mixing must keep. Models are compared in double unless a
+ * test says otherwise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void expect_models(const support_outcome *got, const double *want, size_t
     }
 }
 
-/* --- P workers are one worker with a large batch ------------------------------------------------------------------------------------ */
+/* --- P workers are one worker with a large batch ---------------------------------------------- */
 
 static void expect_large_batch(support_case *c, double tolerance)
 {
@@ -60,7 +61,7 @@ START_TEST(allreduce_of_1024_workers_is_one_worker_with_a_large_batch)
 }
 END_TEST
 
-/* --- model averaging in every step ------------------------------------------------------------------------------------------------------ */
+/* --- model averaging in every step ------------------------------------------------------------ */
 
 static const support_outcome *averaging(const support_case *c)
 {
@@ -106,7 +107,7 @@ START_TEST(dasgd_without_delay_and_own_weight_averages_models_in_every_step)
 }
 END_TEST
 
-/* --- the mean of the models ------------------------------------------------------------------------------------------------------------- */
+/* --- the mean of the models ------------------------------------------------------------------- */
 
 START_TEST(full_averaging_keeps_the_mean)
 {

@@ -47,7 +47,10 @@ START_TEST(a_push_misses_one_update_of_every_other_worker)
 }
 END_TEST
 
-/** Three pieces that travel one after another for 0.8 s each: the first two come before the next step, the third in its course. */
+/**
+ * Three pieces that travel one after another for 0.8 s each: the first two come before the next
+ * step, the third in its course.
+ */
 START_TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
 {
     support_case *c = support_new("osgp", 8);

@@ -57,7 +57,8 @@ static void expect_nothing(const char *row, const char *column)
     ck_assert_msg(*cell(row, column) == '\0', "%s of %s is %s", column, row, cell(row, column));
 }
 
-/* Student's t for 95 % on both sides, from printed tables; 1 and 2 degrees of freedom also by their closed forms. */
+/* Student's t for 95 % on both sides, from printed tables; 1 and 2 degrees of freedom also by their
+ * closed forms. */
 static const double t1 = 12.7062047, t2 = 4.30265273, t9 = 2.26215716;
 
 /* Throughputs 1, 2 and 6 have the mean 3 and the standard deviation sqrt(7). */
@@ -174,7 +175,8 @@ END_TEST
     ",0.5,0,0,0,1.5,0.5,1.6,0.25,9.9," group "," seed "," collective ",\"{a: 1, b: 2}\"\n"
 #define SWEPT_COMMON ",4,daint,\"res\"\"net, 50\","
 
-/* Columns of later versions, two sweeps that all algorithms share, and one of an algorithm alone; the seeds are swept too. */
+/* Columns of later versions, two sweeps that all algorithms share, and one of an algorithm alone;
+ * the seeds are swept too. */
 static const char swept[] =
     "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"
     "staleness_mean,staleness_max,staleness_p99,final_loss,final_accuracy,local_loss,"

@@ -26,7 +26,10 @@ static void write_steps(const char *name, int workers, const char *header)
     free(text);
 }
 
-/** The block of output that begins with "imbalance:", as a list for an experiment; the first or the second. */
+/**
+ * The block of output that begins with "imbalance:", as a list for an experiment; the first or the
+ * second.
+ */
 static const char *entries_of(const char *output, int which)
 {
     const char *block = strstr(output, "\nimbalance:");
@@ -39,8 +42,8 @@ static const char *entries_of(const char *output, int which)
         dsgd_xprintf("%.*s\n", (int)(end == NULL ? strlen(block) : (size_t)(end - block)), block));
 }
 
-START_TEST(
-    what_a_fit_prints_is_an_entry_of_an_experiment) /* _i: fit or quantiles, of one worker or eight */
+/** _i: fit or quantiles, of one worker or eight */
+START_TEST(what_a_fit_prints_is_an_entry_of_an_experiment)
 {
     const int workers = _i < 2 ? 1 : 8;
     write_steps("steps.csv", workers, "worker,step,seconds\n");

@@ -10,8 +10,9 @@
 #include "tests/suites.h"
 
 /**
- * A figure of two algorithms whose times are known without a network worth mentioning: worker 0 takes 2 s, the others 1 s, so that
- * allreduce does 10 samples/s with two workers, and AD-PSGD, where nobody waits, 15.
+ * A figure of two algorithms whose times are known without a network worth mentioning: worker 0
+ * takes 2 s, the others 1 s, so that allreduce does 10 samples/s with two workers, and AD-PSGD,
+ * where nobody waits, 15.
  */
 static void write_figure(const char *rows)
 {
@@ -85,7 +86,10 @@ START_TEST(a_figure_that_cannot_be_scored_is_refused_with_a_sentence)
 }
 END_TEST
 
-/** The published figures that take little time, all on one set of parameters: what was reached is held. */
+/**
+ * The published figures that take little time, all on one set of parameters: what was reached is
+ * held.
+ */
 START_TEST(published_figures_are_met)
 {
     char *output = NULL;

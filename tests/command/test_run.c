@@ -1,7 +1,7 @@
 /**
  * @file test_run.c
- * Results of runs: the same bytes at any -j and any number of threads, nothing final of a run that has
- * failed, and --resume, --force.
+ * Results of runs: the same bytes at any -j and any number of threads, nothing final of a run that
+ * has failed, and --resume, --force.
  */
 #include <stdio.h>
 #include <string.h>

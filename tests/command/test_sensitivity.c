@@ -10,7 +10,9 @@
 #include "tests/command/shell.h"
 #include "tests/suites.h"
 
-/** Runs the experiment and its variations, and demands that it went well. Gives what was printed. */
+/**
+ * Runs the experiment and its variations, and demands that it went well. Gives what was printed.
+ */
 static char *sensitivity(const char *experiment, const char *options)
 {
     char *output = NULL;
@@ -63,7 +65,8 @@ START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
 }
 END_TEST
 
-/* A ring among 16: 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to others: 4 times 0.1 s, and 4 times 7.5 ms. */
+/* A ring among 16: 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to others: 4 times 0.1 s,
+ * and 4 times 7.5 ms. */
 static const char swapping[] =
     "platform: {host_bandwidth: 1GB/s, host_latency: 0, message_overhead: 7.5ms}\n"
     "workload: {bytes: 100MB, step: 10ms, samples: 8, backward_share: 0}\n"
@@ -71,7 +74,7 @@ static const char swapping[] =
     "algorithms: [allreduce, {name: sgp, label: push, graph: {kind: exponential, peers: 4}}]\n"
     "collective: ring\nuntil: {steps: 5}\n";
 
-START_TEST(what_swaps_places_is_named_with_what_it_hangs_on)
+START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
 {
     const char *output = sensitivity(swapping, "--sensitivity --set workers=16");
     const double ratio = (10 + 187.5 + 225) / (10 + 400 + 30);
@@ -99,13 +102,16 @@ START_TEST(what_swaps_places_is_named_with_what_it_hangs_on)
 }
 END_TEST
 
-/** Two algorithms with two seeds, unchanged and under a variation that clearly turns them round, or not. */
+/**
+ * Two algorithms with two seeds, unchanged and under a variation that clearly turns them round, or
+ * not.
+ */
 static const struct {
     double unchanged[2][2], varied[2][2]; /* [algorithm][seed], samples/s */
     const char *end;
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
-    /* The intervals over seeds have 0 in them, though the means are far apart. */
+    /* The intervals over seeds have 0 in them, though the means differ by much. */
     {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "no swap\nno ranking changes\n"},
     {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "no swap\nno ranking changes\n"},
     /* The seeds differ by far more than the algorithms, but both alike. */
@@ -150,7 +156,10 @@ START_TEST(who_is_closer_than_the_seeds_or_1_per_cent_is_a_tie)
 }
 END_TEST
 
-/** Platform and workload, how many parameters there are to vary, and some that are among them or not. */
+/**
+ * Platform and workload, how many parameters there are to vary, and some that are among them or
+ * not.
+ */
 static const struct {
     const char *sets;
     int parameters;
@@ -219,7 +228,8 @@ END_TEST
 
 START_TEST(places_are_compared_each_by_itself)
 {
-    /* Where one platform has an overhead per message and the other has none, each is varied in what it has. */
+    /* Where one platform has an overhead per message and the other has none, each is varied in what
+     * it has. */
     const char *const output =
         sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
                               "host_latency: 0, message_overhead: 7.5ms}]' --set "
@@ -291,7 +301,7 @@ Suite *sensitivity_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, a_parameter_changes_a_throughput_as_a_closed_form_says);
-    tcase_add_test(t, what_swaps_places_is_named_with_what_it_hangs_on);
+    tcase_add_test(t, what_swaps_places_is_named_with_what_it_depends_on);
     tcase_add_loop_test(t, who_is_closer_than_the_seeds_or_1_per_cent_is_a_tie, 0,
                         sizeof close_calls / sizeof close_calls[0]);
     tcase_add_loop_test(t, every_calibrated_parameter_is_varied_that_matters, 0,

@@ -14,7 +14,10 @@ static void expect_lines_of(const char *text, size_t most)
         ck_assert_msg(strcspn(text, "\n") <= most, "%zu columns: %s", strcspn(text, "\n"), text);
 }
 
-/** Of a table that begins with @p head: its lines up to an empty one, and whether two blanks or more separate columns. */
+/**
+ * Of a table that begins with @p head: its lines up to an empty one, and whether two blanks or more
+ * separate columns.
+ */
 static size_t count_rows_of(const char *output, const char *head, size_t columns)
 {
     const char *line = strstr(output, head);

@@ -1,8 +1,8 @@
 /**
  * @file test_devices.c
  * Operations of devices, on the CPU: gradients and evaluations of every model against a naive
- * implementation, float against double, batches and pieces against single ones; element-wise operations
- * against their formulas.
+ * implementation, float against double, batches and pieces against single ones; element-wise
+ * operations against their formulas.
  */
 #include <cblas.h>
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 #include "tests/support/rig.h"
 #include "tests/support/support.h"
 
-/* --- gradients --------------------------------------------------------------------------------- */
+/* --- gradients -------------------------------------------------------------------------------- */
 
 START_TEST(matrix_products_go_to_openblas)
 {
@@ -53,25 +53,25 @@ static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double
     free((void *)(uintptr_t)f.batch.lengths);
 }
 
-START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
+START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(2 * n, sizeof *g);
     double *const wanted = g + n;
     /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch
      * left. */
-    const uint32_t few[] = {s->scene->n_samples - 1, 0, s->scene->n_samples / 2, 0};
+    const uint32_t few[] = {s->spec->n_samples - 1, 0, s->spec->n_samples / 2, 0};
     const struct {
         const uint32_t *samples;
         uint32_t n;
-    } batches[] = {{s->all, s->scene->n_samples}, {s->all + s->scene->n_samples / 3, 1}, {few, 4}};
+    } batches[] = {{s->all, s->spec->n_samples}, {s->all + s->spec->n_samples / 3, 1}, {few, 4}};
     for (size_t b = 0; b < 3 && s->network.loss != DSGD_LOSS_POLICY; b++) {
         ck_assert(rig_gradient(s, s->x, s->state, batches[b].samples, batches[b].n, g, NULL));
         derivative(s, batches[b].samples, batches[b].n, wanted);
         /* The error of a central difference is of order h^2 = 1e-12; third derivatives are some
          * thousand here. */
-        ck_assert_msg(rig_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->scene->name,
+        ck_assert_msg(rig_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->spec->name,
                       batches[b].n, rig_distance(g, wanted, n));
     }
     free(g);
@@ -79,24 +79,24 @@ START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the scene */
 }
 END_TEST
 
-START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is the scene */
+START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss != DSGD_LOSS_POLICY) {
         for (size_t i = 0; i < s->network.n_state; i++)
             s->state[i] = 0.2 + rig_number(9, i);
         long double *const x = dsgd_xcalloc(s->network.n_params, sizeof *x);
         for (size_t i = 0; i < s->network.n_params; i++)
             x[i] = s->x[i];
-        naive_batch batch = naive_batch_of(&s->data, s->all, s->scene->n_samples);
+        naive_batch batch = naive_batch_of(&s->data, s->all, s->spec->n_samples);
         batch.state = s->state;
         double accuracy = 0;
         const double wanted =
             (double)naive_loss(&s->network, &s->data, x, &batch, s->all, &accuracy);
         const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
         ck_assert_msg(fabs(got.loss - wanted) < 1e-13 * wanted, "%s: %.17g, but %.17g",
-                      s->scene->name, got.loss, wanted);
-        if (s->scene->n_classes == 0)
+                      s->spec->name, got.loss, wanted);
+        if (s->spec->n_classes == 0)
             ck_assert(isnan(got.accuracy));
         else
             ck_assert_double_eq_tol(got.accuracy, accuracy, 1e-15);
@@ -108,20 +108,20 @@ START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is th
 }
 END_TEST
 
-START_TEST(float_agrees_with_double) /* _i is the scene */
+START_TEST(float_agrees_with_double) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
-    rig *const f = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
+    rig *const f = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     const size_t n_state = s->network.n_state;
-    const uint32_t n_samples = s->scene->n_samples;
+    const uint32_t n_samples = s->spec->n_samples;
     double *const g = dsgd_xcalloc(2 * (n + n_state), sizeof *g);
     double *const in_float = g + n;
     double *const state = in_float + n;
     rig_gradient(s, s->x, s->state, s->all, n_samples, g, state);
     rig_gradient(f, s->x, s->state, s->all, n_samples, in_float, state + n_state);
     /* Float has 6e-8; sums are of some hundred terms. */
-    ck_assert_msg(rig_distance(in_float, g, n) < 1e-5, "%s: %g", s->scene->name,
+    ck_assert_msg(rig_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
                   rig_distance(in_float, g, n));
     ck_assert(n < 9 || rig_distance(in_float, g, n) > 0); /* it is float indeed */
     ck_assert_double_le(rig_distance(state + n_state, state, n_state), 1e-5);
@@ -133,11 +133,11 @@ START_TEST(float_agrees_with_double) /* _i is the scene */
 }
 END_TEST
 
-START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the scene */
+START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
-    const uint32_t last = s->scene->n_samples - 1;
+    const uint32_t last = s->spec->n_samples - 1;
     const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one of them twice */
     double *const g = dsgd_xcalloc(3 * n, sizeof *g);
     double *const one = g + n;
@@ -161,12 +161,13 @@ END_TEST
  * Gradient, update and evaluation with the vector cut into pieces; also what the gradient makes of
  * the model state.
  */
-static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_pieces, double *out)
+static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size_t n_pieces,
+                           double *out)
 {
-    rig *const s = rig_new(sc, device, n_pieces);
+    rig *const s = rig_new(spec, device, n_pieces);
     const size_t n = s->network.n_params;
     double *const state = out + 3 * n + 1;
-    rig_gradient(s, s->x, s->state, s->all, sc->n_samples > 6 ? 6 : sc->n_samples, out, state);
+    rig_gradient(s, s->x, s->state, s->all, spec->n_samples > 6 ? 6 : spec->n_samples, out, state);
     const vector x = vector_new(s, s->x);
     const vector g = vector_new(s, out);
     const vector v = vector_new(s, s->x);
@@ -193,19 +194,19 @@ static void step_in_pieces(const scene *sc, const dsgd_device *device, size_t n_
     rig_free(s);
 }
 
-START_TEST(pieces_change_no_bit) /* _i is the scene */
+START_TEST(pieces_change_no_bit) /* _i is the spec */
 {
     static const size_t pieces[] = {4, RIG_MOST_PIECES};
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), dsgd_device_cpu(true)};
-    const scene *const sc = &rig_scenes[_i];
-    rig *const s = rig_new(sc, dsgd_device_cpu(true), 1);
+    const rig_spec *const spec = &rig_specs[_i];
+    rig *const s = rig_new(spec, dsgd_device_cpu(true), 1);
     const size_t size = 3 * s->network.n_params + 1 + s->network.n_state;
     double *const whole = dsgd_xcalloc(size, sizeof *whole);
     double *const cut = dsgd_xcalloc(size, sizeof *cut);
     for (size_t d = 0; d < 2; d++) {
-        step_in_pieces(sc, devices[d], 1, whole);
+        step_in_pieces(spec, devices[d], 1, whole);
         for (size_t p = 0; p < 2; p++) {
-            step_in_pieces(sc, devices[d], pieces[p], cut);
+            step_in_pieces(spec, devices[d], pieces[p], cut);
             ck_assert_mem_eq(cut, whole, size * sizeof *cut);
         }
     }
@@ -215,12 +216,12 @@ START_TEST(pieces_change_no_bit) /* _i is the scene */
 }
 END_TEST
 
-START_TEST(an_operation_does_not_see_its_neighbours) /* _i is the scene */
+START_TEST(an_operation_does_not_see_its_neighbours) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     const size_t n_state = s->network.n_state;
-    const uint32_t all = s->scene->n_samples;
+    const uint32_t all = s->spec->n_samples;
     const uint32_t some = (all + 1) / 2;
     double *const alone = dsgd_xcalloc(2 * n + 2 * n_state, sizeof *alone);
     double *const together = alone + n;
@@ -256,7 +257,7 @@ END_TEST
 
 START_TEST(a_piece_that_is_not_there_is_zeros)
 {
-    rig *const s = rig_new(rig_scene("mlp"), dsgd_device_cpu(true), 4);
+    rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(2 * n, sizeof *g);
     double *const wanted = g + n;
@@ -282,11 +283,11 @@ START_TEST(a_piece_that_is_not_there_is_zeros)
 }
 END_TEST
 
-/* --- element-wise operations ------------------------------------------------------------------- */
+/* --- element-wise operations ------------------------------------------------------------------ */
 
 START_TEST(the_update_is_its_formula)
 {
-    rig *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(true), 1);
     double x[] = {1, -2, 0.5};
     double g[] = {0.25, 3, -1};
     double v[] = {-1, 0.125, 2};
@@ -316,7 +317,7 @@ END_TEST
 
 START_TEST(a_combination_is_summed_in_order_and_in_double)
 {
-    rig *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
     enum { N = 1500, INPUTS = 3 };
     static float x[INPUTS][N];
     static float y[N];
@@ -342,7 +343,8 @@ END_TEST
 
 START_TEST(any_number_that_is_not_finite_is_noticed)
 {
-    rig *const s = rig_new(rig_scene("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
+    rig *const s =
+        rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     float x[40] = {0};
     float y[40];
@@ -373,7 +375,7 @@ END_TEST
 
 START_TEST(the_distance_is_squared_and_takes_zeros)
 {
-    rig *const s = rig_new(rig_scene("hyperplane"), dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
     float x[] = {3, 1};
     float y[] = {0, 5};
     dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
@@ -389,13 +391,13 @@ Suite *devices_suite(void)
     TCase *t = tcase_create("gradients");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, matrix_products_go_to_openblas);
-    tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, rig_n_scenes);
+    tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs);
     tcase_add_loop_test(t, an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
-                        rig_n_scenes);
-    tcase_add_loop_test(t, float_agrees_with_double, 0, rig_n_scenes);
-    tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, rig_n_scenes);
-    tcase_add_loop_test(t, pieces_change_no_bit, 0, rig_n_scenes);
-    tcase_add_loop_test(t, an_operation_does_not_see_its_neighbours, 0, rig_n_scenes);
+                        rig_n_specs);
+    tcase_add_loop_test(t, float_agrees_with_double, 0, rig_n_specs);
+    tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs);
+    tcase_add_loop_test(t, pieces_change_no_bit, 0, rig_n_specs);
+    tcase_add_loop_test(t, an_operation_does_not_see_its_neighbours, 0, rig_n_specs);
     tcase_add_test(t, a_piece_that_is_not_there_is_zeros);
     suite_add_tcase(s, t);
     t = tcase_create("element-wise operations");

@@ -1,7 +1,8 @@
 /**
  * @file test_record.c
- * Records: what is replayed is the run, at any number of threads, whether the run computed or not; and what is damaged, foreign or made of
- * something else is refused with a sentence, never followed off a cliff.
+ * Records: what is replayed is the run, at any number of threads, whether the run computed or not;
+ * and what is damaged, foreign or made of something else is refused with a sentence, never followed
+ * off a cliff.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,9 +45,9 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* --- runs and replays --------------------------------------------------------------------------------------------------------------- */
+/* --- runs and replays ------------------------------------------------------------------------- */
 
-/** Three pieces, a delayed worker, a look at every fifth step. */
+/** Three pieces, a delayed worker, an evaluation at every fifth step. */
 static support_case *recorded(const char *algorithm, int workers, const char *name)
 {
     support_case *const c = support_new(algorithm, workers);
@@ -168,7 +169,10 @@ END_TEST
         .kind = (rule), .lr = 0.01, .momentum = (m), .clip = 0.5                                   \
     }
 
-/** Every model, with what it learns from and an optimizer: state that stays with the worker, steps that count. */
+/**
+ * Every model, with what it learns from and an optimizer: state that stays with the worker, steps
+ * that count.
+ */
 static const struct {
     const char *model, *data;
     const char *options[3]; /* of the model */
@@ -231,7 +235,10 @@ START_TEST(every_model_is_among_those_replayed)
 }
 END_TEST
 
-/** Records of this version, made long ago. Their curves are those of the replay on the day; only a libm may move the last digits. */
+/**
+ * Records of this version, made long ago. Their curves are those of the replay on the day; only a
+ * libm may move the last digits.
+ */
 static const struct {
     const char *name;
     double loss, consensus;
@@ -402,7 +409,7 @@ START_TEST(an_operation_takes_two_bytes_at_most)
 }
 END_TEST
 
-/* --- a store by itself -------------------------------------------------------------------------------------------------------------- */
+/* --- a store by itself ------------------------------------------------------------------------ */
 
 /** A store on the hyperplane of a case, that is recorded. */
 typedef struct studio {
@@ -498,7 +505,8 @@ START_TEST(what_somebody_has_already_is_named_once)
     dsgd_replay_result result = replay(in_folder("r"), 1);
     ck_assert_uint_eq(result.n_points, 1);
     ck_assert_double_eq(result.points[0].at.loss, loss);
-    /* The constant, all gradients, three of four updates, the model given back for a while, evaluation and point. */
+    /* The constant, all gradients, three of four updates, the model given back for a while,
+     * evaluation and point. */
     ck_assert_uint_eq(result.operations, 1 + 3 + 3 + 1 + 2);
     dsgd_replay_result_free(&result);
 }
@@ -617,7 +625,7 @@ START_TEST(the_checksum_of_data_sees_all_of_it)
 }
 END_TEST
 
-/* --- damage ------------------------------------------------------------------------------------------------------------------------- */
+/* --- damage ----------------------------------------------------------------------------------- */
 
 /** A record that is small enough to be damaged everywhere. */
 static const char *small_record(void)
@@ -736,11 +744,11 @@ START_TEST(another_version_is_refused)
 }
 END_TEST
 
-/* --- what is whole, but makes no sense ---------------------------------------------------------------------------------------------- */
+/* --- what is whole, but makes no sense -------------------------------------------------------- */
 
 enum { MOST_BLOCKS = 8 };
 
-/** A record taken apart, to be put together again with good checksums. */
+/** The parts of a record, to be reassembled with good checksums. */
 typedef struct parts {
     size_t n;
     char kinds[MOST_BLOCKS][5];
@@ -852,7 +860,10 @@ START_TEST(a_record_without_all_its_work_is_refused)
 }
 END_TEST
 
-/** Operations of a forged block, and why they are refused. The record has four workers, two pieces and momentum. */
+/**
+ * Operations of a forged block, and why they are refused. The record has four workers, two pieces
+ * and momentum.
+ */
 static const struct {
     size_t n;
     uint8_t bytes[24];
@@ -995,7 +1006,7 @@ START_TEST(a_missing_or_doubled_byte_does_no_harm)
 }
 END_TEST
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 START_TEST(nothing_is_in_its_place_before_the_run_ends)
 {
@@ -1070,7 +1081,7 @@ START_TEST(without_learning_there_is_nothing_to_record)
 }
 END_TEST
 
-/* --- options as JSON ---------------------------------------------------------------------------------------------------------------- */
+/* --- options as JSON -------------------------------------------------------------------------- */
 
 static void expect_round_trip(const dsgd_about *about)
 {
@@ -1098,7 +1109,7 @@ START_TEST(options_of_models_and_data_survive_json)
 }
 END_TEST
 
-/* --- the programs ------------------------------------------------------------------------------------------------------------------- */
+/* --- the programs ----------------------------------------------------------------------------- */
 
 /** Runs a command in the folder; gives its exit status and its output, which is to be freed. */
 static int command(const char *line, char **output)
@@ -1158,7 +1169,7 @@ START_TEST(both_programs_write_the_curves_of_the_run)
     expect_command(DSGD_BINARY " run e.yaml -o one --only 3 --record three", 0, "");
     expect_command(DSGD_REPLAY_BINARY " three -o three-again", 0, "");
     expect_command("cmp one/curves.csv three-again/curves.csv", 0, "");
-    /* What timing tells does not hang on recording. */
+    /* The timing does not depend on recording. */
     expect_command(DSGD_BINARY " run e.yaml -o plain --numerics off", 0, "");
     expect_command("cmp plain/workers.csv off/workers.csv && for d in plain off; do cut -d, -f1-26 "
                    "$d/runs.csv > $d.cut; done && cmp plain.cut off.cut",

@@ -11,36 +11,36 @@
 #include "tests/support/rig.h"
 #include "tests/support/support.h"
 
-START_TEST(every_model_has_a_scene)
+START_TEST(every_model_has_a_rig)
 {
     for (int i = 0; dsgd_model_kinds[i] != NULL; i++) {
         bool found = false;
-        for (int sc = 0; sc < rig_n_scenes; sc++)
-            found = found || strcmp(rig_scenes[sc].model, dsgd_model_kinds[i]->name) == 0;
-        ck_assert_msg(found, "tests/support/rig.c has no scene of %s", dsgd_model_kinds[i]->name);
+        for (int k = 0; k < rig_n_specs; k++)
+            found = found || strcmp(rig_specs[k].model, dsgd_model_kinds[i]->name) == 0;
+        ck_assert_msg(found, "tests/support/rig.c has no spec of %s", dsgd_model_kinds[i]->name);
     }
 }
 END_TEST
 
-START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing) /* _i is the scene */
+START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
-    const scene *const sc = s->scene;
-    const size_t n_labels = (size_t)sc->n_samples * s->data.n_labels;
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
+    const rig_spec *const spec = s->spec;
+    const size_t n_labels = (size_t)spec->n_samples * s->data.n_labels;
     memset(s->x, 0, s->network.n_params * sizeof *s->x);
     double wanted = 0;
     double zeros = 0;
     for (size_t i = 0; i < n_labels; i++) {
-        const double target = sc->n_classes == 0 ? (double)s->data.test.targets[i] : 0;
+        const double target = spec->n_classes == 0 ? (double)s->data.test.targets[i] : 0;
         wanted += target * target / 2 / (double)n_labels;
-        zeros += sc->n_classes > 0 && s->data.test.labels[i] == 0 ? 1 / (double)n_labels : 0;
+        zeros += spec->n_classes > 0 && s->data.test.labels[i] == 0 ? 1 / (double)n_labels : 0;
     }
     const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
-    if (sc->n_classes == 0) {
+    if (spec->n_classes == 0) {
         ck_assert_double_eq_tol(got.loss, wanted, 1e-13);
         ck_assert(isnan(got.accuracy));
     } else if (s->network.loss == DSGD_LOSS_CROSS_ENTROPY) {
-        ck_assert_double_eq_tol(got.loss, log(sc->n_classes), 1e-13);
+        ck_assert_double_eq_tol(got.loss, log(spec->n_classes), 1e-13);
         ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* of equals the first is taken */
     }
     rig_free(s);
@@ -194,9 +194,9 @@ static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
     }
 }
 
-START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the scene */
+START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     double *const x = dsgd_xcalloc(n, sizeof *x);
     for (size_t i = 0; i < n; i++)
@@ -212,7 +212,7 @@ START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the scene
             for (size_t i = at; i < at + parts[p].n; i++) {
                 ck_assert_double_le(fabs(x[i] - parts[p].centre), parts[p].bound);
                 for (size_t j = 0; parts[p].bound > 0 && j < i; j++)
-                    ck_assert_msg(x[i] != x[j], "%s: layer %u draws a number twice", s->scene->name,
+                    ck_assert_msg(x[i] != x[j], "%s: layer %u draws a number twice", s->spec->name,
                                   l);
             }
         ck_assert_uint_eq(at, layer->params + layer->n_params);
@@ -229,12 +229,12 @@ Suite *zoo_suite(void)
 {
     Suite *s = suite_create("zoo");
     TCase *t = tcase_create("zoo");
-    tcase_add_test(t, every_model_has_a_scene);
-    tcase_add_loop_test(t, a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_scenes);
+    tcase_add_test(t, every_model_has_a_rig);
+    tcase_add_loop_test(t, a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_specs);
     tcase_add_test(t, networks_have_the_published_sizes_in_backward_order);
     tcase_add_test(t, a_model_refuses_what_it_cannot_learn);
     tcase_add_test(t, initial_weights_are_he_uniform);
-    tcase_add_loop_test(t, every_parameter_begins_within_its_bound_and_alone, 0, rig_n_scenes);
+    tcase_add_loop_test(t, every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs);
     suite_add_tcase(s, t);
     return s;
 }

@@ -7,7 +7,7 @@
 
 #include "tests/support/support.h"
 
-enum { WORKERS = 16, BITS = 4 };
+enum { WORKERS = 16, BITS = 4 /* log2(WORKERS) */ };
 
 static const double bytes = 1e6;
 static const double bandwidth = 10e9;

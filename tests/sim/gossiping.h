@@ -28,7 +28,7 @@ const dsgd_pick *graph_of(const support_case *c);
 /** w[i][j]: the share of j's model that i gets in a round. */
 void mixing(const support_case *c, long round, bool doubly, double w[MOST][MOST]);
 
-/** ||x_w - mean|| over all workers, after so many steps without gradients, from different models. */
+/** ||x_w - mean|| over all workers, after @p steps without gradients from different models. */
 double consensus_after(support_case *c, long steps);
 
 #endif

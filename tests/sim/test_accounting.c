@@ -1,6 +1,7 @@
 /**
  * @file test_accounting.c
- * Where the time of a step goes: shares of computing, waiting and communicating, and what is exposed.
+ * Where the time of a step goes: shares of computing, waiting and communicating, and what is
+ * exposed.
  */
 #include "tests/suites.h"
 #include "tests/support/support.h"
@@ -22,7 +23,7 @@ START_TEST(shares_of_time_say_who_computed_waited_and_communicated)
 END_TEST
 
 /** Worker 0 computes 1 s, waits 0.2 s for the other, and gets its vector in 0.1 s. */
-START_TEST(shares_of_time_of_letters_begin_when_both_sides_are_there)
+START_TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
 {
     support_case *c = support_new("d_psgd", 2);
     support_no_learning(c);
@@ -35,7 +36,10 @@ START_TEST(shares_of_time_of_letters_begin_when_both_sides_are_there)
 }
 END_TEST
 
-/** Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those wait who have nobody to wait for. */
+/**
+ * Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those
+ * wait who have nobody to wait for.
+ */
 START_TEST(what_is_exposed_comes_before_a_barrier)
 {
     support_case *c = support_new(_i == 0 ? "allreduce" : "local_sgd", 4);
@@ -58,7 +62,7 @@ Suite *accounting_suite(void)
     TCase *t = tcase_create("accounting");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, shares_of_time_say_who_computed_waited_and_communicated);
-    tcase_add_test(t, shares_of_time_of_letters_begin_when_both_sides_are_there);
+    tcase_add_test(t, shares_of_time_of_messages_begin_when_both_sides_are_there);
     tcase_add_loop_test(t, what_is_exposed_comes_before_a_barrier, 0, 2);
     suite_add_tcase(s, t);
     return s;

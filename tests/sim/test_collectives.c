@@ -1,5 +1,5 @@
 /**
- * @file test_collectives.c.new
+ * @file test_collectives.c
  * Collectives on the idle switch take their closed forms.
  */
 #include "tests/sim/costs.h"
@@ -60,7 +60,7 @@ START_TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vec
 }
 END_TEST
 
-/** Everyone tells two numbers that say who and when. */
+/** Every worker contributes two numbers, its rank and step. */
 static void table_work(dsgd_node *self)
 {
     double *const all = dsgd_numbers_new(self, 2 * (size_t)self->n_workers);

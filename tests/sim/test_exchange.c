@@ -8,7 +8,10 @@
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
-/** Two overheads, but one pass over memory: three vectors are read and one is written, where adding one to another reads two. */
+/**
+ * Two overheads, but one pass over memory: three vectors are read and one is written, where adding
+ * one to another reads two.
+ */
 START_TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
 {
     const double step_s = support_ok(costly("d_psgd", 8))->result.virtual_s / 10;

@@ -1,6 +1,7 @@
 /**
- * @file test_gossip.c.new
- * What theory says about gossip: how fast differences decay, news spread, and how far delays travel.
+ * @file test_gossip.c
+ * What theory says about gossip: how fast differences decay, news spread, and how far delays
+ * travel.
  */
 #include <gsl/gsl_linalg.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
-/* --- decay ------------------------------------------------------------------------------------- */
+/* --- decay ------------------------------------------------------------------------------------ */
 
 /** The largest singular value of the product over a period, off the direction that is kept. */
 static double second_singular_value(const support_case *c, bool doubly)
@@ -118,7 +119,7 @@ START_TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
 }
 END_TEST
 
-/* --- propagation ------------------------------------------------------------------------------- */
+/* --- propagation ------------------------------------------------------------------------------ */
 
 static void perturb_rank_5(dsgd_engine *engine, void *argument)
 {
@@ -201,7 +202,7 @@ START_TEST(a_complete_graph_gives_everyone_the_same_bits)
 }
 END_TEST
 
-/* --- how far a delay travels within a step ----------------------------------------------------- */
+/* --- how far a delay travels within a step ---------------------------------------------------- */
 
 typedef struct travel {
     const char *algorithm;
@@ -225,7 +226,10 @@ static double step_s(travel t)
     return support_ok(c)->result.step_mean_s;
 }
 
-/** The same by the recursion that one message per neighbour and step leaves: t_i <- max over i and its two neighbours of their ends. */
+/**
+ * The same by the recursion that one message per neighbour and step leaves: t_i <- max over i and
+ * its two neighbours of their ends.
+ */
 static double neighbours_only_s(int workers, long steps)
 {
     double end_s[MOST] = {0};

@@ -1,7 +1,7 @@
 /**
  * @file test_graph.c
- * Graphs of gossip: mixing matrices are stochastic and connect, senders and receivers agree, and what
- * does not fit is refused.
+ * Graphs of gossip: mixing matrices are stochastic and connect, senders and receivers agree, and
+ * what does not fit is refused.
  */
 #include <string.h>
 
@@ -89,7 +89,7 @@ START_TEST(mixing_matrices_are_stochastic_and_connect) /* _i: the graph */
 }
 END_TEST
 
-/** Each rank's list of senders is made of those that have it among their receivers. */
+/** The senders of a rank are the ranks that have it among their receivers. */
 START_TEST(senders_and_receivers_agree)
 {
     const graph *const g = &graphs[_i];

@@ -1,6 +1,7 @@
 /**
  * @file test_partial.c
- * Partial collectives: times, versions, whose values a late worker gets, and that no gradient is lost.
+ * Partial collectives: times, versions, whose values a late worker gets, and that no gradient is
+ * lost.
  */
 #include <math.h>
 
@@ -8,7 +9,7 @@
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
-/* --- closed forms ------------------------------------------------------------------------------ */
+/* --- closed forms ----------------------------------------------------------------------------- */
 
 /** A group of 4 sums its vectors, nobody late. */
 static dsgd_group group_of_four(const void *params, int n_workers, long version)
@@ -41,7 +42,10 @@ START_TEST(a_group_sum_takes_its_closed_form)
 }
 END_TEST
 
-/** Alone, a worker waits for nobody, but calls cost it their time: hidden behind the backward pass, but for the last piece's. */
+/**
+ * Alone, a worker waits for nobody, but calls cost it their time: hidden behind the backward pass,
+ * but for the last piece's.
+ */
 START_TEST(a_partial_call_costs_its_caller_per_piece)
 {
     support_case *c = costly("eager_solo", 1);
@@ -55,9 +59,9 @@ START_TEST(a_partial_call_costs_its_caller_per_piece)
 }
 END_TEST
 
-/* --- versions ---------------------------------------------------------------------------------- */
+/* --- versions --------------------------------------------------------------------------------- */
 
-/** Worker 1 computes for 1 s more. It hears of the version, and sends what its buffer holds. */
+/** Worker 1 computes for 1 s more. It is notified of the version, and sends its buffer. */
 static void note_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -75,16 +79,16 @@ static void note_work(dsgd_node *self)
 
 static const dsgd_algorithm noting = {.about = {.name = "noting"}, .work = note_work};
 
-START_TEST(a_late_worker_takes_part_when_it_hears_of_the_version)
+START_TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
 {
-    const double heard_s = latency_s + 4 / bandwidth + overhead_s;
+    const double notified_s = latency_s + 4 / bandwidth + overhead_s;
     support_case *c = costly(NULL, 2);
     support_algorithm(c, &noting);
     support_imbalance_number(c, "ramp", "seconds", 1);
     c->config.steps_each = 1;
     const support_outcome *got = support_ok(c);
-    expect_close(got->note[0] - 1, heard_s + wire_s + treated_s);
-    ck_assert_double_eq(got->note[1], 2); /* the sum was there already */
+    expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
+    ck_assert_double_eq(got->note[1], 2); /* the sum was ready already */
     ck_assert_double_eq(got->result.partial_active_mean, 1);
     ck_assert_uint_eq(got->result.partial_skipped, 0);
 }
@@ -106,7 +110,10 @@ START_TEST(in_turn_everyone_begins_a_version)
 }
 END_TEST
 
-/** Four versions of worker 0, of which only the last is there when worker 1 comes for the first time. */
+/**
+ * Four versions of worker 0, of which only the last is left when worker 1 arrives for the first
+ * time.
+ */
 START_TEST(versions_that_were_never_used_are_counted)
 {
     support_case *c = costly(NULL, 2);
@@ -118,7 +125,10 @@ START_TEST(versions_that_were_never_used_are_counted)
 }
 END_TEST
 
-/** One step in which worker 1 is late for its first piece only: the wire is slower than the backward pass. */
+/**
+ * One step in which worker 1 is late for its first piece only: the wire is slower than the backward
+ * pass.
+ */
 START_TEST(wagma_decides_per_piece_who_was_late)
 {
     support_case *c = support_new("wagma", 2);
@@ -151,11 +161,14 @@ START_TEST(wagma_decides_per_piece_who_was_late)
 }
 END_TEST
 
-/* --- eager-SGD loses no gradient --------------------------------------------------------------- */
+/* --- eager-SGD loses no gradient -------------------------------------------------------------- */
 
 enum { AUDITED_STEPS = 30 };
 
-/** Sums all gradients, takes off what rank 0 (never late) received, and what is left in the send buffers. */
+/**
+ * Sums all gradients, takes off what rank 0 (never late) received, and what is left in the send
+ * buffers.
+ */
 static void audit_work(dsgd_node *self, dsgd_initiator initiator)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -211,7 +224,7 @@ START_TEST(eager_contributions_and_what_remains_are_all_gradients)
 }
 END_TEST
 
-/* --- propagation ------------------------------------------------------------------------------- */
+/* --- propagation ------------------------------------------------------------------------------ */
 
 static bool perturb; /* set before the simulation forks */
 
@@ -271,7 +284,7 @@ Suite *partial_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_group_sum_takes_its_closed_form);
     tcase_add_loop_test(t, a_partial_call_costs_its_caller_per_piece, 0, 2);
-    tcase_add_test(t, a_late_worker_takes_part_when_it_hears_of_the_version);
+    tcase_add_test(t, a_late_worker_takes_part_when_it_is_notified_of_the_version);
     tcase_add_test(t, in_turn_everyone_begins_a_version);
     tcase_add_test(t, versions_that_were_never_used_are_counted);
     tcase_add_test(t, wagma_decides_per_piece_who_was_late);

@@ -19,8 +19,9 @@ START_TEST(a_push_and_a_fetch_take_their_closed_form)
 END_TEST
 
 /**
- * Two workers push at once: the server receives and adds one after the other, with the first worker's question behind them. Then one
- * answer leaves after the other; the last to get one adds it.
+ * Two workers push at once: the server receives and adds one after the other, with the first
+ * worker's question behind them. Then one answer leaves after the other; the last to get one adds
+ * it.
  */
 START_TEST(pushes_and_answers_take_turns_at_a_server)
 {
