@@ -3,7 +3,6 @@
  * Helpers of the tests of graphs, gossip and pairs.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/gossiping.h"
@@ -24,13 +23,11 @@ support_case *gossiping(const char *algorithm, const graph *g)
     return c;
 }
 
-/** The graph is the first option of the algorithms used here. */
 const dsgd_pick *graph_of(const support_case *c)
 {
     return c->config.params;
 }
 
-/** W[i][j]: the share of j's model that i gets in a round. */
 void mixing(const support_case *c, long round, bool doubly, double w[MOST][MOST])
 {
     const int p = c->config.workers;
@@ -49,7 +46,6 @@ void mixing(const support_case *c, long round, bool doubly, double w[MOST][MOST]
     }
 }
 
-/** Distance of the models from their mean after so many steps without gradients, from models that differ. */
 double consensus_after(support_case *c, long steps)
 {
     const size_t p = (size_t)c->config.workers;
@@ -63,6 +59,5 @@ double consensus_after(support_case *c, long steps)
     for (size_t w = 0; w < p; w++)
         for (size_t i = 0; i < got->n_params; i++)
             sum += pow(got->x[w * got->n_params + i] - mean[i], 2);
-    free(mean);
     return sqrt(sum);
 }
