@@ -314,7 +314,7 @@ static void lost_work(dsgd_node *self)
 
 static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work};
 
-START_TEST(who_is_not_there_cannot_be_a_peer) /* _i: the verb */
+START_TEST(a_rank_out_of_range_cannot_be_a_peer) /* _i: the verb */
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &lost);
@@ -389,7 +389,7 @@ Suite *algorithms_suite(void)
     tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
     tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
-    tcase_add_loop_test_raise_signal(t, who_is_not_there_cannot_be_a_peer, SIGABRT, 0, 5);
+    tcase_add_loop_test_raise_signal(t, a_rank_out_of_range_cannot_be_a_peer, SIGABRT, 0, 5);
     tcase_add_test(t, fewer_servers_than_none_are_refused);
     tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
     suite_add_tcase(s, t);

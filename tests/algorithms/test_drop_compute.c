@@ -77,9 +77,8 @@ END_TEST
  */
 static double throughput_with(double threshold, double backward_share, int micro_batches)
 {
-    enum {
-        WHOLE_STEPS = 10
-    }; /* also where the threshold is fixed, so that only thresholds are compared */
+    /* Also where the threshold is fixed, so that only thresholds are compared. */
+    enum { WHOLE_STEPS = 10 };
     support_case *c = support_new("drop_compute", 8);
     support_no_learning(c);
     support_option(c, "threshold", threshold);
@@ -111,9 +110,8 @@ START_TEST(the_automatic_threshold_is_as_good_as_the_best_fixed_one)
         best = fmax(best, throughput_with(threshold, backward_share, m));
     const double automatic = throughput_with(AUTO_THRESHOLD, backward_share, m);
     const double none = throughput_with(NO_THRESHOLD, backward_share, m);
-    printf("DropCompute, %d micro-batches: %.0f samples/s without a threshold, %.0f with the "
-           "automatic "
-           "one, %.0f with the best fixed one\n",
+    printf("DropCompute, %d micro-batches: %.0f samples/s without a threshold, "
+           "%.0f with the automatic one, %.0f with the best fixed one\n",
            m, none, automatic, best);
     ck_assert_double_gt(automatic, 1.3 * none);
     ck_assert_double_gt(automatic, 0.98 * best);

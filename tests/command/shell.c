@@ -117,7 +117,7 @@ char *without_wall(const char *csv)
     return kept(out);
 }
 
-/** What is behind the field that begins at @p c. */
+/** The field after the one that begins at @p c. */
 static const char *skip_field(const char *c)
 {
     bool quoted = false;

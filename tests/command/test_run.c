@@ -110,7 +110,6 @@ START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
 }
 END_TEST
 
-/** What was not computed is not taken for done where it is to be. */
 START_TEST(resume_without_numerics_is_another_experiment)
 {
     write_experiment(learn);

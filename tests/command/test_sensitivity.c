@@ -123,7 +123,7 @@ static const struct {
     {{{100, 100}, {119, 121}}, {{100, 100}, {150, 150.5}}, "\n\nno ranking changes\n"},
 };
 
-START_TEST(who_is_closer_than_the_seeds_or_1_per_cent_is_a_tie)
+START_TEST(differences_below_the_spread_of_seeds_or_1_per_cent_are_ties)
 {
     static const char experiment[] =
         "platform: {host_latency: 0}\n"
@@ -302,7 +302,7 @@ Suite *sensitivity_suite(void)
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, a_parameter_changes_a_throughput_as_a_closed_form_says);
     tcase_add_test(t, what_swaps_places_is_named_with_what_it_depends_on);
-    tcase_add_loop_test(t, who_is_closer_than_the_seeds_or_1_per_cent_is_a_tie, 0,
+    tcase_add_loop_test(t, differences_below_the_spread_of_seeds_or_1_per_cent_are_ties, 0,
                         sizeof close_calls / sizeof close_calls[0]);
     tcase_add_loop_test(t, every_calibrated_parameter_is_varied_that_matters, 0,
                         sizeof varied / sizeof varied[0]);

@@ -341,7 +341,7 @@ START_TEST(a_combination_is_summed_in_order_and_in_double)
 }
 END_TEST
 
-START_TEST(any_number_that_is_not_finite_is_noticed)
+START_TEST(every_non_finite_value_is_detected)
 {
     rig *const s =
         rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
@@ -403,7 +403,7 @@ Suite *devices_suite(void)
     t = tcase_create("element-wise operations");
     tcase_add_test(t, the_update_is_its_formula);
     tcase_add_test(t, a_combination_is_summed_in_order_and_in_double);
-    tcase_add_test(t, any_number_that_is_not_finite_is_noticed);
+    tcase_add_test(t, every_non_finite_value_is_detected);
     tcase_add_test(t, the_distance_is_squared_and_takes_zeros);
     suite_add_tcase(s, t);
     return s;

@@ -307,7 +307,7 @@ START_TEST(an_element_has_the_same_bits_in_any_company)
 }
 END_TEST
 
-START_TEST(what_is_not_a_number_spreads_along_its_row_and_column_only)
+START_TEST(nan_spreads_along_its_row_and_column_only)
 {
     level found[3];
     const int n_levels = levels(found);
@@ -339,7 +339,7 @@ Suite *matmul_suite(void)
     tcase_add_loop_test(t, long_sums_are_cut_and_go_on, 0, 16);
     tcase_add_test(t, a_row_may_be_read_again_and_again);
     tcase_add_test(t, an_element_has_the_same_bits_in_any_company);
-    tcase_add_test(t, what_is_not_a_number_spreads_along_its_row_and_column_only);
+    tcase_add_test(t, nan_spreads_along_its_row_and_column_only);
     suite_add_tcase(s, t);
     return s;
 }

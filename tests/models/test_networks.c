@@ -253,7 +253,7 @@ START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
 }
 END_TEST
 
-START_TEST(every_number_that_an_update_writes_is_looked_at) /* _i is the optimizer */
+START_TEST(every_element_that_an_update_writes_is_checked) /* _i is the optimizer */
 {
     enum { N = 3 };
     const dsgd_optimizer config = {
@@ -278,7 +278,7 @@ END_TEST
 
 /* --- NaN and infinity ------------------------------------------------------------------------- */
 
-START_TEST(what_is_not_a_number_comes_out_at_the_end) /* _i is the spec */
+START_TEST(non_finite_values_reach_the_output) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
@@ -295,7 +295,7 @@ START_TEST(what_is_not_a_number_comes_out_at_the_end) /* _i is the spec */
 }
 END_TEST
 
-START_TEST(a_maximum_with_what_is_not_a_number_is_none) /* _i is its place in the window */
+START_TEST(a_maximum_with_nan_is_nan) /* _i is its place in the window */
 {
     float x[] = {1, 2, 3, 4};
     uint8_t label = 0;
@@ -520,7 +520,7 @@ typedef struct play {
     double advantage[RIG_MOST_SAMPLES];
 } play;
 
-/** log p of every action after one look. */
+/** log p of every action after one observation. */
 static void log_policy(const rig *s, const long double *x, const long double *seen,
                        long double *log_p)
 {
@@ -910,9 +910,9 @@ Suite *networks_suite(void)
     tcase_add_test(t, the_learning_rate_warms_up_and_drops);
     tcase_add_test(t, the_usual_momentum_is_that_of_the_kind);
     tcase_add_test(t, a_piece_is_clipped_to_its_share_of_the_bound);
-    tcase_add_loop_test(t, every_number_that_an_update_writes_is_looked_at, 0, OPTIMIZERS);
-    tcase_add_loop_test(t, what_is_not_a_number_comes_out_at_the_end, 0, rig_n_specs);
-    tcase_add_loop_test(t, a_maximum_with_what_is_not_a_number_is_none, 0, 4);
+    tcase_add_loop_test(t, every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS);
+    tcase_add_loop_test(t, non_finite_values_reach_the_output, 0, rig_n_specs);
+    tcase_add_loop_test(t, a_maximum_with_nan_is_nan, 0, 4);
     tcase_add_test(t, of_equal_values_the_first_is_the_maximum);
     tcase_add_loop_test(t, derivatives_of_a_tensor_that_several_read_are_summed, 0, 2);
     suite_add_tcase(s, t);

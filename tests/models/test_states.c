@@ -266,7 +266,7 @@ START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the spec */
 }
 END_TEST
 
-START_TEST(a_state_goes_on_where_nobody_wants_the_gradient) /* _i is the network */
+START_TEST(a_state_advances_without_references_to_the_gradient) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     const dsgd_value x = model_of(s, 0);
@@ -477,7 +477,7 @@ Suite *states_suite(void)
     t = tcase_create("states");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs);
-    tcase_add_loop_test(t, a_state_goes_on_where_nobody_wants_the_gradient, 0, STATEFUL);
+    tcase_add_loop_test(t, a_state_advances_without_references_to_the_gradient, 0, STATEFUL);
     tcase_add_loop_test(t, equal_gradients_have_equal_states, 0, STATEFUL);
     tcase_add_loop_test(t, many_steps_need_the_memory_of_one, 0, 2 * STATEFUL);
     tcase_add_test(t, an_evaluation_is_of_the_mean_model_with_the_mean_state);

@@ -328,7 +328,7 @@ END_TEST
 
 /* --- what is computed ------------------------------------------------------------------------- */
 
-START_TEST(what_nobody_holds_is_never_computed)
+START_TEST(values_without_references_are_never_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -351,7 +351,7 @@ START_TEST(what_nobody_holds_is_never_computed)
 }
 END_TEST
 
-START_TEST(what_is_needed_is_computed_though_nobody_holds_it)
+START_TEST(operands_without_references_are_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
@@ -386,7 +386,7 @@ START_TEST(the_store_begins_by_itself_after_enough_gradients)
         release(s, v);
         release(s, g);
     }
-    /* At the 256th gradient, and at the 512th what was there at the 256th. */
+    /* At the 256th gradient, and at the 512th those of the 256th. */
     ck_assert_uint_eq(stats(s).updates, 255);
     for (uint64_t t = 0; t < 600; t++)
         release(s, y[t]);
@@ -765,7 +765,7 @@ START_TEST(little_memory_is_kept_to)
             release(s, x[w]);
         fixture_free(s);
     }
-    /* Models, and what 256 more gradients and updates may add before the caller looks again. */
+    /* Models, and what 256 more gradients and updates may add before the next check. */
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
     ck_assert_uint_ge(peaks[1], 200 * PARAMS * sizeof(double));
 }
@@ -969,7 +969,7 @@ START_TEST(consensus_is_the_distance_from_the_mean) /* _i is the number of piece
 }
 END_TEST
 
-START_TEST(an_evaluation_is_of_the_moment_it_was_asked_for)
+START_TEST(an_evaluation_is_of_the_moment_of_its_request)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
@@ -1011,8 +1011,8 @@ Suite *values_suite(void)
     tcase_add_test(t, the_model_of_a_gradient_may_be_zeros);
     suite_add_tcase(s, t);
     t = tcase_create("what is computed");
-    tcase_add_test(t, what_nobody_holds_is_never_computed);
-    tcase_add_test(t, what_is_needed_is_computed_though_nobody_holds_it);
+    tcase_add_test(t, values_without_references_are_never_computed);
+    tcase_add_test(t, operands_without_references_are_computed);
     tcase_add_test(t, the_store_begins_by_itself_after_enough_gradients);
     tcase_add_loop_test(t, buffers_are_used_again, 0, 4);
     tcase_add_loop_test(t, a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES);
@@ -1033,7 +1033,7 @@ Suite *values_suite(void)
     suite_add_tcase(s, t);
     t = tcase_create("evaluation");
     tcase_add_loop_test(t, consensus_is_the_distance_from_the_mean, 0, 3);
-    tcase_add_test(t, an_evaluation_is_of_the_moment_it_was_asked_for);
+    tcase_add_test(t, an_evaluation_is_of_the_moment_of_its_request);
     suite_add_tcase(s, t);
     return s;
 }

@@ -6,7 +6,7 @@
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
-START_TEST(shares_of_time_say_who_computed_waited_and_communicated)
+START_TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
 {
     support_case *c = support_new(NULL, 4);
     support_no_learning(c);
@@ -61,7 +61,7 @@ Suite *accounting_suite(void)
     Suite *s = suite_create("accounting");
     TCase *t = tcase_create("accounting");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, shares_of_time_say_who_computed_waited_and_communicated);
+    tcase_add_test(t, shares_of_time_are_those_of_computing_waiting_and_communicating);
     tcase_add_test(t, shares_of_time_of_messages_begin_when_both_sides_are_there);
     tcase_add_loop_test(t, what_is_exposed_comes_before_a_barrier, 0, 2);
     suite_add_tcase(s, t);

@@ -42,7 +42,7 @@ START_TEST(exchanges_are_as_many_as_pieces_tensors_or_buckets)
 END_TEST
 
 /** Four pieces of 0.1 s by an overhead alone: side by side they take as long as one. */
-START_TEST(exchanges_that_do_not_block_each_other_go_on_side_by_side)
+START_TEST(nonblocking_exchanges_run_concurrently)
 {
     support_case *c = costly("local_sgd", 2);
     support_option(c, "period", 1);
@@ -79,7 +79,7 @@ Suite *exchange_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, neighbours_share_a_link_and_are_averaged_in_one_pass);
     tcase_add_loop_test(t, exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3);
-    tcase_add_test(t, exchanges_that_do_not_block_each_other_go_on_side_by_side);
+    tcase_add_test(t, nonblocking_exchanges_run_concurrently);
     tcase_add_test(t, overlap_hides_all_but_the_last_piece);
     suite_add_tcase(s, t);
     return s;

@@ -1,7 +1,6 @@
 /**
  * @file test_gossip.c
- * What theory says about gossip: how fast differences decay, news spread, and how far delays
- * travel.
+ * Gossip as theory predicts it: decay of differences, propagation of changes and of delays.
  */
 #include <gsl/gsl_linalg.h>
 #include <math.h>
@@ -158,7 +157,7 @@ static long steps_to_reach_all(support_case *c)
     return steps;
 }
 
-START_TEST(news_spread_as_fast_as_theory_says)
+START_TEST(changes_propagate_as_fast_as_theory_says)
 {
     static const struct {
         const char *algorithm;
@@ -290,7 +289,7 @@ Suite *gossip_suite(void)
     tcase_add_loop_test(t, consensus_decays_by_the_second_singular_value, 0, SUPPORT_SLOW ? 1 : 10);
     tcase_add_test(t, a_users_graph_decays_by_its_metropolis_weights);
     tcase_add_test(t, groups_that_rotate_keep_models_closer_than_fixed_ones);
-    tcase_add_loop_test(t, news_spread_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 14);
+    tcase_add_loop_test(t, changes_propagate_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 14);
     tcase_add_test(t, a_complete_graph_gives_everyone_the_same_bits);
     if (!SUPPORT_SLOW) {
         tcase_add_loop_test(t, with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, 2);

@@ -53,7 +53,7 @@ static void expect_sums(double w[MOST][MOST], int p, bool rows)
     }
 }
 
-/** Whether news from rank 0 reach everyone in some rounds. */
+/** Whether a change at rank 0 reaches all ranks in @p rounds. */
 static bool spreads(const support_case *c, long rounds)
 {
     const int p = c->config.workers;

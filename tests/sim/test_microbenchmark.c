@@ -102,7 +102,7 @@ START_TEST(majority_waits_for_its_initiator)
 {
     const support_outcome *got = benchmark(&majority, published[_i].bytes, 1e-3);
     const double active = got->result.partial_active_mean;
-    /* Whoever had arrived waits for the collective too; it takes what it takes when all arrive
+    /* Workers that had arrived wait for the collective too: for its time when all arrive
      * together. */
     const double collective_ms = mean_ms(benchmark(&majority, published[_i].bytes, 0));
     const double expected_ms =

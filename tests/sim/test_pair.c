@@ -81,8 +81,7 @@ START_TEST(pair_averaging_keeps_the_mean_under_message_delay)
 }
 END_TEST
 
-/** Whoever averages with pairs of neighbours comes to one model with all that it can reach. */
-START_TEST(pairs_come_to_agree)
+START_TEST(averaging_in_pairs_converges_to_one_model)
 {
     static const struct {
         const char *option;
@@ -105,7 +104,7 @@ Suite *pair_suite(void)
     tcase_set_timeout(t, 240);
     tcase_add_test(t, an_averaging_is_a_vector_each_way_and_a_fetch_one_way);
     tcase_add_test(t, pair_averaging_keeps_the_mean_under_message_delay);
-    tcase_add_loop_test(t, pairs_come_to_agree, 0, 8);
+    tcase_add_loop_test(t, averaging_in_pairs_converges_to_one_model, 0, 8);
     suite_add_tcase(s, t);
     return s;
 }

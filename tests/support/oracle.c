@@ -94,7 +94,7 @@ static void mean_of(const oracle_problem *p, const double *a, double *mean)
     }
 }
 
-/** Gives everybody the same row. */
+/** Copies one row to all. */
 static void set_all(const oracle_problem *p, const double *row, double *a)
 {
     for (int w = 0; w < p->workers; w++)

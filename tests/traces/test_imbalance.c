@@ -1,7 +1,7 @@
 /**
  * @file test_imbalance.c
  * Distributions of step times: each kind has the moments that follow from its parameters, its
- * seconds are the same whoever asks, and bad parameters are refused.
+ * seconds are the same for every caller, and bad parameters are refused.
  */
 #include <dirent.h>
 #include <gsl/gsl_cdf.h>
@@ -196,7 +196,7 @@ static const char *const pure[] = {
     "[{kind: gamma, mean: 1, deviation: 0.2}, {kind: gamma, mean: 1, deviation: 0.2}]",
 };
 
-START_TEST(seconds_are_the_same_whoever_asks_and_in_whatever_order)
+START_TEST(seconds_do_not_depend_on_caller_or_order)
 {
     enum { P = 7, T = 60 };
     list l = list_open(pure[_i], P);
@@ -615,7 +615,7 @@ START_TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
 }
 END_TEST
 
-START_TEST(a_name_in_a_list_stands_for_its_entries)
+START_TEST(a_name_in_a_list_is_replaced_by_its_entries)
 {
     list named = list_open("[delay-eager-cifar10, {kind: slow, worker: 1}, bytedance-st]", 8);
     list written = list_open("[{kind: constant, seconds: 50ms}, "
@@ -916,7 +916,7 @@ START_TEST(a_fitted_quantile_is_where_its_share_lies_below)
 }
 END_TEST
 
-START_TEST(what_a_worker_keeps_is_told_from_what_passes)
+START_TEST(persistent_and_transient_deviations_are_distinguished)
 {
     enum { P = 200, T = 50 };
     list l = list_open("[{kind: normal, mean: 1, deviation: 0.1, scale: true}, "
@@ -995,7 +995,7 @@ Suite *imbalance_suite(void)
     tcase_add_loop_test(t, a_family_s_inverse_undoes_its_distribution_function, 0, 3);
     tcase_add_loop_test(t, a_family_s_density_is_the_slope_of_its_distribution_function, 0, 3);
     tcase_add_test(t, nothing_is_drawn_outside_of_min_and_max);
-    tcase_add_loop_test(t, seconds_are_the_same_whoever_asks_and_in_whatever_order, 0, COUNT(pure));
+    tcase_add_loop_test(t, seconds_do_not_depend_on_caller_or_order, 0, COUNT(pure));
     tcase_add_test(t, two_entries_draw_independently);
     tcase_add_test(t, a_persistent_factor_is_a_worker_s_own_and_stays);
     tcase_add_loop_test(t, fail_slow_is_the_markov_chain_of_its_mean_durations, 0,
@@ -1012,7 +1012,7 @@ Suite *imbalance_suite(void)
     tcase_add_loop_test(t, noise_of_the_operating_system_takes_its_measured_share, 0,
                         COUNT(os_noises));
     tcase_add_test(t, every_data_set_has_an_origin_a_name_of_its_own_and_entries);
-    tcase_add_test(t, a_name_in_a_list_stands_for_its_entries);
+    tcase_add_test(t, a_name_in_a_list_is_replaced_by_its_entries);
     tcase_add_loop_test(t, a_data_set_can_be_a_file_of_one_s_own, 0, 5);
     tcase_add_loop_test(t, an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4);
     tcase_add_loop_test(t, a_workload_has_the_throughput_and_the_parameters_that_it_cites, 0,
@@ -1023,7 +1023,7 @@ Suite *imbalance_suite(void)
     tcase_add_loop_test(t, no_other_parameters_are_more_likely, 0, COUNT(known));
     tcase_add_loop_test(t, the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3);
     tcase_add_test(t, a_fitted_quantile_is_where_its_share_lies_below);
-    tcase_add_test(t, what_a_worker_keeps_is_told_from_what_passes);
+    tcase_add_test(t, persistent_and_transient_deviations_are_distinguished);
     tcase_add_test(t, an_analysis_of_variance_is_the_one_of_the_textbook);
     tcase_add_test(t, workers_that_are_alike_keep_nothing);
     suite_add_tcase(s, t);

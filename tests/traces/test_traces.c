@@ -283,7 +283,7 @@ START_TEST(quantiles_are_straight_between_their_points)
 }
 END_TEST
 
-/** What one option is read as. */
+/** An option's text, and the value that it is read as. */
 static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *params,
                              dsgd_config **config, dsgd_error *error)
 {
@@ -344,7 +344,7 @@ START_TEST(pairs_are_read_from_lists_and_files)
 }
 END_TEST
 
-START_TEST(a_word_stands_where_a_number_could)
+START_TEST(an_option_takes_a_word_or_a_number)
 {
     static const char *const words[] = {"none", "auto", NULL};
     static const dsgd_option table[] = {
@@ -550,7 +550,7 @@ Suite *traces_suite(void)
                         sizeof cuts / sizeof cuts[0]);
     tcase_add_loop_test(t, pairs_are_read_from_lists_and_files, 0,
                         sizeof pair_entries / sizeof pair_entries[0]);
-    tcase_add_test(t, a_word_stands_where_a_number_could);
+    tcase_add_test(t, an_option_takes_a_word_or_a_number);
     tcase_add_test(t, quantiles_are_straight_between_their_points);
     tcase_add_loop_test(t, bad_entries_are_refused_with_a_sentence, 0,
                         sizeof bad_entries / sizeof bad_entries[0]);
