@@ -39,7 +39,6 @@ START_TEST(one_worker_is_plain_sgd) /* _i: the law */
     double *const want = support_plain_sgd(c, 20);
     const support_outcome *got = support_ok(c);
     expect_near(got->x, want, got->n_params, c->config.algorithm->about.name);
-    free(want);
 }
 END_TEST
 

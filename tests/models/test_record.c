@@ -469,7 +469,6 @@ static dsgd_values_stats recorded_store_close(recorded_store *s)
     ck_assert_int_eq(dsgd_recorder_close(s->recorder, true, NULL), DSGD_OK);
     dsgd_values_close(s->values);
     dsgd_data_free(s->problem->data);
-    free(s->problem);
     free(s);
     return stats;
 }
