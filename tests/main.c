@@ -1,7 +1,7 @@
 /**
  * @file main.c
- * Runs the suites named on the command line, or all. Fails if no test ran, which Check alone would call a success; returns 77, "skipped",
- * where they are to run on a CUDA device and there is none.
+ * Runs the suites named on the command line, or all. Fails if no test ran, which Check alone would
+ * call a success; returns 77, "skipped", where they are to run on a CUDA device and there is none.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@
 enum { SKIPPED = 77 };
 
 #ifdef __SANITIZE_ADDRESS__
-/* Cases and outcomes of a test live as long as its process; SimGrid's own leaks are not ours. */
+/* Leaks within SimGrid. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:support_\nleak:twin_new\nleak:libsimgrid\n";
+    return "leak:libsimgrid\n";
 }
 #endif
 

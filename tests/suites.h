@@ -1,6 +1,7 @@
 /**
  * @file suites.h
- * All suites. tests/main.c runs them; ctest has one entry per suite, and the long ones run in the release preset only.
+ * All suites. tests/main.c runs them; ctest has one entry per suite, and the long ones run in the
+ * release preset only. tests/README.md says what each is about.
  */
 #ifndef DSGD_TESTS_SUITES_H
 #define DSGD_TESTS_SUITES_H
@@ -8,30 +9,52 @@
 #include <check.h>
 
 #define DSGD_SUITES(X)                                                                             \
-    X(base)                                                                                        \
+    X(draw)                                                                                        \
+    X(option)                                                                                      \
+    X(round)                                                                                       \
+    X(status)                                                                                      \
     X(docs)                                                                                        \
     X(traces)                                                                                      \
     X(platforms)                                                                                   \
     X(imbalance)                                                                                   \
-    X(models)                                                                                      \
     X(data)                                                                                        \
+    X(images)                                                                                      \
+    X(stream)                                                                                      \
     X(matmul)                                                                                      \
+    X(devices)                                                                                     \
+    X(zoo)                                                                                         \
     X(networks)                                                                                    \
     X(states)                                                                                      \
     X(trainings)                                                                                   \
     X(values)                                                                                      \
+    X(record)                                                                                      \
+    X(graph)                                                                                       \
+    X(gossip)                                                                                      \
     X(collectives)                                                                                 \
+    X(exchange)                                                                                    \
+    X(pair)                                                                                        \
+    X(partial)                                                                                     \
+    X(server)                                                                                      \
+    X(accounting)                                                                                  \
     X(smpi)                                                                                        \
-    X(laws)                                                                                        \
+    X(microbenchmark)                                                                              \
     X(algorithms)                                                                                  \
+    X(conformance)                                                                                 \
+    X(laws)                                                                                        \
+    X(staleness)                                                                                   \
+    X(drop_compute)                                                                                \
     X(oracle)                                                                                      \
     X(against_oracle)                                                                              \
-    X(conformance)                                                                                 \
-    X(gossip)                                                                                      \
-    X(microbenchmark)                                                                              \
-    X(command)                                                                                     \
+    X(describe)                                                                                    \
+    X(input)                                                                                       \
+    X(run)                                                                                         \
+    X(sweep)                                                                                       \
+    X(tables)                                                                                      \
+    X(reproduce)                                                                                   \
+    X(imbalance_fit)                                                                               \
+    X(compare)                                                                                     \
+    X(sensitivity)                                                                                 \
     X(plugin)                                                                                      \
-    X(record)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \
     X(smpi_long)                                                                                   \

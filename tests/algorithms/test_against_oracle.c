@@ -1,6 +1,7 @@
 /**
  * @file test_against_oracle.c
- * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h), with nobody late.
+ * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h), with nobody
+ * late.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ typedef struct twin {
 
 static twin *twin_new(const char *algorithm)
 {
-    twin *const t = dsgd_xcalloc(1, sizeof *t);
+    twin *const t = support_alloc(1, sizeof *t);
     t->c = support_new(algorithm, WORKERS);
     t->c->learning.optimizer.weight_decay = 0.01;
     t->c->config.until = (dsgd_until){0};
@@ -301,7 +302,7 @@ START_TEST(drop_compute)
 }
 END_TEST
 
-/* --- eager-SGD ------------------------------------------------------------------------------------------------------------ */
+/* --- eager-SGD -------------------------------------------------------------------------------- */
 
 START_TEST(eager_on_time_is_allreduce) /* _i: initiator, and which option */
 {
@@ -317,8 +318,9 @@ START_TEST(eager_on_time_is_allreduce) /* _i: initiator, and which option */
 END_TEST
 
 /**
- * Two workers, of which one always comes after the version of its step, and steps so small that gradients hardly change. With a limiter
- * all gradients are in the sum by a synchronous step; a late one that is discarded is in no sum but that one's.
+ * Two workers, of which one always comes after the version of its step, and steps so small that
+ * gradients hardly change. With a limiter all gradients are in the sum by a synchronous step; a
+ * late one that is discarded is in no sum but that one's.
  */
 START_TEST(eager_keeps_late_gradients_unless_it_discards_them)
 {
@@ -350,7 +352,7 @@ START_TEST(eager_keeps_late_gradients_unless_it_discards_them)
 }
 END_TEST
 
-/* --- one worker and two --------------------------------------------------------------------------------------------------- */
+/* --- one worker and two ----------------------------------------------------------------------- */
 
 /** Momentum SGD by one worker of an emulation. */
 typedef struct learner {

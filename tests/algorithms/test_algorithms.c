@@ -1,6 +1,7 @@
 /**
  * @file test_algorithms.c
- * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its time does not hang on numerics.
+ * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its
+ * time does not depend on numerics.
  */
 #include <math.h>
 #include <signal.h>
@@ -72,7 +73,7 @@ START_TEST(the_same_run_gives_the_same_bits_at_any_number_of_threads)
 }
 END_TEST
 
-START_TEST(time_does_not_hang_on_numerics)
+START_TEST(time_does_not_depend_on_numerics)
 {
     support_case *c = irregular(_i, 16);
     const support_outcome *with = support_ok(c);
@@ -259,7 +260,10 @@ START_TEST(starvation_is_reported_not_waited_for)
 }
 END_TEST
 
-/** Nobody goes on after step 0 (a second and a message); the bound is far behind that, or within it. */
+/**
+ * No worker continues after step 0 (a second and a message); the bound is far behind that, or
+ * within it.
+ */
 START_TEST(starvation_is_failure_under_a_bound_of_time_too)
 {
     support_case *c = support_new(NULL, 4);
@@ -272,7 +276,7 @@ START_TEST(starvation_is_failure_under_a_bound_of_time_too)
     ck_assert_double_eq(got->result.steps, 0);
     c->config.until = (dsgd_until){.seconds = 0.5};
     ck_assert_double_eq(support_ok(c)->result.virtual_s, 0.5);
-    c = support_new("a_psgd", 4); /* one fails, the others go on */
+    c = support_new("a_psgd", 4); /* one fails, the others continue */
     dsgd_stop stop = {.worker = 2, .after_s = 3};
     c->config.stops = (dsgd_records){1, &stop};
     c->config.until = (dsgd_until){.seconds = 50};
@@ -310,7 +314,7 @@ static void lost_work(dsgd_node *self)
 
 static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work};
 
-START_TEST(who_is_not_there_cannot_be_a_peer) /* _i: the verb */
+START_TEST(a_rank_out_of_range_cannot_be_a_peer) /* _i: the verb */
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &lost);
@@ -374,7 +378,7 @@ Suite *algorithms_suite(void)
                         support_n_algorithms() * N_COUNTS);
     tcase_add_loop_test(t, the_same_run_gives_the_same_bits_at_any_number_of_threads, 0,
                         support_n_algorithms());
-    tcase_add_loop_test(t, time_does_not_hang_on_numerics, 0, support_n_algorithms());
+    tcase_add_loop_test(t, time_does_not_depend_on_numerics, 0, support_n_algorithms());
     tcase_add_loop_test(t, learns, 0, support_n_algorithms());
     tcase_add_loop_test(t, a_diverged_run_ends_at_its_bound_and_says_where, 0,
                         support_n_algorithms());
@@ -385,7 +389,7 @@ Suite *algorithms_suite(void)
     tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
     tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
-    tcase_add_loop_test_raise_signal(t, who_is_not_there_cannot_be_a_peer, SIGABRT, 0, 5);
+    tcase_add_loop_test_raise_signal(t, a_rank_out_of_range_cannot_be_a_peer, SIGABRT, 0, 5);
     tcase_add_test(t, fewer_servers_than_none_are_refused);
     tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
     suite_add_tcase(s, t);

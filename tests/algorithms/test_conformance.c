@@ -1,7 +1,8 @@
 /**
  * @file test_conformance.c
- * What algorithms declare of themselves (their laws, what they send), and what none may do: hang. Looped over the registry, so that an
- * algorithm is tested by existing. The device is that of the environment (support.h).
+ * What algorithms declare of themselves (their laws, what they send), and that none hangs. Looped
+ * over the registry, so that an algorithm is tested by existing. The device is that of the
+ * environment (support.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static support_case *under_law(dsgd_law_kind kind, int i, int workers)
     return c;
 }
 
-/* --- declared identities -------------------------------------------------------------------------------------------------- */
+/* --- declared identities ---------------------------------------------------------------------- */
 
 START_TEST(one_worker_is_plain_sgd) /* _i: the law */
 {
@@ -38,7 +39,6 @@ START_TEST(one_worker_is_plain_sgd) /* _i: the law */
     double *const want = support_plain_sgd(c, 20);
     const support_outcome *got = support_ok(c);
     expect_near(got->x, want, got->n_params, c->config.algorithm->about.name);
-    free(want);
 }
 END_TEST
 
@@ -58,7 +58,7 @@ START_TEST(is_allreduce_to_rounding)
 }
 END_TEST
 
-/* --- declared conservation ------------------------------------------------------------------------------------------------ */
+/* --- declared conservation -------------------------------------------------------------------- */
 
 /** Nobody is in step with anybody, and messages take longer than some steps. */
 static void disturb(support_case *c)
@@ -117,7 +117,7 @@ START_TEST(zero_learning_rate_keeps_consensus)
 }
 END_TEST
 
-/* --- what is sent --------------------------------------------------------------------------------------------------------- */
+/* --- what is sent ----------------------------------------------------------------------------- */
 
 enum { FEW_STEPS = 24, MORE_STEPS = SUPPORT_SLOW ? 48 : 144 };
 
@@ -200,9 +200,12 @@ START_TEST(sends_what_it_declares)
 }
 END_TEST
 
-/* --- every choice --------------------------------------------------------------------------------------------------------- */
+/* --- every choice ----------------------------------------------------------------------------- */
 
-/** A case with the i-th value of an option: of a word, of yes and no, of a graph. NULL where there are no more. */
+/**
+ * A case with the i-th value of an option: of a word, of yes and no, of a graph. NULL where there
+ * are no more.
+ */
 static support_case *with_choice(int algorithm, const dsgd_option *o, size_t i, int workers)
 {
     support_case *c = support_new(dsgd_algorithms[algorithm]->name, workers);
@@ -233,7 +236,8 @@ START_TEST(every_choice_ends_and_sends_what_is_declared)
     const dsgd_option *o = dsgd_algorithms[_i]->options;
     for (; o != NULL && o->name != NULL; o++) {
         for (size_t i = 0; with_choice(_i, o, i, 8) != NULL; i++) {
-            /* With WAGMA's CTA all arrive at one instant behind a synchronisation, and several activate. */
+            /* With WAGMA's CTA all arrive at one instant behind a synchronisation, and several
+             * activate. */
             const bool ties = strcmp(dsgd_algorithms[_i]->name, "wagma") == 0 &&
                               strcmp(o->name, "order") == 0 && i == 1;
             for (int p = 7; p <= 8 && !ties && !SUPPORT_SLOW; p++)
@@ -252,7 +256,7 @@ START_TEST(every_choice_ends_and_sends_what_is_declared)
 }
 END_TEST
 
-/* --- nothing hangs -------------------------------------------------------------------------------------------------------- */
+/* --- no deadlock ------------------------------------------------------------------------------ */
 
 START_TEST(a_worker_may_be_a_hundred_times_slower)
 {
@@ -345,7 +349,9 @@ START_TEST(all_workers_may_stop)
 }
 END_TEST
 
-/** Asynchronous algorithms whose peers do not need each other go on without the one that stopped. */
+/**
+ * Asynchronous algorithms whose peers do not need each other continue without the one that stopped.
+ */
 START_TEST(servers_outlive_a_worker)
 {
     static const char *const names[] = {"a_psgd", "easgd", "eamsgd"};
@@ -358,10 +364,13 @@ START_TEST(servers_outlive_a_worker)
 }
 END_TEST
 
-/* --- ways of exchanging change time, not values ----------------------------------------------------------------------------- */
+/* --- ways of exchanging change time, not values ----------------------------------------------- */
 
-/** With nobody late, cutting and overlapping move no number of those that do not hang on who comes when. */
-START_TEST(values_do_not_hang_on_how_vectors_are_cut)
+/**
+ * With nobody late, cutting and overlapping change no value that does not depend on the order of
+ * arrival.
+ */
+START_TEST(values_do_not_depend_on_how_vectors_are_cut)
 {
     static const char *const names[] = {"allreduce", "local_sgd", "d_psgd", "sgp",
                                         "osgp",      "slowmo",    "dasgd",  "diloco"};
@@ -405,7 +414,7 @@ Suite *conformance_suite(void)
     tcase_add_test(t, a_worker_stops_at_its_instant_and_the_others_go_on);
     tcase_add_loop_test(t, all_workers_may_stop, 0, n);
     tcase_add_loop_test(t, servers_outlive_a_worker, 0, 3);
-    tcase_add_loop_test(t, values_do_not_hang_on_how_vectors_are_cut, 0, 8);
+    tcase_add_loop_test(t, values_do_not_depend_on_how_vectors_are_cut, 0, 8);
     suite_add_tcase(s, t);
     return s;
 }

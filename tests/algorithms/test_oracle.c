@@ -15,9 +15,12 @@ enum { WORKERS = 8, PARAMETERS = 5, STEPS = 24, MODELS = WORKERS * PARAMETERS };
 static const long in_order[WORKERS] = {0, 1, 2, 3, 4, 5, 6, 7};
 static const long shuffled[WORKERS] = {5, 2, 7, 0, 1, 6, 3, 4};
 static double alike[MODELS]; /* initial models, all the same */
-static double apart[MODELS]; /* all different */
+static double distinct[MODELS]; /* all different */
 
-/** A parabola per worker, each with its own optimum, which moves from step to step as a mini-batch's does. */
+/**
+ * A parabola per worker, each with its own optimum, which moves from step to step as a mini-batch's
+ * does.
+ */
 static void own_parabola(void *argument, int worker, long step, const double *x, double *g)
 {
     (void)argument;
@@ -63,7 +66,7 @@ static void fill_initial(void)
 {
     for (int i = 0; i < MODELS; i++) {
         alike[i] = 2 + 0.5 * (i % PARAMETERS);
-        apart[i] = alike[i] + 0.1 * i;
+        distinct[i] = alike[i] + 0.1 * i;
     }
 }
 
@@ -83,7 +86,7 @@ static oracle_problem frozen(void)
 {
     oracle_problem p = parabolas();
     p.lr = 0;
-    p.initial = apart;
+    p.initial = distinct;
     return p;
 }
 
@@ -135,7 +138,10 @@ static void ring(int distance, double *mixing)
     }
 }
 
-/** Column-stochastic, and far from row-stochastic: all send half to the next, and the even ones a quarter to worker 1 as well. */
+/**
+ * Column-stochastic, and far from row-stochastic: all send half to the next, and the even ones a
+ * quarter to worker 1 as well.
+ */
 static void lopsided(double *mixing)
 {
     memset(mixing, 0, WORKERS * WORKERS * sizeof *mixing);
@@ -204,10 +210,10 @@ START_TEST(mixing_keeps_the_sum)
     ring(2, mixing[1]);
     for (int atc = 0; atc < 2; atc++) {
         oracle_gossip(&p, mixing[0], 2, 1, atc, x);
-        expect_sums(x, apart);
+        expect_sums(x, distinct);
     }
     oracle_wagma(&p, 4, 5, false, x);
-    expect_sums(x, apart);
+    expect_sums(x, distinct);
 }
 END_TEST
 
@@ -253,7 +259,7 @@ START_TEST(push_sum_keeps_numerators_and_weights)
         x[i] *= weights[i / PARAMETERS];
     expect(&sum, &(double){WORKERS}, 1);
     ck_assert_double_gt(farthest, 0.1);
-    expect_sums(x, apart);
+    expect_sums(x, distinct);
 }
 END_TEST
 
@@ -296,7 +302,7 @@ START_TEST(the_elastic_force_keeps_the_sum)
     const oracle_problem p = frozen();
     double x[MODELS], center[PARAMETERS] = {3, 1, 4, 1, 5};
     double before[MODELS];
-    memcpy(before, apart, sizeof before);
+    memcpy(before, distinct, sizeof before);
     for (int i = 0; i < PARAMETERS; i++)
         before[i] += center[i];
     oracle_easgd(&p, 0.3, 2, 0, shuffled, center, x);
@@ -334,7 +340,8 @@ START_TEST(the_look_ahead_by_hand)
     p.gradient = identity;
     p.lr = 0.5;
     double x, center = 1;
-    /* w = 0.5, v = -0.5; then v = -0.25, the gradient at 0.25, w = 0.125. No visit finds a difference but the second. */
+    /* w = 0.5, v = -0.5; then v = -0.25, the gradient at 0.25, w = 0.125. No visit finds a
+     * difference but the second. */
     oracle_easgd(&p, 0, 1, 0.5, in_order, &center, &x);
     expect(&x, &(double){0.125}, 1);
     expect(&center, &(double){1}, 1);
@@ -434,7 +441,7 @@ END_TEST
 
 START_TEST(groups_rotate_as_in_the_paper)
 {
-    /* 2^w tells who is in a sum; groups of 4 in 8 by bits {0,1}, {2,0}, {1,2}. */
+    /* 2^w marks the members of a sum; groups of 4 in 8 by bits {0,1}, {2,0}, {1,2}. */
     static const unsigned members[3][8] = {{0x0f, 0x0f, 0x0f, 0x0f, 0xf0, 0xf0, 0xf0, 0xf0},
                                            {0x33, 0x33, 0xcc, 0xcc, 0x33, 0x33, 0xcc, 0xcc},
                                            {0x55, 0xaa, 0x55, 0xaa, 0x55, 0xaa, 0x55, 0xaa}};

@@ -1,8 +1,8 @@
 /**
  * @file device.c
- * The CPU device against the limits of the machine, on one core: gradients of 1,024 replicas against
- * a large sgemm of OpenBLAS and a copy, the mean of 1,024 models against a copy. Each result is
- * checked before it is timed.
+ * The CPU device against the limits of the machine, on one core: gradients of 1,024 replicas
+ * against a large sgemm of OpenBLAS and a copy, the mean of 1,024 models against a copy. Each
+ * result is checked before it is timed.
  */
 #include <cblas.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static float *filled(size_t n, uint32_t row)
     return x;
 }
 
-/* --- limits of the machine --------------------------------------------------------------------- */
+/* --- limits of the machine -------------------------------------------------------------------- */
 
 static double gemm_flops_per_s(void)
 {

@@ -1,10 +1,12 @@
 /**
  * @file end_to_end.c
- * What a run costs from its beginning to its end: end_to_end [steps] [runs] [threads], on the experiment beside this file. Checks first
- * that one and two computing threads learn the same, then prints medians over runs:
- *
- *  - merges and updates per second of wall time, AD-PSGD and D-PSGD with 1,024 workers; the wall time of the whole run against the
- *    longer of its two parts, timing alone (numerics off) and numerics alone (busy seconds / threads);
+ * What a run costs from its beginning to its end: end_to_end [steps] [runs] [threads], on the
+ * experiment beside this file. Checks first that one and two computing threads learn the same, then
+ * prints medians over runs:
+ *  - merges and updates per second of wall time, AD-PSGD and D-PSGD with 1,024 workers; the wall
+ * time of the whole run against the
+ *    longer of its two parts, timing alone (numerics off) and numerics alone (busy seconds /
+ * threads);
  *  - synchronous SGD of 1,024 workers against one worker with all their samples in its batch.
  */
 #include <math.h>

@@ -1,8 +1,9 @@
 /**
  * @file values.c
- * What the numerics of one worker's step cost: gradient, update and combination of many models of one network. Checks an answer that can
- * be known, then times: values [workers] [threads] [layout] [hidden] [batch], layout one of `pairs` (each worker averages with a
- * neighbour), `groups` (of sqrt(workers)) and `all` (gradients of one model, which are fused). numpy_gossip.py compares it.
+ * What the numerics of one worker's step cost: gradient, update and combination of many models of
+ * one network. Checks an answer that can be known, then times: values [workers] [threads] [layout]
+ * [hidden] [batch], layout one of `pairs` (each worker averages with a neighbour), `groups` (of
+ * sqrt(workers)) and `all` (gradients of one model, which are fused). numpy_gossip.py compares it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -102,7 +103,9 @@ static double steps_wall_s(bench *b)
     return dsgd_wall_s() - start_s;
 }
 
-/** The mean of x and 3 x is 2 x; and a few steps, which also warm the pools, bring the loss down. */
+/**
+ * The mean of x and 3 x is 2 x; and a few steps, which also warm the pools, bring the loss down.
+ */
 static void check(bench *b, const double *x, size_t n)
 {
     double *const y = dsgd_xcalloc(n, sizeof *y);

@@ -1,7 +1,8 @@
 /**
  * @file failing_fork.c
- * For LD_PRELOAD: fork() as on a machine that has no room for another process. FAILING_FORKS tells of each call in turn whether it is
- * made (1) or fails (0); its last character holds for all that follow.
+ * For LD_PRELOAD: fork() as on a machine that has no room for another process. FAILING_FORKS says
+ * of each call in turn whether it is made (1) or fails (0); its last character holds for all that
+ * follow.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /**
  * @file test_plugin.c
- * An algorithm from outside the tree, as its author meets it: this build is installed, the template is built against nothing but
- * the installation, and the installed program lists, describes and runs it. What is no plug-in is refused with a sentence.
+ * An algorithm from outside the tree, as its author meets it: this build is installed, the template
+ * is built against nothing but the installation, and the installed program lists, describes and
+ * runs it. What is no plug-in is refused with a sentence.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,15 @@
 #include "base/status.h"
 #include "tests/suites.h"
 
-/** Where the installation (usr/) and the author's project (mine/) are, for all tests of the suite. */
+/**
+ * Where the installation (usr/) and the author's project (mine/) are, for all tests of the suite.
+ */
 static char folder[] = "/tmp/dsgd-plugin-XXXXXX";
 
-/** Runs a command of the shell in the folder. Its output, which the caller frees, is in *output. Gives the exit status. */
+/**
+ * Runs a command of the shell in the folder. Its output, which the caller frees, is in *output.
+ * Gives the exit status.
+ */
 static int shell(const char *command, char **output)
 {
     char *const there = dsgd_xprintf("exec 2>&1; cd %s && %s", folder, command);
@@ -170,7 +176,7 @@ START_TEST(a_plug_in_of_other_headers_is_refused)
     /* With that hash alone: it does not matter whether the example compiles with the change. */
     expect("cp other/sim/abi.h abi.h && rm -r other && cp -r usr/include/dsgd other &&"
            " cp abi.h other/sim && " DSGD_C_COMPILER
-           " -std=c11 -shared -fPIC -I other readme.c -o other.so",
+           " -std=c11 -shared -fPIC -I other template.c -o other.so",
            0, NULL);
     expect("usr/bin/dsgd list algorithms --plugin other.so", headers[_i].same ? 0 : 2,
            headers[_i].same ? "doubling" : "other.so was built for interface ");

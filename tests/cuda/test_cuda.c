@@ -143,13 +143,13 @@ enum { SOURCES = sizeof sources / sizeof sources[0] };
 
 /* --- cases ------------------------------------------------------------------------------------ */
 
-typedef struct scene {
+typedef struct model_spec {
     const char *model;
     setting setting; /* n 0: none */
-} scene;
+} model_spec;
 
 /* Besides every model with its defaults: on both sides of the edges of tiles, and other shapes. */
-static const scene more_scenes[] = {
+static const model_spec more_specs[] = {
     {"mlp", {"hidden", 2, {65, 34}}},     {"mlp", {"hidden", 2, {1, 15}}},
     {"mlp", {"hidden", 2, {16, 31}}},     {"cnn", {"channels", 2, {3, 33}}},
     {"cnn", {"channels", 1, {70}}},       {"resnet_small", {"width", 1, {3}}},
@@ -166,21 +166,21 @@ static size_t n_models(void)
     return n;
 }
 
-static int n_scenes(void)
+static int n_specs(void)
 {
-    return (int)(n_models() + sizeof more_scenes / sizeof more_scenes[0]);
+    return (int)(n_models() + sizeof more_specs / sizeof more_specs[0]);
 }
 
-static scene scene_of(int i)
+static model_spec spec_of(int i)
 {
     if ((size_t)i >= n_models())
-        return more_scenes[(size_t)i - n_models()];
-    return (scene){dsgd_model_kinds[i]->name, {NULL, 0, {0}}};
+        return more_specs[(size_t)i - n_models()];
+    return (model_spec){dsgd_model_kinds[i]->name, {NULL, 0, {0}}};
 }
 
 /** A problem with everything that it points to. */
 typedef struct rig {
-    scene scene;
+    model_spec spec;
     dsgd_data *data;
     dsgd_network network;
     size_t piece_begin[MOST_PIECES + 1];
@@ -188,14 +188,14 @@ typedef struct rig {
 } rig;
 
 /** On the first data that the model takes. */
-static rig *rig_of(scene sc)
+static rig *rig_of(model_spec spec)
 {
     rig *const s = dsgd_xcalloc(1, sizeof *s);
-    s->scene = sc;
-    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, sc.model);
-    void *const params = params_of(&kind->about, sc.setting.n > 0, &s->scene.setting);
+    s->spec = spec;
+    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, spec.model);
+    void *const params = params_of(&kind->about, spec.setting.n > 0, &s->spec.setting);
     for (size_t i = 0; s->data == NULL; i++) {
-        DSGD_ASSERT(i < SOURCES, "no data for %s", sc.model);
+        DSGD_ASSERT(i < SOURCES, "no data for %s", spec.model);
         s->data = sources[i]();
         if (kind->build(params, s->data, &s->network, NULL) == DSGD_OK)
             break;
@@ -215,7 +215,7 @@ static rig *rig_of(scene sc)
 
 static rig *rig_new(int i)
 {
-    return rig_of(scene_of(i));
+    return rig_of(spec_of(i));
 }
 
 /** Cuts the parameters in five uneven pieces, the third of which is empty. */
@@ -436,7 +436,7 @@ static double state_error(const rig *s, const double *got, const double *expecte
 /**
  * Where a ReLU's input is so near to zero that rounding decides its sign, float gives one of two
  * gradients. The CPU meets that in one operation of 200 here, and in double mostly agrees with the
- * other side; so a device may be near either, or in one operation of a scene be alone.
+ * other side; so a device may be near either, or in one operation of a spec be alone.
  */
 START_TEST(gradients_and_states_are_those_of_the_cpu)
 {
@@ -449,10 +449,10 @@ START_TEST(gradients_and_states_are_those_of_the_cpu)
         const double d =
             fmin(gradient_error(s, got, single, i), gradient_error(s, got, twofold, i));
         n_alone += d > tolerance;
-        ck_assert_msg(d <= 1e-3 && n_alone <= 1, "%s %d, %u samples: %g", s->scene.model, _i,
+        ck_assert_msg(d <= 1e-3 && n_alone <= 1, "%s %d, %u samples: %g", s->spec.model, _i,
                       mixed[i], d);
         const double e = state_error(s, got, single, i);
-        ck_assert_msg(e <= tolerance, "%s %d, %u samples: %g in the state", s->scene.model, _i,
+        ck_assert_msg(e <= tolerance, "%s %d, %u samples: %g in the state", s->spec.model, _i,
                       mixed[i], e);
     }
     free(got);
@@ -594,21 +594,21 @@ static uint64_t launches_of(const rig *s, size_t n)
 
 START_TEST(a_step_of_all_workers_takes_few_launches_however_many_they_are)
 {
-    static const scene all[] = {{"mlp", {NULL, 0, {0}}}, {"cnn", {NULL, 0, {0}}}};
+    static const model_spec all[] = {{"mlp", {NULL, 0, {0}}}, {"cnn", {NULL, 0, {0}}}};
     static const uint64_t most[] = {8, 20};
     rig *const s = rig_of(all[_i]);
     s->problem.update.momentum = 0;
     const uint64_t one = launches_of(s, 1);
     const uint64_t eight = launches_of(s, 8);
     ck_assert_uint_eq(one, eight);
-    ck_assert_msg(eight <= most[_i], "%s: %u launches", s->scene.model, (unsigned)eight);
+    ck_assert_msg(eight <= most[_i], "%s: %u launches", s->spec.model, (unsigned)eight);
     rig_free(s);
 }
 END_TEST
 
 /* --- update, combination, distance, evaluation ------------------------------------------------ */
 
-enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* scene: mlp */ };
+enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* spec: mlp */ };
 
 /**
  * Vectors of normal size on a device, of twice the length, for state; number 0 is NULL, that is,
@@ -1037,7 +1037,7 @@ START_TEST(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu)
     free(train(dsgd_device_cpu(false), s, &how, &by_cpu));
     free(train(cuda, s, &how, &by_cuda));
     ck_assert_msg(fabs(by_cuda.loss / by_cpu.loss - 1) <= 1e-3, "%s: %g instead of %g",
-                  s->scene.model, by_cuda.loss, by_cpu.loss);
+                  s->spec.model, by_cuda.loss, by_cpu.loss);
     rig_free(s);
 }
 END_TEST
@@ -1048,7 +1048,7 @@ Suite *cuda_suite(void)
 {
     Suite *const suite = suite_create("cuda");
     TCase *const tcase = tcase_create("cuda");
-    const int all = n_scenes();
+    const int all = n_specs();
     const int models = (int)n_models();
     tcase_set_timeout(tcase, 600);
     tcase_add_loop_test(tcase, gradients_and_states_are_those_of_the_cpu, 0, all);

@@ -42,6 +42,42 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
     return status;
 }
 
+/* --- hyperplane ------------------------------------------------------------------------------- */
+
+static dsgd_data *hyperplane(uint64_t seed, double noise)
+{
+    const setting with[] = {{"features", 8}, {"points", 4000}, {"noise", noise}};
+    dsgd_data *data = NULL;
+    ck_assert_int_eq(load("hyperplane", NULL, with, 3, seed, &data, NULL), DSGD_OK);
+    return data;
+}
+
+START_TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
+{
+    dsgd_data *const a = hyperplane(1, 0.5);
+    dsgd_data *const b = hyperplane(1, 0.5);
+    dsgd_data *const c = hyperplane(2, 0.5);
+    const size_t n = (size_t)a->train.n * a->n_features;
+    double sum = 0;
+    double squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)a->train.x_real[i];
+        squares += (double)a->train.x_real[i] * (double)a->train.x_real[i];
+    }
+    ck_assert_double_le(fabs(sum / (double)n), 4 / sqrt((double)n));
+    ck_assert_double_le(fabs(squares / (double)n - 1), 4 * sqrt(0.8 / (double)n));
+    ck_assert_uint_eq(a->train.n, 4000);
+    ck_assert_uint_eq(a->n_classes, 0);
+    ck_assert_mem_eq(a->train.x_real, b->train.x_real, n * sizeof(float));
+    ck_assert_mem_eq(a->train.targets, b->train.targets, 4000 * sizeof(float));
+    ck_assert_mem_ne(a->train.x_real, c->train.x_real, n * sizeof(float));
+    ck_assert_mem_ne(a->train.x_real, a->test.x_real, 64);
+    dsgd_data_free(a);
+    dsgd_data_free(b);
+    dsgd_data_free(c);
+}
+END_TEST
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 static char text_path[] = "/tmp/dsgd-text-XXXXXX";
@@ -408,7 +444,10 @@ END_TEST
 Suite *data_suite(void)
 {
     Suite *s = suite_create("data");
-    TCase *t = tcase_create("text");
+    TCase *t = tcase_create("hyperplane");
+    tcase_add_test(t, hyperplane_data_has_unit_variance_and_follows_its_seed);
+    suite_add_tcase(s, t);
+    t = tcase_create("text");
     tcase_add_loop_test(t, a_text_is_windows_of_characters_and_their_followers, 0, 12);
     tcase_add_test(t, a_text_that_will_not_do_is_refused);
     tcase_add_test(t, a_zipped_text_that_is_cut_off_is_refused);

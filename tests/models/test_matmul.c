@@ -15,7 +15,7 @@
 
 Suite *matmul_suite(void);
 
-/* --- levels --------------------------------------------------------------------------------------------------------------------------- */
+/* --- levels ----------------------------------------------------------------------------------- */
 
 typedef DSGD_MULTIPLY(float, (*multiply_float));
 typedef DSGD_MULTIPLY(double, (*multiply_double));
@@ -45,7 +45,7 @@ static int levels(level *found)
 #endif
 }
 
-/* --- one product ---------------------------------------------------------------------------------------------------------------------- */
+/* --- one product ------------------------------------------------------------------------------ */
 
 /** A product, and how its operands lie. */
 typedef struct shape {
@@ -91,7 +91,10 @@ static size_t size_of_c(const shape *p)
     return (p->m == 0 ? 0 : (p->m - 1) * p->c_row + p->n) + 2 * GUARD;
 }
 
-/** Runs the product in float or in double, on memory of exactly the size that it needs; the answer as doubles. */
+/**
+ * Runs the product in float or in double, on memory of exactly the size that it needs; the answer
+ * as doubles.
+ */
 static void run(const level *l, bool in_double, const shape *p, sheet *s)
 {
     const size_t n_a = p->m * p->k == 0 ? 0 : (p->m - 1) * p->a_row + (p->k - 1) * p->a_column + 1;
@@ -131,7 +134,10 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     free(c);
 }
 
-/** Element @p at of C, (i, j), as the level promises it: in the order of k, each term rounded once or twice. */
+/**
+ * Element @p at of C, (i, j), as the level promises it: in the order of k, each term rounded once
+ * or twice.
+ */
 static double promised(const level *l, bool in_double, const shape *p, const sheet *s, size_t i,
                        size_t j, size_t at)
 {
@@ -149,7 +155,10 @@ static double promised(const level *l, bool in_double, const shape *p, const she
     return sum;
 }
 
-/** Demands the sums, up to the roundings of k terms below 1/4 and in the bits promised, and that nothing else was written. */
+/**
+ * Demands the sums, up to the roundings of k terms below 1/4 and in the bits promised, and that
+ * nothing else was written.
+ */
 static void demand_product(const level *l, bool in_double, const shape *p, const sheet *s)
 {
     const double unit = in_double ? 1.2e-16 : 6e-8;
@@ -220,10 +229,10 @@ static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned
                    .adds = adds};
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
-START_TEST(
-    products_are_sums_of_products) /* _i: which operands are turned, whether C is added to, whether rows have gaps */
+/** _i: which operands are turned, whether C is added to, whether rows have gaps */
+START_TEST(products_are_sums_of_products)
 {
     static const size_t sizes[] = {0,  1,  2,  3,  4,  5,  7,  8,  9, 15,
                                    16, 17, 31, 32, 33, 63, 64, 65, 70};
@@ -298,7 +307,7 @@ START_TEST(an_element_has_the_same_bits_in_any_company)
 }
 END_TEST
 
-START_TEST(what_is_not_a_number_spreads_along_its_row_and_column_only)
+START_TEST(nan_spreads_along_its_row_and_column_only)
 {
     level found[3];
     const int n_levels = levels(found);
@@ -330,7 +339,7 @@ Suite *matmul_suite(void)
     tcase_add_loop_test(t, long_sums_are_cut_and_go_on, 0, 16);
     tcase_add_test(t, a_row_may_be_read_again_and_again);
     tcase_add_test(t, an_element_has_the_same_bits_in_any_company);
-    tcase_add_test(t, what_is_not_a_number_spreads_along_its_row_and_column_only);
+    tcase_add_test(t, nan_spreads_along_its_row_and_column_only);
     suite_add_tcase(s, t);
     return s;
 }

@@ -58,48 +58,48 @@ static void demand(const char *name, const char *title, const double *x, size_t 
     free(wanted);
 }
 
-static void compare_with_reference(const scene *sc, bool in_double)
+static void compare_with_reference(const rig_spec *spec, bool in_double)
 {
     /* Sums are in another order: a hundred roundings of 1e-16 in double; of 6e-8 in float, which
      * the last layers' gradients lessen. */
     const double tolerance = in_double ? 1e-13 : 1e-5;
-    rig *const s = rig_new(sc, dsgd_device_cpu(in_double), 1);
+    rig *const s = rig_new(spec, dsgd_device_cpu(in_double), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(n, sizeof *g);
-    ck_assert(rig_gradient(s, s->x, s->state, s->all, sc->n_samples, g, s->state));
-    demand(sc->name, "gradient_all", g, n, tolerance);
-    ck_assert(rig_gradient(s, s->x, s->state, s->all, sc->n_samples / 2, g, s->state));
-    demand(sc->name, "gradient_half", g, n, tolerance);
+    ck_assert(rig_gradient(s, s->x, s->state, s->all, spec->n_samples, g, s->state));
+    demand(spec->name, "gradient_all", g, n, tolerance);
+    ck_assert(rig_gradient(s, s->x, s->state, s->all, spec->n_samples / 2, g, s->state));
+    demand(spec->name, "gradient_half", g, n, tolerance);
     if (s->network.n_state > 0)
-        demand(sc->name, "state", s->state, s->network.n_state, tolerance);
+        demand(spec->name, "state", s->state, s->network.n_state, tolerance);
     const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
-    demand(sc->name, "evaluation", &got.loss, 1, tolerance);
-    if (sc->n_classes > 0)
-        demand(sc->name, "accuracy", &got.accuracy, 1, 1e-15);
+    demand(spec->name, "evaluation", &got.loss, 1, tolerance);
+    if (spec->n_classes > 0)
+        demand(spec->name, "accuracy", &got.accuracy, 1, 1e-15);
     free(g);
     rig_free(s);
 }
 
-START_TEST(gradients_are_those_of_pytorch) /* _i is the scene */
+START_TEST(gradients_are_those_of_pytorch) /* _i is the spec */
 {
-    if (!rig_scenes[_i].stored)
+    if (!rig_specs[_i].stored)
         return;
-    compare_with_reference(&rig_scenes[_i], true);
-    compare_with_reference(&rig_scenes[_i], false);
+    compare_with_reference(&rig_specs[_i], true);
+    compare_with_reference(&rig_specs[_i], false);
 }
 END_TEST
 
-START_TEST(the_naive_losses_are_those_of_pytorch) /* _i is the scene */
+START_TEST(the_naive_losses_are_those_of_pytorch) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     long double *const x = dsgd_xcalloc(s->network.n_params, sizeof *x);
     for (size_t i = 0; i < s->network.n_params; i++)
         x[i] = s->x[i];
-    for (uint32_t part = 0; part < 2 && s->scene->stored; part++) {
-        const uint32_t n = s->scene->n_samples / (part + 1);
+    for (uint32_t part = 0; part < 2 && s->spec->stored; part++) {
+        const uint32_t n = s->spec->n_samples / (part + 1);
         naive_batch batch = naive_batch_of(&s->data, s->all, n);
         const double loss = (double)naive_loss(&s->network, &s->data, x, &batch, s->all, NULL);
-        demand(s->scene->name, part == 0 ? "loss_all" : "loss_half", &loss, 1, 1e-14);
+        demand(s->spec->name, part == 0 ? "loss_all" : "loss_half", &loss, 1, 1e-14);
         free((void *)(uintptr_t)batch.x);
         free((void *)(uintptr_t)batch.lengths);
     }
@@ -253,7 +253,7 @@ START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
 }
 END_TEST
 
-START_TEST(every_number_that_an_update_writes_is_looked_at) /* _i is the optimizer */
+START_TEST(every_element_that_an_update_writes_is_checked) /* _i is the optimizer */
 {
     enum { N = 3 };
     const dsgd_optimizer config = {
@@ -278,9 +278,9 @@ END_TEST
 
 /* --- NaN and infinity ------------------------------------------------------------------------- */
 
-START_TEST(what_is_not_a_number_comes_out_at_the_end) /* _i is the scene */
+START_TEST(non_finite_values_reach_the_output) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_xcalloc(n, sizeof *g);
     const dsgd_layer *const first = &s->network.layers[0];
@@ -288,14 +288,14 @@ START_TEST(what_is_not_a_number_comes_out_at_the_end) /* _i is the scene */
         s->x[first->params + i] = NAN;
     if (s->network.loss != DSGD_LOSS_POLICY) {
         ck_assert(isnan(rig_evaluation(s, s->x, s->state).loss));
-        ck_assert(!rig_gradient(s, s->x, s->state, s->all, s->scene->n_samples, g, NULL));
+        ck_assert(!rig_gradient(s, s->x, s->state, s->all, s->spec->n_samples, g, NULL));
     }
     free(g);
     rig_free(s);
 }
 END_TEST
 
-START_TEST(a_maximum_with_what_is_not_a_number_is_none) /* _i is its place in the window */
+START_TEST(a_maximum_with_nan_is_nan) /* _i is its place in the window */
 {
     float x[] = {1, 2, 3, 4};
     uint8_t label = 0;
@@ -322,7 +322,7 @@ START_TEST(of_equal_values_the_first_is_the_maximum)
 {
     /* Without weights the first convolution writes one number everywhere: its bias moves every
      * window's maximum once. */
-    rig *const s = rig_new(rig_scene("cnn of 2x3"), dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(rig_spec_named("cnn of 2x3"), dsgd_device_cpu(true), 1);
     const dsgd_layer *const first = &s->network.layers[0];
     const size_t n_weights = first->n_params - first->out.n_columns;
     const size_t n = s->network.n_params;
@@ -408,7 +408,7 @@ static void shared_rows(dsgd_builder *b)
 }
 
 static const struct {
-    const char *scene;
+    const char *spec;
     void (*build)(dsgd_builder *b);
 } shared[] = {{"cnn-7x5", shared_image}, {"mlp of sequences", shared_rows}};
 
@@ -425,7 +425,7 @@ static long double shared_loss_at(void *argument, const long double *x)
 
 START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the network */
 {
-    rig *const s = rig_new(rig_scene(shared[_i].scene), dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(rig_spec_named(shared[_i].spec), dsgd_device_cpu(true), 1);
     s->device->close(s->context);
     dsgd_builder b =
         dsgd_network_begin(&s->network, "shared", &s->data, DSGD_LOSS_CROSS_ENTROPY, NULL);
@@ -442,7 +442,7 @@ START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the ne
         s->x[i] = rig_number(3, i) - 0.5;
     dsgd_network_initial_state(&s->network, 5, 3, s->state);
     double *const g = dsgd_xcalloc(2 * n, sizeof *g);
-    for (uint32_t count = s->scene->n_samples; count > 0; count /= 4) {
+    for (uint32_t count = s->spec->n_samples; count > 0; count /= 4) {
         shared_loss l = {s, naive_batch_of(&s->data, s->all, count)};
         naive_derivative(n, s->x, 1e-6L, shared_loss_at, &l, g + n);
         ck_assert(rig_gradient(s, s->x, s->state, s->all, count, g, NULL));
@@ -520,7 +520,7 @@ typedef struct play {
     double advantage[RIG_MOST_SAMPLES];
 } play;
 
-/** log p of every action after one look. */
+/** log p of every action after one observation. */
 static void log_policy(const rig *s, const long double *x, const long double *seen,
                        long double *log_p)
 {
@@ -599,9 +599,9 @@ static long double play_loss(void *argument, const long double *x)
     return loss;
 }
 
-START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the scene */
+START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         const size_t n = s->network.n_params;
         const uint32_t n_walkers = s->network.n_environments;
@@ -611,13 +611,13 @@ START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the scene */
             walkers[w] = walker_at(5, 3, 0, w); /* as rig_new() asks for */
         for (uint32_t t = 0; t < 5; t++) {
             uint32_t ids[RIG_MOST_SAMPLES];
-            for (uint32_t j = 0; j < s->scene->n_samples; j++)
+            for (uint32_t j = 0; j < s->spec->n_samples; j++)
                 ids[j] = 1000 * t + 7 * j;
             play p;
-            play_batch(&p, s, walkers, ids, s->scene->n_samples);
-            ck_assert(rig_gradient(s, s->x, s->state, ids, s->scene->n_samples, g, s->state));
+            play_batch(&p, s, walkers, ids, s->spec->n_samples);
+            ck_assert(rig_gradient(s, s->x, s->state, ids, s->spec->n_samples, g, s->state));
             naive_derivative(n, s->x, 1e-6L, play_loss, &p, g + n);
-            ck_assert_msg(rig_distance(g, g + n, n) < 1e-8, "%s, step %u: %g", s->scene->name, t,
+            ck_assert_msg(rig_distance(g, g + n, n) < 1e-8, "%s, step %u: %g", s->spec->name, t,
                           rig_distance(g, g + n, n));
             for (uint32_t w = 0; w < n_walkers; w++) {
                 const walker *const k = &walkers[w];
@@ -632,9 +632,9 @@ START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the scene */
 }
 END_TEST
 
-START_TEST(a_policy_is_evaluated_by_its_likeliest_actions) /* _i is the scene */
+START_TEST(a_policy_is_evaluated_by_its_likeliest_actions) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(true), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         long double *const x = as_long(s->x, s->network.n_params);
         const uint32_t n = 400; /* more than the device takes at once */
@@ -839,16 +839,16 @@ static void set_limit(const dsgd_about *about, void *params, const dsgd_option *
         (dsgd_numbers){largest ? 80 : 1, ends[largest]};
 }
 
-START_TEST(options_at_their_limits_build_or_are_refused) /* _i is the scene */
+START_TEST(options_at_their_limits_build_or_are_refused) /* _i is the spec */
 {
-    rig *const s = rig_new(&rig_scenes[_i], dsgd_device_cpu(false), 1);
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =
-        (const void *)dsgd_about_find(dsgd_model_kinds, s->scene->model);
+        (const void *)dsgd_about_find(dsgd_model_kinds, s->spec->model);
     dsgd_network *const network = dsgd_xcalloc(1, sizeof *network);
     for (int largest = 0; largest < 2; largest++) {
-        void *const all = rig_params(s->scene);
+        void *const all = rig_params(s->spec);
         for (const dsgd_option *o = kind->about.options; o != NULL && o->name != NULL; o++) {
-            void *const one = rig_params(s->scene);
+            void *const one = rig_params(s->spec);
             set_limit(&kind->about, one, o, largest);
             set_limit(&kind->about, all, o, largest);
             dsgd_error error = {""};
@@ -868,21 +868,21 @@ END_TEST
 
 START_TEST(sizes_that_do_not_fit_are_refused)
 {
-    rig *const s = rig_new(rig_scene("cnn-7x5"), dsgd_device_cpu(false), 1);
-    scene sc = *rig_scene("cnn-7x5");
-    sc.n_list = 3;
-    sc.numbers[2] = 1;
+    rig *const s = rig_new(rig_spec_named("cnn-7x5"), dsgd_device_cpu(false), 1);
+    rig_spec spec = *rig_spec_named("cnn-7x5");
+    spec.n_list = 3;
+    spec.numbers[2] = 1;
     const dsgd_model_kind *const cnn = (const void *)dsgd_about_find(dsgd_model_kinds, "cnn");
-    void *const params = rig_params(&sc);
+    void *const params = rig_params(&spec);
     dsgd_error error = {""};
     ck_assert_int_eq(cnn->build(params, &s->data, &s->network, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: cnn: images of 7 by 5 pixels are too small");
     free(params);
     rig_free(s);
-    rig *const t = rig_new(rig_scene("transformer"), dsgd_device_cpu(false), 1);
-    sc = *rig_scene("transformer");
-    sc.with[2].value = 4;
-    void *const heads = rig_params(&sc);
+    rig *const t = rig_new(rig_spec_named("transformer"), dsgd_device_cpu(false), 1);
+    spec = *rig_spec_named("transformer");
+    spec.with[2].value = 4;
+    void *const heads = rig_params(&spec);
     const dsgd_model_kind *const transformer =
         (const void *)dsgd_about_find(dsgd_model_kinds, "transformer");
     ck_assert_int_eq(transformer->build(heads, &t->data, &t->network, &error), DSGD_EUSAGE);
@@ -904,28 +904,28 @@ Suite *networks_suite(void)
 {
     Suite *s = suite_create("networks");
     TCase *t = tcase_create("reference");
-    tcase_add_loop_test(t, gradients_are_those_of_pytorch, 0, rig_n_scenes);
-    tcase_add_loop_test(t, the_naive_losses_are_those_of_pytorch, 0, rig_n_scenes);
+    tcase_add_loop_test(t, gradients_are_those_of_pytorch, 0, rig_n_specs);
+    tcase_add_loop_test(t, the_naive_losses_are_those_of_pytorch, 0, rig_n_specs);
     tcase_add_loop_test(t, optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS);
     tcase_add_test(t, the_learning_rate_warms_up_and_drops);
     tcase_add_test(t, the_usual_momentum_is_that_of_the_kind);
     tcase_add_test(t, a_piece_is_clipped_to_its_share_of_the_bound);
-    tcase_add_loop_test(t, every_number_that_an_update_writes_is_looked_at, 0, OPTIMIZERS);
-    tcase_add_loop_test(t, what_is_not_a_number_comes_out_at_the_end, 0, rig_n_scenes);
-    tcase_add_loop_test(t, a_maximum_with_what_is_not_a_number_is_none, 0, 4);
+    tcase_add_loop_test(t, every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS);
+    tcase_add_loop_test(t, non_finite_values_reach_the_output, 0, rig_n_specs);
+    tcase_add_loop_test(t, a_maximum_with_nan_is_nan, 0, 4);
     tcase_add_test(t, of_equal_values_the_first_is_the_maximum);
     tcase_add_loop_test(t, derivatives_of_a_tensor_that_several_read_are_summed, 0, 2);
     suite_add_tcase(s, t);
     t = tcase_create("policies");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, a_policy_learns_from_the_steps_it_takes, 0, rig_n_scenes);
-    tcase_add_loop_test(t, a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_scenes);
+    tcase_add_loop_test(t, a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs);
+    tcase_add_loop_test(t, a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs);
     suite_add_tcase(s, t);
     t = tcase_create("fit");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, every_model_learns_from_every_source_or_says_why_not, 0, n_sources());
     tcase_add_loop_test(t, a_refusal_names_what_would_do, 0, REFUSALS);
-    tcase_add_loop_test(t, options_at_their_limits_build_or_are_refused, 0, rig_n_scenes);
+    tcase_add_loop_test(t, options_at_their_limits_build_or_are_refused, 0, rig_n_specs);
     tcase_add_test(t, sizes_that_do_not_fit_are_refused);
     suite_add_tcase(s, t);
     return s;

@@ -1,7 +1,7 @@
 /**
  * @file test_record.c
- * Records: what is replayed is the run, at any number of threads, whether the run computed or not; and what is damaged, foreign or made of
- * something else is refused with a sentence, never followed off a cliff.
+ * Records: what is replayed is the run, at any number of threads, whether the run computed or not;
+ * and what is damaged, foreign or made of something else is refused with a sentence.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,9 +44,9 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* --- runs and replays --------------------------------------------------------------------------------------------------------------- */
+/* --- runs and replays ------------------------------------------------------------------------- */
 
-/** Three pieces, a delayed worker, a look at every fifth step. */
+/** Three pieces, a delayed worker, an evaluation at every fifth step. */
 static support_case *recorded(const char *algorithm, int workers, const char *name)
 {
     support_case *const c = support_new(algorithm, workers);
@@ -136,7 +136,7 @@ START_TEST(every_algorithm_is_replayed_to_the_byte)
 }
 END_TEST
 
-START_TEST(every_algorithm_is_replayed_to_the_byte_where_models_begin_apart)
+START_TEST(every_algorithm_is_replayed_to_the_byte_from_different_models)
 {
     support_case *const c = recorded(algorithm_name(_i), 4, "r");
     support_spread(c);
@@ -168,7 +168,10 @@ END_TEST
         .kind = (rule), .lr = 0.01, .momentum = (m), .clip = 0.5                                   \
     }
 
-/** Every model, with what it learns from and an optimizer: state that stays with the worker, steps that count. */
+/**
+ * Every model, with what it learns from and an optimizer: state that stays with the worker, steps
+ * that count.
+ */
 static const struct {
     const char *model, *data;
     const char *options[3]; /* of the model */
@@ -231,7 +234,10 @@ START_TEST(every_model_is_among_those_replayed)
 }
 END_TEST
 
-/** Records of this version, made long ago. Their curves are those of the replay on the day; only a libm may move the last digits. */
+/**
+ * Records of this version, made long ago. Their curves are those of the replay on the day; only a
+ * libm may move the last digits.
+ */
 static const struct {
     const char *name;
     double loss, consensus;
@@ -242,7 +248,7 @@ static const struct {
     {"4", 2.6622219823568902, 0.06223280563659147}, /* eager_solo */
 };
 
-START_TEST(what_a_store_shares_is_what_this_version_of_records_says)
+START_TEST(common_subexpressions_are_those_of_this_version_of_records)
 {
     char *const path = dsgd_xprintf("%s/tests/golden/%s.record", DSGD_SOURCE_DIR, golden[_i].name);
     dsgd_replay_result again = replay(path, 1);
@@ -301,7 +307,7 @@ START_TEST(a_run_until_an_accuracy_is_replayed_as_it_ended)
 }
 END_TEST
 
-START_TEST(what_was_decided_stays_decided_where_the_values_are_others)
+START_TEST(recorded_decisions_hold_for_other_values)
 {
     support_case *c = NULL;
     const support_outcome *const run = run_until_accuracy(&c);
@@ -343,7 +349,7 @@ static void use_policy(support_case *c)
     c->learning.batch = 64;
 }
 
-START_TEST(a_replay_gives_back_what_the_run_gave_back)
+START_TEST(a_replay_releases_what_the_run_released)
 {
     support_case *const c = recorded(NULL, 1, "r");
     support_algorithm(c, &support_alone);
@@ -373,7 +379,7 @@ static long file_bytes(const char *path)
     return (long)facts.st_size;
 }
 
-START_TEST(what_every_run_begins_with_is_not_written_down)
+START_TEST(initial_states_are_not_recorded)
 {
     enum { WORKERS = 16, STATE_BYTES = 64 * 8 };
     support_case *const c = recorded("allreduce", WORKERS, "r");
@@ -402,21 +408,21 @@ START_TEST(an_operation_takes_two_bytes_at_most)
 }
 END_TEST
 
-/* --- a store by itself -------------------------------------------------------------------------------------------------------------- */
+/* --- a store by itself ------------------------------------------------------------------------ */
 
 /** A store on the hyperplane of a case, that is recorded. */
-typedef struct studio {
+typedef struct recorded_store {
     support_problem *problem;
     size_t begin[2];
     dsgd_values_config config;
     dsgd_values *values;
     dsgd_recorder *recorder;
     dsgd_value x;
-} studio;
+} recorded_store;
 
-static studio *studio_open(const char *name)
+static recorded_store *recorded_store_open(const char *name)
 {
-    studio *const s = dsgd_xcalloc(1, sizeof *s);
+    recorded_store *const s = dsgd_xcalloc(1, sizeof *s);
     const support_case *const c = support_new("allreduce", 1);
     s->problem = support_problem_new(c);
     s->begin[1] = s->problem->network.n_params;
@@ -441,7 +447,7 @@ static studio *studio_open(const char *name)
     return s;
 }
 
-static dsgd_value studio_gradient(const studio *s, uint64_t step)
+static dsgd_value recorded_store_gradient(const recorded_store *s, uint64_t step)
 {
     dsgd_value g = DSGD_ZERO_VALUE;
     dsgd_values_gradient(s->values, (dsgd_origin){0, step}, 4, &s->x, NULL, &g);
@@ -449,7 +455,7 @@ static dsgd_value studio_gradient(const studio *s, uint64_t step)
 }
 
 /** The evaluation of x, as a point of the curve. */
-static dsgd_evaluation studio_evaluate(const studio *s, dsgd_value x)
+static dsgd_evaluation recorded_store_evaluate(const recorded_store *s, dsgd_value x)
 {
     const size_t ticket = dsgd_values_evaluate(s->values, 1, &x, NULL);
     dsgd_recorder_point(s->recorder, 1, 2);
@@ -457,22 +463,21 @@ static dsgd_evaluation studio_evaluate(const studio *s, dsgd_value x)
     return dsgd_values_result(s->values, ticket);
 }
 
-static dsgd_values_stats studio_close(studio *s)
+static dsgd_values_stats recorded_store_close(recorded_store *s)
 {
     const dsgd_values_stats stats = dsgd_values_stats_get(s->values);
     ck_assert_int_eq(dsgd_recorder_close(s->recorder, true, NULL), DSGD_OK);
     dsgd_values_close(s->values);
     dsgd_data_free(s->problem->data);
-    free(s->problem);
     free(s);
     return stats;
 }
 
-START_TEST(what_somebody_has_already_is_named_once)
+START_TEST(a_common_subexpression_is_recorded_once)
 {
-    studio *const s = studio_open("r");
-    const dsgd_value g = studio_gradient(s, 0);
-    const dsgd_value same = studio_gradient(s, 0); /* counts for flushes */
+    recorded_store *const s = recorded_store_open("r");
+    const dsgd_value g = recorded_store_gradient(s, 0);
+    const dsgd_value same = recorded_store_gradient(s, 0); /* counts for flushes */
     ck_assert(dsgd_value_equal(g, same));
     dsgd_value v = DSGD_ZERO_VALUE;
     dsgd_value u = DSGD_ZERO_VALUE;
@@ -493,12 +498,13 @@ START_TEST(what_somebody_has_already_is_named_once)
     ck_assert(dsgd_value_equal(w, v));
     dsgd_value_release(s->values, u);
     const dsgd_value again = dsgd_values_update(s->values, where, 0, z, h, &v, (dsgd_rate){0.1, 2});
-    const double loss = studio_evaluate(s, again).loss;
-    studio_close(s);
+    const double loss = recorded_store_evaluate(s, again).loss;
+    recorded_store_close(s);
     dsgd_replay_result result = replay(in_folder("r"), 1);
     ck_assert_uint_eq(result.n_points, 1);
     ck_assert_double_eq(result.points[0].at.loss, loss);
-    /* The constant, all gradients, three of four updates, the model given back for a while, evaluation and point. */
+    /* The constant, all gradients, three of four updates, the model given back for a while,
+     * evaluation and point. */
     ck_assert_uint_eq(result.operations, 1 + 3 + 3 + 1 + 2);
     dsgd_replay_result_free(&result);
 }
@@ -506,14 +512,14 @@ END_TEST
 
 START_TEST(a_flush_is_replayed)
 {
-    studio *const s = studio_open("r");
-    const dsgd_value g = studio_gradient(s, 0);
+    recorded_store *const s = recorded_store_open("r");
+    const dsgd_value g = recorded_store_gradient(s, 0);
     const double half = 0.5;
     const dsgd_value sum = dsgd_values_combine(s->values, (dsgd_origin){0, 0}, 0, 1, &g, &half, 1);
     dsgd_values_flush(s->values); /* or the sum would never be computed */
     dsgd_value_release(s->values, sum);
-    studio_evaluate(s, s->x);
-    const dsgd_values_stats stats = studio_close(s);
+    recorded_store_evaluate(s, s->x);
+    const dsgd_values_stats stats = recorded_store_close(s);
     ck_assert_uint_eq(stats.combinations, 1);
     dsgd_replay_result result = replay(in_folder("r"), 1);
     ck_assert_uint_eq(result.numerics.combinations, 1);
@@ -523,14 +529,14 @@ END_TEST
 
 START_TEST(decisions_are_counted_and_compared)
 {
-    studio *const s = studio_open("r");
+    recorded_store *const s = recorded_store_open("r");
     double *const x = dsgd_xcalloc(s->begin[1], sizeof *x);
-    const dsgd_value g = studio_gradient(s, 0);
+    const dsgd_value g = recorded_store_gradient(s, 0);
     dsgd_values_read(s->values, 0, g, x);
     dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, &g, NULL));
     free(x);
-    studio_evaluate(s, g);
-    studio_close(s);
+    recorded_store_evaluate(s, g);
+    recorded_store_close(s);
     for (int precision = 0; precision < 2; precision++) {
         dsgd_replay_result result;
         ck_assert_int_eq(replay_with(in_folder("r"), 1, precision, &result, NULL), DSGD_OK);
@@ -552,7 +558,7 @@ static void count_calls(void *argument, double share)
 START_TEST(a_long_record_has_several_blocks)
 {
     enum { STEPS = 60000 };
-    studio *const s = studio_open("r");
+    recorded_store *const s = recorded_store_open("r");
     dsgd_value x = dsgd_value_retain(s->x);
     const double weights[2] = {1, 1e-3};
     for (uint64_t t = 0; t < STEPS; t++) {
@@ -564,8 +570,8 @@ START_TEST(a_long_record_has_several_blocks)
         if (t % 256 == 0)
             dsgd_values_flush(s->values);
     }
-    const double loss = studio_evaluate(s, x).loss;
-    studio_close(s);
+    const double loss = recorded_store_evaluate(s, x).loss;
+    recorded_store_close(s);
     record_file file;
     ck_assert_int_eq(record_open(&file, in_folder("r"), NULL), DSGD_OK);
     size_t n = 0;
@@ -617,7 +623,7 @@ START_TEST(the_checksum_of_data_sees_all_of_it)
 }
 END_TEST
 
-/* --- damage ------------------------------------------------------------------------------------------------------------------------- */
+/* --- damage ----------------------------------------------------------------------------------- */
 
 /** A record that is small enough to be damaged everywhere. */
 static const char *small_record(void)
@@ -736,11 +742,11 @@ START_TEST(another_version_is_refused)
 }
 END_TEST
 
-/* --- what is whole, but makes no sense ---------------------------------------------------------------------------------------------- */
+/* --- what is whole, but makes no sense -------------------------------------------------------- */
 
 enum { MOST_BLOCKS = 8 };
 
-/** A record taken apart, to be put together again with good checksums. */
+/** The parts of a record, to be reassembled with good checksums. */
 typedef struct parts {
     size_t n;
     char kinds[MOST_BLOCKS][5];
@@ -852,7 +858,10 @@ START_TEST(a_record_without_all_its_work_is_refused)
 }
 END_TEST
 
-/** Operations of a forged block, and why they are refused. The record has four workers, two pieces and momentum. */
+/**
+ * Operations of a forged block, and why they are refused. The record has four workers, two pieces
+ * and momentum.
+ */
 static const struct {
     size_t n;
     uint8_t bytes[24];
@@ -995,7 +1004,7 @@ START_TEST(a_missing_or_doubled_byte_does_no_harm)
 }
 END_TEST
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 START_TEST(nothing_is_in_its_place_before_the_run_ends)
 {
@@ -1070,7 +1079,7 @@ START_TEST(without_learning_there_is_nothing_to_record)
 }
 END_TEST
 
-/* --- options as JSON ---------------------------------------------------------------------------------------------------------------- */
+/* --- options as JSON -------------------------------------------------------------------------- */
 
 static void expect_round_trip(const dsgd_about *about)
 {
@@ -1098,7 +1107,7 @@ START_TEST(options_of_models_and_data_survive_json)
 }
 END_TEST
 
-/* --- the programs ------------------------------------------------------------------------------------------------------------------- */
+/* --- the programs ----------------------------------------------------------------------------- */
 
 /** Runs a command in the folder; gives its exit status and its output, which is to be freed. */
 static int command(const char *line, char **output)
@@ -1158,7 +1167,7 @@ START_TEST(both_programs_write_the_curves_of_the_run)
     expect_command(DSGD_BINARY " run e.yaml -o one --only 3 --record three", 0, "");
     expect_command(DSGD_REPLAY_BINARY " three -o three-again", 0, "");
     expect_command("cmp one/curves.csv three-again/curves.csv", 0, "");
-    /* What timing tells does not hang on recording. */
+    /* The timing does not depend on recording. */
     expect_command(DSGD_BINARY " run e.yaml -o plain --numerics off", 0, "");
     expect_command("cmp plain/workers.csv off/workers.csv && for d in plain off; do cut -d, -f1-26 "
                    "$d/runs.csv > $d.cut; done && cmp plain.cut off.cut",
@@ -1166,7 +1175,7 @@ START_TEST(both_programs_write_the_curves_of_the_run)
 }
 END_TEST
 
-START_TEST(a_run_that_looks_at_no_value_decides_nothing_by_values)
+START_TEST(a_run_that_reads_no_value_records_no_decision)
 {
     write_experiment("e.yaml", some_learning);
     expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r", 0, "");
@@ -1258,27 +1267,27 @@ Suite *record_suite(void)
     tcase_add_checked_fixture(replays, make_folder, remove_folder);
     tcase_add_loop_test(replays, every_algorithm_is_replayed_to_the_byte, 0,
                         support_n_algorithms());
-    tcase_add_loop_test(replays, every_algorithm_is_replayed_to_the_byte_where_models_begin_apart,
-                        0, support_n_algorithms());
+    tcase_add_loop_test(replays, every_algorithm_is_replayed_to_the_byte_from_different_models, 0,
+                        support_n_algorithms());
     tcase_add_test(replays, a_run_in_float_on_images_is_replayed_to_the_byte);
     tcase_add_loop_test(replays, every_model_is_replayed_to_the_byte, 0,
                         sizeof learned / sizeof learned[0]);
     tcase_add_test(replays, every_model_is_among_those_replayed);
-    tcase_add_loop_test(replays, what_a_store_shares_is_what_this_version_of_records_says, 0,
+    tcase_add_loop_test(replays, common_subexpressions_are_those_of_this_version_of_records, 0,
                         sizeof golden / sizeof golden[0]);
     tcase_add_test(replays, a_divergence_is_replayed_where_it_happened);
     tcase_add_test(replays, a_run_until_an_accuracy_is_replayed_as_it_ended);
-    tcase_add_test(replays, what_was_decided_stays_decided_where_the_values_are_others);
+    tcase_add_test(replays, recorded_decisions_hold_for_other_values);
     tcase_add_test(replays, a_record_says_whose_it_is);
-    tcase_add_loop_test(replays, a_replay_gives_back_what_the_run_gave_back, 0, 2);
-    tcase_add_test(replays, what_every_run_begins_with_is_not_written_down);
+    tcase_add_loop_test(replays, a_replay_releases_what_the_run_released, 0, 2);
+    tcase_add_test(replays, initial_states_are_not_recorded);
     tcase_add_loop_test(replays, an_operation_takes_two_bytes_at_most, 0, support_n_algorithms());
     suite_add_tcase(suite, replays);
 
     TCase *const stores = tcase_create("stores");
     tcase_set_timeout(stores, 120);
     tcase_add_checked_fixture(stores, make_folder, remove_folder);
-    tcase_add_test(stores, what_somebody_has_already_is_named_once);
+    tcase_add_test(stores, a_common_subexpression_is_recorded_once);
     tcase_add_test(stores, a_flush_is_replayed);
     tcase_add_test(stores, decisions_are_counted_and_compared);
     tcase_add_test(stores, a_long_record_has_several_blocks);
@@ -1318,7 +1327,7 @@ Suite *record_suite(void)
     tcase_set_timeout(programs, 120);
     tcase_add_checked_fixture(programs, make_folder, remove_folder);
     tcase_add_test(programs, both_programs_write_the_curves_of_the_run);
-    tcase_add_test(programs, a_run_that_looks_at_no_value_decides_nothing_by_values);
+    tcase_add_test(programs, a_run_that_reads_no_value_records_no_decision);
     tcase_add_test(programs, the_final_loss_is_that_of_the_run);
     tcase_add_test(programs, resume_makes_the_records_that_are_missing);
     tcase_add_loop_test(programs, bad_usage_is_one_sentence, 0,

@@ -17,7 +17,7 @@ Suite *states_suite(void);
 
 enum { WORKERS = 4, STEPS = 6, MOST_PIECES = 3 };
 
-/* --- a store of a scene ----------------------------------------------------------------------- */
+/* --- a store of a spec ------------------------------------------------------------------------ */
 
 typedef struct store {
     rig *rig;
@@ -28,15 +28,15 @@ typedef struct store {
 } store;
 
 /** Change config and device, then store_open(). */
-static store *store_new(const scene *sc, uint32_t n_workers, uint32_t batch, size_t n_pieces)
+static store *store_new(const rig_spec *spec, uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
     store *const s = dsgd_xcalloc(1, sizeof *s);
-    s->rig = rig_new(sc, dsgd_device_cpu(true), n_pieces);
+    s->rig = rig_new(spec, dsgd_device_cpu(true), n_pieces);
     s->device = *dsgd_device_cpu(true);
     s->n_pieces = n_pieces;
     s->n_params = s->rig->network.n_params;
     s->n_state = s->rig->network.n_state;
-    if (sc->kind == DSGD_DATA_STEPS) /* keys of steps, not indices of samples */
+    if (spec->kind == DSGD_DATA_STEPS) /* keys of steps, not indices of samples */
         s->rig->data.train.n = 1u << 20;
     s->config = (dsgd_values_config){.device = &s->device,
                                      .problem = s->rig->problem,
@@ -53,7 +53,7 @@ static void store_open(store *s)
 
 static store *store_opened(const char *name, uint32_t n_workers, uint32_t batch)
 {
-    store *const s = store_new(rig_scene(name), n_workers, batch, 1);
+    store *const s = store_new(rig_spec_named(name), n_workers, batch, 1);
     store_open(s);
     return s;
 }
@@ -100,10 +100,10 @@ typedef struct outcome {
 } outcome;
 
 /** Workers step, average with a neighbour now and then, and are evaluated. */
-static outcome run_program(const scene *sc, uint32_t batch, size_t n_pieces, uint32_t n_threads,
-                           uint32_t at_once, size_t memory_bytes)
+static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces,
+                           uint32_t n_threads, uint32_t at_once, size_t memory_bytes)
 {
-    store *const s = store_new(sc, WORKERS, batch, n_pieces);
+    store *const s = store_new(spec, WORKERS, batch, n_pieces);
     s->config.n_threads = n_threads;
     s->config.memory_bytes = memory_bytes;
     s->device.batch = at_once;
@@ -160,11 +160,11 @@ static outcome run_program(const scene *sc, uint32_t batch, size_t n_pieces, uin
     return out;
 }
 
-START_TEST(threads_batches_and_memory_change_no_bit) /* _i is the scene */
+START_TEST(threads_batches_and_memory_change_no_bit) /* _i is the spec */
 {
-    const scene *const sc = &rig_scenes[_i];
-    const uint32_t batch = sc->n_samples > 7 ? 7 : sc->n_samples;
-    const outcome one = run_program(sc, batch, 1, 1, 1, (size_t)1 << 30);
+    const rig_spec *const spec = &rig_specs[_i];
+    const uint32_t batch = spec->n_samples > 7 ? 7 : spec->n_samples;
+    const outcome one = run_program(spec, batch, 1, 1, 1, (size_t)1 << 30);
     double sum = 0;
     for (size_t i = 0; i < one.n; i++)
         sum += fabs(one.x[i]);
@@ -172,21 +172,21 @@ START_TEST(threads_batches_and_memory_change_no_bit) /* _i is the scene */
     static const uint32_t threads[] = {1, 2, 4, 4};
     static const uint32_t at_once[] = {8, 1, 3, 64};
     for (size_t i = 0; i < (SUPPORT_SLOW ? 2 : 4); i++) {
-        const outcome other = run_program(sc, batch, i == 1 ? MOST_PIECES : 1, threads[i],
+        const outcome other = run_program(spec, batch, i == 1 ? MOST_PIECES : 1, threads[i],
                                           at_once[i], i % 2 == 0 ? 1 : (size_t)1 << 30);
         ck_assert_uint_eq(other.n, one.n);
-        ck_assert_msg(memcmp(other.x, one.x, one.n * sizeof *one.x) == 0, "%s: %zu", sc->name, i);
+        ck_assert_msg(memcmp(other.x, one.x, one.n * sizeof *one.x) == 0, "%s: %zu", spec->name, i);
         free(other.x);
     }
     free(one.x);
 }
 END_TEST
 
-START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the scene */
+START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the spec */
 {
-    const scene *const sc = &rig_scenes[_i];
-    const uint32_t batch = sc->n_samples > 6 ? 6 : sc->n_samples;
-    store *const s = store_new(sc, 2, batch, 1);
+    const rig_spec *const spec = &rig_specs[_i];
+    const uint32_t batch = spec->n_samples > 6 ? 6 : spec->n_samples;
+    store *const s = store_new(spec, 2, batch, 1);
     store_open(s);
     double *const by_hand = dsgd_xcalloc(s->n_params + s->n_state, sizeof *by_hand);
     double *const got = dsgd_xcalloc(s->n_params + s->n_state, sizeof *got);
@@ -233,9 +233,9 @@ static dsgd_value gradient(const store *s, uint32_t worker, uint64_t step, dsgd_
     return g;
 }
 
-START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the scene */
+START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the spec */
 {
-    store *const s = store_new(&rig_scenes[_i], WORKERS, 4, 1);
+    store *const s = store_new(&rig_specs[_i], WORKERS, 4, 1);
     store_open(s);
     const dsgd_value x = model_of(s, 0);
     dsgd_value g[WORKERS], state[WORKERS];
@@ -266,7 +266,7 @@ START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the scene */
 }
 END_TEST
 
-START_TEST(a_state_goes_on_where_nobody_wants_the_gradient) /* _i is the network */
+START_TEST(a_state_advances_without_references_to_the_gradient) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     const dsgd_value x = model_of(s, 0);
@@ -418,7 +418,7 @@ static const struct {
     const char *model, *data, *option;
     double value;
     const char *algorithm;
-} lessons[] = {
+} learning_cases[] = {
     {"cnn", "fashion-mnist", NULL, 0, "ad_psgd"},
     {"resnet_small", "fashion-mnist", NULL, 0, "allreduce"},
     {"lstm", "sequences", "points", 64, "ad_psgd"},
@@ -427,7 +427,7 @@ static const struct {
     {"policy", "navigation", "episodes", 20, "allreduce"},
     {"policy", "navigation", "episodes", 20, "ad_psgd"},
 };
-enum { LESSONS = sizeof lessons / sizeof lessons[0] };
+enum { LEARNING_CASES = sizeof learning_cases / sizeof learning_cases[0] };
 
 static dsgd_pick pick_of(const dsgd_about *const *registry, const char *name)
 {
@@ -438,24 +438,24 @@ static dsgd_pick pick_of(const dsgd_about *const *registry, const char *name)
     return (dsgd_pick){about, params};
 }
 
-static support_outcome *run_lesson(int i, int threads)
+static support_outcome *run_learning_case(int i, int threads)
 {
-    support_case *const c = support_new(lessons[i].algorithm, 4);
-    c->learning.model = pick_of(dsgd_model_kinds, lessons[i].model);
-    c->learning.data = pick_of(dsgd_data_sources, lessons[i].data);
-    if (lessons[i].option != NULL)
-        support_set(c->learning.data.about, c->learning.data.params, lessons[i].option,
-                    lessons[i].value);
+    support_case *const c = support_new(learning_cases[i].algorithm, 4);
+    c->learning.model = pick_of(dsgd_model_kinds, learning_cases[i].model);
+    c->learning.data = pick_of(dsgd_data_sources, learning_cases[i].data);
+    if (learning_cases[i].option != NULL)
+        support_set(c->learning.data.about, c->learning.data.params, learning_cases[i].option,
+                    learning_cases[i].value);
     c->learning.optimizer.lr = 0.01;
     c->config.until.steps = 5;
     c->config.threads = threads;
     return support_ok(c);
 }
 
-START_TEST(every_model_learns_in_a_simulation_to_the_same_bits) /* _i is the lesson */
+START_TEST(every_model_learns_in_a_simulation_to_the_same_bits) /* _i is the case */
 {
-    const support_outcome *const one = run_lesson(_i, 1);
-    const support_outcome *const more = run_lesson(_i, 3);
+    const support_outcome *const one = run_learning_case(_i, 1);
+    const support_outcome *const more = run_learning_case(_i, 3);
     ck_assert_uint_eq(one->n_params, more->n_params);
     ck_assert_mem_eq(one->x, more->x, 4 * one->n_params * sizeof *one->x);
     ck_assert_uint_gt(one->result.n_points, 0);
@@ -471,19 +471,20 @@ Suite *states_suite(void)
     Suite *s = suite_create("states");
     TCase *t = tcase_create("bits");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, threads_batches_and_memory_change_no_bit, 0, rig_n_scenes);
-    tcase_add_loop_test(t, a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_scenes);
+    tcase_add_loop_test(t, threads_batches_and_memory_change_no_bit, 0, rig_n_specs);
+    tcase_add_loop_test(t, a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs);
     suite_add_tcase(s, t);
     t = tcase_create("states");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, gradients_of_coupled_samples_are_never_fused, 0, rig_n_scenes);
-    tcase_add_loop_test(t, a_state_goes_on_where_nobody_wants_the_gradient, 0, STATEFUL);
+    tcase_add_loop_test(t, gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs);
+    tcase_add_loop_test(t, a_state_advances_without_references_to_the_gradient, 0, STATEFUL);
     tcase_add_loop_test(t, equal_gradients_have_equal_states, 0, STATEFUL);
     tcase_add_loop_test(t, many_steps_need_the_memory_of_one, 0, 2 * STATEFUL);
     tcase_add_test(t, an_evaluation_is_of_the_mean_model_with_the_mean_state);
     tcase_add_loop_test(t, what_follows_a_divergence_has_no_state, 0, STATEFUL);
     if (SUPPORT_SLOW == 0)
-        tcase_add_loop_test(t, every_model_learns_in_a_simulation_to_the_same_bits, 0, LESSONS);
+        tcase_add_loop_test(t, every_model_learns_in_a_simulation_to_the_same_bits, 0,
+                            LEARNING_CASES);
     suite_add_tcase(s, t);
     return s;
 }

@@ -1,6 +1,7 @@
 /**
  * @file test_values.c
- * The store of values: what is the same, what is fused, what is never computed; and that no bit hangs on threads or memory.
+ * The store of values: common subexpressions, fusion, values that are never computed; no bit
+ * depends on threads or memory.
  */
 #include <check.h>
 #include <math.h>
@@ -16,28 +17,30 @@ Suite *values_suite(void);
 
 enum { FEATURES = 12, POINTS = 4096, PARAMS = FEATURES + 1, MOST_PIECES = 20, MOST_WORKERS = 600 };
 
-/* --- a small store ---------------------------------------------------------------------------------------------------------------------- */
+/* --- a small store ---------------------------------------------------------------------------- */
 
-typedef struct shop {
+typedef struct fixture {
     dsgd_data data;
     dsgd_network network;
     size_t begin[MOST_PIECES + 1];
     dsgd_values_config config;
     dsgd_values *values;
     double initial[PARAMS];
-} shop;
+} fixture;
 
-static double ones[MOST_WORKERS]; /* set by shop_new() */
+static double ones[MOST_WORKERS]; /* set by fixture_new() */
 
 static double uniform(uint32_t what, uint32_t row, uint32_t column)
 {
     return 2 * dsgd_draw_uniform((dsgd_draw){8, DSGD_DRAW_DATA, what, row, column}) - 1;
 }
 
-/** Linear regression in double on points of one plane. Change shop.config, then shop_open(). */
-static shop *shop_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
+/**
+ * Linear regression in double on points of one plane. Change fixture.config, then fixture_open().
+ */
+static fixture *fixture_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
-    shop *const s = dsgd_xcalloc(1, sizeof *s);
+    fixture *const s = dsgd_xcalloc(1, sizeof *s);
     dsgd_samples samples = {.n = POINTS,
                             .x_real = dsgd_xcalloc((size_t)POINTS * FEATURES, sizeof(float)),
                             .targets = dsgd_xcalloc(POINTS, sizeof(float))};
@@ -73,19 +76,19 @@ static shop *shop_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
     return s;
 }
 
-static void shop_open(shop *s)
+static void fixture_open(fixture *s)
 {
     ck_assert_int_eq(dsgd_values_open(&s->config, &s->values, NULL), DSGD_OK);
 }
 
-static shop *shop_opened(uint32_t n_workers, uint32_t batch, size_t n_pieces)
+static fixture *fixture_opened(uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
-    shop *const s = shop_new(n_workers, batch, n_pieces);
-    shop_open(s);
+    fixture *const s = fixture_new(n_workers, batch, n_pieces);
+    fixture_open(s);
     return s;
 }
 
-static void shop_free(shop *s)
+static void fixture_free(fixture *s)
 {
     dsgd_values_close(s->values);
     free(s->data.train.x_real);
@@ -93,7 +96,7 @@ static void shop_free(shop *s)
     free(s);
 }
 
-static dsgd_value constant(const shop *s, size_t piece, double factor)
+static dsgd_value constant(const fixture *s, size_t piece, double factor)
 {
     double x[PARAMS];
     for (size_t i = 0; i < PARAMS; i++)
@@ -104,13 +107,13 @@ static dsgd_value constant(const shop *s, size_t piece, double factor)
 static const dsgd_origin nowhere = {0, 0};
 
 /** Combination of pieces 0, whole vectors. */
-static dsgd_value combine(const shop *s, size_t n, const dsgd_value *x, const double *weights,
+static dsgd_value combine(const fixture *s, size_t n, const dsgd_value *x, const double *weights,
                           double divisor)
 {
     return dsgd_values_combine(s->values, nowhere, 0, n, x, weights, divisor);
 }
 
-static dsgd_value gradient(const shop *s, uint32_t worker, uint64_t step, dsgd_value x)
+static dsgd_value gradient(const fixture *s, uint32_t worker, uint64_t step, dsgd_value x)
 {
     dsgd_value g = DSGD_ZERO_VALUE;
     dsgd_values_gradient(s->values, (dsgd_origin){worker, step}, s->config.stream.batch, &x, NULL,
@@ -118,12 +121,12 @@ static dsgd_value gradient(const shop *s, uint32_t worker, uint64_t step, dsgd_v
     return g;
 }
 
-static void release(const shop *s, dsgd_value value)
+static void release(const fixture *s, dsgd_value value)
 {
     dsgd_value_release(s->values, value);
 }
 
-static dsgd_values_stats stats(const shop *s)
+static dsgd_values_stats stats(const fixture *s)
 {
     dsgd_values_divergence(s->values); /* waits */
     return dsgd_values_stats_get(s->values);
@@ -137,7 +140,7 @@ static double norm(const double *x, size_t n)
     return sqrt(sum);
 }
 
-/* --- combinations ------------------------------------------------------------------------------------------------------------------------ */
+/* --- combinations ----------------------------------------------------------------------------- */
 
 START_TEST(no_store_accepts_everything)
 {
@@ -161,7 +164,7 @@ END_TEST
 
 START_TEST(a_combination_is_linear)
 {
-    shop *const s = shop_opened(1, 1, 1);
+    fixture *const s = fixture_opened(1, 1, 1);
     const dsgd_value x[] = {constant(s, 0, 1), constant(s, 0, 2), constant(s, 0, -5)};
     const double weights[] = {2, 0.5, 1};
     const dsgd_value y = combine(s, 3, x, weights, 4);
@@ -172,13 +175,13 @@ START_TEST(a_combination_is_linear)
     release(s, y);
     for (size_t i = 0; i < 3; i++)
         release(s, x[i]);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(zeros_vanish_and_equal_operands_merge)
 {
-    shop *const s = shop_opened(1, 1, 1);
+    fixture *const s = fixture_opened(1, 1, 1);
     const dsgd_value a = constant(s, 0, 1);
     const dsgd_value b = constant(s, 0, 2);
     const dsgd_value zero = DSGD_ZERO_VALUE;
@@ -203,13 +206,13 @@ START_TEST(zeros_vanish_and_equal_operands_merge)
     const dsgd_value all[] = {a, b, merged, spread, turned, mean, half};
     for (size_t i = 0; i < 7; i++)
         release(s, all[i]);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(equal_operations_on_equal_operands_are_one)
 {
-    shop *const s = shop_opened(2, 4, 1);
+    fixture *const s = fixture_opened(2, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g[] = {gradient(s, 0, 0, x), gradient(s, 0, 0, x), gradient(s, 0, 1, x),
                             gradient(s, 1, 0, x)};
@@ -236,13 +239,13 @@ START_TEST(equal_operations_on_equal_operands_are_one)
         release(s, y[i]);
         release(s, v[i]);
     }
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(a_step_is_the_formulas_of_the_header)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
     double x_by_hand[PARAMS];
@@ -279,15 +282,15 @@ START_TEST(a_step_is_the_formulas_of_the_header)
         ck_assert_double_eq_tol(got[i], x_by_hand[i], 1e-13);
     release(s, x);
     release(s, v);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(without_momentum_there_is_no_velocity)
 {
-    shop *const s = shop_new(1, 4, 1);
+    fixture *const s = fixture_new(1, 4, 1);
     s->config.problem.update.momentum = 0;
-    shop_open(s);
+    fixture_open(s);
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g = constant(s, 0, -2);
     dsgd_value v = DSGD_ZERO_VALUE;
@@ -300,13 +303,13 @@ START_TEST(without_momentum_there_is_no_velocity)
     release(s, x);
     release(s, g);
     release(s, y);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(the_model_of_a_gradient_may_be_zeros)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value zeros = constant(s, 0, 0);
     const dsgd_value a = gradient(s, 0, 0, zeros);
     const dsgd_value b = gradient(s, 0, 0, DSGD_ZERO_VALUE);
@@ -319,15 +322,15 @@ START_TEST(the_model_of_a_gradient_may_be_zeros)
     release(s, zeros);
     release(s, a);
     release(s, b);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
-/* --- what is computed -------------------------------------------------------------------------------------------------------------------- */
+/* --- what is computed ------------------------------------------------------------------------- */
 
-START_TEST(what_nobody_holds_is_never_computed)
+START_TEST(values_without_references_are_never_computed)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g = gradient(s, 0, 0, x);
     dsgd_value v = DSGD_ZERO_VALUE;
@@ -344,13 +347,13 @@ START_TEST(what_nobody_holds_is_never_computed)
     ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
     ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* the constant alone */
     release(s, x);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
-START_TEST(what_is_needed_is_computed_though_nobody_holds_it)
+START_TEST(operands_without_references_are_computed)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 5; t++) {
@@ -367,13 +370,13 @@ START_TEST(what_is_needed_is_computed_though_nobody_holds_it)
     ck_assert_uint_eq(stats(s).gradient_samples, 20);
     ck_assert_uint_eq(stats(s).updates, 5);
     release(s, x);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(the_store_begins_by_itself_after_enough_gradients)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value y[600];
     for (uint64_t t = 0; t < 600; t++) {
@@ -383,12 +386,12 @@ START_TEST(the_store_begins_by_itself_after_enough_gradients)
         release(s, v);
         release(s, g);
     }
-    /* At the 256th gradient, and at the 512th what was there at the 256th. */
+    /* At the 256th gradient, and at the 512th those of the 256th. */
     ck_assert_uint_eq(stats(s).updates, 255);
     for (uint64_t t = 0; t < 600; t++)
         release(s, y[t]);
     release(s, x);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
@@ -400,17 +403,20 @@ static dsgd_buffer counted_alloc(void *context, size_t n)
     return dsgd_device_cpu(true)->alloc(context, n);
 }
 
-/** With several threads, buffers that one wrote and another has read rest: of each kind and thread eight at most. */
+/**
+ * With several threads, buffers that one wrote and another has read rest: of each kind and thread
+ * eight at most.
+ */
 START_TEST(buffers_are_used_again)
 {
     const uint32_t n_threads = (uint32_t)_i;
     dsgd_device device = *dsgd_device_cpu(true);
     device.alloc = counted_alloc;
     n_allocs = 0;
-    shop *const s = shop_new(4, 4, 1);
+    fixture *const s = fixture_new(4, 4, 1);
     s->config.device = &device;
     s->config.n_threads = n_threads;
-    shop_open(s);
+    fixture_open(s);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 2000; t++) {
@@ -427,29 +433,29 @@ START_TEST(buffers_are_used_again)
     ck_assert_uint_le(n_allocs, 5 + (n_threads > 0 ? (n_threads + 1) * 2 * 8 : 0));
     release(s, x);
     release(s, v);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
-/* --- fusion ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- fusion ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t n_workers, batch;
     uint64_t blocks; /* of 256 samples */
-} crowds[] = {{2, 1, 1},   {7, 4, 1},   {64, 4, 1},  {65, 4, 2}, {600, 1, 3},
-              {5, 100, 3}, {3, 256, 3}, {4, 300, 4}, {128, 3, 2}};
-enum { CROWDS = sizeof crowds / sizeof crowds[0] };
+} fused_cases[] = {{2, 1, 1},   {7, 4, 1},   {64, 4, 1},  {65, 4, 2}, {600, 1, 3},
+                   {5, 100, 3}, {3, 256, 3}, {4, 300, 4}, {128, 3, 2}};
+enum { FUSED_CASES = sizeof fused_cases / sizeof fused_cases[0] };
 
-START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the crowd */
+START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the case */
 {
-    const uint32_t n = crowds[_i].n_workers;
-    shop *const s = shop_opened(n, crowds[_i].batch, 3);
+    const uint32_t n = fused_cases[_i].n_workers;
+    fixture *const s = fixture_opened(n, fused_cases[_i].batch, 3);
     dsgd_value x[3];
     dsgd_value g[MOST_WORKERS][3];
     for (size_t k = 0; k < 3; k++)
         x[k] = constant(s, k, 1);
     for (uint32_t w = 0; w < n; w++)
-        dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, crowds[_i].batch, x, NULL, g[w]);
+        dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, fused_cases[_i].batch, x, NULL, g[w]);
     dsgd_value mean[3];
     double fused[PARAMS];
     double apart[PARAMS] = {0};
@@ -461,9 +467,9 @@ START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the crowd */
     }
     for (size_t k = 0; k < 3; k++)
         dsgd_values_read(s->values, k, mean[k], fused + s->begin[k]);
-    ck_assert_uint_eq(stats(s).gradients, crowds[_i].blocks);
-    ck_assert_uint_eq(stats(s).gradient_samples, (uint64_t)n * crowds[_i].batch);
-    ck_assert_uint_eq(stats(s).combinations, crowds[_i].blocks == 1 ? 0 : 3);
+    ck_assert_uint_eq(stats(s).gradients, fused_cases[_i].blocks);
+    ck_assert_uint_eq(stats(s).gradient_samples, (uint64_t)n * fused_cases[_i].batch);
+    ck_assert_uint_eq(stats(s).combinations, fused_cases[_i].blocks == 1 ? 0 : 3);
     for (uint32_t w = 0; w < n; w++) {
         double one[PARAMS];
         for (size_t k = 0; k < 3; k++)
@@ -481,14 +487,14 @@ START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the crowd */
     for (uint32_t w = 0; w < n; w++)
         for (size_t k = 0; k < 3; k++)
             release(s, g[w][k]);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 /** Whether the combination of two gradients is one operation over both mini-batches. */
-static bool fuses(dsgd_value (*second)(const shop *s, dsgd_value x), double weight)
+static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double weight)
 {
-    shop *const s = shop_opened(2, 4, 1);
+    fixture *const s = fixture_opened(2, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g[] = {gradient(s, 0, 0, x), second(s, x)};
     const dsgd_value sum = combine(s, 2, g, (double[]){1, weight}, 2);
@@ -499,16 +505,16 @@ static bool fuses(dsgd_value (*second)(const shop *s, dsgd_value x), double weig
     release(s, g[0]);
     release(s, g[1]);
     release(s, sum);
-    shop_free(s);
+    fixture_free(s);
     return fused;
 }
 
-static dsgd_value same_model(const shop *s, dsgd_value x)
+static dsgd_value same_model(const fixture *s, dsgd_value x)
 {
     return gradient(s, 1, 0, x);
 }
 
-static dsgd_value other_model(const shop *s, dsgd_value x)
+static dsgd_value other_model(const fixture *s, dsgd_value x)
 {
     (void)x;
     const dsgd_value other = constant(s, 0, 2);
@@ -517,7 +523,7 @@ static dsgd_value other_model(const shop *s, dsgd_value x)
     return g;
 }
 
-static dsgd_value no_gradient(const shop *s, dsgd_value x)
+static dsgd_value no_gradient(const fixture *s, dsgd_value x)
 {
     (void)x;
     return constant(s, 0, 3);
@@ -534,7 +540,7 @@ END_TEST
 
 START_TEST(gradients_wait_for_a_collective)
 {
-    shop *const s = shop_opened(64, 4, 1);
+    fixture *const s = fixture_opened(64, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value g[64];
     for (uint32_t w = 0; w < 64; w++)
@@ -550,13 +556,13 @@ START_TEST(gradients_wait_for_a_collective)
     ck_assert_double_gt(norm(got, PARAMS), 0);
     ck_assert_uint_eq(stats(s).gradients, 1);
     release(s, mean);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(a_mean_of_fused_means_is_the_mean)
 {
-    shop *const s = shop_opened(8, 4, 1);
+    fixture *const s = fixture_opened(8, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value g[8];
     for (uint32_t w = 0; w < 8; w++)
@@ -575,14 +581,14 @@ START_TEST(a_mean_of_fused_means_is_the_mean)
     const dsgd_value rest[] = {x, halves[0], halves[1], mean, at_once};
     for (size_t i = 0; i < 5; i++)
         release(s, rest[i]);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 /** Some steps of synchronous SGD; the model after them. */
 static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
 {
-    shop *const s = shop_opened(n_workers, batch, 1);
+    fixture *const s = fixture_opened(n_workers, batch, 1);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 10; t++) {
@@ -601,7 +607,7 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
     dsgd_values_read(s->values, 0, x, x_end);
     release(s, x);
     release(s, v);
-    shop_free(s);
+    fixture_free(s);
 }
 
 START_TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
@@ -618,7 +624,7 @@ START_TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
 }
 END_TEST
 
-/* --- threads and memory --------------------------------------------------------------------------------------------------------------------- */
+/* --- threads and memory ----------------------------------------------------------------------- */
 
 /** What a program of random calls leaves behind. */
 typedef struct outcome {
@@ -633,7 +639,7 @@ static uint32_t below(uint32_t t, uint32_t i, uint32_t n)
 }
 
 /** Workers step, average at random in groups, keep stale copies, and are evaluated now and then. */
-static void random_program(shop *s, outcome *out)
+static void random_program(fixture *s, outcome *out)
 {
     enum { P = 8, K = MOST_PIECES, STEPS = 120 };
     dsgd_value x[P][K];
@@ -690,14 +696,14 @@ static void random_program(shop *s, outcome *out)
 
 static outcome run_program(uint32_t n_threads, size_t memory_bytes)
 {
-    shop *const s = shop_new(8, 4, MOST_PIECES);
+    fixture *const s = fixture_new(8, 4, MOST_PIECES);
     s->config.n_threads = n_threads;
     s->config.memory_bytes = memory_bytes;
-    shop_open(s);
+    fixture_open(s);
     outcome out;
     memset(&out, 0, sizeof out);
     random_program(s, &out);
-    shop_free(s);
+    fixture_free(s);
     return out;
 }
 
@@ -734,9 +740,9 @@ START_TEST(little_memory_is_kept_to)
     size_t peaks[2];
     const size_t memory_bytes[] = {600 * PARAMS * sizeof(double), (size_t)1 << 30};
     for (size_t i = 0; i < 2; i++) {
-        shop *const s = shop_new(200, 4, 1);
+        fixture *const s = fixture_new(200, 4, 1);
         s->config.memory_bytes = memory_bytes[i];
-        shop_open(s);
+        fixture_open(s);
         dsgd_value x[200];
         const dsgd_value start = constant(s, 0, 1);
         for (uint32_t w = 0; w < 200; w++)
@@ -757,9 +763,9 @@ START_TEST(little_memory_is_kept_to)
         peaks[i] = stats(s).peak_bytes;
         for (uint32_t w = 0; w < 200; w++)
             release(s, x[w]);
-        shop_free(s);
+        fixture_free(s);
     }
-    /* Models, and what 256 more gradients and updates may add before the caller looks again. */
+    /* Models, and what 256 more gradients and updates may add before the next check. */
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
     ck_assert_uint_ge(peaks[1], 200 * PARAMS * sizeof(double));
 }
@@ -796,10 +802,10 @@ START_TEST(a_caller_over_its_memory_waits)
 {
     dsgd_device device = *dsgd_device_cpu(true);
     device.update = slow_update;
-    shop *const s = shop_new(1, 4, 1);
+    fixture *const s = fixture_new(1, 4, 1);
     s->config.device = &device;
     s->config.memory_bytes = 1;
-    shop_open(s);
+    fixture_open(s);
     dsgd_value x = constant(s, 0, 1);
     for (int i = 0; i < 100; i++) {
         dsgd_value v = DSGD_ZERO_VALUE;
@@ -812,7 +818,7 @@ START_TEST(a_caller_over_its_memory_waits)
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(dsgd_values_stats_get(s->values).updates, 100);
     release(s, x);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
@@ -822,9 +828,9 @@ START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
     device.threaded = false;
     device.update = slow_update;
     device.put = watched_put;
-    shop *const s = shop_new(1, 4, 1);
+    fixture *const s = fixture_new(1, 4, 1);
     s->config.device = &device;
-    shop_open(s);
+    fixture_open(s);
     const dsgd_value x = constant(s, 0, 1);
     for (int i = 1; i <= 50; i++) {
         dsgd_value v = DSGD_ZERO_VALUE;
@@ -836,19 +842,19 @@ START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
         release(s, v);
     }
     release(s, x);
-    shop_free(s);
+    fixture_free(s);
     ck_assert(!met);
 }
 END_TEST
 
-/* --- divergence -------------------------------------------------------------------------------------------------------------------------- */
+/* --- divergence ------------------------------------------------------------------------------- */
 
 START_TEST(
     divergence_is_the_first_in_the_order_of_the_calls) /* _i is the number of threads less one */
 {
-    shop *const s = shop_new(4, 4, 1);
+    fixture *const s = fixture_new(4, 4, 1);
     s->config.n_threads = (uint32_t)_i + 1;
-    shop_open(s);
+    fixture_open(s);
     dsgd_value x[4];
     dsgd_value v[4] = {DSGD_ZERO_VALUE};
     for (size_t w = 0; w < 4; w++)
@@ -860,7 +866,8 @@ START_TEST(
     for (uint64_t t = 0; t < 40; t++) {
         for (uint32_t w = 0; w < 4; w++) {
             const dsgd_origin where = {w, t};
-            /* Worker 2 breaks at step 20, behind a long chain; worker 3 at the next, behind none. */
+            /* Worker 2 breaks at step 20, behind a long chain; worker 3 at the next, behind
+             * none. */
             const bool breaks = (w == 2 && t == 20) || (w == 3 && t == 21);
             if (w == 3 && !breaks)
                 continue;
@@ -890,13 +897,13 @@ START_TEST(
         release(s, x[w]);
         release(s, v[w]);
     }
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(of_two_divergences_at_once_the_first_counts)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value y[2];
     for (uint32_t w = 0; w < 2; w++) {
@@ -911,13 +918,13 @@ START_TEST(of_two_divergences_at_once_the_first_counts)
     release(s, y[0]);
     release(s, y[1]);
     release(s, x);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
 START_TEST(a_dropped_divergence_never_happened)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
     release(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){INFINITY, 1}));
@@ -925,15 +932,15 @@ START_TEST(a_dropped_divergence_never_happened)
     dsgd_values_flush(s->values);
     ck_assert(!dsgd_values_divergence(s->values).happened);
     release(s, x);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
-/* --- evaluation --------------------------------------------------------------------------------------------------------------------------- */
+/* --- evaluation ------------------------------------------------------------------------------- */
 
 START_TEST(consensus_is_the_distance_from_the_mean) /* _i is the number of pieces less one */
 {
-    shop *const s = shop_opened(1, 4, (size_t)_i + 1);
+    fixture *const s = fixture_opened(1, 4, (size_t)_i + 1);
     const size_t n_pieces = (size_t)_i + 1;
     /* Factors 1, 1, 5 and 0 times one vector: mean 7/4, mean square 27/4, so variance 59/16. */
     static const double factors[] = {1, 1, 5, 0};
@@ -958,13 +965,13 @@ START_TEST(consensus_is_the_distance_from_the_mean) /* _i is the number of piece
     ck_assert_uint_eq(stats(s).evaluations, 2);
     for (size_t k = 0; k < n_pieces; k++)
         release(s, mean[k]);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
-START_TEST(an_evaluation_is_of_the_moment_it_was_asked_for)
+START_TEST(an_evaluation_is_of_the_moment_of_its_request)
 {
-    shop *const s = shop_opened(1, 4, 1);
+    fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
     size_t tickets[3];
@@ -987,7 +994,7 @@ START_TEST(an_evaluation_is_of_the_moment_it_was_asked_for)
     release(s, start);
     release(s, x);
     release(s, v);
-    shop_free(s);
+    fixture_free(s);
 }
 END_TEST
 
@@ -1004,11 +1011,11 @@ Suite *values_suite(void)
     tcase_add_test(t, the_model_of_a_gradient_may_be_zeros);
     suite_add_tcase(s, t);
     t = tcase_create("what is computed");
-    tcase_add_test(t, what_nobody_holds_is_never_computed);
-    tcase_add_test(t, what_is_needed_is_computed_though_nobody_holds_it);
+    tcase_add_test(t, values_without_references_are_never_computed);
+    tcase_add_test(t, operands_without_references_are_computed);
     tcase_add_test(t, the_store_begins_by_itself_after_enough_gradients);
     tcase_add_loop_test(t, buffers_are_used_again, 0, 4);
-    tcase_add_loop_test(t, a_fused_mean_is_the_mean_of_gradients, 0, CROWDS);
+    tcase_add_loop_test(t, a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES);
     tcase_add_test(t, only_equal_shares_of_gradients_of_one_model_are_fused);
     tcase_add_test(t, a_mean_of_fused_means_is_the_mean);
     tcase_add_test(t, gradients_wait_for_a_collective);
@@ -1026,7 +1033,7 @@ Suite *values_suite(void)
     suite_add_tcase(s, t);
     t = tcase_create("evaluation");
     tcase_add_loop_test(t, consensus_is_the_distance_from_the_mean, 0, 3);
-    tcase_add_test(t, an_evaluation_is_of_the_moment_it_was_asked_for);
+    tcase_add_test(t, an_evaluation_is_of_the_moment_of_its_request);
     suite_add_tcase(s, t);
     return s;
 }

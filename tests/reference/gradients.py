@@ -27,7 +27,7 @@ def series(salt, n):
     return numpy.array([number(salt, i) for i in range(n)])
 
 
-class Scene:
+class Spec:
     """Data of a shape, and parameters that are handed out in backward order."""
 
     def __init__(self, name, kind, rows, columns, width, classes, samples):
@@ -99,13 +99,13 @@ def pixels(x):
 
 
 def hyperplane():
-    s = Scene("hyperplane", "points", 1, 9, 1, 0, 37)
+    s = Spec("hyperplane", "points", 1, 9, 1, 0, 37)
     out = s.layer([9, 1], [1])
     return s, lambda at, training: s.dense(s.x[at].reshape(len(at), -1), out)
 
 
 def mlp():
-    s = Scene("mlp-two-layers", "points", 1, 6, 1, 3, 37)
+    s = Spec("mlp-two-layers", "points", 1, 6, 1, 3, 37)
     layers = [s.layer([6, 7], [7]), s.layer([7, 5], [5]), s.layer([5, 3], [3])]
 
     def run(at, training):
@@ -116,7 +116,7 @@ def mlp():
 
 
 def cnn():
-    s = Scene("cnn-7x5", "images", 35, 1, 5, 4, 11)
+    s = Spec("cnn-7x5", "images", 35, 1, 5, 4, 11)
     convs = [s.layer([3, 3, 1, 2], [2]), s.layer([3, 3, 2, 3], [3])]
     hidden, out = s.layer([3, 5], [5]), s.layer([5, 4], [4])
 
@@ -129,7 +129,7 @@ def cnn():
 
 
 def resnet():
-    s = Scene("resnet-9x7", "images", 63, 1, 7, 3, 7)
+    s = Spec("resnet-9x7", "images", 63, 1, 7, 3, 7)
     first, first_norm = s.layer([3, 3, 1, 2]), s.norm(2)
     blocks = []
     for channels, width in ((2, 2), (2, 4)):
@@ -154,7 +154,7 @@ def resnet():
 
 def lstm():
     units = 5
-    s = Scene("lstm", "sequences", 6, 3, 1, 4, 9)
+    s = Spec("lstm", "sequences", 6, 3, 1, 4, 9)
     inputs, recurrence = s.layer([3, 4 * units], [4 * units]), s.layer([units, 4 * units])
     out = s.layer([units, 4], [4])
 
@@ -173,7 +173,7 @@ def lstm():
 
 def transformer():
     rows, width, heads, classes = 5, 6, 2, 7
-    s = Scene("transformer", "tokens", rows, 1, 1, classes, 4)
+    s = Spec("transformer", "tokens", rows, 1, 1, classes, 4)
     tables = s.layer([classes, width], [rows, width])
     norm_a, qkv = s.layer([width], [width]), s.layer([width, 3 * width], [3 * width])
     out = s.layer([width, width], [width])
@@ -212,9 +212,9 @@ def write(folder, name, sections):
             file.writelines(f"{x:.17g}\n" for x in numbers)
 
 
-def network(folder, scene):
+def network(folder, spec):
     """A gradient over all samples, one over the first half, and an evaluation with the statistics of the two."""
-    s, run = scene()
+    s, run = spec()
     s.begin()
     sections = []
     for part, at in (("all", range(s.n)), ("half", range(s.n // 2))):

@@ -1,10 +1,11 @@
 /**
  * @file test_microbenchmark.c
- * The micro-benchmark of the eager-SGD paper (PPoPP'20, figures 8 and 9): 32 workers, worker i comes i ms late to a collective of 64 B to
- * 256 KB, 64 times with a barrier in between; the latency of the call, averaged over workers. On the parameters of Piz Daint.
- *
- * Closed forms: everyone waits for the last, 15.5 ms on average; for a random initiator the mean of max(0, r - i) over workers i
- * and initiators r is (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 = 16.5 workers had arrived.
+ * The micro-benchmark of the eager-SGD paper (PPoPP'20, figures 8 and 9): 32 workers, worker i
+ * comes i ms late to a collective of 64 B to 256 KB, 64 times with a barrier in between; the
+ * latency of the call, averaged over workers. On the parameters of Piz Daint.
+ * Closed forms: everyone waits for the last, 15.5 ms on average; for a random initiator the mean of
+ * max(0, r - i) over workers i and initiators r is (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 =
+ * 16.5 workers had arrived.
  */
 #include <math.h>
 #include <stdio.h>
@@ -101,7 +102,8 @@ START_TEST(majority_waits_for_its_initiator)
 {
     const support_outcome *got = benchmark(&majority, published[_i].bytes, 1e-3);
     const double active = got->result.partial_active_mean;
-    /* Whoever had arrived waits for the collective too; it takes what it takes when all arrive together. */
+    /* Workers that had arrived wait for the collective too: for its time when all arrive
+     * together. */
     const double collective_ms = mean_ms(benchmark(&majority, published[_i].bytes, 0));
     const double expected_ms =
         (WORKERS * WORKERS - 1.0) / (6.0 * WORKERS) + collective_ms * active / WORKERS;
@@ -117,7 +119,8 @@ START_TEST(solo_waits_for_nobody)
 {
     const support_outcome *got = benchmark(&solo, published[_i].bytes, 1e-3);
     const double first_ms = 1e3 * got->note[0];
-    /* The first worker alone waits, unless the collective takes longer than the next one is late (256 KB: 1.2 ms). */
+    /* The first worker alone waits, unless the collective takes longer than the next one is late
+     * (256 KB: 1.2 ms). */
     double expected_ms = 0;
     for (int w = 0; w < WORKERS; w++)
         expected_ms += fmax(0, first_ms - w) / WORKERS;

@@ -1,11 +1,13 @@
 /**
  * @file test_smpi.c
- * How long an allreduce takes, against an independent simulator on the same networks: the collectives of SimGrid's SMPI, replayed from a
- * trace without data. And on a flat network against closed forms.
- *
- * SMPI's usual factors on latency and bandwidth, which are calibrated for Ethernet and its MPI, are set to 1, as are its overheads to 0;
- * CM02 without TCP's window and cross-traffic is what sim/network/cluster.c uses. Rank i is on host n_i on both sides: a hostfile in another order
- * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of smpi.md comes out.
+ * How long an allreduce takes, against an independent simulator on the same networks: the
+ * collectives of SimGrid's SMPI, replayed from a trace without data. And on a flat network against
+ * closed forms.
+ * SMPI's usual factors on latency and bandwidth, which are calibrated for Ethernet and its MPI, are
+ * set to 1, as are its overheads to 0; CM02 without TCP's window and cross-traffic is what
+ * sim/network/cluster.c uses. Rank i is on host n_i on both sides: a hostfile in another order
+ * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of
+ * smpi.md comes out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,16 +23,22 @@ enum { FLOATS = 25557032 }; /* ResNet-50 */
 static const double link_bytes_per_s = 12.5e9;
 static const double link_s = 1e-6;
 
-/** The most that two may differ, as a share. They do by 0.2 %, where SMPI's ring sends what P does not divide in an allreduce of its own. */
+/**
+ * The most that two may differ, as a share. They do by 0.2 %, where SMPI's ring sends what P does
+ * not divide in an allreduce of its own.
+ */
 static const double tolerance = 0.01;
 
-/* --- networks ---------------------------------------------------------------------------------------------------------------- */
+/* --- networks --------------------------------------------------------------------------------- */
 
 typedef enum network { FLAT, FAT_TREE, DRAGONFLY, N_NETWORKS } network;
 
 static const char *const network_names[] = {"flat", "fat tree", "dragonfly"};
 
-/** Trees of two levels tapered 2:1; dragonflies of four and eight groups, with four cables between two of anything. */
+/**
+ * Trees of two levels tapered 2:1; dragonflies of four and eight groups, with four cables between
+ * two of anything.
+ */
 static dsgd_platform platform_of(network which, int workers)
 {
     static double of_64[] = {8, 8};
@@ -55,7 +63,7 @@ static dsgd_platform platform_of(network which, int workers)
     return p;
 }
 
-/* --- collectives --------------------------------------------------------------------------------------------------------------- */
+/* --- collectives ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *name;
@@ -94,7 +102,7 @@ static double dsgd_s(network which, int how, int workers)
     return support_ok(c)->result.virtual_s - 1;
 }
 
-/* --- SMPI -------------------------------------------------------------------------------------------------------------------- */
+/* --- SMPI ------------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/dsgd-smpi-XXXXXX";
 
@@ -119,7 +127,10 @@ static FILE *create(const char *name)
     return stream;
 }
 
-/** One allreduce of single precision (5 in SMPI's traces) by every rank, each on the host of its number. */
+/**
+ * One allreduce of single precision (5 in SMPI's traces) by every rank, each on the host of its
+ * number.
+ */
 static void write_trace(int workers)
 {
     FILE *const list = create("traces");
@@ -178,7 +189,7 @@ static bool is_installed(void)
     return is;
 }
 
-/* --- tests ------------------------------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void expect_within(const char *what, double got_s, double expected_s)
 {

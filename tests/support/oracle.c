@@ -51,7 +51,8 @@ static void require_one_start(const oracle_problem *p)
 {
     for (int w = 1; w < p->workers; w++)
         for (size_t i = 0; i < p->n; i++)
-            require(p->initial[(size_t)w * p->n + i] == p->initial[i], "the workers start apart");
+            require(p->initial[(size_t)w * p->n + i] == p->initial[i],
+                    "the workers start from different models");
 }
 
 static bool due(long step, long period)
@@ -93,7 +94,7 @@ static void mean_of(const oracle_problem *p, const double *a, double *mean)
     }
 }
 
-/** Gives everybody the same row. */
+/** Copies one row to all. */
 static void set_all(const oracle_problem *p, const double *row, double *a)
 {
     for (int w = 0; w < p->workers; w++)
@@ -211,7 +212,10 @@ void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, doub
     push_sum_end(&m);
 }
 
-/** Adds what is in flight to a, then splits a by the shares: what a worker keeps stays in a, the rest is in flight. */
+/**
+ * Adds what is in flight to a, then splits a by the shares: what a worker keeps stays in a, the
+ * rest is in flight.
+ */
 static void exchange_late(int workers, size_t n, const double *shares, double *a, double *flying)
 {
     const size_t count = (size_t)workers * n;
@@ -249,7 +253,10 @@ void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, dou
     push_sum_end(&m);
 }
 
-/** Each in turn takes the centre and pulls it; the worker's own half of the difference is left for after its local update. */
+/**
+ * Each in turn takes the centre and pulls it; the worker's own half of the difference is left for
+ * after its local update.
+ */
 static void visit_center(const lockstep *s, double alpha, const long *order, double *center,
                          double *elastic)
 {
@@ -262,7 +269,10 @@ static void visit_center(const lockstep *s, double alpha, const long *order, dou
         }
 }
 
-/** The local update of 2.10, whose gradient is taken ahead, at w + v; so is the weight decay, which belongs to this gradient. */
+/**
+ * The local update of 2.10, whose gradient is taken ahead, at w + v; so is the weight decay, which
+ * belongs to this gradient.
+ */
 static void look_ahead_step(lockstep *s, long step, double delta)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -354,7 +364,10 @@ void oracle_dasgd(const oracle_problem *p, long tau, long d, double xi, double *
     end(&s);
 }
 
-/** The outer optimizers: from the model that a round began with and the mean that it ended with, by u, to the next model, in old. */
+/**
+ * The outer optimizers: from the model that a round began with and the mean that it ended with, by
+ * u, to the next model, in old.
+ */
 typedef void outer_step(const oracle_problem *p, double rate, double momentum, const double *mean,
                         double *u, double *old);
 

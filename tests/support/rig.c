@@ -12,7 +12,7 @@
 #include "tests/support/support.h"
 
 /* clang-format off */
-const scene rig_scenes[] = {
+const rig_spec rig_specs[] = {
     {.name = "hyperplane", .model = "hyperplane", .n_rows = 1, .n_columns = 9, .width = 1, .n_samples = 37, .stored = true},
     {.name = "logreg", .model = "logreg", .n_rows = 1, .n_columns = 11, .width = 1, .n_classes = 5, .n_samples = 37},
     {.name = "logreg of images", .model = "logreg", .kind = DSGD_DATA_IMAGES, .n_rows = 12, .n_columns = 1, .width = 4,
@@ -65,14 +65,14 @@ const scene rig_scenes[] = {
      .width = 1, .n_classes = 8, .n_samples = 60, .with = {{"hidden", 4}, {"environments", 1}, {"discount", 0.5}, {"entropy", 0.05}}},
 };
 /* clang-format on */
-const int rig_n_scenes = sizeof rig_scenes / sizeof rig_scenes[0];
+const int rig_n_specs = sizeof rig_specs / sizeof rig_specs[0];
 
-const scene *rig_scene(const char *name)
+const rig_spec *rig_spec_named(const char *name)
 {
-    for (int i = 0; i < rig_n_scenes; i++)
-        if (strcmp(rig_scenes[i].name, name) == 0)
-            return &rig_scenes[i];
-    ck_abort_msg("no scene is called %s", name);
+    for (int i = 0; i < rig_n_specs; i++)
+        if (strcmp(rig_specs[i].name, name) == 0)
+            return &rig_specs[i];
+    ck_abort_msg("no spec is called %s", name);
     return NULL;
 }
 
@@ -83,85 +83,86 @@ double rig_number(uint64_t salt, uint64_t i)
 
 enum { OF_X, OF_LABELS, OF_LENGTHS, OF_PARAMS }; /* series of rig_number() */
 
-static void fill_inputs(const scene *sc, size_t n, dsgd_samples *s)
+static void fill_inputs(const rig_spec *spec, size_t n, dsgd_samples *s)
 {
-    if (sc->kind == DSGD_DATA_IMAGES || sc->kind == DSGD_DATA_TOKENS)
+    if (spec->kind == DSGD_DATA_IMAGES || spec->kind == DSGD_DATA_TOKENS)
         s->x_bytes = dsgd_xcalloc(n, 1);
     else
         s->x_real = dsgd_xcalloc(n, sizeof(float));
     for (size_t i = 0; i < n; i++) {
         const double u = rig_number(OF_X, i);
-        if (sc->kind == DSGD_DATA_IMAGES)
+        if (spec->kind == DSGD_DATA_IMAGES)
             s->x_bytes[i] = (uint8_t)(256 * u);
-        else if (sc->kind == DSGD_DATA_TOKENS)
-            s->x_bytes[i] = (uint8_t)(sc->n_classes * u);
+        else if (spec->kind == DSGD_DATA_TOKENS)
+            s->x_bytes[i] = (uint8_t)(spec->n_classes * u);
         else
             s->x_real[i] = (float)(2 * u - 1);
     }
 }
 
-static dsgd_samples samples_of(const scene *sc)
+static dsgd_samples samples_of(const rig_spec *spec)
 {
-    dsgd_samples s = {.n = sc->n_samples};
-    if (sc->kind == DSGD_DATA_STEPS)
+    dsgd_samples s = {.n = spec->n_samples};
+    if (spec->kind == DSGD_DATA_STEPS)
         return s;
-    fill_inputs(sc, (size_t)sc->n_samples * sc->n_rows * sc->n_columns, &s);
-    const size_t n_labels = sc->n_samples * (sc->kind == DSGD_DATA_TOKENS ? sc->n_rows : 1);
-    if (sc->n_classes == 0)
+    fill_inputs(spec, (size_t)spec->n_samples * spec->n_rows * spec->n_columns, &s);
+    const size_t n_labels = spec->n_samples * (spec->kind == DSGD_DATA_TOKENS ? spec->n_rows : 1);
+    if (spec->n_classes == 0)
         s.targets = dsgd_xcalloc(n_labels, sizeof(float));
     else
         s.labels = dsgd_xcalloc(n_labels, 1);
     for (size_t i = 0; i < n_labels; i++) {
-        if (sc->n_classes == 0)
+        if (spec->n_classes == 0)
             s.targets[i] = (float)(3 * rig_number(OF_LABELS, i));
         else
-            s.labels[i] = (uint8_t)(sc->n_classes * rig_number(OF_LABELS, i));
+            s.labels[i] = (uint8_t)(spec->n_classes * rig_number(OF_LABELS, i));
     }
-    if (sc->kind == DSGD_DATA_SEQUENCES) {
-        s.lengths = dsgd_xcalloc(sc->n_samples, sizeof *s.lengths);
-        for (size_t i = 0; i < sc->n_samples; i++)
-            s.lengths[i] = (uint16_t)(1 + sc->n_rows * rig_number(OF_LENGTHS, i));
+    if (spec->kind == DSGD_DATA_SEQUENCES) {
+        s.lengths = dsgd_xcalloc(spec->n_samples, sizeof *s.lengths);
+        for (size_t i = 0; i < spec->n_samples; i++)
+            s.lengths[i] = (uint16_t)(1 + spec->n_rows * rig_number(OF_LENGTHS, i));
     }
     return s;
 }
 
-void *rig_params(const scene *sc)
+void *rig_params(const rig_spec *spec)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_model_kinds, sc->model);
-    ck_assert_msg(about != NULL, "no model is called %s", sc->model);
+    const dsgd_about *const about = dsgd_about_find(dsgd_model_kinds, spec->model);
+    ck_assert_msg(about != NULL, "no model is called %s", spec->model);
     void *const params = dsgd_xcalloc(1, about->params_size + 1);
     dsgd_options_default(about->options, params);
-    for (size_t i = 0; i < 4 && sc->with[i].name != NULL; i++)
-        support_set(about, params, sc->with[i].name, sc->with[i].value);
-    for (const dsgd_option *o = about->options; sc->list != NULL && o->name != NULL; o++)
-        if (strcmp(o->name, sc->list) == 0)
+    for (size_t i = 0; i < 4 && spec->with[i].name != NULL; i++)
+        support_set(about, params, spec->with[i].name, spec->with[i].value);
+    for (const dsgd_option *o = about->options; spec->list != NULL && o->name != NULL; o++)
+        if (strcmp(o->name, spec->list) == 0)
             *(dsgd_numbers *)(void *)((char *)params + o->offset) =
-                (dsgd_numbers){sc->n_list, (double *)(uintptr_t)sc->numbers};
+                (dsgd_numbers){spec->n_list, (double *)(uintptr_t)spec->numbers};
     return params;
 }
 
-rig *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces)
+rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
 {
     rig *const s = dsgd_xcalloc(1, sizeof *s);
-    const dsgd_samples samples = samples_of(sc);
-    s->scene = sc;
-    s->data = (dsgd_data){.kind = sc->kind,
-                          .n_rows = sc->n_rows,
-                          .n_columns = sc->n_columns,
-                          .width = sc->width,
-                          .n_features = sc->n_rows * sc->n_columns,
-                          .n_labels = sc->kind == DSGD_DATA_TOKENS  ? sc->n_rows
-                                      : sc->kind == DSGD_DATA_STEPS ? 0
-                                                                    : 1,
-                          .n_classes = sc->n_classes,
+    const dsgd_samples samples = samples_of(spec);
+    s->spec = spec;
+    s->data = (dsgd_data){.kind = spec->kind,
+                          .n_rows = spec->n_rows,
+                          .n_columns = spec->n_columns,
+                          .width = spec->width,
+                          .n_features = spec->n_rows * spec->n_columns,
+                          .n_labels = spec->kind == DSGD_DATA_TOKENS  ? spec->n_rows
+                                      : spec->kind == DSGD_DATA_STEPS ? 0
+                                                                      : 1,
+                          .n_classes = spec->n_classes,
                           .mean = 0.5f,
                           .deviation = 0.25f,
                           .seed = 77,
                           .train = samples,
                           .test = samples};
-    void *const params = rig_params(sc);
+    void *const params = rig_params(spec);
     dsgd_error error = {""};
-    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, sc->model);
+    const dsgd_model_kind *const kind =
+        (const void *)dsgd_about_find(dsgd_model_kinds, spec->model);
     ck_assert_msg(kind->build(params, &s->data, &s->network, &error) == DSGD_OK, "%s", error.text);
     free(params);
     s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin,

@@ -12,7 +12,7 @@
 enum { RIG_MOST_SAMPLES = 64, RIG_MOST_PIECES = 161, RIG_MOST_WIDTHS = 3 };
 
 /** A model with options on data of a shape. */
-typedef struct scene {
+typedef struct rig_spec {
     const char *name;
     const char *model;
     dsgd_data_kind kind;
@@ -27,14 +27,14 @@ typedef struct scene {
         double value;
     } with[4]; /* other options; else defaults */
     bool stored; /* tests/reference/ has PyTorch's results under this name */
-} scene;
+} rig_spec;
 
-/** Every model of the registry has one; test_models.c checks it. */
-extern const scene rig_scenes[];
-extern const int rig_n_scenes;
+/** Every model of the registry has one; test_zoo.c checks it. */
+extern const rig_spec rig_specs[];
+extern const int rig_n_specs;
 
-/** The scene of this name. */
-const scene *rig_scene(const char *name);
+/** The spec of this name. */
+const rig_spec *rig_spec_named(const char *name);
 
 /**
  * A problem with everything that it points to. Training and test samples are the same: where no
@@ -42,7 +42,7 @@ const scene *rig_scene(const char *name);
  * samples.
  */
 typedef struct rig {
-    const scene *scene;
+    const rig_spec *spec;
     dsgd_data data;
     dsgd_network network;
     size_t piece_begin[RIG_MOST_PIECES + 1];
@@ -55,7 +55,7 @@ typedef struct rig {
 } rig;
 
 /** Momentum 0.9 and weight decay 0.01; rig_free() ends it. */
-rig *rig_new(const scene *sc, const dsgd_device *device, size_t n_pieces);
+rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces);
 void rig_free(rig *s);
 
 /**
@@ -65,8 +65,8 @@ void rig_free(rig *s);
  */
 double rig_number(uint64_t salt, uint64_t i);
 
-/** The model's parameters with defaults and the scene's options, in fresh memory. */
-void *rig_params(const scene *sc);
+/** The model's parameters with defaults and the spec's options, in fresh memory. */
+void *rig_params(const rig_spec *spec);
 
 /** A vector on the device. */
 typedef struct vector {

@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,26 @@ support_outcome *support_current;
 
 static const size_t outcome_bytes = (size_t)1 << 30; /* reserved, not used */
 
+/** All that support_alloc() has returned: reachable, so that a leak checker reports only leaks. */
+typedef struct allocation {
+    struct allocation *next;
+    max_align_t memory[];
+} allocation;
+static allocation *allocations;
+
+void *support_alloc(size_t n, size_t size)
+{
+    allocation *const a = dsgd_xcalloc(1, sizeof *a + n * size);
+    a->next = allocations;
+    allocations = a;
+    return a->memory;
+}
+
 static dsgd_pick pick(const dsgd_about *const *registry, const char *name)
 {
     const dsgd_about *about = dsgd_about_find(registry, name);
     ck_assert_msg(about != NULL, "nothing is called %s", name);
-    void *params = dsgd_xcalloc(1, about->params_size);
+    void *params = support_alloc(1, about->params_size);
     dsgd_options_default(about->options, params);
     return (dsgd_pick){about, params};
 }
@@ -73,7 +89,7 @@ double support_rounding(void)
 
 support_case *support_new(const char *algorithm, int workers)
 {
-    support_case *c = dsgd_xcalloc(1, sizeof *c);
+    support_case *c = support_alloc(1, sizeof *c);
     c->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
                                   .host_bandwidth_bytes_per_s = 10e9,
                                   .host_latency_s = 1e-6};
@@ -323,7 +339,7 @@ double support_distance(const double *a, const double *b, size_t n)
 
 double *support_mean_model(const support_outcome *outcome, int workers)
 {
-    double *mean = dsgd_xcalloc(outcome->n_params, sizeof *mean);
+    double *mean = support_alloc(outcome->n_params, sizeof *mean);
     for (int w = 0; w < workers; w++)
         for (size_t i = 0; i < outcome->n_params; i++)
             mean[i] += outcome->x[(size_t)w * outcome->n_params + i] / workers;
@@ -332,7 +348,7 @@ double *support_mean_model(const support_outcome *outcome, int workers)
 
 support_problem *support_problem_new(const support_case *c)
 {
-    support_problem *const p = dsgd_xcalloc(1, sizeof *p);
+    support_problem *const p = support_alloc(1, sizeof *p);
     const dsgd_pick *const source = &c->learning.data;
     const dsgd_pick *const model = &c->learning.model;
     ck_assert_int_eq(((const dsgd_data_source *)source->about)
@@ -369,7 +385,7 @@ double *support_plain_sgd(const support_case *c, long steps)
 {
     support_problem *const p = support_problem_new(c);
     const size_t n = p->network.n_params;
-    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const x = support_alloc(n, sizeof *x);
     double *const v = dsgd_xcalloc(n, sizeof *v);
     double *const g = dsgd_xcalloc(n, sizeof *g);
     dsgd_network_initial(&p->network, c->config.seed, x);
@@ -384,6 +400,27 @@ double *support_plain_sgd(const support_case *c, long steps)
     free(v);
     free(g);
     return x;
+}
+
+void support_expect_kept_mean(support_case *c)
+{
+    const int p = c->config.workers;
+    c->drop =
+        (dsgd_lr_drop){1, 0}; /* one step makes the models differ, then only mixing moves them */
+    c->learning.optimizer.decay = (dsgd_records){1, &c->drop};
+    c->learning.optimizer.momentum = 0;
+    c->config.until.steps = SUPPORT_MIXING_STEPS + 4;
+    const support_outcome *mixed = support_ok(c);
+    support_algorithm(c, &support_alone);
+    const support_outcome *alone = support_ok(c);
+    const double *mean = support_mean_model(mixed, p);
+    const double *want = support_mean_model(alone, p);
+    ck_assert_double_gt(support_distance(alone->x, want, mixed->n_params),
+                        1e-3); /* they did differ */
+    ck_assert_double_lt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p), 10);
+    ck_assert_double_gt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p),
+                        1e-3); /* and mixing moved them */
+    ck_assert_double_le(support_distance(mean, want, mixed->n_params), 1e-12);
 }
 
 static void averaging_work(dsgd_node *self)

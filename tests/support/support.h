@@ -1,7 +1,8 @@
 /**
  * @file support.h
- * Small runs for tests: an idle switch, a workload of given bytes and seconds, a model on generated or real data. Each simulation
- * runs in a process of its own, because SimGrid has one engine per process, and its outcome comes back through shared memory.
+ * Small runs for tests: an idle switch, a workload of given bytes and seconds, a model on generated
+ * or real data. Each simulation runs in a process of its own, because SimGrid has one engine per
+ * process, and its outcome comes back through shared memory.
  */
 #ifndef DSGD_TESTS_SUPPORT_SUPPORT_H
 #define DSGD_TESTS_SUPPORT_SUPPORT_H
@@ -11,7 +12,10 @@
 #include "sim/registry.h"
 #include "sim/run.h"
 
-/** Under the sanitizer actors are threads, and switch thirty times slower: tests that multiply cases take fewer. */
+/**
+ * Under the sanitizer actors are threads, and switch thirty times slower: tests that multiply cases
+ * take fewer.
+ */
 #ifdef __SANITIZE_ADDRESS__
 enum { SUPPORT_SLOW = 1 };
 #else
@@ -44,15 +48,22 @@ typedef struct support_outcome {
     double x[]; /* [workers][n_params]: all models at the end */
 } support_outcome;
 
-/** What the environment's DSGD_TEST_DEVICE names: cpu (in double; also where it names nothing), cpu-float or cuda (in float). */
+/** Zeroed memory that lives as long as the process. */
+void *support_alloc(size_t n, size_t size);
+
+/**
+ * What the environment's DSGD_TEST_DEVICE names: cpu (in double; also where it names nothing),
+ * cpu-float or cuda (in float).
+ */
 dsgd_numerics support_numerics(void);
 bool support_in_float(void);
 /** Relative distance that is rounding there. */
 double support_rounding(void);
 
 /**
- * P workers on an idle switch (10 GB/s, 1 us, no overhead, no reduction cost), 1 MB per exchange, 1 s per step, and the hyperplane in
- * double, 32 features, batch 4, learning rate 0.05, momentum 0.9; ends after 20 steps.
+ * P workers on an idle switch (10 GB/s, 1 us, no overhead, no reduction cost), 1 MB per exchange, 1
+ * s per step, and the hyperplane in double, 32 features, batch 4, learning rate 0.05, momentum 0.9;
+ * ends after 20 steps.
  */
 support_case *support_new(const char *algorithm, int workers);
 
@@ -62,10 +73,13 @@ void support_algorithm(support_case *c, const dsgd_algorithm *algorithm);
 /** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
 void support_option(support_case *c, const char *name, double value);
 
-/** Sets an option that picks one, such as a graph; returns the parameters of what was picked, filled with defaults. */
+/**
+ * Sets an option that picks one, such as a graph; returns the parameters of what was picked, filled
+ * with defaults.
+ */
 void *support_pick(support_case *c, const char *name, const char *pick);
 
-/** Sets the options that a law asks for. */
+/** Sets the options of a law. */
 void support_law(support_case *c, const dsgd_law *law);
 
 /** How many algorithms, or laws of a kind of all algorithms, there are; and the i-th. */
@@ -76,13 +90,16 @@ const dsgd_law *support_nth_law(dsgd_law_kind kind, int i, const dsgd_algorithm 
 /** Whether the algorithm has an option. */
 bool support_has(const support_case *c, const char *name);
 
-/** Every worker (and server) begins with a model of its own: the common one plus noise of the common one's size. */
+/**
+ * Every worker (and server) begins with a model of its own: the common one plus noise of the common
+ * one's size.
+ */
 void support_spread(support_case *c);
 
 /** Adds an imbalance entry; returns its parameters, filled with defaults. */
 void *support_imbalance(support_case *c, const char *kind);
 
-/** The like, with one numeric option set. */
+/** Like support_imbalance(), with one numeric option set. */
 void support_imbalance_number(support_case *c, const char *kind, const char *name, double value);
 
 /** Sets a numeric option of anything described by a table. */
@@ -97,7 +114,7 @@ void support_no_learning(support_case *c);
 /** Runs it. The outcome lives as long as the process. */
 support_outcome *support_simulate(const support_case *c);
 
-/** The like, and demands that it went well. */
+/** Like support_simulate(), and demands success. */
 support_outcome *support_ok(const support_case *c);
 
 /** Where algorithms of a test leave notes; in the simulating process. */
@@ -106,10 +123,19 @@ extern support_outcome *support_current;
 /** ||a - b|| / ||b||. */
 double support_distance(const double *a, const double *b, size_t n);
 
-/** Mean over the workers' models, [n_params], in fresh memory. */
+/** Mean over the workers' models, [n_params], of support_alloc(). */
 double *support_mean_model(const support_outcome *outcome, int workers);
 
-/** What the hyperplane of a case is fitted to; only the data and the order of the samples are shared with the code under test. */
+/** Steps of a run of support_expect_kept_mean() in which workers may still exchange models. */
+enum { SUPPORT_MIXING_STEPS = 10 };
+
+/** Demands that mixing keeps the mean of the models; overwrites the algorithm. */
+void support_expect_kept_mean(support_case *c);
+
+/**
+ * What the hyperplane of a case is fitted to; only the data and the order of the samples are shared
+ * with the code under test.
+ */
 typedef struct support_problem {
     dsgd_data *data;
     dsgd_network network;
@@ -122,13 +148,18 @@ support_problem *support_problem_new(const support_case *c);
 /** The gradient of the squared error, written out. */
 void support_gradient(void *problem, int worker, long step, const double *x, double *g);
 
-/** Momentum SGD on the hyperplane by one worker, written out; only the data is shared with the code under test. */
+/**
+ * Momentum SGD on the hyperplane by one worker, written out; only the data is shared with the code
+ * under test.
+ */
 double *support_plain_sgd(const support_case *c, long steps);
 
-/** A synchronous baseline that models are compared with: local step, then the mean of all models. */
+/**
+ * A synchronous baseline that models are compared with: local step, then the mean of all models.
+ */
 extern const dsgd_algorithm support_averaging;
 
-/** Nobody talks to anybody. */
+/** No messages: every worker takes its own steps. */
 extern const dsgd_algorithm support_alone;
 
 #endif

@@ -1,7 +1,7 @@
 /**
  * @file test_imbalance.c
- * Distributions of step times: each kind has the moments that follow from its parameters, its seconds are the same whoever asks, and
- * bad parameters are refused.
+ * Distributions of step times: each kind has the moments that follow from its parameters, its
+ * seconds are the same for every caller, and bad parameters are refused.
  */
 #include <dirent.h>
 #include <gsl/gsl_cdf.h>
@@ -86,7 +86,7 @@ static double *sample(const list *l, double base_s, int workers, long steps)
     return s;
 }
 
-/* --- moments ------------------------------------------------------------------------------------------------------------------------- */
+/* --- moments ---------------------------------------------------------------------------------- */
 
 enum { WORKERS = 50, STEPS = 2000, N = WORKERS * STEPS };
 
@@ -111,7 +111,8 @@ static const moments closed_forms[] = {
     {"{kind: gamma, mean: 0.2627, deviation: 0.14205, shift: 0.737, scale: true}", 1, 0.9997,
      0.14205},
     {"{kind: gamma, mean: 1, deviation: 2}", 0, 1, 2}, /* more skewed than an exponential */
-    /* An exponential up to its mean: (1 - 2 / e) / (1 - 1 / e); the square, (2 - 5 / e) / (1 - 1 / e). */
+    /* An exponential up to its mean: (1 - 2 / e) / (1 - 1 / e); the square, (2 - 5 / e) / (1 - 1 /
+     * e). */
     {"{kind: gamma, mean: 1, deviation: 1, max: 1}", 0, 0.4180232931, 0.2816494378},
 };
 
@@ -182,7 +183,7 @@ START_TEST(nothing_is_drawn_outside_of_min_and_max)
 }
 END_TEST
 
-/* --- purity -------------------------------------------------------------------------------------------------------------------------- */
+/* --- purity ----------------------------------------------------------------------------------- */
 
 static const char *const pure[] = {
     "{kind: normal, mean: 1, deviation: 0.2}",
@@ -195,7 +196,7 @@ static const char *const pure[] = {
     "[{kind: gamma, mean: 1, deviation: 0.2}, {kind: gamma, mean: 1, deviation: 0.2}]",
 };
 
-START_TEST(seconds_are_the_same_whoever_asks_and_in_whatever_order)
+START_TEST(seconds_do_not_depend_on_caller_or_order)
 {
     enum { P = 7, T = 60 };
     list l = list_open(pure[_i], P);
@@ -232,7 +233,7 @@ START_TEST(two_entries_draw_independently)
 }
 END_TEST
 
-/* --- workers ------------------------------------------------------------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 START_TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
 {
@@ -292,7 +293,8 @@ START_TEST(fail_slow_is_the_markov_chain_of_its_mean_durations)
     }
     const double n = (double)P * T;
     const double share = slow / (slow + healthy);
-    /* A chain with correlation c per step is worth n (1 - c) / (1 + c) independent steps; five standard errors. */
+    /* A chain with correlation c per step is worth n (1 - c) / (1 + c) independent steps; five
+     * standard errors. */
     const double c = 1 - 1 / slow - 1 / healthy;
     const double error = 5 * sqrt(share * (1 - share) * (1 + c) / (1 - c) / n);
     ck_assert_double_eq_tol(n_slow / n, share, error);
@@ -309,7 +311,7 @@ START_TEST(fail_slow_is_the_markov_chain_of_its_mean_durations)
 }
 END_TEST
 
-/* --- noise --------------------------------------------------------------------------------------------------------------------------- */
+/* --- noise ------------------------------------------------------------------------------------ */
 
 static const struct {
     double rate, mean, deviation, base_s;
@@ -351,7 +353,8 @@ END_TEST
 
 START_TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
 {
-    /* The same noise just below and just above the limit: what is drawn in one has the quantiles of what is drawn one by one. */
+    /* The same noise just below and just above the limit: what is drawn in one has the quantiles of
+     * what is drawn one by one. */
     list l = list_open("{kind: noise, rate: 1000, mean: 1ms, deviation: 0.5ms}", WORKERS);
     const double limit_s = 16 * gsl_pow_3(1.25) / 1000;
     double *const exact = sample(&l, limit_s * (1 - 1e-9), WORKERS, STEPS);
@@ -363,7 +366,8 @@ START_TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
     for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
         const double a = gsl_stats_quantile_from_sorted_data(exact, 1, N, at[i]);
         const double b = gsl_stats_quantile_from_sorted_data(drawn, 1, N, at[i]);
-        /* 2 % of a standard deviation; at the ends the sampling error of two quantiles, five times, is more. */
+        /* 2 % of a standard deviation; at the ends the sampling error of two quantiles, five times,
+         * is more. */
         const double density = gsl_ran_ugaussian_pdf(gsl_cdf_ugaussian_Pinv(at[i]));
         const double error = 5 * sqrt(2 * at[i] * (1 - at[i]) / N) / density;
         ck_assert_double_eq_tol(a, b, deviation * (0.02 + error));
@@ -382,7 +386,7 @@ START_TEST(a_step_without_time_meets_no_noise)
 }
 END_TEST
 
-/* --- what is refused ----------------------------------------------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static const char *const refused[][2] = {
     {"{kind: lognormal, mean: 0, deviation: 1}", "lognormal: mean: 0"},
@@ -412,7 +416,7 @@ START_TEST(bad_parameters_are_refused_with_a_sentence)
 }
 END_TEST
 
-/* --- what is shipped ----------------------------------------------------------------------------------------------------------------- */
+/* --- what is shipped -------------------------------------------------------------------------- */
 
 START_TEST(statistics_of_a_uniform_distribution_are_those_of_order_statistics)
 {
@@ -439,11 +443,10 @@ enum { N_SIZES = 4 };
 
 static const int sizes[N_SIZES] = {16, 64, 256, 1024};
 
-/*
- * What imbalance costs a step that waits for the slowest, for one that waits for the median (majority), and for the fastest (solo), as
- * multiples of the mean: figures found elsewhere by resampling the measured values. 0: no figure. They have two or three digits, and
- * beyond the last percentiles a few values decide; so they are held to 2.5 %, but for rows that say why not.
- */
+/* What imbalance costs a step that waits for the slowest, for one that waits for the median
+ * (majority), and for the fastest (solo), as multiples of the mean: figures found elsewhere by
+ * resampling the measured values. 0: no figure. They have two or three digits, and beyond the last
+ * percentiles a few values decide; so they are held to 2.5 %, but for rows that say why not. */
 static const struct {
     const char *yaml; /* of a step of 1 s */
     double slowest[N_SIZES], median, fastest, tolerance;
@@ -459,18 +462,21 @@ static const struct {
      0, /* the first percentile of frames is not that of their batches */
      0.025,
      0},
-    /* The published histogram of the same has a median nearer to its mean, and its longest value once in 1,192. */
+    /* The published histogram of the same has a median nearer to its mean, and its longest value
+     * once in 1,192. */
     {"ucf101", {2.16, 2.65, 2.76, 2.77}, 0, 0.16, 0.10, 0},
     {"dropcompute-inject", {1.98, 2.77, 3.48, 4.04}, 0.874, 0.68, 0.025, 0},
     {"dropcompute-inject-12", {1.23, 1.34, 1.44, 1.52}, 0.982, 0.78, 0.025, 0},
-    /* The reference moves what is drawn above 1,892 ms (1 in 1,500) there; here nothing is drawn above, so the slowest are less slow. */
+    /* The reference moves what is drawn above 1,892 ms (1 in 1,500) there; here nothing is drawn
+     * above, so the slowest are less slow. */
     {"{kind: lognormal, mean: 55ms, deviation: 116ms, shift: 399ms, max: 1892ms, scale: true}",
      {1.54, 2.13, 2.91, 3.77},
      0.932,
      0.88,
      0.10,
      0},
-    /* From the 99.5th percentile to the largest of 1,440 values the table is straight; the values lie lower. */
+    /* From the 99.5th percentile to the largest of 1,440 values the table is straight; the values
+     * lie lower. */
     {"bytedance-se", {1.29, 1.45, 1.58, 1.75}, 0.982, 0.75, 0.04, 0},
     {"dropcompute-160", {1.13, 1.21, 1.27, 1.31}, 1.00, 0.93, 0.025, 0},
     {"dropcompute-192", {1.09, 1.10, 1.11, 1.12}, 0.998, 0.90, 0.025, 0},
@@ -506,7 +512,8 @@ START_TEST(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference)
 }
 END_TEST
 
-/* Published figures in seconds, or what stands for them; 0: not published. The mean is what the data set's 1 stands for. */
+/* Published figures in seconds, or a substitute; 0: not published. A value of 1 in the data set is
+ * the mean. */
 static const struct {
     const char *name;
     double mean, deviation, min, max;
@@ -518,11 +525,13 @@ static const struct {
     {"wmt17", 0.293, 0.135, 0.009, 0.702, 0.03},
     {"cloud-resnet50", 0.454, 0.116, 0.399, 1.892, 0.005},
     {"ucf101-frames", 186.3, 96.6, 28, 1775, 0.01},
-    /* Its quantiles have a mean of 1.002 and a deviation of 0.146: the tail is straight where the values lie lower. */
+    /* Its quantiles have a mean of 1.002 and a deviation of 0.146: the tail is straight where the
+     * values lie lower. */
     {"bytedance-se", 1, 0.142, 0.746, 1.863, 0.04},
     {"dropcompute-160", 34.37, 1.68, 31.6, 47.8, 0.01},
     {"dropcompute-192", 8.142, 0.424, 7.26, 9.14, 0.01},
-    /* The published 1.45 s with the iteration of 43.5 s, which is left out: 1.45^2 - 41.4^2 / 5000 = 1.33^2; so is 43.5 / 5000 of the mean. */
+    /* The published 1.45 s with the iteration of 43.5 s, which is left out: 1.45^2 - 41.4^2 / 5000
+     * = 1.33^2; so is 43.5 / 5000 of the mean. */
     {"habitat", 2.09, 1.33, 1.69, 13.97, 0.01},
     {"dropcompute-inject", 1.5, 0.58, 1.006, 6.7, 0.01},
 };
@@ -540,7 +549,7 @@ START_TEST(a_data_set_has_the_published_figures)
     ck_assert_double_eq_tol(s.mean_s / mean, 1,
                             tolerance + 5 * published[_i].deviation / mean / 724);
     ck_assert_double_eq_tol(s.deviation_s / published[_i].deviation, 1, tolerance + 0.01);
-    /* The ends are those of the data, which so many draws come near to. */
+    /* The ends are those of the data, which this number of draws comes near to. */
     ck_assert_double_eq_tol(s.min_s, published[_i].min, 0.01 * mean);
     ck_assert_double_eq_tol(s.max_s / published[_i].max, 1, 0.03);
     list_close(&l);
@@ -606,7 +615,7 @@ START_TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
 }
 END_TEST
 
-START_TEST(a_name_in_a_list_stands_for_its_entries)
+START_TEST(a_name_in_a_list_is_replaced_by_its_entries)
 {
     list named = list_open("[delay-eager-cifar10, {kind: slow, worker: 1}, bytedance-st]", 8);
     list written = list_open("[{kind: constant, seconds: 50ms}, "
@@ -668,7 +677,7 @@ START_TEST(an_unknown_name_suggests_the_nearest_data_set_or_kind)
 }
 END_TEST
 
-/* --- workloads ----------------------------------------------------------------------------------------------------------------------- */
+/* --- workloads -------------------------------------------------------------------------------- */
 
 /** Where a step time was derived from a throughput: samples per second. */
 static const struct {
@@ -766,7 +775,7 @@ START_TEST(a_workload_like_another_has_what_it_does_not_say_itself)
 }
 END_TEST
 
-/* --- fits ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- fits ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *yaml;
@@ -792,7 +801,7 @@ static const dsgd_fit *fit_of(const dsgd_fit *fits, const dsgd_family *family, b
     ck_abort_msg("no such fit");
 }
 
-/** So many values of one worker, in rising order. */
+/** Values of one worker, in rising order. */
 static void draw_sorted(const list *l, int worker, double *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -820,7 +829,8 @@ START_TEST(a_fit_finds_the_parameters_again)
         ck_assert_double_le(fit->ks, 1.95 / sqrt(VALUES)); /* exceeded once in a thousand */
         first += fits[0].family == known[_i].family;
     }
-    /* Their mean, within four of its own standard errors; and their spread is that of a good estimate. */
+    /* Their mean, within four of its own standard errors; and their spread is that of a good
+     * estimate. */
     const double n = SAMPLES;
     ck_assert_double_eq_tol(gsl_stats_mean(mean, 1, SAMPLES), known[_i].mean_s,
                             4 * gsl_stats_sd(mean, 1, SAMPLES) / sqrt(n));
@@ -906,7 +916,7 @@ START_TEST(a_fitted_quantile_is_where_its_share_lies_below)
 }
 END_TEST
 
-START_TEST(what_a_worker_keeps_is_told_from_what_passes)
+START_TEST(persistent_and_transient_deviations_are_distinguished)
 {
     enum { P = 200, T = 50 };
     list l = list_open("[{kind: normal, mean: 1, deviation: 0.1, scale: true}, "
@@ -922,7 +932,8 @@ START_TEST(what_a_worker_keeps_is_told_from_what_passes)
         }
     const dsgd_variance_components c = dsgd_fit_components(x, worker, n);
     ck_assert_uint_eq(c.n_workers, P);
-    /* Five standard errors: of a deviation over 200 workers with the noise of their means, and over all values. */
+    /* Five standard errors: of a deviation over 200 workers with the noise of their means, and over
+     * all values. */
     ck_assert_double_eq_tol(c.persistent_s, 0.12, 5 * 0.12 * sqrt(0.5 / P) * 1.3);
     ck_assert_double_eq_tol(c.passing_s, 0.3, 5 * 0.3 * sqrt(0.5 / (double)n) + 0.0005);
     ck_assert_double_le(c.p_value, 1e-10);
@@ -938,7 +949,8 @@ END_TEST
 
 START_TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
 {
-    /* Means 2, 6 and 11 of 7 in all; sums of squares 100 between and 12 within; (7 - 17 / 7) / 2 values per worker. */
+    /* Means 2, 6 and 11 of 7 in all; sums of squares 100 between and 12 within; (7 - 17 / 7) / 2
+     * values per worker. */
     static const double x[] = {1, 9, 3, 5, 11, 7, 13};
     static const double worker[] = {0, 4, 0, 2, 4, 2, 4};
     const dsgd_variance_components c = dsgd_fit_components(x, worker, 7);
@@ -983,7 +995,7 @@ Suite *imbalance_suite(void)
     tcase_add_loop_test(t, a_family_s_inverse_undoes_its_distribution_function, 0, 3);
     tcase_add_loop_test(t, a_family_s_density_is_the_slope_of_its_distribution_function, 0, 3);
     tcase_add_test(t, nothing_is_drawn_outside_of_min_and_max);
-    tcase_add_loop_test(t, seconds_are_the_same_whoever_asks_and_in_whatever_order, 0, COUNT(pure));
+    tcase_add_loop_test(t, seconds_do_not_depend_on_caller_or_order, 0, COUNT(pure));
     tcase_add_test(t, two_entries_draw_independently);
     tcase_add_test(t, a_persistent_factor_is_a_worker_s_own_and_stays);
     tcase_add_loop_test(t, fail_slow_is_the_markov_chain_of_its_mean_durations, 0,
@@ -1000,7 +1012,7 @@ Suite *imbalance_suite(void)
     tcase_add_loop_test(t, noise_of_the_operating_system_takes_its_measured_share, 0,
                         COUNT(os_noises));
     tcase_add_test(t, every_data_set_has_an_origin_a_name_of_its_own_and_entries);
-    tcase_add_test(t, a_name_in_a_list_stands_for_its_entries);
+    tcase_add_test(t, a_name_in_a_list_is_replaced_by_its_entries);
     tcase_add_loop_test(t, a_data_set_can_be_a_file_of_one_s_own, 0, 5);
     tcase_add_loop_test(t, an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4);
     tcase_add_loop_test(t, a_workload_has_the_throughput_and_the_parameters_that_it_cites, 0,
@@ -1011,7 +1023,7 @@ Suite *imbalance_suite(void)
     tcase_add_loop_test(t, no_other_parameters_are_more_likely, 0, COUNT(known));
     tcase_add_loop_test(t, the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3);
     tcase_add_test(t, a_fitted_quantile_is_where_its_share_lies_below);
-    tcase_add_test(t, what_a_worker_keeps_is_told_from_what_passes);
+    tcase_add_test(t, persistent_and_transient_deviations_are_distinguished);
     tcase_add_test(t, an_analysis_of_variance_is_the_one_of_the_textbook);
     tcase_add_test(t, workers_that_are_alike_keep_nothing);
     suite_add_tcase(s, t);

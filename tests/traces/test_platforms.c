@@ -1,7 +1,7 @@
 /**
  * @file test_platforms.c
- * Every shape of network takes its closed form on an idle machine and under the traffic that it is narrow for; hosts can differ; what
- * is wrong in a platform is said.
+ * Every shape of network takes its closed form on an idle machine and under the traffic that it is
+ * narrow for; hosts can differ; what is wrong in a platform is said.
  */
 #include <math.h>
 #include <stdio.h>
@@ -105,7 +105,7 @@ static void expect_path(const dsgd_platform *p, int from, int to, double latency
                   "%d to %d: %g GB/s, not %g", from, to, 1 / full_s, bytes_per_s / gb);
 }
 
-/** Hosts 0 .. n-1 each send to the one so many further on. */
+/** Host i sends to host (i + by) mod n, all at once. */
 static void expect_shift(const dsgd_platform *p, int n, int by, double bytes_per_s)
 {
     int to[MOST];
@@ -207,7 +207,7 @@ START_TEST(a_torus_is_routed_dimension_by_dimension)
 }
 END_TEST
 
-/* --- hosts that differ ------------------------------------------------------------------------------------------------------ */
+/* --- hosts that differ ------------------------------------------------------------------------ */
 
 static double listed[] = {3, 9};
 
@@ -259,7 +259,10 @@ START_TEST(a_shared_nic_is_what_its_worst_host_says)
 }
 END_TEST
 
-/** Worker 3 computes at a quarter, and everybody waits for it; worker 0 being slow makes nobody else fast. */
+/**
+ * Worker 3 computes at a quarter, and everybody waits for it; worker 0 being slow makes nobody else
+ * fast.
+ */
 START_TEST(a_slow_host_computes_longer)
 {
     support_case *c = support_new(NULL, 4);
@@ -278,9 +281,12 @@ START_TEST(a_slow_host_computes_longer)
 }
 END_TEST
 
-/* --- closed forms of all shapes --------------------------------------------------------------------------------------------- */
+/* --- closed forms of all shapes --------------------------------------------------------------- */
 
-/** Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis (traces/closed_form.c). */
+/**
+ * Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis
+ * (traces/closed_form.c).
+ */
 START_TEST(messages_take_what_the_numbers_promise)
 {
     dsgd_platform p = nth_shape(_i);
@@ -303,7 +309,10 @@ START_TEST(messages_take_what_the_numbers_promise)
 }
 END_TEST
 
-/** Everybody sends at once. Without latencies, or flows of longer paths would get less of the links that they share. */
+/**
+ * Everybody sends at once. Without latencies, or flows of longer paths would get less of the links
+ * that they share.
+ */
 START_TEST(traffic_takes_what_the_numbers_promise)
 {
     dsgd_platform p = nth_shape(_i);
@@ -320,7 +329,7 @@ START_TEST(traffic_takes_what_the_numbers_promise)
 }
 END_TEST
 
-/* --- placement ---------------------------------------------------------------------------------------------------------------- */
+/* --- placement -------------------------------------------------------------------------------- */
 
 /** Seconds of a small message from worker 0 to worker 1 on the groups of eight. */
 static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
@@ -372,7 +381,7 @@ START_TEST(a_random_order_is_drawn_from_the_seed)
 }
 END_TEST
 
-/* --- files -------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 #define LINK "host_bandwidth: 1GB/s, host_latency: 1us"
 
@@ -525,9 +534,12 @@ START_TEST(hosts_of_an_xml_file_have_names)
 }
 END_TEST
 
-/* --- what is shipped ------------------------------------------------------------------------------------------------------- */
+/* --- what is shipped -------------------------------------------------------------------------- */
 
-/** Seconds of a small message and the bandwidth of a large one, within a node and to the farthest of 512 GPUs. */
+/**
+ * Seconds of a small message and the bandwidth of a large one, within a node and to the farthest of
+ * 512 GPUs.
+ */
 static const struct {
     const char *name;
     double near_s, near_bytes_per_s, far_s, far_bytes_per_s;

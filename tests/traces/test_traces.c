@@ -1,7 +1,7 @@
 /**
  * @file test_traces.c
- * Step times: injected delays hit exactly whom they should, mixtures have their closed-form moments, files are read or refused. And what
- * is shipped is what the papers say.
+ * Step times: injected delays hit exactly whom they should, mixtures have their closed-form
+ * moments, files are read or refused. And what is shipped is what the papers say.
  */
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void *defaults(const char *kind)
     return params;
 }
 
-START_TEST(delay_hits_exactly_so_many_workers)
+START_TEST(delay_hits_exactly_its_number_of_workers)
 {
     static const int late[] = {0, 1, 2, 7, 12};
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
@@ -63,7 +63,7 @@ START_TEST(delay_hits_exactly_so_many_workers)
 END_TEST
 
 /** The number of late workers is binomial: its mean and variance within five standard errors. */
-START_TEST(delay_chosen_apart_hits_about_so_many_workers)
+START_TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 {
     enum { P = 16, STEPS = 4000 };
     void *const params = defaults("delay");
@@ -194,7 +194,7 @@ START_TEST(a_constant_multiplies_then_adds)
 }
 END_TEST
 
-/* --- exchanges ------------------------------------------------------------------------------------------------------------ */
+/* --- exchanges -------------------------------------------------------------------------------- */
 
 static dsgd_tensors tensors[] = {{10, 1}, {20, 2}, {40, 1}}; /* 40, 80, 80 and 160 bytes */
 
@@ -227,7 +227,7 @@ START_TEST(a_bucket_takes_whole_tensors_until_it_is_full)
 }
 END_TEST
 
-/* --- files ---------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static char *temporary(const char *content)
 {
@@ -283,7 +283,7 @@ START_TEST(quantiles_are_straight_between_their_points)
 }
 END_TEST
 
-/** What one option is read as. */
+/** An option's text, and the value that it is read as. */
 static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *params,
                              dsgd_config **config, dsgd_error *error)
 {
@@ -344,7 +344,7 @@ START_TEST(pairs_are_read_from_lists_and_files)
 }
 END_TEST
 
-START_TEST(a_word_stands_where_a_number_could)
+START_TEST(an_option_takes_a_word_or_a_number)
 {
     static const char *const words[] = {"none", "auto", NULL};
     static const dsgd_option table[] = {
@@ -440,7 +440,7 @@ START_TEST(a_replayed_file_gives_its_seconds_or_says_what_is_wrong)
 }
 END_TEST
 
-/* --- what is shipped ------------------------------------------------------------------------------------------------------------------ */
+/* --- what is shipped -------------------------------------------------------------------------- */
 
 START_TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
 {
@@ -468,7 +468,8 @@ START_TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alik
         sum / STEPS / 64, 2.62,
         0.02 * 2.62); /* seconds per iteration, the published ideal at 1,024 nodes */
     ck_assert_double_eq_tol(slow / 64.0 / STEPS, 0.0162, 0.0015);
-    /* In a step with bursts each of 64 workers is slow with 0.0162 / 0.75: 75 % of (1 - (1 - p)^64). */
+    /* In a step with bursts each of 64 workers is slow with 0.0162 / 0.75: 75 % of (1 - (1 -
+     * p)^64). */
     ck_assert_double_eq_tol((double)bursts / STEPS, 0.75 * (1 - pow(1 - 0.0162 / 0.75, 64)), 0.04);
     dsgd_imbalance_close(imbalance);
     dsgd_config_close(config);
@@ -496,7 +497,9 @@ START_TEST(resnet50_has_161_tensors_in_the_published_order)
 }
 END_TEST
 
-/** Seconds from 1 worker to another for so many bytes: a pair that averages, everything else at rest. */
+/**
+ * Seconds from 1 worker to another for a number of bytes: a pair that averages on an idle platform.
+ */
 static double exchange_s(double bytes, int workers)
 {
     dsgd_config *config = NULL;
@@ -517,7 +520,8 @@ static double exchange_s(double bytes, int workers)
 
 START_TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
 {
-    /* Two workers in groups of one: between groups. Four in groups of two: one phase within, one between. */
+    /* Two workers in groups of one: between groups. Four in groups of two: one phase within, one
+     * between. */
     const double between_s = exchange_s(1, 2);
     const double within_s = exchange_s(1, 4) - between_s;
     ck_assert_double_eq_tol(between_s, 2.6e-6, 0.03e-6);
@@ -534,8 +538,8 @@ Suite *traces_suite(void)
     Suite *s = suite_create("traces");
     TCase *t = tcase_create("traces");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, delay_hits_exactly_so_many_workers, 0, 5);
-    tcase_add_test(t, delay_chosen_apart_hits_about_so_many_workers);
+    tcase_add_loop_test(t, delay_hits_exactly_its_number_of_workers, 0, 5);
+    tcase_add_test(t, delay_chosen_independently_hits_about_its_number_of_workers);
     tcase_add_test(t, delay_of_more_workers_than_there_are_is_refused);
     tcase_add_test(t, a_rotating_ramp_moves_on_by_one_worker_in_each_step);
     tcase_add_test(t, a_ramp_begins_again_after_its_levels);
@@ -546,7 +550,7 @@ Suite *traces_suite(void)
                         sizeof cuts / sizeof cuts[0]);
     tcase_add_loop_test(t, pairs_are_read_from_lists_and_files, 0,
                         sizeof pair_entries / sizeof pair_entries[0]);
-    tcase_add_test(t, a_word_stands_where_a_number_could);
+    tcase_add_test(t, an_option_takes_a_word_or_a_number);
     tcase_add_test(t, quantiles_are_straight_between_their_points);
     tcase_add_loop_test(t, bad_entries_are_refused_with_a_sentence, 0,
                         sizeof bad_entries / sizeof bad_entries[0]);

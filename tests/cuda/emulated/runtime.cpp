@@ -115,8 +115,8 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread)
     kernel = &thread;
     gridDim = grid;
     blockDim = block;
-    /* The Thue-Morse sequence has no period: a kernel that comes back every so many launches meets
-     * both orders. */
+    /* The Thue-Morse sequence has no period: a kernel that comes back at a fixed interval of
+     * launches meets both orders. */
     backwards = __builtin_parity(n_launches++) != 0;
     const unsigned n = grid.x * grid.y * grid.z;
     for (unsigned i = 0; i < n; i++) {

@@ -1,0 +1,136 @@
+/**
+ * @file test_drop_compute.c
+ * DropCompute: where a threshold ends a step, and which one is chosen automatically.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/** Four micro-batches of 1 s, of which the first half is forward. */
+START_TEST(a_threshold_stops_before_the_next_backward_pass)
+{
+    static const double limits_s[] = {0, 0.4, 0.5, 2.2, 2.5, 3, 3.5, 4, 9};
+    static const double steps_s[] = {0.5, 0.5, 1, 2.5, 3, 3.5, 4, 4, 4};
+    support_case *c = support_new("drop_compute", 1);
+    support_no_learning(c);
+    c->workload.step_s = 4;
+    support_option(c, "micro_batches", 4);
+    support_option(c, "spare", 1);
+    support_option(c, "threshold", limits_s[_i]);
+    c->config.until.steps = 3;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 4 + 2 * steps_s[_i], 1e-9);
+}
+END_TEST
+
+/**
+ * One of four workers is late by 3 s in each step of 1 s. The least of the thresholds that gain
+ * most is 0.875 s, from which on the others end, while the late one's first of four micro-batches
+ * ends at 1 s: (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. At 1 s it begins a second one
+ * in vain, which ends after its forward pass; at 1.5 s (3 + 2 / 4) / 4 take 2 / 4.
+ */
+START_TEST(an_automatic_threshold_is_the_one_that_gains_most)
+{
+    support_case *c = support_new("drop_compute", 4);
+    support_no_learning(c);
+    c->workload.bytes = 1;
+    support_option(c, "micro_batches", 4);
+    support_option(c, "calibration", 4);
+    support_option(c, "spare", 0);
+    support_imbalance_number(c, "delay", "seconds", 3);
+    c->config.until.steps = 10;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.virtual_s, 4 * 4 + 6 * 1, 1e-3);
+    ck_assert_double_eq_tol(got->result.samples, 128 * (4 * 4 + 6 * 3.25), 1e-9);
+    support_option(c, "threshold", -1); /* none */
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
+}
+END_TEST
+
+START_TEST(the_first_few_steps_are_spared)
+{
+    support_case *c = support_new("drop_compute", 1);
+    support_no_learning(c);
+    support_option(c, "micro_batches", 2);
+    support_option(c, "threshold", 0);
+    c->config.until.steps = 10;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 5 + 5 * 0.25, 1e-9);
+    support_option(c, "spare", 0);
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 0.25, 1e-9);
+}
+END_TEST
+
+START_TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
+{
+    support_case *c = support_new("drop_compute", 4);
+    support_no_learning(c);
+    c->workload.bytes = 1;
+    support_option(c, "calibration", 2);
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 20, 1e-3);
+}
+END_TEST
+
+/**
+ * Samples per second with a threshold (AUTO_THRESHOLD: the automatic one), a worker in eight being
+ * much later than the others.
+ */
+static double throughput_with(double threshold, double backward_share, int micro_batches)
+{
+    /* Also where the threshold is fixed, so that only thresholds are compared. */
+    enum { WHOLE_STEPS = 10 };
+    support_case *c = support_new("drop_compute", 8);
+    support_no_learning(c);
+    support_option(c, "threshold", threshold);
+    support_option(c, "calibration", WHOLE_STEPS);
+    support_option(c, "spare", WHOLE_STEPS);
+    support_option(c, "micro_batches", micro_batches);
+    c->workload.backward_share = backward_share;
+    dsgd_table *const table = support_imbalance(c, "quantiles");
+    static double percent[] = {0, 85, 90, 100};
+    static double seconds[] = {0, 0.1, 1.5, 3};
+    *table = (dsgd_table){4, percent, seconds};
+    c->config.until.steps = 400;
+    const support_outcome *got = support_ok(c);
+    return got->result.samples / got->result.virtual_s;
+}
+
+static const struct {
+    double backward_share;
+    int micro_batches;
+} thresholds[] = {{0.5, 12}, {1, 4}, {0.5, 4}, {0, 12}, {1, 2}};
+
+START_TEST(the_automatic_threshold_is_as_good_as_the_best_fixed_one)
+{
+    const double backward_share = thresholds[_i].backward_share;
+    const int m = thresholds[_i].micro_batches;
+    enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
+    double best = 0;
+    for (double threshold = 0.1; threshold < 4; threshold += 0.1)
+        best = fmax(best, throughput_with(threshold, backward_share, m));
+    const double automatic = throughput_with(AUTO_THRESHOLD, backward_share, m);
+    const double none = throughput_with(NO_THRESHOLD, backward_share, m);
+    printf("DropCompute, %d micro-batches: %.0f samples/s without a threshold, "
+           "%.0f with the automatic one, %.0f with the best fixed one\n",
+           m, none, automatic, best);
+    ck_assert_double_gt(automatic, 1.3 * none);
+    ck_assert_double_gt(automatic, 0.98 * best);
+}
+END_TEST
+
+Suite *drop_compute_suite(void)
+{
+    Suite *s = suite_create("drop_compute");
+    TCase *t = tcase_create("drop_compute");
+    tcase_set_timeout(t, 240);
+    tcase_add_loop_test(t, a_threshold_stops_before_the_next_backward_pass, 0, 9);
+    tcase_add_test(t, an_automatic_threshold_is_the_one_that_gains_most);
+    tcase_add_test(t, the_first_few_steps_are_spared);
+    tcase_add_test(t, an_automatic_threshold_drops_nothing_where_that_gains_nothing);
+    if (!SUPPORT_SLOW) {
+        tcase_add_loop_test(t, the_automatic_threshold_is_as_good_as_the_best_fixed_one, 0,
+                            sizeof thresholds / sizeof thresholds[0]);
+    }
+    suite_add_tcase(s, t);
+    return s;
+}

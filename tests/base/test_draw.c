@@ -1,0 +1,94 @@
+/**
+ * @file test_draw.c
+ * Random numbers are pure functions with known answers.
+ */
+#include <Random123/philox.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/draw.h"
+#include "base/status.h"
+#include "tests/suites.h"
+
+START_TEST(philox_gives_its_known_answers)
+{
+    /* Random123's kat_vectors for philox4x32-10: all zeros. */
+    const philox4x32_ctr_t counter = {{0, 0, 0, 0}};
+    const philox4x32_key_t key = {{0, 0}};
+    const philox4x32_ctr_t zero = philox4x32(counter, key);
+    ck_assert_uint_eq(zero.v[0], 0x6627e8d5);
+    ck_assert_uint_eq(zero.v[1], 0xe169c58d);
+    ck_assert_uint_eq(zero.v[2], 0xbc57ac4c);
+    ck_assert_uint_eq(zero.v[3], 0x9b00dbd8);
+    const double first = dsgd_draw_uniform((dsgd_draw){0, 0, 0, 0, 0});
+    const uint64_t bits = 0x6627e8d5e169c58du;
+    ck_assert_double_eq(first, ((double)(bits >> 11) + 0.5) * 0x1p-53);
+    ck_assert_uint_eq(dsgd_draw_below((dsgd_draw){0, 0, 0, 0, 0}, 1000), 399); /* 0.39904 * 1000 */
+}
+END_TEST
+
+START_TEST(every_coordinate_of_a_draw_matters)
+{
+    const dsgd_draw at = {1, 2, 3, 4, 5};
+    dsgd_draw others[5] = {at, at, at, at, at};
+    others[0].seed++;
+    others[1].purpose++;
+    others[2].worker++;
+    others[3].step++;
+    others[4].index++;
+    for (int i = 0; i < 5; i++)
+        ck_assert_double_ne(dsgd_draw_uniform(at), dsgd_draw_uniform(others[i]));
+}
+END_TEST
+
+static const uint32_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 100, 1023, 1024, 60000};
+
+START_TEST(a_permutation_takes_every_place_once)
+{
+    const uint32_t n = sizes[_i];
+    bool *const taken = dsgd_xcalloc(n, sizeof *taken);
+    uint32_t at_home = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t image =
+            dsgd_draw_permuted((dsgd_draw){.seed = 7, .purpose = 1, .step = 9}, n, i);
+        ck_assert_uint_lt(image, n);
+        ck_assert(!taken[image]);
+        taken[image] = true;
+        ck_assert_uint_eq(
+            dsgd_draw_place((dsgd_draw){.seed = 7, .purpose = 1, .step = 9}, n, image), i);
+        at_home += image == i;
+    }
+    if (n >= 100)
+        ck_assert_uint_lt(at_home, 12); /* about one fixed point on average */
+    free(taken);
+}
+END_TEST
+
+START_TEST(uniform_draws_have_the_moments_of_the_uniform)
+{
+    double sum = 0;
+    double squares = 0;
+    enum { N = 100000 };
+    for (uint32_t i = 0; i < N; i++) {
+        const double u = dsgd_draw_uniform((dsgd_draw){.seed = 3, .index = i});
+        ck_assert(u > 0 && u < 1);
+        sum += u;
+        squares += u * u;
+    }
+    ck_assert_double_eq_tol(sum / N, 0.5, 5 / sqrt(12.0 * N));
+    ck_assert_double_eq_tol(squares / N, 1.0 / 3, 0.005);
+}
+END_TEST
+
+Suite *draw_suite(void)
+{
+    Suite *s = suite_create("draw");
+    TCase *t = tcase_create("draw");
+    tcase_add_test(t, philox_gives_its_known_answers);
+    tcase_add_test(t, every_coordinate_of_a_draw_matters);
+    tcase_add_loop_test(t, a_permutation_takes_every_place_once, 0, 11);
+    tcase_add_test(t, uniform_draws_have_the_moments_of_the_uniform);
+    suite_add_tcase(s, t);
+    return s;
+}

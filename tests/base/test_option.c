@@ -1,0 +1,75 @@
+/**
+ * @file test_option.c
+ * Numbers are read with their units; unknown names have a nearest known one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "base/status.h"
+#include "tests/suites.h"
+
+static const struct {
+    const char *text, *unit;
+    double number; /* NAN: refused */
+} numbers[] = {
+    {"320ms", "s", 0.32},
+    {"25us", "s", 25e-6},
+    {"2min", "s", 120},
+    {"1.5", "s", 1.5},
+    {"16M", "bytes", 16e6},
+    {"4KiB", "bytes", 4096},
+    {"10GB/s", "bytes/s", 1e10},
+    {"1e-9", NULL, 1e-9},
+    {"", "s", NAN},
+    {" 1", "s", NAN},
+    {"1 s", "s", NAN},
+    {"5 apples", "s", NAN},
+    {"nan", NULL, NAN},
+    {"inf", "s", NAN},
+    {"0x10", NULL, NAN},
+    {"1e999", NULL, NAN},
+    {"3ms", "bytes", NAN},
+    {"3ms", NULL, NAN},
+    {"-2", NULL, -2},
+};
+
+START_TEST(numbers_are_read_with_their_units)
+{
+    double got = 0;
+    const bool read = dsgd_parse_number(numbers[_i].text, numbers[_i].unit, &got);
+    ck_assert_msg(read == !isnan(numbers[_i].number), "\"%s\"", numbers[_i].text);
+    if (read)
+        ck_assert_double_eq_tol(got, numbers[_i].number, 1e-15 * fabs(got));
+}
+END_TEST
+
+START_TEST(the_nearest_name_is_the_one_that_was_meant)
+{
+    static const char *const names[] = {"allreduce", "eager_solo", "wagma", "ad_psgd", NULL};
+    ck_assert_str_eq(dsgd_nearest("wagam", names), "wagma");
+    ck_assert_str_eq(dsgd_nearest("allredcue", names), "allreduce");
+    ck_assert_str_eq(dsgd_nearest("AD_PSGD", names), "ad_psgd");
+    ck_assert_ptr_null(dsgd_nearest("zookeeper", names));
+    char *const texts[] = {dsgd_hint("wagam", names), dsgd_hint("zookeeper", names),
+                           dsgd_listed((const char *const[]){"a", "b", "c", NULL}, " or "),
+                           dsgd_listed(NULL, ", ")};
+    const char *const expected[] = {"; did you mean `wagma`?", "", "a, b or c", ""};
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+        ck_assert_str_eq(texts[k], expected[k]);
+        free(texts[k]);
+    }
+}
+END_TEST
+
+Suite *option_suite(void)
+{
+    Suite *s = suite_create("option");
+    TCase *t = tcase_create("option");
+    tcase_add_loop_test(t, numbers_are_read_with_their_units, 0,
+                        sizeof numbers / sizeof numbers[0]);
+    tcase_add_test(t, the_nearest_name_is_the_one_that_was_meant);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,31 @@
+/**
+ * @file test_round.c
+ * Rounding up and down leaves what is whole up to rounding errors.
+ */
+#include <math.h>
+
+#include "base/round.h"
+#include "tests/suites.h"
+
+START_TEST(what_is_whole_up_to_rounding_stays)
+{
+    ck_assert_double_gt(0.07 * 100, 7);
+    ck_assert_double_eq(dsgd_ceil(0.07 * 100), 7);
+    ck_assert_double_eq(dsgd_ceil(7.0000001), 8);
+    ck_assert_double_lt(0.3 / 0.1, 3);
+    ck_assert_double_eq(dsgd_floor(0.3 / 0.1), 3);
+    ck_assert_double_eq(dsgd_floor(2.9999999), 2);
+    ck_assert_double_eq(dsgd_ceil(0), 0);
+    ck_assert_double_eq(dsgd_ceil(1e-300), 1);
+    ck_assert(isinf(dsgd_floor(INFINITY)));
+}
+END_TEST
+
+Suite *round_suite(void)
+{
+    Suite *s = suite_create("round");
+    TCase *t = tcase_create("round");
+    tcase_add_test(t, what_is_whole_up_to_rounding_stays);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,140 @@
+/**
+ * @file shell.c
+ * Helpers of the tests of the program.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tests/command/shell.h"
+
+char folder[] = "/tmp/dsgd-test-XXXXXX";
+
+/** Texts of a test, freed at its end. */
+static char *texts[256];
+static size_t n_texts;
+
+char *kept(char *text)
+{
+    ck_assert_uint_lt(n_texts, sizeof texts / sizeof texts[0]);
+    return texts[n_texts++] = text;
+}
+
+void make_folder(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+void remove_folder(void)
+{
+    char *const command = dsgd_xprintf("chmod -R u+w %s; rm -rf %s", folder, folder);
+    ck_assert_int_eq(system(command), 0);
+    free(command);
+    while (n_texts > 0)
+        free(texts[--n_texts]);
+}
+
+int shell(const char *command, char **output)
+{
+    FILE *const stream = popen(command, "r");
+    ck_assert_ptr_nonnull(stream);
+    char *text = NULL;
+    size_t room = 0;
+    if (getdelim(&text, &room, '\0', stream) < 0) {
+        free(text);
+        text = dsgd_xstrdup("");
+    }
+    const int state = pclose(stream);
+    *output = kept(text);
+    ck_assert_msg(WIFEXITED(state), "%s", text);
+    return WEXITSTATUS(state);
+}
+
+int dsgd(const char *arguments, char **output)
+{
+    return shell(kept(dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
+                                   DSGD_BINARY, arguments)),
+                 output);
+}
+
+void write_file(const char *name, const char *content)
+{
+    char *const path = dsgd_xprintf("%s/%s", folder, name);
+    FILE *const stream = fopen(path, "w");
+    ck_assert_ptr_nonnull(stream);
+    fputs(content, stream);
+    fclose(stream);
+    free(path);
+}
+
+char *read_file(const char *name)
+{
+    char *const path = dsgd_xprintf("%s/%s", folder, name);
+    FILE *const stream = fopen(path, "r");
+    ck_assert_msg(stream != NULL, "%s is not there", path);
+    char *text = NULL;
+    size_t room = 0;
+    ck_assert_int_gt(getdelim(&text, &room, '\0', stream), 0);
+    fclose(stream);
+    free(path);
+    return kept(text);
+}
+
+/** An experiment of ten steps, with a place for something more. */
+void write_experiment(const char *more)
+{
+    char *const text = dsgd_xprintf("platform: idle-switch\n"
+                                    "workload: {bytes: 1M, step: 100ms, samples: 8}\n"
+                                    "workers: [4, 8]\n"
+                                    "algorithms: [allreduce, {name: wagma, period: 4}, ad_psgd]\n"
+                                    "until: {steps: 10}\n"
+                                    "imbalance: [{kind: delay, seconds: 50ms}]\n"
+                                    "%s",
+                                    more);
+    write_file("e.yaml", text);
+    free(text);
+}
+
+const char learn[] = "learn:\n"
+                     "  model: hyperplane\n"
+                     "  data: {name: hyperplane, features: 16, points: 512}\n"
+                     "  optimizer: {lr: 0.02, momentum: 0.5}\n"
+                     "  evaluate: {every: 5}\n";
+
+/** runs.csv without its column wall_s, the 29th. */
+char *without_wall(const char *csv)
+{
+    char *const out = dsgd_xcalloc(strlen(csv) + 1, 1);
+    size_t n = 0;
+    int column = 1;
+    for (const char *c = csv; *c != '\0'; c++) {
+        column = *c == '\n' ? 1 : column + (*c == ',');
+        if (column != 29 || *c == ',')
+            out[n++] = *c;
+    }
+    return kept(out);
+}
+
+/** The field after the one that begins at @p c. */
+static const char *skip_field(const char *c)
+{
+    bool quoted = false;
+    for (; *c != '\0' && (quoted || (*c != ',' && *c != '\n')); c++)
+        quoted ^= *c == '"';
+    return *c == ',' ? c + 1 : c;
+}
+
+char *cell_of(const char *file, const char *row, const char *column)
+{
+    const char *const text = read_file(file);
+    const char *line = strstr(text, kept(dsgd_xprintf("\n%s", row)));
+    ck_assert_msg(line != NULL, "no row %s in %s", row, text);
+    line++;
+    const size_t n = strlen(column);
+    for (const char *head = text; *head != '\n'; head = skip_field(head), line = skip_field(line))
+        if (strncmp(head, column, n) == 0 && strchr(",\n", head[n]) != NULL)
+            return kept(strndup(line, strcspn(line, ",\n")));
+    ck_abort_msg("no column %s in %s", column, text);
+}

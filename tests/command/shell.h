@@ -1,0 +1,42 @@
+/**
+ * @file shell.h
+ * The program as its users run it: by a shell, in a folder of the test's own. Every test has
+ * make_folder() and remove_folder() as its fixture.
+ */
+#ifndef DSGD_TESTS_COMMAND_SHELL_H
+#define DSGD_TESTS_COMMAND_SHELL_H
+
+#include "tests/support/support.h"
+
+/** The folder of the test. */
+extern char folder[];
+
+/** An experiment's `learn:` entry, to be appended by write_experiment(). */
+extern const char learn[];
+
+void make_folder(void);
+/** Also frees all texts that the functions below return. */
+void remove_folder(void);
+
+/** Has remove_folder() free @p text, and returns it. */
+char *kept(char *text);
+
+/** Runs a command of the shell; its output is in *output. Gives the exit status. */
+int shell(const char *command, char **output);
+
+/** Runs the program in the folder; its output is in *output. Gives the exit status. */
+int dsgd(const char *arguments, char **output);
+
+void write_file(const char *name, const char *content);
+char *read_file(const char *name);
+
+/** Writes e.yaml, an experiment of six runs of ten steps, followed by @p more. */
+void write_experiment(const char *more);
+
+/** The table without its column wall_s. */
+char *without_wall(const char *csv);
+
+/** The field of a CSV file in a column, and in the row that begins with @p row. */
+char *cell_of(const char *file, const char *row, const char *column);
+
+#endif

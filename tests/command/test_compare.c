@@ -1,0 +1,401 @@
+/**
+ * @file test_compare.c
+ * `dsgd compare` agrees with means, intervals and differences by hand.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+#define RUNS_HEAD                                                                                  \
+    "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"    \
+    "staleness_mean,staleness_max,final_loss,final_accuracy"
+#define RUNS_HEADER RUNS_HEAD ",wall_s\n"
+
+/** The rest of a row whose throughput and accuracy alone matter. */
+#define NUMBERS(throughput, accuracy) throughput ",0.5,0,0,1.5," accuracy ",9.9"
+#define ROW(algorithm, seed, status, throughput, accuracy)                                         \
+    "1," algorithm ",4," seed ",daint,resnet," status "," NUMBERS(throughput, accuracy) "\n"
+#define OK(algorithm, seed, throughput, accuracy) ROW(algorithm, seed, "ok", throughput, accuracy)
+
+static void write_runs(const char *content)
+{
+    char *const path = dsgd_xprintf("%s/r", folder);
+    mkdir(path, 0777);
+    free(path);
+    write_file("r/runs.csv", content);
+}
+
+/** Compares, and demands that it went well. Gives the table. */
+static char *compare(const char *content, const char *options)
+{
+    char *output = NULL;
+    write_runs(content);
+    const int status = dsgd(kept(dsgd_xprintf("compare r %s", options)), &output);
+    ck_assert_msg(status == 0, "exit %d: %s", status, output);
+    return output;
+}
+
+static char *cell(const char *row, const char *column)
+{
+    return cell_of("r/compare.csv", row, column);
+}
+
+static void expect(const char *row, const char *column, double number)
+{
+    const char *const text = cell(row, column);
+    ck_assert_msg(*text != '\0' && fabs(strtod(text, NULL) - number) <= 1e-6 * fabs(number),
+                  "%s of %s is `%s`, not %.9g", column, row, text, number);
+}
+
+static void expect_nothing(const char *row, const char *column)
+{
+    ck_assert_msg(*cell(row, column) == '\0', "%s of %s is %s", column, row, cell(row, column));
+}
+
+/* Student's t for 95 % on both sides, from printed tables; 1 and 2 degrees of freedom also by their
+ * closed forms. */
+static const double t1 = 12.7062047, t2 = 4.30265273, t9 = 2.26215716;
+
+/* Throughputs 1, 2 and 6 have the mean 3 and the standard deviation sqrt(7). */
+static const char three[] = RUNS_HEADER OK("allreduce", "1", "1", "0.5")
+    OK("allreduce", "2", "2", "0.5") OK("allreduce", "3", "6", "0.5");
+
+START_TEST(means_and_intervals_are_those_by_hand)
+{
+    compare(three, "");
+    expect("allreduce,4,", "throughput_samples_per_s_n", 3);
+    expect("allreduce,4,", "throughput_samples_per_s_mean", 3);
+    expect("allreduce,4,", "throughput_samples_per_s_ci", t2 * sqrt(7. / 3));
+    expect("allreduce,4,", "final_accuracy_ci", 0);
+    expect("allreduce,4,", "step_mean_s_mean", 0.5);
+    expect("allreduce,4,", "final_loss_mean", 1.5);
+    expect("allreduce,4,", "n_diverged", 0);
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "local_")); /* not in runs.csv */
+    char *content = dsgd_xstrdup(RUNS_HEADER);
+    for (int i = 1; i <= 10; i++) {
+        char *const shorter = content;
+        content = dsgd_xprintf("%s1,dasgd,4,%d,daint,resnet,ok,%d" NUMBERS("", "0.5") "\n", shorter,
+                               i, i);
+        free(shorter);
+    }
+    compare(kept(content), "");
+    expect("dasgd,4,", "throughput_samples_per_s_n", 10);
+    expect("dasgd,4,", "throughput_samples_per_s_mean", 5.5);
+    expect("dasgd,4,", "throughput_samples_per_s_ci", t9 * sqrt(82.5 / 9 / 10));
+    expect_nothing("dasgd,4,", "throughput_samples_per_s_diff");
+}
+END_TEST
+
+START_TEST(differences_are_paired_over_common_seeds)
+{
+    /* The seeds differ by far more than the algorithms: 1, 2 and 6 on the seeds 2, 3 and 5. */
+    const char *const output =
+        compare(RUNS_HEADER OK("wagma", "5", "9006", "0.706") OK("wagma", "2", "101", "0.501")
+                    OK("wagma", "7", "3", "0.1") OK("allreduce", "1", "7", "0.2")
+                        OK("wagma", "3", "5002", "0.602") OK("allreduce", "3", "5000", "0.6")
+                            OK("allreduce", "2", "100", "0.5") OK("allreduce", "5", "9000", "0.7"),
+                "");
+    expect("wagma,4,", "throughput_samples_per_s_n", 4);
+    expect("wagma,4,", "throughput_samples_per_s_mean", 3528);
+    expect("wagma,4,", "throughput_samples_per_s_diff", 3);
+    expect("wagma,4,", "throughput_samples_per_s_diff_ci", t2 * sqrt(7. / 3));
+    expect("wagma,4,", "final_accuracy_diff", 0.003);
+    expect_nothing("allreduce,4,", "throughput_samples_per_s_diff");
+    expect_nothing("allreduce,4,", "throughput_samples_per_s_diff_ci");
+    ck_assert_msg(strstr(output, "+0.30 ± 0.66 (3 pairs)") != NULL, "%s", output);
+    const char *const csv = read_file("r/compare.csv");
+    ck_assert_ptr_nonnull(strstr(csv, "\nwagma"));
+    ck_assert(strstr(csv, "\nwagma") < strstr(csv, "\nallreduce")); /* as they came */
+}
+END_TEST
+
+START_TEST(a_mark_says_that_an_interval_excludes_0)
+{
+    const char *const output = compare(
+        RUNS_HEADER OK("allreduce", "1", "1", "0.5") OK("allreduce", "2", "1", "0.6")
+            OK("far", "1", "1", "0.40") OK("far", "2", "1", "0.501") OK("near", "1", "1", "0.51")
+                OK("near", "2", "1", "0.601") OK("equal", "1", "1", "0.5000000000000001")
+                    OK("equal", "2", "1", "0.6000000000000001"),
+        "");
+    expect("far,4,", "final_accuracy_diff", -0.0995);
+    expect("far,4,", "final_accuracy_diff_ci", t1 * 0.0005);
+    ck_assert_msg(strstr(output, "-9.95 ± 0.64 *") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "+0.55 ± 5.72 ") != NULL, "%s", output);
+    ck_assert_ptr_null(strstr(output, "+0.55 ± 5.72 *"));
+    ck_assert_msg(strstr(output, "+0.00 ± 0.00 ") != NULL, "%s", output);
+    ck_assert_ptr_null(strstr(output, "+0.00 ± 0.00 *"));
+}
+END_TEST
+
+START_TEST(one_seed_has_no_interval)
+{
+    const char *const output =
+        compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("wagma", "1", "12", "0.75"), "");
+    expect("wagma,4,", "throughput_samples_per_s_diff", 2);
+    expect_nothing("wagma,4,", "throughput_samples_per_s_ci");
+    expect_nothing("wagma,4,", "throughput_samples_per_s_diff_ci");
+    ck_assert_msg(
+        strstr(output, "wagma      1         75.00  +25.00                          12\n") != NULL,
+        "%s", output);
+    ck_assert_ptr_null(strcasestr(read_file("r/compare.csv"), "nan"));
+}
+END_TEST
+
+START_TEST(what_diverged_or_failed_enters_no_mean)
+{
+    const char *const output =
+        compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("allreduce", "2", "20", "")
+                    ROW("allreduce", "3", "diverged", "40", "inf") OK("wagma", "1", "11", "0.6")
+                        OK("wagma", "2", "23", "0.6") OK("wagma", "3", "90", "0.6")
+                            ROW("wagma", "4", "failed", "", "") ROW("wagma", "5", "timeout", "", "")
+                                ROW("dasgd", "1", "diverged", "", ""),
+                "");
+    expect("allreduce,4,", "throughput_samples_per_s_n", 2);
+    expect("allreduce,4,", "throughput_samples_per_s_mean", 15);
+    expect("allreduce,4,", "final_accuracy_n", 1); /* an empty field is no number */
+    expect("allreduce,4,", "n_diverged", 1);
+    expect("wagma,4,", "throughput_samples_per_s_n", 3);
+    expect("wagma,4,", "throughput_samples_per_s_diff", 2);
+    expect("wagma,4,", "throughput_samples_per_s_diff_ci", t1);
+    expect("wagma,4,", "n_diverged", 0);
+    expect("dasgd,4,", "throughput_samples_per_s_n", 0);
+    expect("dasgd,4,", "n_diverged", 1);
+    expect_nothing("dasgd,4,", "throughput_samples_per_s_mean");
+    ck_assert_msg(strstr(output, "2 runs that are neither ok nor diverged") != NULL, "%s", output);
+}
+END_TEST
+
+#define SWEPT(algorithm, seed, throughput, group, collective)                                      \
+    "1," algorithm ",4," seed ",daint,\"res\"\"net, 50\",ok," throughput                           \
+    ",0.5,0,0,0,1.5,0.5,1.6,0.25,9.9," group "," seed "," collective ",\"{a: 1, b: 2}\"\n"
+#define SWEPT_COMMON ",4,daint,\"res\"\"net, 50\","
+
+/* Columns of later versions, two sweeps that all algorithms share, and one of an algorithm alone;
+ * the seeds are swept too. */
+static const char swept[] =
+    "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"
+    "staleness_mean,staleness_max,staleness_p99,final_loss,final_accuracy,local_loss,"
+    "local_accuracy,wall_s,algorithms.1.group,seed,collective,\"imbalance, \"\"all\"\"\"\n" SWEPT(
+        "allreduce", "1", "10", "", "ring") SWEPT("allreduce", "2", "12", "", "ring")
+        SWEPT("allreduce", "1", "20", "", "\"\"") SWEPT("wagma", "1", "11", "2", "ring")
+            SWEPT("wagma", "2", "13", "2", "ring") SWEPT("wagma", "1", "24", "4", "\"\"")
+                SWEPT("wagma", "1", "14", "4", "ring");
+
+START_TEST(sweeps_make_groups_and_columns_are_found_by_name)
+{
+    compare(swept, "");
+    expect("allreduce" SWEPT_COMMON ",ring,", "throughput_samples_per_s_n", 2);
+    expect("allreduce" SWEPT_COMMON ",ring,", "local_accuracy_mean", 0.25);
+    expect("allreduce" SWEPT_COMMON ",ring,", "local_loss_mean", 1.6);
+    expect("wagma" SWEPT_COMMON "2,ring,", "throughput_samples_per_s_diff", 1);
+    expect("wagma" SWEPT_COMMON "4,ring,", "throughput_samples_per_s_diff", 4);
+    expect("wagma" SWEPT_COMMON "4,,", "throughput_samples_per_s_diff", 4);
+    const char *const csv = read_file("r/compare.csv");
+    ck_assert_int_eq(
+        strncmp(csv,
+                "algorithm,workers,platform,workload,algorithms.1.group,collective,"
+                "\"imbalance, \"\"all\"\"\",label,n_diverged,throughput_samples_per_s_n,"
+                "throughput_samples_per_s_mean,throughput_samples_per_s_ci,"
+                "throughput_samples_per_s_diff,throughput_samples_per_s_diff_ci,step_",
+                242),
+        0);
+    ck_assert_msg(strstr(csv, "2,ring,\"{a: 1, b: 2}\",wagma; group 2; collective ring,0,2,12,") !=
+                      NULL,
+                  "%s", csv);
+}
+END_TEST
+
+START_TEST(the_baseline_can_be_chosen)
+{
+    static const char runs[] = RUNS_HEADER OK("wagma", "1", "10", "0.5")
+        OK("dasgd", "1", "11", "0.5") OK("ad_psgd", "1", "13", "0.5");
+    compare(runs, "");
+    expect("ad_psgd,4,", "throughput_samples_per_s_diff", 3); /* no allreduce: the first */
+    compare(runs, "--baseline dasgd");
+    expect("ad_psgd,4,", "throughput_samples_per_s_diff", 2);
+    expect("wagma,4,", "throughput_samples_per_s_diff", -1);
+    compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("wagma", "1", "12", "0.5"),
+            "--baseline wagma");
+    expect("allreduce,4,", "throughput_samples_per_s_diff", -2);
+    compare(swept, "--by algorithms.1.group --baseline 2");
+    expect("wagma" SWEPT_COMMON "4,ring,", "throughput_samples_per_s_diff", 3);
+    expect_nothing("allreduce" SWEPT_COMMON ",ring,", "throughput_samples_per_s_diff");
+    compare(swept, "--by collective");
+    expect("allreduce" SWEPT_COMMON ",,", "throughput_samples_per_s_diff", 10);
+    expect("wagma" SWEPT_COMMON "4,,", "throughput_samples_per_s_diff", 10);
+}
+END_TEST
+
+#define CURVES_HEADER "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
+#define POINT(run, time, loss, accuracy) run ",x,4,1," time ",1," loss "," accuracy ",0\n"
+#define RUN(run, algorithm, seed, status)                                                          \
+    run "," algorithm ",4," seed ",daint,resnet," status "," NUMBERS("1", "0.5") "\n"
+
+static const char targeted[] = RUNS_HEADER RUN("1", "allreduce", "1", "ok")
+    RUN("2", "allreduce", "2", "ok") RUN("3", "wagma", "1", "ok") RUN("4", "wagma", "2", "ok")
+        RUN("5", "dasgd", "1", "diverged");
+
+/* Up through the target, there from the beginning, there and away again, nearly, and diverged. */
+static const char targeted_curves[] = CURVES_HEADER POINT("1", "0", "2", "0.1")
+    POINT("1", "10", "1", "0.5") POINT("1", "20", "0.5", "0.9") POINT("2", "0", "1.5", "0.8")
+        POINT("3", "0", "3", "0.1") POINT("3", "10", "1.5", "0.8") POINT("3", "20", "4", "0.2")
+            POINT("3", "30", "1", "0.9") POINT("4", "10", "", "0.79") POINT("5", "1", "1", "0.9");
+
+START_TEST(the_time_to_a_target_is_that_of_the_first_crossing)
+{
+    write_runs(targeted);
+    write_file("r/curves.csv", targeted_curves);
+    const char *output = compare(targeted, "--target accuracy=0.8");
+    expect("allreduce,4,", "time_to_target_s_n", 2);
+    expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
+    expect("wagma,4,", "time_to_target_s_n", 1);
+    expect("wagma,4,", "time_to_target_s_mean", 10);
+    expect("wagma,4,", "time_to_target_s_diff", 10 - 17.5);
+    expect("dasgd,4,", "time_to_target_s_n", 0);
+    ck_assert_msg(strstr(output, "time to accuracy=0.8 (s)") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  10 (1 of 2)\n") != NULL, "%s", output);
+    output = compare(targeted, "--target accuracy=0.95");
+    expect_nothing("wagma,4,", "time_to_target_s_mean");
+    ck_assert_msg(strstr(output, "  never\n") != NULL, "%s", output);
+    compare(targeted, "--target loss=1.75");
+    expect("allreduce,4,", "time_to_target_s_mean", (2.5 + 0) / 2);
+    expect("wagma,4,", "time_to_target_s_mean", 10 * 1.25 / 1.5);
+    compare(targeted, "");
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
+}
+END_TEST
+
+static const struct {
+    const char *curves, *arguments;
+    int status;
+    const char *sentence;
+} bad_targets[] = {
+    {targeted_curves, "r --target 0.8", 2, "--target 0.8: accuracy=NUMBER or loss=NUMBER is"},
+    {targeted_curves, "r --target accuracy=high", 2, "--target accuracy=high: accuracy=NUMBER"},
+    {targeted_curves, "r --target lossy=1", 2, "--target lossy=1: accuracy=NUMBER"},
+    {NULL, "r --target loss=1", 3, "r/curves.csv: the file cannot be read"},
+    {"run,virtual_s,loss\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `acc"},
+    {"run,accuracy\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `virtual_s"},
+    {CURVES_HEADER POINT("1", "0", "much", "1"), "r --target loss=1", 2,
+     "r/curves.csv:2: loss is `much`, not a number"},
+};
+
+START_TEST(a_bad_target_costs_nothing)
+{
+    write_runs(targeted);
+    write_file("r/compare.csv", "as it was\n");
+    if (bad_targets[_i].curves != NULL)
+        write_file("r/curves.csv", bad_targets[_i].curves);
+    char *output = NULL;
+    const int status = dsgd(kept(dsgd_xprintf("compare %s", bad_targets[_i].arguments)), &output);
+    ck_assert_msg(status == bad_targets[_i].status, "exit %d: %s", status, output);
+    ck_assert_msg(strstr(output, bad_targets[_i].sentence) != NULL, "%s", output);
+    ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
+}
+END_TEST
+
+START_TEST(plot_makes_a_comparison_that_is_out_of_date)
+{
+    char *output = NULL;
+    write_runs(RUNS_HEADER OK("wagma", "1", "10", "0.5"));
+    char *const path = kept(dsgd_xprintf("%s/r/compare.csv", folder));
+    ck_assert_msg(dsgd("plot r learning", &output) == 0, "%s", output);
+    ck_assert_int_ne(access(path, F_OK), 0); /* one seed: nothing to sum up */
+    write_runs(three);
+    ck_assert_msg(dsgd("plot r learning", &output) == 0, "%s", output);
+    expect("allreduce,4,", "throughput_samples_per_s_n", 3);
+    write_file("r/compare.csv", "chosen\n");
+    ck_assert_msg(dsgd("plot r learning", &output) == 0, "%s", output);
+    ck_assert_str_eq(read_file("r/compare.csv"), "chosen\n");
+}
+END_TEST
+
+static const struct {
+    const char *content; /* NULL: no file */
+    const char *arguments;
+    int status;
+    const char *sentence;
+} bad_runs[] = {
+    {NULL, "r", 3, "r/runs.csv: the file cannot be read"},
+    {"", "r", 3, "r/runs.csv: the file is empty"},
+    {"run,seed\n", "r", 3, "r/runs.csv:1: there is no column `wall_s`"},
+    {"workers,platform,workload,wall_s\n", "r", 3, "r/runs.csv:1: there is no column `algorithm`"},
+    {"algorithm,workers,platform,workload,wall_s\n", "r", 3, ":1: there is no column `seed`"},
+    {"algorithm,workers,platform,workload,seed,wall_s\n", "r", 3,
+     ":1: there is no column `status`"},
+    {"algorithm,workers,platform,workload,seed,status,wall_s\n", "r", 3,
+     ":1: there is no column `throughput_samples_per_s`"},
+    {RUNS_HEADER, "r", 2, "r/runs.csv: there is no run with status ok or diverged"},
+    {RUNS_HEADER ROW("wagma", "1", "failed", "", ""), "r", 2, "there is no run"},
+    {RUNS_HEADER "1,wagma,4\n", "r", 3, "r/runs.csv:2: 3 fields, where the header has 14"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1") OK("wagma", "2", "1", "1,1"), "r", 3,
+     "r/runs.csv:3: 15"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1") OK("\"wagma", "2", "1", "1"), "r", 3,
+     "r/runs.csv:3: the quotes"},
+    {RUNS_HEADER OK("\"wag\"ma", "1", "1", "1"), "r", 3, "r/runs.csv:2: the quotes"},
+    {RUNS_HEADER OK("wag\"ma", "1", "1", "1"), "r", 3, "r/runs.csv:2: the quotes"},
+    {RUNS_HEADER OK("\"wag\nma\"", "1", "1", "1") OK("wagma", "1", "fast", "1"), "r", 2,
+     "r/runs.csv:4: throughput_samples_per_s is `fast`, not a number"},
+    {RUNS_HEADER OK("wagma", "1", "1", "nan"), "r", 2, ":2: final_accuracy is `nan`"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1e999"), "r", 2, ":2: final_accuracy is `1e999`"},
+    {RUNS_HEADER OK("wagma", "1.5", "1", "1"), "r", 2, ":2: seed is `1.5`, not a whole number"},
+    {RUNS_HEADER OK("wagma", "", "1", "1"), "r", 2, ":2: seed is ``, not a whole number"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1") OK("wagma", "2", "1", "1") OK("wagma", "1", "2", "1"),
+     "r", 2, "r/runs.csv:4: wagma with seed 1 is on line 2 too"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1") ROW("wagma", "1", "diverged", "2", "1"), "r", 2,
+     "r/runs.csv:3: wagma with seed 1 is on line 2 too"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1") OK("dasgd", "1", "1", "1"), "r --baseline wagam", 2,
+     "--baseline `wagam` is unknown; did you mean `wagma`?; there is wagma, dasgd"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1"), "r --by wrokers", 2,
+     "--by `wrokers` is unknown; did you mean `workers`?; there is algorithm, workers, platform, "
+     "workload"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1"), "r r", 2, "one folder"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1"), "", 2, "is missing"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1"), "r/runs.csv", 3, "r/runs.csv/runs.csv"},
+};
+
+START_TEST(bad_runs_are_refused_and_cost_nothing)
+{
+    write_runs("");
+    write_file("r/compare.csv", "as it was\n");
+    if (bad_runs[_i].content != NULL)
+        write_runs(bad_runs[_i].content);
+    else
+        unlink(kept(dsgd_xprintf("%s/r/runs.csv", folder)));
+    char *output = NULL;
+    const int status = dsgd(kept(dsgd_xprintf("compare %s", bad_runs[_i].arguments)), &output);
+    ck_assert_msg(status == bad_runs[_i].status, "exit %d, not %d: %s", status, bad_runs[_i].status,
+                  output);
+    ck_assert_msg(strstr(output, bad_runs[_i].sentence) != NULL, "%s", output);
+    ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/compare.csv.new", folder)), F_OK), 0);
+}
+END_TEST
+
+Suite *compare_suite(void)
+{
+    Suite *s = suite_create("compare");
+    TCase *t = tcase_create("compare");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, means_and_intervals_are_those_by_hand);
+    tcase_add_test(t, differences_are_paired_over_common_seeds);
+    tcase_add_test(t, a_mark_says_that_an_interval_excludes_0);
+    tcase_add_test(t, one_seed_has_no_interval);
+    tcase_add_test(t, what_diverged_or_failed_enters_no_mean);
+    tcase_add_test(t, sweeps_make_groups_and_columns_are_found_by_name);
+    tcase_add_test(t, the_baseline_can_be_chosen);
+    tcase_add_test(t, the_time_to_a_target_is_that_of_the_first_crossing);
+    tcase_add_loop_test(t, a_bad_target_costs_nothing, 0,
+                        sizeof bad_targets / sizeof bad_targets[0]);
+    tcase_add_test(t, plot_makes_a_comparison_that_is_out_of_date);
+    tcase_add_loop_test(t, bad_runs_are_refused_and_cost_nothing, 0,
+                        sizeof bad_runs / sizeof bad_runs[0]);
+    suite_add_tcase(s, t);
+    return s;
+}

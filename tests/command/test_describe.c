@@ -1,0 +1,88 @@
+/**
+ * @file test_describe.c
+ * `dsgd list` and `dsgd describe`: everything that is listed has a description.
+ */
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+START_TEST(an_algorithm_is_described_on_one_screen)
+{
+    enum { LINES = 45, COLUMNS = 100 };
+    char *list = NULL;
+    ck_assert_int_eq(dsgd("list algorithms", &list), 0);
+    for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
+         line = strsep(&list, "\n")) {
+        if (*line == ' ') /* the rest of a summary */
+            continue;
+        char *text = NULL;
+        const char *const words =
+            kept(dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line));
+        ck_assert_int_eq(dsgd(words, &text), 0);
+        static const char *const parts[] = {"\nidea ", "\nrule ", "\nsends ", "\nwaits ",
+                                            "by default, of 64 workers"};
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+            ck_assert_msg(strstr(text, parts[i]) != NULL, "%s: no %s", words, parts[i]);
+        int lines = 0;
+        for (char *row = strsep(&text, "\n"); row != NULL; row = strsep(&text, "\n"), lines++)
+            ck_assert_msg(strlen(row) <= COLUMNS, "%s: %s", words, row);
+        ck_assert_msg(lines <= LINES, "%s: %d lines", words, lines);
+    }
+}
+END_TEST
+
+START_TEST(everything_that_is_listed_can_be_described)
+{
+    static const char *const kinds[] = {"algorithms", "models",    "data",  "imbalance",
+                                        "workloads",  "platforms", "graphs"};
+    char *output = NULL;
+    char *words = kept(dsgd_xprintf("list %s", kinds[_i]));
+    ck_assert_int_eq(dsgd(words, &output), 0);
+    int n = 0;
+    char *rest = output;
+    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+        if (*line == '\0' || *line == ' ' || line[strlen(line) - 1] == ':') /* a heading */
+            continue;
+        n++;
+        char *described = NULL;
+        words = kept(dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line));
+        ck_assert_msg(dsgd(words, &described) == 0, "%s: %s", words, described);
+        ck_assert_uint_gt(strlen(described), 20);
+    }
+    ck_assert_int_ge(n, 2);
+}
+END_TEST
+
+START_TEST(imbalance_is_described_by_what_it_does_to_a_step)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("describe imbalance delay-wagma", &output), 0);
+    static const char *const parts[] = {
+        "WAGMA-SGD (TPDS 2021)", "- {kind: delay, workers: 2, seconds: 320ms}",
+        /* Of 16 workers 2 are 0.32 s late: 1.04 s in the mean, the slowest 1.32 / 1.04. */
+        "\n    16      1.04      0.106         1     1.32      1.27   0.962    0.962\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(output, parts[i]) != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("describe workload llm-dp-bytedance", &output), 0);
+    ck_assert_msg(strstr(output, "step with it        23.5") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("list imbalance", &output), 0);
+    const char *const sets = strstr(output, "data sets");
+    ck_assert_ptr_nonnull(sets);
+    ck_assert_ptr_nonnull(strstr(sets, "\nbytedance-se "));
+    ck_assert_ptr_null(strstr(sets, "\nquantiles "));
+}
+END_TEST
+
+Suite *describe_suite(void)
+{
+    Suite *s = suite_create("describe");
+    TCase *t = tcase_create("describe");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, an_algorithm_is_described_on_one_screen);
+    tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 7);
+    tcase_add_test(t, imbalance_is_described_by_what_it_does_to_a_step);
+    suite_add_tcase(s, t);
+    return s;
+}

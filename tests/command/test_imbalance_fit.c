@@ -1,0 +1,128 @@
+/**
+ * @file test_imbalance_fit.c
+ * `dsgd imbalance fit`: what it prints of measured step times, and what it refuses.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/** Step times of 8 workers that differ by 10 %, or of one; a column before and after. */
+static void write_steps(const char *name, int workers, const char *header)
+{
+    char *text = dsgd_xstrdup(header);
+    for (int i = 0; i < 400; i++) {
+        const double u = (i + 0.5) / 400;
+        const int w = (i * 7) % workers;
+        const double factor = 1 + 0.1 * (w - (workers - 1) / 2.0);
+        char *const longer =
+            dsgd_xprintf("%s%d,%d,%.9g\n", text, w, i, factor * (1 - 0.25 * log(u)));
+        free(text);
+        text = longer;
+    }
+    write_file(name, text);
+    free(text);
+}
+
+/**
+ * The block of output that begins with "imbalance:", as a list for an experiment; the first or the
+ * second.
+ */
+static const char *entries_of(const char *output, int which)
+{
+    const char *block = strstr(output, "\nimbalance:");
+    ck_assert_ptr_nonnull(block);
+    if (which > 0)
+        block = strstr(block + 1, "\nimbalance:");
+    ck_assert_ptr_nonnull(block);
+    const char *const end = strstr(block, "\n\n");
+    return kept(
+        dsgd_xprintf("%.*s\n", (int)(end == NULL ? strlen(block) : (size_t)(end - block)), block));
+}
+
+/** _i: fit or quantiles, of one worker or eight */
+START_TEST(what_a_fit_prints_is_an_entry_of_an_experiment)
+{
+    const int workers = _i < 2 ? 1 : 8;
+    write_steps("steps.csv", workers, "worker,step,seconds\n");
+    char *output = NULL;
+    ck_assert_msg(dsgd("imbalance fit steps.csv -o fit", &output) == 0, "%s", output);
+    /* An exponential behind 1 s: a gamma of shape 1. */
+    ck_assert_msg(strstr(output, "\nshifted gamma") != NULL, "%s", output);
+    ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);
+    const char *const entries = entries_of(output, _i % 2);
+    ck_assert_ptr_nonnull(strstr(entries, _i % 2 == 0 ? "{kind: gamma" : "- kind: quantiles"));
+    char *const experiment = kept(dsgd_xprintf("platform: idle-switch\n"
+                                               "workload: {bytes: 1M, step: 1.25s, samples: 8}\n"
+                                               "workers: 4\n"
+                                               "algorithms: allreduce\n"
+                                               "until: {steps: 200}\n%s",
+                                               entries));
+    write_file("e.yaml", experiment);
+    char *ran = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &ran) == 0, "%s", ran);
+    read_file("fit/figures/quantiles.svg");
+    ck_assert_ptr_nonnull(strstr(read_file("fit/quantiles.csv"), "percent,measured,"));
+}
+END_TEST
+
+static const struct {
+    const char *content, *arguments;
+    int status;
+    const char *sentence;
+} bad_fits[] = {
+    {"seconds\n1\n2\n", "fit s.csv", 3, "s.csv: 2 values, but a fit needs 10 or more"},
+    {"seconds\n1\n-2\n", "fit s.csv", 3, "s.csv:3: seconds is \"-2\""},
+    {"seconds\n1\n0\n", "fit s.csv", 3, "has to be a number above 0"},
+    {"seconds\n1\nnan\n", "fit s.csv", 3, "s.csv:3: seconds is \"nan\""},
+    {"seconds\n1\nfast\n", "fit s.csv", 3, "\"fast\""},
+    {"worker,seconds\n0,1\n-1,1\n", "fit s.csv", 3, "s.csv:3: worker is \"-1\""},
+    {"a,b\n0,1\n", "fit s.csv", 3, "no column \"seconds\", but a, b; --column"},
+    {"a,b\n0,1\n", "fit s.csv --column c", 3, "no column \"c\", but a, b"},
+    {"1.5\n2\n", "fit s.csv", 3, "has to name the columns, but it says \"1.5\""},
+    {"t\n2\n2\n2\n2\n2\n2\n2\n2\n2\n2\n", "fit s.csv", 3, "all values of t are 2"},
+    {"", "fit s.csv", 3, "s.csv"},
+    {"t\n1\n", "fit none.csv", 3, "none.csv"},
+    {"t\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "fit s.csv -o ''", 2, "-o: the name of a folder"},
+    {"t\n1\n", "fit", 2, "give `fit` and a CSV file"},
+    {"t\n1\n", "fti s.csv", 2, "give `fit` and a CSV file"},
+};
+
+START_TEST(a_fit_of_bad_input_is_refused_with_a_sentence)
+{
+    write_file("s.csv", bad_fits[_i].content);
+    char *output = NULL;
+    const int status = dsgd(kept(dsgd_xprintf("imbalance %s", bad_fits[_i].arguments)), &output);
+    ck_assert_msg(status == bad_fits[_i].status, "%d: %s", status, output);
+    ck_assert_msg(strstr(output, bad_fits[_i].sentence) != NULL, "%s", output);
+    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one sentence */
+}
+END_TEST
+
+START_TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
+{
+    char *output = NULL;
+    write_steps("s.csv", 1, "worker,step,took\n");
+    ck_assert_msg(dsgd("imbalance fit s.csv --column took", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "400 values of took\nmean 1.24"));
+    write_file("s.csv", "\xef\xbb\xbft\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n10\r\n");
+    ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "10 values of t\nmean 5.5 s"));
+}
+END_TEST
+
+Suite *imbalance_fit_suite(void)
+{
+    Suite *s = suite_create("imbalance_fit");
+    TCase *t = tcase_create("imbalance_fit");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_loop_test(t, what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4);
+    tcase_add_loop_test(t, a_fit_of_bad_input_is_refused_with_a_sentence, 0,
+                        sizeof bad_fits / sizeof bad_fits[0]);
+    tcase_add_test(t, a_column_is_taken_by_name_or_because_it_is_the_only_one);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,304 @@
+/**
+ * @file test_input.c
+ * Every kind of bad input gets one sentence and its exit status, and changes no file.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/** Checks the experiment with four workers on a graph of its own. */
+#define EDGES(edges)                                                                               \
+    "check e.yaml --set workers=4 --set algorithms='{name: d_psgd, graph: {kind: edges, "          \
+    "edges: " edges "}}'"
+
+static const struct {
+    const char *experiment; /* all of it, or NULL for a good one */
+    const char *arguments;
+    int status;
+    const char *sentence;
+} bad[] = {
+    {NULL, "run missing.yaml", 3, "missing.yaml"},
+    {NULL, "run e.yaml --set wrokers=4", 2, "did you mean `workers`"},
+    {NULL, "run e.yaml --set workers=four", 2, "--set workers=four"},
+    {NULL, "run e.yaml --set workers=0", 2, "between 1 and"},
+    {NULL, "run e.yaml --set workers=2.5", 2, "whole number"},
+    {NULL, "run e.yaml --set algorithms=wagam", 2, "did you mean `wagma`"},
+    {NULL, "run e.yaml --set algorithms=wagma --set workers=12", 2, "8 or 16"},
+    {NULL, "run e.yaml --set platform=piz-dait", 2, "piz-daint"},
+    {NULL, "run e.yaml --set platform=nowhere.xml", 3, "nowhere.xml"},
+    {NULL, "run e.yaml --set until.steps=-1", 2, "between 0"},
+    {NULL, "run e.yaml --set until.accuracy=0.5 --set until.steps=0", 2, "accuracy"},
+    {NULL, "run e.yaml --set nonsense", 2, "KEY.KEY=VALUE"},
+    {NULL, "run e.yaml --set until..steps=1", 2, "--set until..steps=1: a key beside a dot"},
+    {NULL, "run e.yaml --set .steps=1", 2, "--set .steps=1: a key beside a dot"},
+    {NULL, "run e.yaml --set until.=1", 2, "--set until.=1: a key beside a dot"},
+    {NULL, "run e.yaml --set a.b.c.d=1", 2, "--set a.b.c.d=1: key `a` is unknown"},
+    {NULL, "run e.yaml --set until.b.c.d=1", 2, "--set until.b.c.d=1: key `b` is unknown"},
+    {NULL, "run e.yaml --set stpes=1", 2, "--set stpes=1: key `stpes` is unknown"},
+    {NULL, "check e.yaml --set platform={}", 2, "--set platform={}: platform is empty"},
+    {NULL, "check e.yaml --set 'platform={sweep: [idle-switch, {}]}'", 2, "platform is empty"},
+    {NULL, "check e.yaml --set workload={}", 2, "--set workload={}: step is missing"},
+    {NULL, "check e.yaml --set 'collective={sweep: [{sweep: [ring]}]}'", 2,
+     "collective `a mapping`"},
+    {NULL, "run e.yaml --numerics gpu", 2, "auto, cpu, cuda or off"},
+    {NULL, "run e.yaml -j 0", 2, "whole number from 1"},
+    {NULL, "run e.yaml --only 7", 2, "6 runs"},
+    {NULL, "run e.yaml --sensitivity=0", 2, "--sensitivity=0: a number of per cent above 0"},
+    {NULL, "run e.yaml --sensitivity=100", 2, "below 100"},
+    {NULL, "check e.yaml --sensitivity=much", 2, "--sensitivity=much: a number"},
+    {NULL, "run e.yaml --baseline wagma", 2, "--baseline wagma: it goes with --sensitivity"},
+    {NULL, "run e.yaml --sensitivity --baseline wagam", 2,
+     "--baseline wagam: e.yaml has no such algorithm; did you mean `wagma`?"},
+    {NULL, "run e.yaml --sensitivity --only 500", 2, "there are 54 runs"},
+    {NULL, "runn e.yaml", 2, "did you mean `run`"},
+    {NULL, "list algoritms", 2, "did you mean `algorithms`"},
+    {NULL, "describe imbalance bytedance-sf", 2, "did you mean `bytedance-se`"},
+    {NULL, "describe imbalance lognornal", 2, "did you mean `lognormal`"},
+    {NULL, "check e.yaml --set imbalance=bytedance-sf", 2, "did you mean `bytedance-se`"},
+    {NULL, "check e.yaml --set workload.like=resnet50-q", 2, "resnet50-q"},
+    {NULL, "describe algorithm wagam", 2, "did you mean `wagma`"},
+    {NULL, "plot nowhere", 3, "runs.csv"},
+    {NULL, "platform", 2, "give `check` and a name"},
+    {NULL, "platform chekc piz-daint", 2, "give `check` and a name"},
+    {NULL, "platform check piz-dait", 2, "did you mean `piz-daint`"},
+    {NULL, "platform check nowhere.yaml", 3, "nowhere.yaml"},
+    {NULL, "platform check nowhere.xml", 3, "nowhere.xml"},
+    {NULL, "platform check e.yaml", 2, "key `platform` is unknown"},
+    {NULL, "platform check piz-daint --workers 6", 2,
+     "--workers is 6, but has to be a power of two"},
+    {"workers: [1\n", "run e.yaml", 3, "e.yaml:"},
+    {"", "run e.yaml", 3, "empty"},
+    {"- 1\n- 2\n", "run e.yaml", 2, "mapping"},
+    {"workers: 4\nworkers: 8\n", "run e.yaml", 3, "e.yaml:2"},
+    {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\n",
+     "run e.yaml", 2, "until is missing"},
+    {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
+     "{steps: ten}\n",
+     "run e.yaml", 2, "e.yaml:5:16: steps is ten"},
+    {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
+     "{stesp: 10}\n",
+     "run e.yaml", 2, "e.yaml:5:9: key `stesp` is unknown; did you mean `steps`"},
+    {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: [{name: dasgd, d: "
+     "9}]\nuntil: {steps: 1}\n",
+     "check e.yaml", 2, "at most tau"},
+    {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: [{group: 2}]\nuntil: "
+     "{steps: 1}\n",
+     "check e.yaml", 2, "name is missing"},
+    {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
+     "{steps: 1}\nimbalance: {kind: delay, workers: 5, seconds: 1s}\n",
+     "check e.yaml", 2, "at most that many"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: ring}'", 2,
+     "key `topology` is now called `graph`"},
+    {NULL, "check e.yaml --set imbalance='{kind: delay, seconds: 1s, chosen: apart}'", 2,
+     "chosen `apart` is now called `independent`"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, graph: rign}'", 2, "did you mean `ring`"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, graph: {kind: torus, rows: 3}}'", 2,
+     "a multiple of 3"},
+    {NULL, "check e.yaml --set algorithms='{name: d_psgd, graph: edges}'", 2, "edges is missing"},
+    {NULL, EDGES("[[0, 1], [1, 2], [2, 9]]"), 2, "ranks are 0 to 3"},
+    {NULL, EDGES("[[0, 1], [2, 3]]"), 2, "none leads from 0 to 2"},
+    {NULL, EDGES("[[0, 1.5]]"), 2, "whole number"},
+    {NULL, EDGES("[[0, 1, 2]]"), 2, "a pair of numbers is expected"},
+    {NULL, EDGES("[0, 1]"), 2, "a pair of numbers is expected"},
+    {NULL, EDGES("nowhere.txt"), 3, "nowhere.txt"},
+    {NULL, EDGES("/tmp"), 3, "directory"},
+    {NULL, "check e.yaml --set 'stops=[{worker: 4, after: 1s}]'", 2, "they are 0 to 3"},
+    {NULL, "check e.yaml --set exchange.bucket=-1", 2, "between 0"},
+    {NULL, "check e.yaml --set 'exchange={bucket: 1, pieces: 2}'", 2, "either"},
+    {NULL, "check e.yaml --set 'exchange={bucket: 1}'", 2, "1000000 pieces"},
+    {NULL, "check e.yaml --set algorithms='{name: drop_compute, threshold: never}'", 2,
+     "none or auto"},
+    {NULL, "check e.yaml --set algorithms='{name: ad_psgd, variant: pull, neighbours: random}'", 2,
+     "neighbours: random, but variant pull has its own"},
+    {NULL,
+     "check e.yaml --set algorithms='{name: ad_psgd, variant: shared_copy, neighbours: "
+     "exponential}'",
+     2, "neighbours: exponential, but variant shared_copy has its own"},
+    {NULL, "check e.yaml --set algorithms='{name: wagma, label: 3, lable: 4}'", 2,
+     "did you mean `label`"},
+    {NULL, "check e.yaml --set algorithms='{name: wagma, label: \"a,b\"}'", 2, "without commas"},
+    {NULL, "check e.yaml --set algorithms='{name: wagma, optimizer: {rate: 1}}'", 2,
+     "key `rate` is unknown"},
+};
+
+START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
+{
+    write_experiment("");
+    if (bad[_i].experiment != NULL)
+        write_file("e.yaml", bad[_i].experiment);
+    char *output = NULL;
+    const int status = dsgd(bad[_i].arguments, &output);
+    ck_assert_msg(status == bad[_i].status, "%s: exit %d, not %d: %s", bad[_i].arguments, status,
+                  bad[_i].status, output);
+    ck_assert_msg(strstr(output, bad[_i].sentence) != NULL, "%s: %s", bad[_i].arguments, output);
+    char *const results = kept(dsgd_xprintf("%s/results", folder));
+    ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
+}
+END_TEST
+
+/** Four machines of two GPUs that share a NIC, as YAML, and a like number of hosts as XML. */
+START_TEST(a_platform_is_checked_against_its_numbers)
+{
+    char *output = NULL;
+    write_file("p.yaml",
+               "{topology: switch, host_bandwidth: 10GB/s, host_latency: 1us, island_hosts: 2, "
+               "island_bandwidth: 100GB/s, island_latency: 200ns, message_overhead: 1us, "
+               "reduction: 1e-10}\n");
+    ck_assert_msg(dsgd("platform check p.yaml --workers 8", &output) == 0, "%s", output);
+    static const char *const lines[] = {
+        "p.yaml, 8 workers",
+        "1 B from host 0 to 1                              0.2 us            0.2 us     1.00",
+        "16 MiB from host 0 to 2                         9.994 GB/s        9.994 GB/s   1.000",
+        "bisection, each way, per host                   4.999 GB/s        4.999 GB/s   1.000",
+        /* 3 us of overheads, 0.2 + 1 + 1 us of latencies */
+        "allreduce of 1 B, recursive doubling            5.201 us          5.201 us     1.000",
+        /* 11, then 2 times 30 ms */
+        "allreduce of 100 MB, recursive doubling         71.01 ms          71.01 ms     1.000",
+        "\n0 of these differ by more than 10 %",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        ck_assert_msg(strstr(output, lines[i]) != NULL, "no `%s` in %s", lines[i], output);
+    write_file("p.xml",
+               "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+               "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><cluster "
+               "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-10\" speed=\"1Gf\" bw=\"1GBps\" "
+               "lat=\"1us\" sharing_policy=\"SPLITDUPLEX\"/></platform>\n");
+    ck_assert_msg(dsgd("platform check p.xml", &output) == 0, "%s", output);
+    ck_assert_msg(
+        strstr(output,
+               "1 B from host 0 to 7                                -            2.001 us") != NULL,
+        "%s", output);
+    ck_assert_ptr_null(strstr(output, "differ"));
+    /* Routes of four switches to three above collide, where the numbers spread them evenly. */
+    write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
+                         "10GB/s, host_latency: 2us}\n");
+    ck_assert_msg(dsgd("platform check f.yaml", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "bisection, each way, per host                   3.745 GB/s       "
+                                 " 3.329 GB/s   0.889  differs\n") != NULL,
+                  "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\n3 of these differ"));
+}
+END_TEST
+
+START_TEST(damaged_data_is_refused_with_a_sentence)
+{
+    write_experiment("learn: {model: logreg, data: {name: idx, train_images: cut, train_labels: "
+                     "cut, test_images: cut, test_labels: cut}, optimizer: {lr: 0.1}}\n");
+    write_file("cut", "abc");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml", &output), 3);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+    ck_assert_msg(strstr(output, "the file ends within its header") != NULL, "%s", output);
+}
+END_TEST
+
+/** An edge file, what is said of it, and the exit status. */
+static const struct {
+    const char *file;
+    int status;
+    const char *sentence;
+} edge_files[] = {
+    {"0 1\n1 2 # a remark\n\n# another\n2,3\r\n3 0", 0, "1 runs"},
+    {"0 1\n1 x\n", 2, "graph:2: `1 x`"},
+    {"0 1\n1 2 3\n", 2, "graph:2: `1 2 3`"},
+    {"0 1\n1\n", 2, "graph:2: `1`"},
+    {"0 1\n1 nan\n", 2, "graph:2:"},
+    {"0 1\n1 -2\n", 2, "graph:2:"},
+    {"0 1\n1 0x2\n2 3\n", 2, "graph:2: `1 0x2`"},
+    {"0 1\n1 0X2\n2 3\n", 2, "graph:2: `1 0X2`"},
+    {"0 1\n1 2e0\n2 3\n", 0, "1 runs"},
+    {"0 1\n1 1e300\n", 2, "graph:2:"},
+    {"# nothing\n", 2, "none leads from 0 to 1"},
+    {"0 0\n", 2, "joins a worker to itself"},
+};
+
+START_TEST(edges_can_come_from_a_file)
+{
+    write_experiment("");
+    write_file("graph", edge_files[_i].file);
+    char *output = NULL;
+    const int status = dsgd(EDGES("graph"), &output);
+    ck_assert_msg(status == edge_files[_i].status, "exit %d: %s", status, output);
+    ck_assert_msg(strstr(output, edge_files[_i].sentence) != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(labels_and_optimizers_belong_to_one_algorithm)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=4 --set algorithms='[allreduce, {name: "
+                          "allreduce, label: hot, optimizer: {lr: 0.05}}]'",
+                          &output),
+                     0);
+    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n2,hot,4,1,"));
+    const char *const manifest = read_file("r/manifest.json");
+    ck_assert_ptr_nonnull(strstr(manifest, "\"lr\": 0.02"));
+    ck_assert_ptr_nonnull(strstr(manifest, "\"lr\": 0.05"));
+    ck_assert_ptr_nonnull(strstr(manifest, "\"label\": \"hot\""));
+}
+END_TEST
+
+START_TEST(what_needs_numbers_is_refused_where_there_are_none)
+{
+    static const char *const refused[][2] = {
+        {"--numerics off --set until.accuracy=0.5", "accuracy needs numerics"},
+        {"--numerics cuda --set learn.precision=double", "use --numerics cpu"},
+    };
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("check e.yaml --set until.accuracy=0.5", &output), 0);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run",
+                                             refused[i / 2][0])),
+                           &output) == 2,
+                      "%s", output);
+        ck_assert_msg(strstr(output, refused[i / 2][1]) != NULL, "%s", output);
+    }
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+}
+END_TEST
+
+START_TEST(cuda_without_a_device_exits_with_4)
+{
+    if (access("/dev/nvidiactl", F_OK) == 0)
+        return; /* there is one */
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml --numerics cuda", &output) == 4, "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "CUDA"));
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_folder_that_cannot_be_written_is_refused)
+{
+    write_experiment("");
+    char *output = NULL;
+    write_file("occupied", "mine");
+    ck_assert_int_eq(dsgd("run e.yaml -o occupied", &output), 3);
+    ck_assert_ptr_nonnull(strstr(output, "occupied"));
+    ck_assert_str_eq(read_file("occupied"), "mine");
+}
+END_TEST
+
+Suite *input_suite(void)
+{
+    Suite *s = suite_create("input");
+    TCase *t = tcase_create("input");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_loop_test(t, bad_input_gets_one_sentence_and_its_exit_status, 0,
+                        sizeof bad / sizeof bad[0]);
+    tcase_add_test(t, a_platform_is_checked_against_its_numbers);
+    tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
+    tcase_add_loop_test(t, edges_can_come_from_a_file, 0, sizeof edge_files / sizeof edge_files[0]);
+    tcase_add_test(t, labels_and_optimizers_belong_to_one_algorithm);
+    tcase_add_test(t, what_needs_numbers_is_refused_where_there_are_none);
+    tcase_add_test(t, cuda_without_a_device_exits_with_4);
+    tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,138 @@
+/**
+ * @file test_reproduce.c
+ * `dsgd reproduce`: published figures are scored point by point, and met.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/**
+ * A figure of two algorithms whose times are known without a network worth mentioning: worker 0
+ * takes 2 s, the others 1 s, so that allreduce does 10 samples/s with two workers, and AD-PSGD,
+ * where nobody waits, 15.
+ */
+static void write_figure(const char *rows)
+{
+    char *output = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir -p %s/plots/tiny", folder)), &output), 0);
+    write_file("plots/tiny/tiny.yaml", "platform: {topology: switch}\n"
+                                       "workload: {bytes: 1, step: 1s, samples: 10}\n"
+                                       "imbalance: [{kind: slow, worker: 0, factor: 2}]\n"
+                                       "workers: [2, 4]\n"
+                                       "algorithms: [allreduce, ad_psgd]\n"
+                                       "until: {steps: 300}\n"
+                                       "seed: [1, 2]\n");
+    write_file("plots/tiny/tiny.gp", "# Nothing is drawn.\n# needs: nothing.csv\n");
+    write_file("plots/tiny/published.csv",
+               kept(dsgd_xprintf(
+                   "algorithm,workers,quantity,published,relation,over,use,source\n%s", rows)));
+}
+
+static int reproduce(const char *arguments, char **output)
+{
+    return shell(kept(dsgd_xprintf("cd %s && DSGD_DATA=%s %s reproduce %s 2>&1", folder, folder,
+                                   DSGD_BINARY, arguments)),
+                 output);
+}
+
+START_TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
+{
+    write_figure("allreduce,2,throughput_samples_per_s,10,~,,calibration,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,7.5,~,,prediction,by hand\n"
+                 "ad_psgd,4,throughput_samples_per_s,35,~,,prediction,by hand\n"
+                 "allreduce,4,throughput_samples_per_s,20.3,~,,prediction,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,1.4,>,algorithm=allreduce,shape,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,1.4,<,algorithm=allreduce,shape,by hand\n");
+    char *output = NULL;
+    ck_assert_msg(reproduce("tiny -o r", &output) == 0, "%s", output);
+    static const char *const expected[] = {
+        "+100.0  prediction",
+        "-1.5  prediction",
+        "order: workers 2: allreduce above ad_psgd as published, not as simulated",
+        "3 within 15 %, worst 100.0 %",
+        "1 of 2 pairs of algorithms in the published order",
+        "1 of 2 stated bounds hold",
+        "DOES NOT HOLD",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        ck_assert_msg(strstr(output, expected[i]) != NULL, "no `%s` in:\n%s", expected[i], output);
+    ck_assert_ptr_null(strstr(output, "workers 4: "));
+    ck_assert_ptr_nonnull(strstr(read_file("r/tiny/tiny.csv"), ",simulated,error\n"));
+}
+END_TEST
+
+static const struct {
+    const char *rows, *arguments;
+    int status;
+    const char *sentence;
+} bad_figures[] = {
+    {"allreduce,2,throughput,1,~,,x,x\n", "tiny", 3,
+     "published.csv:2: quantity `throughput` is no column of"},
+    {"wagma,2,step_mean_s,1,~,,x,x\n", "tiny", 3, "published.csv:2: no run of"},
+    {"allreduce,2,step_mean_s,abc,~,,x,x\n", "tiny", 3, "published.csv:2: published is \"abc\""},
+    {"allreduce,2,step_mean_s,1,=,,x,x\n", "tiny", 3, "published.csv:2: relation is \"=\""},
+    {"allreduce,2,step_mean_s,1,~,,x,x\n", "tinny", 2, "did you mean `tiny`?"},
+};
+
+START_TEST(a_figure_that_cannot_be_scored_is_refused_with_a_sentence)
+{
+    write_figure(bad_figures[_i].rows);
+    char *output = NULL;
+    ck_assert_int_eq(reproduce(bad_figures[_i].arguments, &output), bad_figures[_i].status);
+    ck_assert_msg(strstr(output, bad_figures[_i].sentence) != NULL, "%s", output);
+}
+END_TEST
+
+/**
+ * The published figures that take little time, all on one set of parameters: what was reached is
+ * held.
+ */
+START_TEST(published_figures_are_met)
+{
+    char *output = NULL;
+    const int status = dsgd("reproduce eager-microbenchmark eager-hyperplane eager-cifar10 "
+                            "eager-ucf101 ad-psgd-slow-worker dasgd-scaling drop-compute -o r",
+                            &output);
+    ck_assert_msg(status == 0, "%s", output);
+    const char *const sum = strstr(output, " points: median error ");
+    ck_assert_ptr_nonnull(sum);
+    ck_assert_ptr_nonnull(strstr(output, "\n31 points: "));
+    ck_assert_ptr_nonnull(strstr(output, "\n19 of 19 stated bounds hold"));
+    double median = NAN;
+    double worst = NAN;
+    ck_assert_int_eq(
+        sscanf(sum, " points: median error %lf %%, %*d within 15 %%, worst %lf", &median, &worst),
+        2);
+    ck_assert_double_le(median, 5);
+    ck_assert_double_le(worst, 25); /* majority at 256 KiB, explained in plots/agreement.md */
+    ck_assert_ptr_null(strstr(output, "not as simulated"));
+    ck_assert_ptr_null(strstr(output, "DOES NOT HOLD"));
+}
+END_TEST
+
+Suite *reproduce_suite(void)
+{
+    Suite *s = suite_create("reproduce");
+    TCase *t = tcase_create("reproduce");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, a_figure_is_scored_point_by_point_and_pair_by_pair);
+    tcase_add_loop_test(t, a_figure_that_cannot_be_scored_is_refused_with_a_sentence, 0,
+                        sizeof bad_figures / sizeof bad_figures[0]);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+Suite *figures_long_suite(void)
+{
+    Suite *s = suite_create("figures_long");
+    TCase *t = tcase_create("published");
+    tcase_set_timeout(t, 900);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, published_figures_are_met);
+    suite_add_tcase(s, t);
+    return s;
+}

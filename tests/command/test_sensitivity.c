@@ -1,0 +1,316 @@
+/**
+ * @file test_sensitivity.c
+ * `dsgd run --sensitivity`: closed forms, rankings that change, and which parameters are varied.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/**
+ * Runs the experiment and its variations, and demands that it went well. Gives what was printed.
+ */
+static char *sensitivity(const char *experiment, const char *options)
+{
+    char *output = NULL;
+    write_file("e.yaml", experiment);
+    const int status = dsgd(kept(dsgd_xprintf("run e.yaml -o r %s", options)), &output);
+    ck_assert_msg(status == 0, "exit %d: %s", status, output);
+    return output;
+}
+
+static double sensitivity_of(const char *row, const char *column)
+{
+    const char *const text = cell_of("r/sensitivity.csv", row, column);
+    ck_assert_msg(*text != '\0', "%s of %s is empty", column, row);
+    return strtod(text, NULL);
+}
+
+static void expect_effect(const char *row, double change, double elasticity)
+{
+    /* Times in SimGrid are sums of some ten terms of double precision. */
+    ck_assert_double_eq_tol(sensitivity_of(row, "change"), change, 1e-9);
+    ck_assert_double_eq_tol(sensitivity_of(row, "elasticity"), elasticity, 1e-8);
+    ck_assert_double_eq(sensitivity_of(row, "speedup"), 1);
+}
+
+START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
+{
+    /* Recursive doubling among 4: 1 ms, and twice 1 MB at 1 GB/s: 3 ms. */
+    static const char experiment[] =
+        "platform: {host_bandwidth: 1GB/s, host_latency: 0}\n"
+        "workload: {bytes: 1MB, step: 1ms, samples: 8, backward_share: 0}\n"
+        "workers: 4\nalgorithms: allreduce\ncollective: recursive-doubling\n"
+        "until: {steps: 10}\n";
+    const char *const output = sensitivity(experiment, "--sensitivity");
+    ck_assert_double_eq_tol(
+        sensitivity_of("platform.host_bandwidth,0.8,", "unchanged_samples_per_s"), 32 / 3e-3, 1e-6);
+    expect_effect("platform.host_bandwidth,0.8,allreduce,4,", 3 / (1 + 2 / 0.8) - 1,
+                  log(3 / (1 + 2 / 0.8)) / log(0.8));
+    expect_effect("platform.host_bandwidth,1.2,allreduce,4,", 3 / (1 + 2 / 1.2) - 1,
+                  log(3 / (1 + 2 / 1.2)) / log(1.2));
+    expect_effect("workload.step,0.8,allreduce,4,", 3 / 2.8 - 1, log(3 / 2.8) / log(0.8));
+    expect_effect("workload.step,1.2,allreduce,4,", 3 / 3.2 - 1, log(3 / 3.2) / log(1.2));
+    ck_assert_msg(strstr(output, "platform.host_bandwidth  0.0 %                         "
+                                 "-14.3 %: allreduce at 4 workers, for ") != NULL,
+                  "%.1500s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
+    /* With nothing but the wire, as much as the bandwidth. */
+    sensitivity(experiment, "--sensitivity=50 --force --set workload.step=0");
+    expect_effect("platform.host_bandwidth,0.5,allreduce,4,", -0.5, 1);
+    expect_effect("platform.host_bandwidth,1.5,allreduce,4,", 0.5, 1);
+}
+END_TEST
+
+/* A ring among 16: 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to others: 4 times 0.1 s,
+ * and 4 times 7.5 ms. */
+static const char swapping[] =
+    "platform: {host_bandwidth: 1GB/s, host_latency: 0, message_overhead: 7.5ms}\n"
+    "workload: {bytes: 100MB, step: 10ms, samples: 8, backward_share: 0}\n"
+    "workers: [8, 16]\n"
+    "algorithms: [allreduce, {name: sgp, label: push, graph: {kind: exponential, peers: 4}}]\n"
+    "collective: ring\nuntil: {steps: 5}\n";
+
+START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
+{
+    const char *output = sensitivity(swapping, "--sensitivity --set workers=16");
+    const double ratio = (10 + 187.5 + 225) / (10 + 400 + 30);
+    const double dearer = (10 + 187.5 + 1.2 * 225) / (10 + 400 + 1.2 * 30);
+    static const char row[] = "platform.message_overhead,1.2,push,16,";
+    ck_assert_double_eq_tol(sensitivity_of(row, "unchanged_speedup"), ratio, 1e-9);
+    ck_assert_double_eq_tol(sensitivity_of(row, "speedup"), dearer, 1e-9);
+    ck_assert_double_eq_tol(sensitivity_of(row, "speedup_change"), dearer / ratio - 1, 1e-9);
+    ck_assert_msg(strstr(output, "\nat 16 workers allreduce is before push, but behind for "
+                                 "platform.host_bandwidth +20 %,\nplatform.message_overhead +20 %\n"
+                                 "1 of 1 rankings change\n") != NULL,
+                  "%.1500s", output);
+    ck_assert_ptr_nonnull(strstr(output, "speed-ups over allreduce"));
+    /* In the order of their effect on the speed-up; the step has hardly any. */
+    const char *const first = strstr(output, "\nplatform.host_bandwidth ");
+    const char *const second = strstr(output, "\nplatform.message_overhead ");
+    const char *const third = strstr(output, "\nworkload.step ");
+    ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
+    output = sensitivity(swapping, "--sensitivity --resume --baseline push --set workers=16");
+    ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
+    ck_assert_double_eq_tol(
+        sensitivity_of("platform.message_overhead,1.2,allreduce,16,", "speedup"), 1 / dearer, 1e-9);
+    output = sensitivity(swapping, "--sensitivity=1 --force --set workers=16");
+    ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
+}
+END_TEST
+
+/**
+ * Two algorithms with two seeds, unchanged and under a variation that clearly turns them round, or
+ * not.
+ */
+static const struct {
+    double unchanged[2][2], varied[2][2]; /* [algorithm][seed], samples/s */
+    const char *end;
+} close_calls[] = {
+    {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
+    /* The intervals over seeds have 0 in them, though the means differ by much. */
+    {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "no swap\nno ranking changes\n"},
+    {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "no swap\nno ranking changes\n"},
+    /* The seeds differ by far more than the algorithms, but both alike. */
+    {{{100, 200}, {119, 242}}, {{100, 200}, {80, 161}}, "1 of 1 rankings change\n"},
+    /* Less than 1 %. */
+    {{{100, 100}, {100.9, 100.91}}, {{100, 100}, {80, 80.5}}, "no swap\nno ranking changes\n"},
+    {{{100, 100}, {101.1, 101.11}}, {{100, 100}, {98.9, 98.89}}, "1 of 1 rankings change\n"},
+    {{{100, 100}, {101.1, 101.11}}, {{100, 100}, {99.1, 99.11}}, "no swap\nno ranking changes\n"},
+    {{{100, 100}, {119, 121}}, {{100, 100}, {150, 150.5}}, "\n\nno ranking changes\n"},
+};
+
+START_TEST(differences_below_the_spread_of_seeds_or_1_per_cent_are_ties)
+{
+    static const char experiment[] =
+        "platform: {host_latency: 0}\n"
+        "workload: {bytes: 1MB, step: 0, samples: 8, backward_share: 0}\n"
+        "workers: 4\nalgorithms: [allreduce, local_sgd]\nuntil: {steps: 1}\nseed: [1, 2]\n";
+    sensitivity(experiment, "--sensitivity");
+    for (int i = 0; i < 12;
+         i++) { /* four unchanged ones, four with less bandwidth, four with more */
+        const double(*const x)[2] =
+            i < 4 || i >= 8 ? close_calls[_i].unchanged : close_calls[_i].varied;
+        write_file(kept(dsgd_xprintf("r/.parts/%d.runs", i + 1)),
+                   kept(dsgd_xprintf("%d,x,4,1,inline,inline,ok,1,1,1,,%.9g\n", i + 1,
+                                     x[i / 2 % 2][i % 2])));
+    }
+    const char *const output = sensitivity(experiment, "--sensitivity --resume");
+    const size_t n = strlen(close_calls[_i].end);
+    ck_assert_msg(strlen(output) > n &&
+                      strcmp(output + strlen(output) - n, close_calls[_i].end) == 0,
+                  "%.1500s", output);
+    const double(*const u)[2] = close_calls[_i].unchanged;
+    const double(*const v)[2] = close_calls[_i].varied;
+    static const char row[] = "platform.host_bandwidth,0.8,local_sgd,4,";
+    ck_assert_double_eq(sensitivity_of(row, "n"), 2);
+    ck_assert_double_eq_tol(sensitivity_of(row, "change"),
+                            (v[1][0] / u[1][0] + v[1][1] / u[1][1]) / 2 - 1, 1e-9);
+    ck_assert_double_eq_tol(
+        sensitivity_of(row, "speedup_change"),
+        (v[1][0] / v[0][0] / (u[1][0] / u[0][0]) + v[1][1] / v[0][1] / (u[1][1] / u[0][1])) / 2 - 1,
+        1e-9);
+}
+END_TEST
+
+/**
+ * Platform and workload, how many parameters there are to vary, and some that are among them or
+ * not.
+ */
+static const struct {
+    const char *sets;
+    int parameters;
+    const char *there, *not_there;
+} varied[] = {
+    {"platform=idle-switch", 4, "  platform.host_latency       0.8\n", "group_"},
+    {"platform=piz-daint", 10, "  platform.group_flow_bandwidth     1.2\n", "group_hosts"},
+    {"platform='{name: piz-daint, topology: switch}'", 7, "platform.reduction", "group_"},
+    {"platform='{name: idle-switch, reference_speed: 1Gf}'", 4, "step", "reference_speed"},
+    {"platform='{topology: xml, file: p.xml, message_overhead: 1us}'", 3, "message_overhead",
+     "host_"},
+    {"platform=idle-switch --set workload.backward_share=0.9", 4,
+     "  workload.backward_share  1.11111\n", "workload.backward_share      1.2\n"},
+    {"platform=idle-switch --set workload.backward_share=0", 3, "workload.step", "backward_share"},
+};
+
+static const char links[] =
+    "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+    "<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" "
+    "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/>\n</platform>\n";
+
+START_TEST(every_calibrated_parameter_is_varied_that_matters)
+{
+    write_experiment("");
+    write_file("p.xml", links);
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("check e.yaml --sensitivity --set %s", varied[_i].sets)), &output),
+        0);
+    ck_assert_msg(
+        strstr(output, kept(dsgd_xprintf(": %d runs\n", 6 * (1 + 2 * varied[_i].parameters)))),
+        "%.1500s", output);
+    ck_assert_msg(strstr(output, varied[_i].there) != NULL, "%.1500s", output);
+    ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%.1500s", output);
+}
+END_TEST
+
+START_TEST(a_share_of_1_has_no_more_to_gain)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd("check e.yaml --sensitivity --set workload.backward_share=1 --set workers=4", &output),
+        0);
+    ck_assert_ptr_nonnull(strstr(output, "  workload.backward_share     0.8\n"));
+    ck_assert_ptr_null(strstr(output, "  workload.backward_share       1\n"));
+    ck_assert_ptr_nonnull(strstr(output, ": 24 runs\n")); /* 3 + 3 * 2 * 3 + 3 */
+}
+END_TEST
+
+START_TEST(with_nothing_to_vary_there_is_a_sentence)
+{
+    write_experiment("");
+    write_file("p.xml", links);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity --set platform=p.xml --set "
+                          "'workload={bytes: 1, step: 0, samples: 1, backward_share: 0}'",
+                          &output),
+                     2);
+    ck_assert_msg(strstr(output, "dsgd: e.yaml: every calibrated parameter is 0, so there is "
+                                 "nothing to vary") != NULL,
+                  "%.1500s", output);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+}
+END_TEST
+
+START_TEST(places_are_compared_each_by_itself)
+{
+    /* Where one platform has an overhead per message and the other has none, each is varied in what
+     * it has. */
+    const char *const output =
+        sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
+                              "host_latency: 0, message_overhead: 7.5ms}]' --set "
+                              "imbalance='[{kind: constant, seconds: {sweep: [0, 10s]}}]'");
+    ck_assert_ptr_nonnull(strstr(output,
+                                 "at 16 workers, inline, imbalance.0.seconds 0 allreduce is "
+                                 "before push, but behind for\nplatform.host_bandwidth +20 "
+                                 "%, platform.message_overhead +20 %\n"));
+    ck_assert_msg(strstr(output, "\n1 of 8 rankings change\n") != NULL, "%.1500s", output);
+    ck_assert_double_eq_tol(
+        sensitivity_of("platform.host_bandwidth,1.2,push,16,inline,inline,0,", "speedup"),
+        (10 + 187.5 / 1.2 + 225) / (10 + 400 / 1.2 + 30), 1e-9);
+    ck_assert_ptr_null(
+        strstr(read_file("r/sensitivity.csv"), "platform.message_overhead,0.8,push,16,idle"));
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/runs.csv"), ",imbalance.0.seconds,parameter,factor\n"));
+}
+END_TEST
+
+START_TEST(variations_have_their_places_in_the_list)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -j 1", &output), 0);
+    const char *const whole = without_wall(read_file("results/e-sensitivity/runs.csv"));
+    const char *const effects = read_file("results/e-sensitivity/sensitivity.csv");
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --only 17", &output), 0);
+    ck_assert_ptr_null(strstr(output, "ranking")); /* not before all are there */
+    ck_assert_ptr_nonnull(strstr(output, "\n 17  wagma "));
+    ck_assert_ptr_nonnull(strstr(read_file("b/runs.csv"), "\n17,wagma,8,"));
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --resume -j 3", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "53 of 53 runs"));
+    ck_assert_str_eq(without_wall(read_file("b/runs.csv")), whole);
+    ck_assert_str_eq(read_file("b/sensitivity.csv"), effects);
+    ck_assert_int_eq(dsgd("run e.yaml -o c", &output), 0); /* the unchanged ones are the same */
+    char *rows = read_file("c/runs.csv");
+    strsep(&rows, "\n");
+    for (char *row = strsep(&rows, "\n"); *row != '\0'; row = strsep(&rows, "\n")) {
+        *strrchr(row, ',') = '\0'; /* wall_s */
+        ck_assert_msg(strstr(whole, row) != NULL, "%s", row);
+    }
+}
+END_TEST
+
+START_TEST(what_has_failed_enters_no_speedup)
+{
+    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --sensitivity --set workers=4 --set "
+                          "algorithms='[allreduce, a_psgd]'",
+                          &output),
+                     5);
+    ck_assert_msg(strstr(output, "\n9 runs without results are left out\nno ranking changes\n") !=
+                      NULL,
+                  "%.1500s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\nworkload.step            -  "));
+    ck_assert_ptr_null(strstr(read_file("r/sensitivity.csv"), "allreduce"));
+    static const char row[] = "workload.step,1.2,a_psgd,4,";
+    ck_assert_double_lt(sensitivity_of(row, "change"), -0.1);
+    ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup"), "");
+    ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup_change"), "");
+}
+END_TEST
+
+Suite *sensitivity_suite(void)
+{
+    Suite *s = suite_create("sensitivity");
+    TCase *t = tcase_create("sensitivity");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, a_parameter_changes_a_throughput_as_a_closed_form_says);
+    tcase_add_test(t, what_swaps_places_is_named_with_what_it_depends_on);
+    tcase_add_loop_test(t, differences_below_the_spread_of_seeds_or_1_per_cent_are_ties, 0,
+                        sizeof close_calls / sizeof close_calls[0]);
+    tcase_add_loop_test(t, every_calibrated_parameter_is_varied_that_matters, 0,
+                        sizeof varied / sizeof varied[0]);
+    tcase_add_test(t, a_share_of_1_has_no_more_to_gain);
+    tcase_add_test(t, with_nothing_to_vary_there_is_a_sentence);
+    tcase_add_test(t, places_are_compared_each_by_itself);
+    tcase_add_test(t, variations_have_their_places_in_the_list);
+    tcase_add_test(t, what_has_failed_enters_no_speedup);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,123 @@
+/**
+ * @file test_tables.c
+ * The tables that `dsgd run` prints, and `dsgd help`: columns, and lines that fit a terminal.
+ */
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/** No line is longer than @p most columns; blanks are the only white space. */
+static void expect_lines_of(const char *text, size_t most)
+{
+    for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n')
+        ck_assert_msg(strcspn(text, "\n") <= most, "%zu columns: %s", strcspn(text, "\n"), text);
+}
+
+/**
+ * Of a table that begins with @p head: its lines up to an empty one, and whether two blanks or more
+ * separate columns.
+ */
+static size_t count_rows_of(const char *output, const char *head, size_t columns)
+{
+    const char *line = strstr(output, head);
+    ck_assert_msg(line != NULL, "no table `%s` in %s", head, output);
+    size_t n = 0;
+    for (; *line != '\n'; line += strcspn(line, "\n") + 1, n++) {
+        size_t cells = 0;
+        const size_t length = strcspn(line, "\n");
+        if (strncmp(line, "run ", 4) == 0 && n > 0)
+            break; /* the reasons */
+        for (size_t i = 0; i < length; i++)
+            cells += line[i] != ' ' && strncmp(line + i, "(s)", 3) != 0 &&
+                     (i == 0 || line[i - 1] == ' ');
+        for (size_t i = 1; i + 1 < length; i++) /* no single blank but in "step (s)" */
+            ck_assert(line[i] != ' ' || line[i - 1] == ' ' || line[i + 1] == ' ' ||
+                      line[i + 1] == '(' || *line == '.');
+        if (*line != '.')
+            ck_assert_msg(cells == columns, "%zu columns in %.*s", cells, (int)length, line);
+    }
+    return n;
+}
+
+static const char sixty[] = "a-label-of-sixty-characters-that-somebody-has-typed-in-a-hurry";
+
+START_TEST(a_table_of_runs_has_columns_and_no_long_lines)
+{
+    write_experiment("");
+    char *output = NULL;
+    const char *const labelled = kept(dsgd_xprintf(
+        "run e.yaml -o r --set algorithms='[allreduce, {name: wagma, label: %s}]'", sixty));
+    ck_assert_int_eq(dsgd(labelled, &output), 0);
+    expect_lines_of(strstr(output, "\nrun "), 100);
+    ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 5);
+    ck_assert_ptr_nonnull(strstr(output, "  2  a-label-of-sixty-character"));
+    ck_assert_ptr_nonnull(strstr(output, "...  "));
+    ck_assert_ptr_null(strstr(output, "simulated"));
+    ck_assert_ptr_null(strstr(output, "status"));
+    ck_assert_int_eq(dsgd("run e.yaml -o r1 --only 2 -v", &output), 0);
+    expect_lines_of(strstr(output, "\nrun "), 100);
+    ck_assert_msg(strstr(output, "\n  run 2: simulated ") != NULL, "%s", output);
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("check e.yaml --set algorithms='{name: wagma, label: %s, "
+                               "group: {sweep: [2, 4]}}'",
+                               sixty)),
+             &output),
+        0);
+    expect_lines_of(output, 100);
+}
+END_TEST
+
+START_TEST(a_table_of_many_runs_is_cut_and_says_so)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off --set algorithms=allreduce --set "
+                          "seed='[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
+                          "19, 20, 21, 22, 23, 24, 25]'",
+                          &output),
+                     0);
+    expect_lines_of(strstr(output, "\nrun "), 100);
+    ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 1 + 40 + 1);
+    ck_assert_ptr_nonnull(strstr(output, "\n... 10 more in r/runs.csv\n"));
+}
+END_TEST
+
+START_TEST(a_table_says_why_a_run_has_failed)
+{
+    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set algorithms='[allreduce, a_psgd]'", &output), 5);
+    const char *const table = strstr(output, "\nrun  algorithm ");
+    expect_lines_of(table, 100);
+    ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 8), 5);
+    ck_assert_ptr_nonnull(strstr(table, "  failed "));
+    ck_assert_ptr_nonnull(strstr(table, "\nrun 1 failed: "));
+}
+END_TEST
+
+START_TEST(help_fits_a_screen)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("--help", &output), 0);
+    expect_lines_of(output, 80);
+    size_t lines = 0;
+    for (const char *c = output; *c != '\0'; c++)
+        lines += *c == '\n';
+    ck_assert_uint_le(lines, 40);
+}
+END_TEST
+
+Suite *tables_suite(void)
+{
+    Suite *s = suite_create("tables");
+    TCase *t = tcase_create("tables");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, a_table_of_runs_has_columns_and_no_long_lines);
+    tcase_add_test(t, a_table_of_many_runs_is_cut_and_says_so);
+    tcase_add_test(t, a_table_says_why_a_run_has_failed);
+    tcase_add_test(t, help_fits_a_screen);
+    suite_add_tcase(s, t);
+    return s;
+}

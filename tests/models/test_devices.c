@@ -1,0 +1,410 @@
+/**
+ * @file test_devices.c
+ * Operations of devices, on the CPU: gradients and evaluations of every model against a naive
+ * implementation, float against double, batches and pieces against single ones; element-wise
+ * operations against their formulas.
+ */
+#include <cblas.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suites.h"
+#include "tests/support/naive.h"
+#include "tests/support/rig.h"
+#include "tests/support/support.h"
+
+/* --- gradients -------------------------------------------------------------------------------- */
+
+START_TEST(matrix_products_go_to_openblas)
+{
+    /* GSL brings a slow BLAS of the same names. */
+    Dl_info found;
+    ck_assert_int_ne(dladdr((void *)(uintptr_t)cblas_sgemm, &found), 0);
+    ck_assert_msg(strstr(found.dli_fname, "openblas") != NULL, "cblas_sgemm is in %s",
+                  found.dli_fname);
+}
+END_TEST
+
+/**
+ * The loss that one gradient is the derivative of, with everything that does not move with the
+ * parameters.
+ */
+typedef struct fixed_loss {
+    const rig *s;
+    naive_batch batch;
+    const uint32_t *samples;
+} fixed_loss;
+
+static long double loss_at(void *argument, const long double *x)
+{
+    const fixed_loss *const f = argument;
+    return naive_loss(&f->s->network, &f->s->data, x, &f->batch, f->samples, NULL);
+}
+
+/** The derivative of the training loss over some samples, from the loss alone. */
+static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double *g)
+{
+    fixed_loss f = {s, naive_batch_of(&s->data, samples, n), samples};
+    naive_derivative(s->network.n_params, s->x, 1e-6L, loss_at, &f, g);
+    free((void *)(uintptr_t)f.batch.x);
+    free((void *)(uintptr_t)f.batch.lengths);
+}
+
+START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the spec */
+{
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
+    const size_t n = s->network.n_params;
+    double *const g = dsgd_xcalloc(2 * n, sizeof *g);
+    double *const wanted = g + n;
+    /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch
+     * left. */
+    const uint32_t few[] = {s->spec->n_samples - 1, 0, s->spec->n_samples / 2, 0};
+    const struct {
+        const uint32_t *samples;
+        uint32_t n;
+    } batches[] = {{s->all, s->spec->n_samples}, {s->all + s->spec->n_samples / 3, 1}, {few, 4}};
+    for (size_t b = 0; b < 3 && s->network.loss != DSGD_LOSS_POLICY; b++) {
+        ck_assert(rig_gradient(s, s->x, s->state, batches[b].samples, batches[b].n, g, NULL));
+        derivative(s, batches[b].samples, batches[b].n, wanted);
+        /* The error of a central difference is of order h^2 = 1e-12; third derivatives are some
+         * thousand here. */
+        ck_assert_msg(rig_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->spec->name,
+                      batches[b].n, rig_distance(g, wanted, n));
+    }
+    free(g);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is the spec */
+{
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
+    if (s->network.loss != DSGD_LOSS_POLICY) {
+        for (size_t i = 0; i < s->network.n_state; i++)
+            s->state[i] = 0.2 + rig_number(9, i);
+        long double *const x = dsgd_xcalloc(s->network.n_params, sizeof *x);
+        for (size_t i = 0; i < s->network.n_params; i++)
+            x[i] = s->x[i];
+        naive_batch batch = naive_batch_of(&s->data, s->all, s->spec->n_samples);
+        batch.state = s->state;
+        double accuracy = 0;
+        const double wanted =
+            (double)naive_loss(&s->network, &s->data, x, &batch, s->all, &accuracy);
+        const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
+        ck_assert_msg(fabs(got.loss - wanted) < 1e-13 * wanted, "%s: %.17g, but %.17g",
+                      s->spec->name, got.loss, wanted);
+        if (s->spec->n_classes == 0)
+            ck_assert(isnan(got.accuracy));
+        else
+            ck_assert_double_eq_tol(got.accuracy, accuracy, 1e-15);
+        free((void *)(uintptr_t)batch.x);
+        free((void *)(uintptr_t)batch.lengths);
+        free(x);
+    }
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(float_agrees_with_double) /* _i is the spec */
+{
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
+    rig *const f = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
+    const size_t n = s->network.n_params;
+    const size_t n_state = s->network.n_state;
+    const uint32_t n_samples = s->spec->n_samples;
+    double *const g = dsgd_xcalloc(2 * (n + n_state), sizeof *g);
+    double *const in_float = g + n;
+    double *const state = in_float + n;
+    rig_gradient(s, s->x, s->state, s->all, n_samples, g, state);
+    rig_gradient(f, s->x, s->state, s->all, n_samples, in_float, state + n_state);
+    /* Float has 6e-8; sums are of some hundred terms. */
+    ck_assert_msg(rig_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
+                  rig_distance(in_float, g, n));
+    ck_assert(n < 9 || rig_distance(in_float, g, n) > 0); /* it is float indeed */
+    ck_assert_double_le(rig_distance(state + n_state, state, n_state), 1e-5);
+    ck_assert_double_eq_tol(rig_evaluation(f, s->x, s->state).loss,
+                            rig_evaluation(s, s->x, s->state).loss, 1e-5);
+    free(g);
+    rig_free(s);
+    rig_free(f);
+}
+END_TEST
+
+START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the spec */
+{
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
+    const size_t n = s->network.n_params;
+    const uint32_t last = s->spec->n_samples - 1;
+    const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one of them twice */
+    double *const g = dsgd_xcalloc(3 * n, sizeof *g);
+    double *const one = g + n;
+    double *const mean = one + n;
+    rig_gradient(s, s->x, s->state, samples, 4, g, NULL);
+    for (size_t j = 0; j < 4; j++) {
+        rig_gradient(s, s->x, s->state, samples + j, 1, one, NULL);
+        for (size_t i = 0; i < n; i++)
+            mean[i] += one[i] / 4;
+    }
+    if (s->network.coupled && last > 0) /* a model says so where it is not */
+        ck_assert_double_gt(rig_distance(g, mean, n), 1e-3);
+    else
+        ck_assert_double_le(rig_distance(g, mean, n), 1e-14);
+    free(g);
+    rig_free(s);
+}
+END_TEST
+
+/**
+ * Gradient, update and evaluation with the vector cut into pieces; also what the gradient makes of
+ * the model state.
+ */
+static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size_t n_pieces,
+                           double *out)
+{
+    rig *const s = rig_new(spec, device, n_pieces);
+    const size_t n = s->network.n_params;
+    double *const state = out + 3 * n + 1;
+    rig_gradient(s, s->x, s->state, s->all, spec->n_samples > 6 ? 6 : spec->n_samples, out, state);
+    const vector x = vector_new(s, s->x);
+    const vector g = vector_new(s, out);
+    const vector v = vector_new(s, s->x);
+    const vector x_new = vector_new(s, NULL);
+    const vector v_new = vector_new(s, NULL);
+    for (size_t k = 0; k < n_pieces; k++) {
+        const dsgd_update_op op = {.n = s->piece_begin[k + 1] - s->piece_begin[k],
+                                   .x = x.pieces[k],
+                                   .g = g.pieces[k],
+                                   .v = v.pieces[k],
+                                   .x_new = x_new.pieces[k],
+                                   .v_new = v_new.pieces[k],
+                                   .lr = 0.1};
+        bool finite = false;
+        device->update(s->context, 0, &op, 1, &finite);
+        ck_assert(finite);
+    }
+    vector_end(s, &x, NULL);
+    vector_end(s, &v, NULL);
+    vector_end(s, &g, NULL);
+    vector_end(s, &x_new, out + n);
+    vector_end(s, &v_new, out + 2 * n);
+    out[3 * n] = rig_evaluation(s, out + n, s->state).loss;
+    rig_free(s);
+}
+
+START_TEST(pieces_change_no_bit) /* _i is the spec */
+{
+    static const size_t pieces[] = {4, RIG_MOST_PIECES};
+    const dsgd_device *const devices[] = {dsgd_device_cpu(false), dsgd_device_cpu(true)};
+    const rig_spec *const spec = &rig_specs[_i];
+    rig *const s = rig_new(spec, dsgd_device_cpu(true), 1);
+    const size_t size = 3 * s->network.n_params + 1 + s->network.n_state;
+    double *const whole = dsgd_xcalloc(size, sizeof *whole);
+    double *const cut = dsgd_xcalloc(size, sizeof *cut);
+    for (size_t d = 0; d < 2; d++) {
+        step_in_pieces(spec, devices[d], 1, whole);
+        for (size_t p = 0; p < 2; p++) {
+            step_in_pieces(spec, devices[d], pieces[p], cut);
+            ck_assert_mem_eq(cut, whole, size * sizeof *cut);
+        }
+    }
+    free(whole);
+    free(cut);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(an_operation_does_not_see_its_neighbours) /* _i is the spec */
+{
+    rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
+    const size_t n = s->network.n_params;
+    const size_t n_state = s->network.n_state;
+    const uint32_t all = s->spec->n_samples;
+    const uint32_t some = (all + 1) / 2;
+    double *const alone = dsgd_xcalloc(2 * n + 2 * n_state, sizeof *alone);
+    double *const together = alone + n;
+    double *const state = together + n;
+    rig_gradient(s, s->x, s->state, s->all, some, alone, state);
+    const vector x = vector_new(s, s->x);
+    const vector other = vector_new(s, NULL);
+    const vector g = vector_new(s, NULL);
+    dsgd_buffer states[3];
+    for (size_t i = 0; i < 3; i++) {
+        states[i] = s->device->alloc(s->context, n_state + 1);
+        s->device->put(s->context, states[i], s->state, n_state);
+    }
+    const dsgd_gradient_op ops[] = {
+        {x.pieces, other.pieces, states[0], states[1], s->all, all},
+        {x.pieces, g.pieces, states[0], states[2], s->all, some},
+        {x.pieces, other.pieces, states[0], states[1], s->all + all - 1, 1}};
+    bool finite[3];
+    s->device->gradient(s->context, 0, ops, 3, finite);
+    vector_end(s, &x, NULL);
+    vector_end(s, &other, NULL);
+    vector_end(s, &g, together);
+    s->device->get(s->context, state + n_state, states[2], n_state);
+    for (size_t i = 0; i < 3; i++)
+        s->device->release(s->context, states[i]);
+    ck_assert_mem_eq(together, alone, n * sizeof *alone);
+    if (n_state > 0)
+        ck_assert_mem_eq(state + n_state, state, n_state * sizeof *state);
+    free(alone);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(a_piece_that_is_not_there_is_zeros)
+{
+    rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(true), 4);
+    const size_t n = s->network.n_params;
+    double *const g = dsgd_xcalloc(2 * n, sizeof *g);
+    double *const wanted = g + n;
+    memset(s->x + s->piece_begin[1], 0, (s->piece_begin[2] - s->piece_begin[1]) * sizeof *s->x);
+    rig_gradient(s, s->x, NULL, s->all, 5, wanted, NULL);
+    vector x = vector_new(s, s->x);
+    s->device->release(s->context, x.pieces[1]);
+    x.pieces[1] = NULL;
+    vector to = vector_new(s, NULL);
+    const dsgd_buffer unwanted = to.pieces[2];
+    to.pieces[2] = NULL;
+    bool finite = false;
+    const dsgd_gradient_op op = {x.pieces, to.pieces, NULL, NULL, s->all, 5};
+    s->device->gradient(s->context, 0, &op, 1, &finite);
+    s->device->release(s->context, unwanted);
+    vector_end(s, &x, NULL);
+    vector_end(s, &to, g);
+    for (size_t i = 0; i < n; i++)
+        if (i < s->piece_begin[2] || i >= s->piece_begin[3])
+            ck_assert(g[i] == wanted[i]);
+    free(g);
+    rig_free(s);
+}
+END_TEST
+
+/* --- element-wise operations ------------------------------------------------------------------ */
+
+START_TEST(the_update_is_its_formula)
+{
+    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(true), 1);
+    double x[] = {1, -2, 0.5};
+    double g[] = {0.25, 3, -1};
+    double v[] = {-1, 0.125, 2};
+    double got[3];
+    bool finite = false;
+    for (int first = 0; first < 2; first++) {
+        double x_new[3];
+        double v_new[3];
+        const dsgd_update_op op = {3, x, g, first ? NULL : v, x_new, v_new, 0.05, 1};
+        s->device->update(s->context, 0, &op, 1, &finite);
+        ck_assert(finite);
+        s->device->get(s->context, got, x_new, 3);
+        for (size_t i = 0; i < 3; i++) {
+            const double velocity = 0.9 * (first ? 0 : v[i]) + g[i] + 1e-2 * x[i];
+            ck_assert_double_eq_tol(v_new[i], velocity, 1e-15);
+            ck_assert_double_eq_tol(got[i], x[i] - 0.05 * velocity, 1e-15);
+        }
+    }
+    double plain[3];
+    const dsgd_update_op op = {3, x, g, NULL, plain, NULL, 0.05, 1};
+    s->device->update(s->context, 0, &op, 1, &finite);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_double_eq_tol(plain[i], x[i] - 0.05 * (g[i] + 1e-2 * x[i]), 1e-15);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(a_combination_is_summed_in_order_and_in_double)
+{
+    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
+    enum { N = 1500, INPUTS = 3 };
+    static float x[INPUTS][N];
+    static float y[N];
+    for (uint32_t j = 0; j < N; j++) {
+        /* In float the small one would vanish beside the large ones, which cancel. */
+        x[0][j] = 1e9f + 64.0f * (float)(j % 7);
+        x[1][j] = (float)rig_number(4, j);
+        x[2][j] = -x[0][j];
+    }
+    const dsgd_buffer inputs[] = {x[0], NULL, x[1], x[2]};
+    const double weights[] = {2, 5, 3, 2};
+    const dsgd_combine_op op = {N, 4, inputs, weights, 4, y};
+    bool finite = false;
+    s->device->combine(s->context, 0, &op, 1, &finite);
+    ck_assert(finite);
+    for (uint32_t j = 0; j < N; j++) {
+        const double sum = 2 * (double)x[0][j] + 3 * (double)x[1][j] + 2 * (double)x[2][j];
+        ck_assert(y[j] == (float)(sum / 4));
+    }
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(every_non_finite_value_is_detected)
+{
+    rig *const s =
+        rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
+    static const float wrong[] = {NAN, INFINITY, -INFINITY};
+    float x[40] = {0};
+    float y[40];
+    const dsgd_buffer inputs[] = {x};
+    const double weight = 1;
+    for (size_t n = 1; n <= 40; n++) {
+        for (size_t i = 0; i < n; i++) {
+            const dsgd_combine_op op = {n, 1, inputs, &weight, 1, y};
+            bool finite = false;
+            s->device->combine(s->context, 0, &op, 1, &finite);
+            ck_assert(finite);
+            x[i] = wrong[i % 3];
+            s->device->combine(s->context, 0, &op, 1, &finite);
+            ck_assert(!finite);
+            const dsgd_update_op update = {n, x, NULL, NULL, y, NULL, 0.1, 1};
+            s->device->update(s->context, 0, &update, 1, &finite);
+            ck_assert(!finite);
+            x[i] = 0;
+        }
+    }
+    double *const g = dsgd_xcalloc(s->network.n_params, sizeof *g);
+    s->x[s->network.n_params - 1] = NAN;
+    ck_assert(!rig_gradient(s, s->x, NULL, s->all, 1, g, NULL));
+    free(g);
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(the_distance_is_squared_and_takes_zeros)
+{
+    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
+    float x[] = {3, 1};
+    float y[] = {0, 5};
+    dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
+    s->device->distance(s->context, 0, ops, 3);
+    ck_assert(ops[0].distance == 25 && ops[1].distance == 10 && ops[2].distance == 0);
+    rig_free(s);
+}
+END_TEST
+
+Suite *devices_suite(void)
+{
+    Suite *s = suite_create("devices");
+    TCase *t = tcase_create("gradients");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, matrix_products_go_to_openblas);
+    tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs);
+    tcase_add_loop_test(t, an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
+                        rig_n_specs);
+    tcase_add_loop_test(t, float_agrees_with_double, 0, rig_n_specs);
+    tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs);
+    tcase_add_loop_test(t, pieces_change_no_bit, 0, rig_n_specs);
+    tcase_add_loop_test(t, an_operation_does_not_see_its_neighbours, 0, rig_n_specs);
+    tcase_add_test(t, a_piece_that_is_not_there_is_zeros);
+    suite_add_tcase(s, t);
+    t = tcase_create("element-wise operations");
+    tcase_add_test(t, the_update_is_its_formula);
+    tcase_add_test(t, a_combination_is_summed_in_order_and_in_double);
+    tcase_add_test(t, every_non_finite_value_is_detected);
+    tcase_add_test(t, the_distance_is_squared_and_takes_zeros);
+    suite_add_tcase(s, t);
+    return s;
+}

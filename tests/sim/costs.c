@@ -1,0 +1,36 @@
+/**
+ * @file costs.c
+ * Helpers of the tests of messages and their times.
+ */
+#include <check.h>
+#include <math.h>
+
+#include "tests/sim/costs.h"
+
+double communication_s(const dsgd_algorithm *algorithm, int collective, int workers)
+{
+    support_case *c = support_new(NULL, workers);
+    support_no_learning(c);
+    support_algorithm(c, algorithm);
+    c->config.collective = collective;
+    c->platform.message_overhead_s = overhead_s;
+    c->platform.reduction_s_per_byte = reduction_s_per_byte;
+    c->config.until.steps = 10;
+    return support_ok(c)->result.virtual_s / 10 - 1;
+}
+
+void expect_close(double measured_s, double expected_s)
+{
+    ck_assert_msg(fabs(measured_s / expected_s - 1) < 1e-5, "%.9g s, closed form %.9g s",
+                  measured_s, expected_s);
+}
+
+support_case *costly(const char *algorithm, int workers)
+{
+    support_case *c = support_new(algorithm, workers);
+    support_no_learning(c);
+    c->platform.message_overhead_s = overhead_s;
+    c->platform.reduction_s_per_byte = reduction_s_per_byte;
+    c->config.until.steps = 10;
+    return c;
+}

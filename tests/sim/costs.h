@@ -1,0 +1,30 @@
+/**
+ * @file costs.h
+ * Runs whose messages have every kind of cost: 1 MB per exchange on an idle switch.
+ */
+#ifndef DSGD_TESTS_SIM_COSTS_H
+#define DSGD_TESTS_SIM_COSTS_H
+
+#include "tests/support/support.h"
+
+enum { WORKERS = 16, BITS = 4 /* log2(WORKERS) */ };
+
+static const double bytes = 1e6;
+static const double bandwidth = 10e9;
+static const double latency_s = 1e-6;
+static const double overhead_s = 5e-6;
+static const double reduction_s_per_byte = 0.3e-9;
+
+static const double wire_s = 1e-6 + 1e6 / 10e9; /* latency, and the bytes */
+static const double treated_s = 5e-6 + 0.3e-9 * 1e6; /* overhead, and the reduction */
+
+/** Seconds of one communication, everyone arriving together: a step takes 1 s and then this. */
+double communication_s(const dsgd_algorithm *algorithm, int collective, int workers);
+
+/** As the closed form says (sim/exchange/schedules.c); activations cost a little. */
+void expect_close(double measured_s, double expected_s);
+
+/** Ten steps without learning. */
+support_case *costly(const char *algorithm, int workers);
+
+#endif

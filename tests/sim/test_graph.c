@@ -1,0 +1,175 @@
+/**
+ * @file test_graph.c
+ * Graphs of gossip: mixing matrices are stochastic and connect, senders and receivers agree, and
+ * what does not fit is refused.
+ */
+#include <string.h>
+
+#include "tests/sim/gossiping.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+static const graph graphs[] = {
+    {"ring", .workers = 1},
+    {"ring", .workers = 2},
+    {"ring", .workers = 7},
+    {"ring", .workers = 16},
+    {"torus", .workers = 4},
+    {"torus", .workers = 12},
+    {"torus", "rows", 2, .workers = 12},
+    {"torus", .workers = 16},
+    {"exponential", .workers = 1},
+    {"exponential", .workers = 2},
+    {"exponential", .workers = 7},
+    {"exponential", .workers = 16},
+    {"exponential", "peers", 2, .workers = 12},
+    {"exponential", "peers", 3, .workers = 16},
+    {"exponential", "schedule", 1, .workers = 12},
+    {"exponential", "schedule", 1, "peers", 2, .workers = 16},
+    {"exponential", "schedule", 2, "peers", 2, .workers = 12},
+    {"exponential", "schedule", 3, .workers = 12},
+    {"exponential", "schedule", 3, .workers = 16},
+    {"matching", .workers = 8},
+    {"matching", .workers = 9},
+    {"complete", .workers = 9},
+    {"edges", .workers = 6},
+};
+
+enum { N_GRAPHS = sizeof graphs / sizeof graphs[0] };
+
+static void expect_sums(double w[MOST][MOST], int p, bool rows)
+{
+    for (int i = 0; i < p; i++) {
+        double row = 0;
+        double column = 0;
+        for (int j = 0; j < p; j++) {
+            ck_assert_double_ge(w[i][j], 0);
+            row += w[i][j];
+            column += w[j][i];
+        }
+        ck_assert_double_eq_tol(column, 1, 1e-14);
+        if (rows)
+            ck_assert_double_eq_tol(row, 1, 1e-14);
+    }
+}
+
+/** Whether a change at rank 0 reaches all ranks in @p rounds. */
+static bool spreads(const support_case *c, long rounds)
+{
+    const int p = c->config.workers;
+    bool knows[MOST] = {true};
+    double w[MOST][MOST];
+    for (long r = 0; r < rounds; r++) {
+        bool next[MOST] = {false};
+        mixing(c, r, true, w);
+        for (int i = 0; i < p; i++)
+            for (int j = 0; j < p; j++)
+                next[i] = next[i] || (w[i][j] > 0 && knows[j]);
+        memcpy(knows, next, sizeof knows);
+    }
+    for (int i = 0; i < p; i++)
+        if (!knows[i])
+            return false;
+    return true;
+}
+
+START_TEST(mixing_matrices_are_stochastic_and_connect) /* _i: the graph */
+{
+    double w[MOST][MOST];
+    support_case *c = gossiping("d_psgd", &graphs[_i]);
+    const int p = graphs[_i].workers;
+    ck_assert_int_eq(dsgd_run_check(&c->config, NULL), DSGD_OK);
+    for (long round = 0; round < 20; round++) {
+        mixing(c, round, true, w);
+        expect_sums(w, p, true);
+        mixing(c, round, false, w);
+        expect_sums(w, p, false);
+    }
+    ck_assert(spreads(c, 8L * p));
+}
+END_TEST
+
+/** The senders of a rank are the ranks that have it among their receivers. */
+START_TEST(senders_and_receivers_agree)
+{
+    const graph *const g = &graphs[_i];
+    support_case *c = gossiping("d_psgd", g);
+    double w[MOST][MOST];
+    int to[MOST];
+    int from[MOST];
+    int other[MOST];
+    double share[MOST];
+    const dsgd_neighbour_room room = {to, from, other, share};
+    for (long round = 0; round < 12; round++) {
+        mixing(c, round, true, w);
+        for (int i = 0; i < g->workers; i++) {
+            const dsgd_neighbours n = dsgd_graph_neighbours(graph_of(c), g->workers, c->config.seed,
+                                                            i, round, true, &room);
+            int senders = 0;
+            for (int j = 0; j < g->workers; j++)
+                senders += j != i && w[i][j] > 0;
+            ck_assert_int_eq(n.n_from, senders);
+            for (int k = 0; k < n.n_from; k++) {
+                ck_assert_double_gt(w[i][n.from[k]], 0);
+                ck_assert(k == 0 || n.from[k - 1] < n.from[k]);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(bipartite_and_matching_rounds_are_pairs)
+{
+    static const graph pairs[] = {{"exponential", "schedule", 3, .workers = 12},
+                                  {"matching", .workers = 12}};
+    double w[MOST][MOST];
+    support_case *c = gossiping("d_psgd", &pairs[_i]);
+    for (long round = 0; round < 30; round++) {
+        mixing(c, round, true, w);
+        for (int i = 0; i < 12; i++) {
+            ck_assert_double_eq(w[i][i], 0.5);
+            for (int j = 0; j < 12; j++)
+                ck_assert_double_eq(w[i][j], w[j][i]);
+        }
+    }
+}
+END_TEST
+
+typedef struct refusal {
+    graph graph;
+    const char *says;
+} refusal;
+
+static const refusal refusals[] = {
+    {{"torus", .workers = 7}, "no rectangle of two rows or more; a ring would do"},
+    {{"torus", "rows", 3, .workers = 16}, "a multiple of 3 from 6 on, got 16"},
+    {{"torus", "rows", 8, .workers = 8}, "from 16 on, got 8"},
+    {{"exponential", "peers", 8, .workers = 8}, "peers: 8, but with 8 workers 7 are possible"},
+    {{"exponential", "schedule", 3, .workers = 7}, "even number of workers, got 7; 8 would do"},
+    {{"edges", .workers = 5}, "edge 4 5, but with 5 workers ranks are 0 to 4"},
+    {{"edges", .workers = 8}, "none leads from 0 to 6"},
+};
+
+START_TEST(graphs_that_do_not_fit_are_refused)
+{
+    support_case *c = gossiping("d_psgd", &refusals[_i].graph);
+    dsgd_error error = {""};
+    ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
+    ck_assert_msg(strstr(error.text, refusals[_i].says) != NULL, "`%s` says not `%s`", error.text,
+                  refusals[_i].says);
+}
+END_TEST
+
+Suite *graph_suite(void)
+{
+    Suite *s = suite_create("graph");
+    TCase *t = tcase_create("graph");
+    tcase_set_timeout(t, 240);
+    tcase_add_loop_test(t, mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS);
+    tcase_add_loop_test(t, senders_and_receivers_agree, 0, N_GRAPHS);
+    tcase_add_loop_test(t, bipartite_and_matching_rounds_are_pairs, 0, 2);
+    tcase_add_loop_test(t, graphs_that_do_not_fit_are_refused, 0,
+                        sizeof refusals / sizeof refusals[0]);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,110 @@
+/**
+ * @file test_pair.c
+ * Pairs: times of an averaging and of a fetch, the mean that averaging keeps, and agreement.
+ */
+#include <stdint.h>
+
+#include "tests/sim/costs.h"
+#include "tests/sim/gossiping.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/** Rank 1 asks rank 0, again and again; nobody computes. */
+static void ask_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    const bool fetches = self->params != NULL;
+    while (dsgd_next_step(self)) {
+        if (self->rank == 1 && fetches)
+            dsgd_pair_fetch(self, x, 0);
+        else if (self->rank == 1)
+            dsgd_pair_average(self, x, 0);
+    }
+}
+
+static void ask_assist(dsgd_node *self)
+{
+    for (;;) {
+        if (self->params != NULL)
+            dsgd_pair_give(self, dsgd_model(self));
+        else
+            dsgd_pair_answer(self, dsgd_model(self));
+    }
+}
+
+static const dsgd_algorithm asking = {
+    .about = {.name = "asking"}, .work = ask_work, .assist = ask_assist};
+
+START_TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
+{
+    support_case *c = costly(NULL, 2);
+    support_algorithm(c, &asking);
+    c->config.steps_each = 10;
+    expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
+    c->config.params = c; /* fetches */
+    expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
+}
+END_TEST
+
+/** Pair averaging that stops early enough for the last exchange to end. */
+static void pairs_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->rank % 2 == 1 && self->step > 0 && self->step < SUPPORT_MIXING_STEPS)
+            dsgd_pair_average(self, x,
+                              2 * (int)dsgd_random_below(self, (uint64_t)self->n_workers / 2));
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static void pairs_assist(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    for (;;)
+        dsgd_pair_answer(self, x);
+}
+
+static const dsgd_algorithm pairs = {
+    .about = {.name = "pairs"}, .work = pairs_work, .assist = pairs_assist};
+
+START_TEST(pair_averaging_keeps_the_mean_under_message_delay)
+{
+    support_case *c = support_new(NULL, 16);
+    support_algorithm(c, &pairs);
+    c->workload.bytes =
+        3e9; /* 0.3 s each way, so that exchanges overlap with each other and with steps */
+    support_imbalance_number(c, "ramp", "seconds", 0.013);
+    support_expect_kept_mean(c);
+}
+END_TEST
+
+START_TEST(averaging_in_pairs_converges_to_one_model)
+{
+    static const struct {
+        const char *option;
+        double value;
+        int workers;
+    } ways[] = {
+        {"neighbours", 0, 2}, {"neighbours", 0, 3}, {"neighbours", 0, 7}, {"neighbours", 1, 8},
+        {"variant", 1, 8},    {"variant", 2, 8},    {"variant", 3, 7},    {"variant", 3, 8},
+    };
+    support_case *c = support_new("ad_psgd", ways[_i].workers);
+    support_option(c, ways[_i].option, ways[_i].value);
+    ck_assert_double_lt(consensus_after(c, 100), 1e-6); /* of numbers between 0 and 1 */
+}
+END_TEST
+
+Suite *pair_suite(void)
+{
+    Suite *s = suite_create("pair");
+    TCase *t = tcase_create("pair");
+    tcase_set_timeout(t, 240);
+    tcase_add_test(t, an_averaging_is_a_vector_each_way_and_a_fetch_one_way);
+    tcase_add_test(t, pair_averaging_keeps_the_mean_under_message_delay);
+    tcase_add_loop_test(t, averaging_in_pairs_converges_to_one_model, 0, 8);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,295 @@
+/**
+ * @file test_partial.c
+ * Partial collectives: times, versions, whose values a late worker gets, and that no gradient is
+ * lost.
+ */
+#include <math.h>
+
+#include "tests/sim/costs.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/* --- closed forms ----------------------------------------------------------------------------- */
+
+/** A group of 4 sums its vectors, nobody late. */
+static dsgd_group group_of_four(const void *params, int n_workers, long version)
+{
+    (void)params;
+    (void)n_workers;
+    return version % 2 == 0 ? 0x3 : 0xc;
+}
+
+static void group_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER, .group = group_of_four};
+    dsgd_partial *average = dsgd_partial_new(self, spec, x);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_partial_mix(self, average, x, 4, 5);
+    }
+}
+
+static const dsgd_algorithm group_algorithm = {.about = {.name = "group"}, .work = group_work};
+
+START_TEST(a_group_sum_takes_its_closed_form)
+{
+    const double phase_s =
+        overhead_s + latency_s + bytes / bandwidth + reduction_s_per_byte * bytes;
+    expect_close(communication_s(&group_algorithm, DSGD_COLLECTIVE_AUTO, WORKERS), 2 * phase_s);
+}
+END_TEST
+
+/**
+ * Alone, a worker waits for nobody, but calls cost it their time: hidden behind the backward pass,
+ * but for the last piece's.
+ */
+START_TEST(a_partial_call_costs_its_caller_per_piece)
+{
+    support_case *c = costly("eager_solo", 1);
+    support_option(c, "limiter", 4); /* two of ten steps are an allreduce */
+    c->config.exchange.pieces = 4;
+    c->config.exchange.overlap = _i == 1;
+    const double without_s = support_ok(c)->result.virtual_s;
+    c->platform.partial_call_s = 1e-3;
+    const double calls = _i == 1 ? 1 : 4;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s - without_s, 8 * calls * 1e-3, 1e-9);
+}
+END_TEST
+
+/* --- versions --------------------------------------------------------------------------------- */
+
+/** Worker 1 computes for 1 s more. It is notified of the version, and sends its buffer. */
+static void note_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {.initiator = self->params == NULL ? DSGD_FIRST_ARRIVER
+                                                                      : DSGD_EACH_IN_TURN};
+    dsgd_partial *average = dsgd_partial_new(self, spec, x);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_partial_mix(self, average, x, 2, 3);
+        support_current->note[2 * self->step + self->rank] = dsgd_now_s();
+    }
+}
+
+static const dsgd_algorithm noting = {.about = {.name = "noting"}, .work = note_work};
+
+START_TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
+{
+    const double notified_s = latency_s + 4 / bandwidth + overhead_s;
+    support_case *c = costly(NULL, 2);
+    support_algorithm(c, &noting);
+    support_imbalance_number(c, "ramp", "seconds", 1);
+    c->config.steps_each = 1;
+    const support_outcome *got = support_ok(c);
+    expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
+    ck_assert_double_eq(got->note[1], 2); /* the sum was ready already */
+    ck_assert_double_eq(got->result.partial_active_mean, 1);
+    ck_assert_uint_eq(got->result.partial_skipped, 0);
+}
+END_TEST
+
+/** Worker 0 begins the first version, worker 1 the second, for which worker 0 waits. */
+START_TEST(in_turn_everyone_begins_a_version)
+{
+    support_case *c = costly(NULL, 2);
+    support_algorithm(c, &noting);
+    c->config.params = c; /* in turn */
+    support_imbalance_number(c, "ramp", "seconds", 1);
+    c->config.steps_each = 2;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->note[0], 1, 1e-3);
+    ck_assert_double_eq_tol(got->note[1], 2, 1e-3);
+    ck_assert_double_eq_tol(got->note[2], 4, 1e-3);
+    ck_assert_double_eq_tol(got->note[3], 4, 1e-3);
+}
+END_TEST
+
+/**
+ * Four versions of worker 0, of which only the last is left when worker 1 arrives for the first
+ * time.
+ */
+START_TEST(versions_that_were_never_used_are_counted)
+{
+    support_case *c = costly(NULL, 2);
+    support_algorithm(c, &noting);
+    support_imbalance_number(c, "ramp", "seconds", 3.5);
+    c->config.until = (dsgd_until){.seconds = 4.8};
+    const support_outcome *got = support_ok(c);
+    ck_assert_uint_eq(got->result.partial_skipped, 3);
+}
+END_TEST
+
+/**
+ * One step in which worker 1 is late for its first piece only: the wire is slower than the backward
+ * pass.
+ */
+START_TEST(wagma_decides_per_piece_who_was_late)
+{
+    support_case *c = support_new("wagma", 2);
+    support_option(c, "group", 2);
+    support_option(c, "period", 1000);
+    c->workload.bytes = 8e9; /* four pieces of 2 GB: 0.2 s each */
+    c->workload.backward_share = 0.2; /* 50 ms each */
+    c->config.exchange.pieces = 4;
+    c->config.until.steps = 1;
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0.05};
+    support_imbalance_number(c, "ramp", "seconds", 0.12);
+    const support_outcome *mixed = support_ok(c);
+    support_algorithm(c, &support_alone);
+    c->config.params = NULL;
+    const support_outcome *alone = support_ok(c);
+    c->learning.optimizer.lr = 0;
+    const support_outcome *initial = support_ok(c);
+
+    const size_t n = mixed->n_params;
+    ck_assert_uint_eq(n, 33);
+    for (size_t i = 0; i < n; i++) {
+        const double w0 = alone->x[i];
+        const double w1 = alone->x[n + i];
+        const bool late = i < 8; /* the first piece has round(33 / 4) parameters */
+        const double at_0 = late ? (w0 + initial->x[n + i]) / 2 : (w0 + w1) / 2;
+        const double at_1 = late ? (w0 + initial->x[n + i] + w1) / 3 : (w0 + w1) / 2;
+        ck_assert_double_eq_tol(mixed->x[i], at_0, 1e-12);
+        ck_assert_double_eq_tol(mixed->x[n + i], at_1, 1e-12);
+    }
+}
+END_TEST
+
+/* --- eager-SGD loses no gradient -------------------------------------------------------------- */
+
+enum { AUDITED_STEPS = 30 };
+
+/**
+ * Sums all gradients, takes off what rank 0 (never late) received, and what is left in the send
+ * buffers.
+ */
+static void audit_work(dsgd_node *self, dsgd_initiator initiator)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *balance = dsgd_vector_new(self);
+    dsgd_partial *sum =
+        dsgd_partial_new(self, (dsgd_partial_spec){.initiator = initiator, .draining = true}, NULL);
+    while (dsgd_next_step(self) && self->step < AUDITED_STEPS) {
+        dsgd_gradient(self, g, x);
+        dsgd_combine(self, balance, 1, 1, g);
+        dsgd_partial_sum(self, sum, g, g);
+        if (self->rank == 0)
+            dsgd_combine(self, balance, 1, -1, g);
+        dsgd_local_step(self, x, g);
+    }
+    dsgd_barrier(self);
+    dsgd_partial_take(self, sum, g);
+    dsgd_combine(self, balance, 1, -1, g);
+    dsgd_copy(self, x, balance);
+    dsgd_next_step(self);
+}
+
+static void audit_first(dsgd_node *self)
+{
+    audit_work(self, DSGD_FIRST_ARRIVER);
+}
+
+static void audit_random(dsgd_node *self)
+{
+    audit_work(self, DSGD_RANDOM_WORKER);
+}
+
+static const dsgd_algorithm audits[] = {
+    {.about = {.name = "audit-solo"}, .work = audit_first},
+    {.about = {.name = "audit-majority"}, .work = audit_random},
+};
+
+START_TEST(eager_contributions_and_what_remains_are_all_gradients)
+{
+    support_case *c = support_new(NULL, 8);
+    support_algorithm(c, &audits[_i]);
+    support_imbalance_number(c, "ramp", "seconds", 0.3);
+    c->config.until.steps = AUDITED_STEPS + 1;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_gt(got->result.staleness_max, 0);
+    const double *mean = support_mean_model(got, 8);
+    double largest = 0;
+    for (size_t i = 0; i < 8 * got->n_params; i++)
+        largest = fmax(largest, fabs(got->x[i]));
+    ck_assert_double_gt(largest, 1);
+    for (size_t i = 0; i < got->n_params; i++)
+        ck_assert_double_le(fabs(mean[i]), 1e-12 * largest);
+}
+END_TEST
+
+/* --- propagation ------------------------------------------------------------------------------ */
+
+static bool perturb; /* set before the simulation forks */
+
+static dsgd_group halves(const void *params, int n_workers, long t)
+{
+    (void)params;
+    const int half = dsgd_log2(n_workers) / 2;
+    return (dsgd_group)((1 << half) - 1) << (t % 2 * half);
+}
+
+static void propagate_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER, .group = halves};
+    dsgd_partial *average = dsgd_partial_new(self, spec, x);
+    const double size = sqrt(self->n_workers);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (perturb && self->rank == 5 && self->step == 0)
+            dsgd_combine(self, g, 1, 1, x);
+        dsgd_local_step(self, x, g);
+        dsgd_partial_mix(self, average, x, size, size + 1);
+    }
+}
+
+static const dsgd_algorithm propagate = {.about = {.name = "propagate"}, .work = propagate_work};
+
+/** Ranks whose model after @p steps depends on rank 5's first gradient. */
+static int reached(support_case *c, double steps)
+{
+    c->config.until.steps = steps;
+    perturb = false;
+    const support_outcome *before = support_ok(c);
+    perturb = true;
+    const support_outcome *after = support_ok(c);
+    int n = 0;
+    for (int w = 0; w < c->config.workers; w++)
+        n += support_distance(after->x + (size_t)w * after->n_params,
+                              before->x + (size_t)w * before->n_params, before->n_params) > 0;
+    return n;
+}
+
+START_TEST(a_change_reaches_all_ranks_in_two_iterations)
+{
+    support_case *c = support_new(NULL, 16);
+    support_algorithm(c, &propagate);
+    ck_assert_int_eq(reached(c, 1), 4);
+    ck_assert_int_eq(reached(c, 2), 16);
+}
+END_TEST
+
+Suite *partial_suite(void)
+{
+    Suite *s = suite_create("partial");
+    TCase *t = tcase_create("partial");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, a_group_sum_takes_its_closed_form);
+    tcase_add_loop_test(t, a_partial_call_costs_its_caller_per_piece, 0, 2);
+    tcase_add_test(t, a_late_worker_takes_part_when_it_is_notified_of_the_version);
+    tcase_add_test(t, in_turn_everyone_begins_a_version);
+    tcase_add_test(t, versions_that_were_never_used_are_counted);
+    tcase_add_test(t, wagma_decides_per_piece_who_was_late);
+    tcase_add_loop_test(t, eager_contributions_and_what_remains_are_all_gradients, 0, 2);
+    tcase_add_test(t, a_change_reaches_all_ranks_in_two_iterations);
+    suite_add_tcase(s, t);
+    return s;
+}

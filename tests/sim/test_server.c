@@ -1,0 +1,91 @@
+/**
+ * @file test_server.c
+ * Servers: pushes and fetches take their closed forms, and wait for what they send.
+ */
+#include <string.h>
+
+#include "tests/sim/costs.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/** A push and its acknowledgement, a question and its answer. */
+START_TEST(a_push_and_a_fetch_take_their_closed_form)
+{
+    const double step_s = support_ok(costly("a_psgd", 1))->result.virtual_s / 10;
+    const double push_s = wire_s + treated_s + latency_s + overhead_s;
+    const double fetch_s = latency_s + overhead_s + wire_s + treated_s;
+    expect_close(step_s - 1, push_s + fetch_s);
+}
+END_TEST
+
+/**
+ * Two workers push at once: the server receives and adds one after the other, with the first
+ * worker's question behind them. Then one answer leaves after the other; the last to get one adds
+ * it.
+ */
+START_TEST(pushes_and_answers_take_turns_at_a_server)
+{
+    support_case *c = costly("a_psgd", 2);
+    c->config.steps_each = 1;
+    const double pushed_s = 2 * (wire_s + treated_s);
+    const double answered_s = latency_s + overhead_s + 2 * wire_s + treated_s;
+    expect_close(support_ok(c)->result.virtual_s - 1, pushed_s + answered_s);
+}
+END_TEST
+
+/** Fetches over a local step under way, and pushes gradients where it has parameters. */
+static void hasty_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (self->params != NULL)
+            dsgd_server_push(self, g);
+        dsgd_server_fetch(self, x);
+    }
+}
+
+static void hasty_serve(dsgd_node *self)
+{
+    for (;;)
+        dsgd_serve(self, dsgd_model(self));
+}
+
+static int one_server(const void *params, int n_workers)
+{
+    (void)params;
+    (void)n_workers;
+    return 1;
+}
+
+static const dsgd_algorithm hasty = {
+    .about = {.name = "hasty"}, .work = hasty_work, .serve = hasty_serve, .n_servers = one_server};
+
+START_TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
+{
+    support_case *c = costly(NULL, 1);
+    support_algorithm(c, &hasty);
+    c->config.steps_each = 3;
+    c->config.learning = &c->learning;
+    const support_outcome *fetched = support_ok(c);
+    ck_assert_double_eq(fetched->result.virtual_s, 3);
+    ck_assert_mem_eq(fetched->final_mean, fetched->x, fetched->n_params * sizeof(double));
+    c->config.params = c; /* pushes */
+    expect_close(support_ok(c)->result.virtual_s / 3 - 1,
+                 2 * (wire_s + treated_s + latency_s + overhead_s));
+}
+END_TEST
+
+Suite *server_suite(void)
+{
+    Suite *s = suite_create("server");
+    TCase *t = tcase_create("server");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_push_and_a_fetch_take_their_closed_form);
+    tcase_add_test(t, pushes_and_answers_take_turns_at_a_server);
+    tcase_add_test(t, a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step);
+    suite_add_tcase(s, t);
+    return s;
+}
