@@ -20,9 +20,7 @@ typedef struct drop_compute_params {
 
 enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 5, PAPERS_M = 12 };
 
-/**
- * The gain of a threshold: mean over steps of (share of the work done) / (share of the time taken).
- */
+/** Gain of a threshold: mean over steps of (share of work done) / (share of time taken). */
 static double effective_speed_up(dsgd_node *self, const double *step_s, double limit_s)
 {
     const drop_compute_params *p = self->params;
@@ -74,10 +72,7 @@ static double best_threshold(dsgd_node *self, const double *step_s)
     return best_s;
 }
 
-/**
- * Gathers the compute times of all workers; after the last calibration step rank 0 chooses the
- * threshold of all.
- */
+/** Gathers all compute times; after the last calibration step rank 0 chooses the threshold. */
 static double calibrate(dsgd_node *self, double *step_s)
 {
     const drop_compute_params *p = self->params;

@@ -64,10 +64,7 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
-/**
- * A version per step, which the limiter replaces by an allreduce now and then; and the models'
- * average.
- */
+/** A version per step, or the limiter's allreduce in its place; and the models' average. */
 static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
 {
     const eager_params *p = params;

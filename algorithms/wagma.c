@@ -24,10 +24,7 @@ static int group_bits(const wagma_params *p, int n_workers)
     return p->group < 0 ? (dsgd_log2(n_workers) + 1) / 2 : dsgd_log2(p->group);
 }
 
-/**
- * Bits (t g + r) mod G, r = 0 .. g - 1, with g = log2 S, G = log2 P: a group's ranks agree on all
- * other bits.
- */
+/** Bits (t g + r) mod G, r = 0 .. g - 1; g = log2 S, G = log2 P. A group agrees on the others. */
 static dsgd_group wagma_group(const void *params, int n_workers, long t)
 {
     const wagma_params *p = params;

@@ -11,16 +11,9 @@
 #include "base/program.h"
 #include "base/round.h"
 #include "models/record/record.h"
-#include "sim/check.h"
-#include "sim/engine/accounting.h"
-#include "sim/engine/computation.h"
-#include "sim/engine/evaluation.h"
-#include "sim/engine/learning.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
+#include "sim/engine/engine.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
-#include "sim/network/machine.h"
 
 /* --- workers and servers ---------------------------------------------------------------------- */
 
@@ -228,7 +221,6 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->bytes += engine->piece_bytes[k];
     engine->steps_bound = steps_bound(config);
-    dsgd_evaluation_open(engine);
 }
 
 static void close_engine(dsgd_engine *engine)
@@ -236,7 +228,6 @@ static void close_engine(dsgd_engine *engine)
     dsgd_learning_close(engine);
     dsgd_imbalance_close(engine->imbalance);
     dsgd_reductions_close(engine);
-    dsgd_evaluation_close(engine);
     dsgd_run_free_all(engine);
     free(engine->piece_bytes);
 }

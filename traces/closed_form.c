@@ -78,10 +78,7 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
 
 /* --- trees, dragonflies, tori ----------------------------------------------------------------- */
 
-/**
- * Up to the smallest subtree that holds a and b, and down. The links from a subtree upwards count
- * as one.
- */
+/** Up to the smallest subtree with a and b, and down. A subtree's links upwards count as one. */
 static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     const double link = platform->host_bandwidth_bytes_per_s;

@@ -8,9 +8,6 @@
 #include "traces/family.h"
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_normal, dsgd_imbalance_lognormal,
-    dsgd_imbalance_gamma;
-
 typedef struct parametric_params {
     double mean, deviation, shift, min, max;
     long draws;
@@ -57,12 +54,12 @@ static dsgd_status parametric_check(const dsgd_family *family, const parametric_
 }
 
 static double parametric_seconds(const dsgd_family *family, const parametric_params *p,
-                                 const parametric_state *s, uint32_t purpose, dsgd_step_at at,
-                                 double so_far_s)
+                                 dsgd_step_at at, double so_far_s)
 {
+    const parametric_state *const s = at.state;
     double sum = 0;
     for (long i = 0; i < p->draws; i++) {
-        const double u = dsgd_imbalance_uniform(purpose, at, (uint32_t)i);
+        const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + family->inverse(s->low + u * (s->high - s->low), s->natural);
         sum += fmin(fmax(x, p->min), p->max); /* rounding alone could leave the range */
     }
@@ -101,10 +98,9 @@ static const dsgd_option parametric_options[] = {
         *state = s;                                                                                \
         return DSGD_OK;                                                                            \
     }                                                                                              \
-    static double family##_seconds(const void *params, const void *state, uint32_t purpose,        \
-                                   dsgd_step_at at, double so_far_s)                               \
+    static double family##_seconds(const void *params, dsgd_step_at at, double so_far_s)           \
     {                                                                                              \
-        return parametric_seconds(&dsgd_family_##family, params, state, purpose, at, so_far_s);    \
+        return parametric_seconds(&dsgd_family_##family, params, at, so_far_s);                    \
     }                                                                                              \
     const dsgd_imbalance_kind dsgd_imbalance_##family = {                                          \
         .about = {.name = #family,                                                                 \

@@ -11,8 +11,6 @@
 
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_replay;
-
 typedef struct replay_params {
     const char *file;
 } replay_params;
@@ -153,13 +151,11 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
     return status;
 }
 
-static double replay_seconds(const void *params, const void *state, uint32_t purpose,
-                             dsgd_step_at at, double so_far_s)
+static double replay_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
     (void)params;
-    (void)purpose;
     (void)so_far_s;
-    const replay_state *const table = state;
+    const replay_state *const table = at.state;
     return table
         ->seconds[at.step % table->n_steps * table->n_workers + at.worker % table->n_workers];
 }
@@ -172,11 +168,6 @@ static const dsgd_option replay_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_replay = {
-    .about = {.name = "replay",
-              .summary = "measured seconds out of a file, in place of the time so far",
-              .params_size = sizeof(replay_params),
-              .options = replay_options},
-    .load = replay_load,
-    .seconds = replay_seconds,
-};
+DSGD_IMBALANCE(replay,
+               .about.summary = "measured seconds out of a file, in place of the time so far",
+               .load = replay_load);

@@ -332,10 +332,7 @@ static int nic_hosts(const dsgd_platform *platform)
     return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
 }
 
-/**
- * Within an island a message goes by its network: every path has the links of two hosts, which
- * share the latency.
- */
+/** Paths within an island: the links of two hosts, which share the latency. */
 static void write_island(FILE *xml, int first, int last)
 {
     for (int a = first; a <= last; a++)
@@ -385,10 +382,7 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
     fputs("</zone>\n", xml);
 }
 
-/**
- * A flow between groups passes its group's way out, its own limit (a link that is not shared), and
- * the other group's way in.
- */
+/** A flow between groups passes the way out, its own limit (an unshared link), and the way in. */
 static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const int size = (int)platform->group_hosts;

@@ -2,11 +2,9 @@
  * @file accounting.c
  * Shares of time, messages, ages of values.
  */
-#include "sim/engine/accounting.h"
-
 #include <math.h>
 
-#include "sim/engine/learning.h"
+#include "sim/engine/engine.h"
 #include "sim/result.h"
 
 /* --- during the run --------------------------------------------------------------------------- */

@@ -5,9 +5,7 @@
 #include <math.h>
 
 #include "base/draw.h"
-#include "sim/engine/computation.h"
-#include "sim/engine/evaluation.h"
-#include "sim/engine/wait.h"
+#include "sim/engine/engine.h"
 
 static void sleep_for_ever(dsgd_worker *w)
 {

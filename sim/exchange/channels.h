@@ -1,7 +1,7 @@
 /**
  * @file channels.h
- * Exchanges of vectors beside the algorithm: jobs on channels, and the one way in which every verb
- * begins and ends its pieces.
+ * Exchanges of vectors beside the algorithm: jobs on channels, messages and their schedules, and the
+ * one way in which every verb begins and ends its pieces.
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
  * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
@@ -81,5 +81,44 @@ bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request);
 
 /** Ends all pieces and frees the request. Like MPI_Wait. */
 void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/** A piece of a vector on its way between two workers. */
+typedef struct dsgd_message {
+    int from, channel; /* where an answer goes */
+    int kind; /* of request, for who answers it */
+    size_t piece;
+    dsgd_piece content;
+    double share; /* of the content, that the receiver gets */
+    long version; /* of a server's piece */
+    double sent_s;
+} dsgd_message;
+
+/** A message with piece @p k; holds a reference to the value of @p content. */
+dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
+void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
+
+/** Sleeps the cost of a received message: overhead + reduced_bytes * seconds per byte. */
+void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes);
+
+/** The cost; and counts the time since both sides were ready as communication. */
+void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
+                           double reduced_bytes);
+
+/* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
+
+enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
+
+/** An allreduce of all workers, by the run's algorithm. */
+void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
+
+/** Recursive doubling, the full vector per phase, along the bits of @p group. */
+void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes);
+
+/* --- gossip.c: for tests ---------------------------------------------------------------------- */
+
+/** Push-sum weight at all workers and on its way, mean over pieces: always P. */
+double dsgd_gossip_weight(const dsgd_engine *engine);
 
 #endif

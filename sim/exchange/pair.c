@@ -3,21 +3,18 @@
  * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018,
  * Algorithm 1, step 5), and plain fetching.
  */
-#include "sim/engine/accounting.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
-#include "sim/engine/wait.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/messages.h"
 
-/** What a worker wants of its peer. */
-typedef enum pair_kind { AVERAGE, FETCH } pair_kind;
+/** What a worker wants of its peer: the argument of the exchange. */
+typedef struct pair_question {
+    int peer;
+    enum { AVERAGE, FETCH } kind;
+} pair_question;
 
 /** One piece of a question and its answer. */
 typedef struct pair_job {
     dsgd_job job; /* first */
-    int peer;
-    pair_kind kind;
+    pair_question wanted;
     dsgd_piece mine; /* as it was when the question began */
     dsgd_message *reply;
 } pair_job;
@@ -56,32 +53,23 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     pair_job *const job = (pair_job *)any_job;
-    const bool fetch = job->kind == FETCH;
+    const bool fetch = job->wanted.kind == FETCH;
     const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
-    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const question =
-        dsgd_message_new(w, channel->number, any_job->piece, fetch ? nothing : job->mine);
+        dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     dsgd_count_message(w->engine, bytes);
-    dsgd_send(dsgd_mailbox_of(-1, job->peer, DSGD_PORT_PAIR_QUESTION, 0), question, bytes);
+    dsgd_send(dsgd_mailbox_of(-1, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), question, bytes);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
     any_job->done = true;
 }
 
-/** The argument of the exchange. */
-typedef struct pair_question {
-    int peer;
-    pair_kind kind;
-} pair_question;
-
 static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const pair_question *const question = request->arguments;
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (pair_job){.job = {.run = run_pair, .piece = k},
-                      .peer = question->peer,
-                      .kind = question->kind,
-                      .mine = request->in->piece[k]};
+    *job = (pair_job){
+        .job = {.run = run_pair, .piece = k}, .wanted = *question, .mine = request->in->piece[k]};
     dsgd_value_retain(job->mine.value);
     dsgd_exchange_start(w, request, &job->job);
 }
@@ -91,11 +79,11 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     pair_job *const job = (pair_job *)request->jobs[k];
     const dsgd_piece *const theirs = &job->reply->content;
-    if (job->kind == AVERAGE)
+    if (job->wanted.kind == AVERAGE)
         move_half_way(w, x, job->reply, job->mine.value, true);
     else
         dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(theirs->value), theirs->stamp);
-    dsgd_count_staleness(w, job->peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+    dsgd_count_staleness(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_message_free(w, job->reply);
 }

@@ -9,18 +9,12 @@
  * + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n. (Thakur,
  * Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
  */
-#include "sim/exchange/schedules.h"
-
-#include "sim/engine/accounting.h"
-#include "sim/exchange/messages.h"
+#include "sim/exchange/channels.h"
 
 /* Below, latency decides: recursive doubling has the fewest phases. */
 enum { SHORT_BYTES = 64 * 1024 };
 
-/**
- * One phase: sends to @p out and receives from @p in (NULL: neither), then reduces what was
- * received.
- */
+/** One phase: sends to @p out, receives from @p in (NULL: does not), and reduces. */
 static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
                   double reduced_bytes)
 {

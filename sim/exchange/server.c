@@ -9,11 +9,7 @@
  * both directions, but not shared. (A thousand flows that share it would end at the same time, and
  * cost SimGrid a thousand times as much.)
  */
-#include "sim/engine/accounting.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/messages.h"
 
 typedef enum server_request { PUSH, FETCH } server_request;
 
@@ -95,8 +91,7 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
 
 static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
-    dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, nothing)->job);
+    dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, DSGD_NO_PIECE)->job);
 }
 
 static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -174,9 +169,8 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
     if (push)
         add(server, x, message);
-    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const reply =
-        dsgd_message_new(server, message->channel, k, push ? nothing : x->piece[k]);
+        dsgd_message_new(server, message->channel, k, push ? DSGD_NO_PIECE : x->piece[k]);
     reply->version = server_state_of(server, k)->version;
     answer(server, message, reply);
     dsgd_message_free(server, message);
