@@ -114,10 +114,11 @@ static dsgd_traffic drop_compute_traffic(const void *params, const dsgd_scale *s
 static const char *const threshold_words[] = {"none", "auto", NULL};
 
 static const dsgd_option drop_compute_options[] = {
-    DSGD_OPTION_DOUBLE(drop_compute_params, threshold, AUTO, 0, 1e9, "s",
-                       "compute time after which no micro-batch begins, or goes on to its backward "
-                       "pass; auto takes the best of 200",
-                       .words = threshold_words),
+    DSGD_OPTION_DOUBLE(
+        drop_compute_params, threshold, AUTO, 0, 1e9, "s",
+        "compute time after which no micro-batch begins, or continues with its backward "
+        "pass; auto takes the best of 200",
+        .words = threshold_words),
     DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL,
                      "M, accumulated per step; the reduced model's mini-batch is cut alike"),
     DSGD_OPTION_LONG(drop_compute_params, calibration, 20, 1, 1e6, "steps",
@@ -128,12 +129,13 @@ static const dsgd_option drop_compute_options[] = {
 };
 
 const dsgd_algorithm dsgd_algorithm_drop_compute = {
-    .about = {.name = "drop_compute",
-              .summary =
-                  "synchronous, but who computes too long drops the rest of its micro-batches",
-              .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
-              .params_size = sizeof(drop_compute_params),
-              .options = drop_compute_options},
+    .about =
+        {.name = "drop_compute",
+         .summary =
+             "synchronous, but a worker that computes too long drops its remaining micro-batches",
+         .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
+         .params_size = sizeof(drop_compute_params),
+         .options = drop_compute_options},
     .doc =
         {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
          .rule =

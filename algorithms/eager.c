@@ -85,11 +85,10 @@ static const dsgd_option eager_options[] = {
         "a late gradient is added to the next (the paper) or dropped (released code)"),
     DSGD_OPTION_LONG(
         eager_params, limiter, -1, 1, 1e9, "steps",
-        "after so many steps one is synchronous, which bounds staleness (released code: 32)",
+        "after this number of steps one is synchronous, which bounds staleness (released code: 32)",
         .words = off),
     DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, "steps",
-                     "models are averaged every so many steps, which ends the replicas' drift",
-                     .words = off),
+                     "interval of model averages, which ends the replicas' drift", .words = off),
     DSGD_OPTION_END,
 };
 
@@ -114,7 +113,7 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
                     "from the others what they have.",
             .rule = EAGER_RULE,
             .sends = EAGER_SENDS,
-            .waits = "nobody for a computation, but for the messages of the version; with a "
+            .waits = "no worker for a computation, but for the messages of the version; with a "
                      "limiter everyone now and then"},
     .check = eager_check,
     .work = eager_solo_work,

@@ -98,7 +98,7 @@ static const dsgd_option osgp_options[] = {
     DSGD_OPTION_GRAPH(sgp_params, graph, "exponential", GRAPH_HELP),
     DSGD_OPTION_LONG(
         sgp_params, delay, 1, 1, 1e9, "steps",
-        "after so many steps a worker waits for what it is to receive (released code: synch_freq)"),
+        "after which a worker waits for the shares it is to receive (released code: synch_freq)"),
     DSGD_OPTION_END,
 };
 

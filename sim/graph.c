@@ -363,7 +363,7 @@ static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_er
 static const dsgd_option edges_options[] = {
     DSGD_OPTION_PAIRS(
         edges_params, edges, 0, 1 << 20,
-        "pairs of ranks that hear each other: [[0, 1], [1, 2]], or a file with two per line",
+        "pairs of ranks that exchange models: [[0, 1], [1, 2]], or a file with two per line",
         .required = true),
     DSGD_OPTION_END,
 };

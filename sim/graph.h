@@ -28,7 +28,7 @@ typedef struct dsgd_graph {
 /** A family of graphs that a user can name, as `d_psgd: graph: ring`. */
 typedef struct dsgd_graph_kind {
     dsgd_about about;
-    /** Refuses a graph that is not connected or does not fit P; @p who begins the sentence. NULL: none. */
+    /** Optional: refuses a graph that is not connected or does not fit P; @p who: first word. */
     dsgd_status (*check)(const dsgd_graph *graph, const char *who, dsgd_error *error);
     /** Fills to[n_workers - 1] with the receivers of @p rank, ascending; returns how many. */
     int (*to)(const dsgd_graph *graph, int rank, long round, int *to);

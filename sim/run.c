@@ -138,7 +138,7 @@ static void clock_main(void *argument)
     engine->finished = true;
     evaluate_and_inspect(engine);
     if (out_of_time && config->steps_each == 0)
-        dsgd_cluster_halt(); /* whoever starved has not done so by the bound alone */
+        dsgd_cluster_halt(); /* starvation is not due to the bound alone */
 }
 
 static double reference_flops(const dsgd_platform *platform)

@@ -25,7 +25,7 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
 /** Loads the data and builds the model, to refuse bad ones. Reads files. (engine/learning.c) */
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error);
 
-/* --- what a configuration implies (check.c) ---------------------------------------------------- */
+/* --- what a configuration implies (check.c) --------------------------------------------------- */
 
 /** Servers that the algorithm needs; negative where it is wrong. */
 int dsgd_n_servers(const dsgd_run_config *config);

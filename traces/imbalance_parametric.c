@@ -77,7 +77,7 @@ static const dsgd_option parametric_options[] = {
                        "nothing below it is drawn, shift included"),
     DSGD_OPTION_DOUBLE(parametric_params, max, 1e9, -1e9, 1e9, "s", "nor above it"),
     DSGD_OPTION_LONG(parametric_params, draws, 1, 1, 4096, NULL,
-                     "the mean of so many counts, as in a step of so many micro-batches"),
+                     "draws whose mean counts, as in a step of that many micro-batches"),
     DSGD_OPTION_BOOL(parametric_params, scale, false,
                      "the drawn number multiplies the time so far instead of being added"),
     DSGD_OPTION_END,

@@ -37,8 +37,9 @@ static const dsgd_option constant_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(constant, .about.summary =
-                             "the same for everybody: factor times the time so far, plus seconds");
+DSGD_IMBALANCE(
+    constant,
+    .about.summary = "the same for every worker: factor times the time so far, plus seconds");
 
 /* --- slow ------------------------------------------------------------------------------------- */
 
@@ -123,15 +124,15 @@ static const char *const chosen_words[] = {"together", "independent", NULL};
 
 static const dsgd_option delay_options[] = {
     DSGD_OPTION_LONG(delay_params, workers, 1, 0, 1 << 20, NULL,
-                     "so many random workers are chosen in each step"),
+                     "random workers chosen in each step"),
     DSGD_OPTION_DOUBLE(delay_params, seconds, 0, 0, 1e9, "s", "how late they are",
                        .required = true),
     DSGD_OPTION_DOUBLE(delay_params, probability, 1, 0, 1, NULL,
                        "with which a chosen worker really is late"),
     DSGD_OPTION_CHOICE(
         delay_params, chosen, chosen_words,
-        "together: exactly so many (the papers); independent: every worker draws so many ranks by "
-        "itself and is late if one is its own (released code), so that the number varies"),
+        "together: exactly that many (the papers); independent: every worker draws that many ranks "
+        "and is late if one is its own (released code), so that the number varies"),
     DSGD_OPTION_END,
 };
 

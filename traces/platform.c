@@ -73,7 +73,7 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_AS("group_latency", DOUBLE, dsgd_platform, group_latency_s, "added between groups",
                    .max = 10, .unit = "s"),
     DSGD_OPTION_LONG(dsgd_platform, island_hosts, 0, 0, 4096, NULL,
-                     "switch and groups: so many hosts in a row also share a fast network (NVLink, "
+                     "switch and groups: hosts in a row that also share a fast network (NVLink, "
                      "PCIe); 0: none do"),
     DSGD_OPTION_LONG(
         dsgd_platform, island_nics, 1, 1, 4096, NULL,
@@ -88,10 +88,9 @@ const dsgd_option dsgd_platform_options[] = {
         "hosts that are slower or faster, or have another network, than the others; not for xml"),
     DSGD_OPTION_AS("message_overhead", DOUBLE, dsgd_platform, message_overhead_s,
                    "processor time per message, serial with the wire", .max = 10, .unit = "s"),
-    DSGD_OPTION_AS(
-        "partial_call", DOUBLE, dsgd_platform, partial_call_s,
-        "processor time of calling a partial collective, for each piece, whoever activates it",
-        .max = 10, .unit = "s"),
+    DSGD_OPTION_AS("partial_call", DOUBLE, dsgd_platform, partial_call_s,
+                   "processor time of calling a partial collective, for each piece, by any worker",
+                   .max = 10, .unit = "s"),
     DSGD_OPTION_AS("reduction", DOUBLE, dsgd_platform, reduction_s_per_byte,
                    "seconds per byte of adding or averaging what arrived, serial with the wire",
                    .max = 1),
@@ -208,7 +207,7 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
         const dsgd_platform_entry *const e = &entries[i];
         if (e->first < 0 && e->list.n == 0)
             return dsgd_fail(error, DSGD_EUSAGE,
-                             "platform: hosts: an entry names nobody; give first, or a list");
+                             "platform: hosts: an entry names no host; give first, or a list");
         const dsgd_status status = check_whole("hosts: list", &e->list, error);
         if (status != DSGD_OK)
             return status;
@@ -405,7 +404,7 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
     fputs("</zone>\n", xml);
 }
 
-/** "2,3,4", or so many 1s where there is nothing. */
+/** "2,3,4", or @p n 1s where there are none. */
 static void write_numbers(FILE *xml, const dsgd_numbers *numbers, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -436,8 +435,8 @@ static void write_topology(FILE *xml, const dsgd_platform *platform)
 }
 
 /**
- * Two hosts of one switch or router are two links apart, neighbours in a torus one. The zone around
- * them is for SimGrid 4.0, which crashes where such a cluster is the outermost.
+ * Two hosts of one switch or router are connected by two links, neighbours in a torus by one. The
+ * zone around them is for SimGrid 4.0, which crashes where such a cluster is the outermost.
  */
 static void write_cluster(FILE *xml, const dsgd_platform *platform)
 {

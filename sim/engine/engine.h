@@ -1,7 +1,7 @@
 /**
  * @file engine.h
  * The state of a run and of its workers. Not for algorithms. Each group of members names the file
- * that writes it; everybody may read.
+ * that writes it; every file may read.
  *
  * Each worker is several actors: `work` runs the algorithm; `gpu` computes; `channels` carry out
  * exchanges; `listener` receives activations of partial collectives; `assist` is the algorithm's
@@ -190,7 +190,7 @@ static inline void dsgd_require_peer(const dsgd_node *self, int peer)
 
 /* --- vectors.c: memory, waiting, vectors ------------------------------------------------------ */
 
-/** Zeroed memory, until dsgd_run_free() or the end of the run, which frees what killed actors held. */
+/** Zeroed memory, until dsgd_run_free() or the end of the run (for what killed actors held). */
 void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes);
 
 /** @p memory may be NULL. */

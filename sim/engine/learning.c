@@ -1,7 +1,7 @@
 /**
  * @file learning.c
- * Data, network and values of a run, the models at time 0, and evaluations: of the mean model during
- * the run, of each worker's own model at its end.
+ * Data, network and values of a run, the models at time 0, and evaluations: of the mean model
+ * during the run, of each worker's own model at its end.
  */
 #include <math.h>
 #include <stdlib.h>

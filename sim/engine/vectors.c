@@ -9,22 +9,20 @@
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 
-/** The run's blocks are a doubly linked ring. */
+/** One of the run's blocks, a doubly linked list. */
 struct dsgd_block {
-    struct dsgd_block *before, *after;
+    struct dsgd_block *next, **link; /* link: what points to this block */
     _Alignas(max_align_t) unsigned char memory[];
 };
 
 void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes)
 {
-    if (engine->blocks == NULL) {
-        engine->blocks = dsgd_xcalloc(1, sizeof *engine->blocks);
-        engine->blocks->before = engine->blocks->after = engine->blocks;
-    }
-    struct dsgd_block *block = dsgd_xcalloc(1, sizeof *block + bytes);
-    block->before = engine->blocks;
-    block->after = engine->blocks->after;
-    block->before->after = block->after->before = block;
+    struct dsgd_block *const block = dsgd_xcalloc(1, sizeof *block + bytes);
+    block->next = engine->blocks;
+    block->link = &engine->blocks;
+    if (block->next != NULL)
+        block->next->link = &block->next;
+    engine->blocks = block;
     return block->memory;
 }
 
@@ -32,19 +30,20 @@ void dsgd_run_free(void *memory)
 {
     if (memory == NULL)
         return;
-    struct dsgd_block *block =
+    struct dsgd_block *const block =
         (struct dsgd_block *)((unsigned char *)memory - offsetof(struct dsgd_block, memory));
-    block->before->after = block->after;
-    block->after->before = block->before;
+    *block->link = block->next;
+    if (block->next != NULL)
+        block->next->link = block->link;
     free(block);
 }
 
 void dsgd_run_free_all(dsgd_engine *engine)
 {
-    while (engine->blocks != NULL && engine->blocks->after != engine->blocks)
-        dsgd_run_free(engine->blocks->after->memory);
-    free(engine->blocks);
-    engine->blocks = NULL;
+    for (struct dsgd_block *next = NULL; engine->blocks != NULL; engine->blocks = next) {
+        next = engine->blocks->next;
+        free(engine->blocks);
+    }
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -52,7 +51,7 @@ void dsgd_run_free_all(dsgd_engine *engine)
 void dsgd_work_wake(dsgd_worker *w)
 {
     const int n = w->work_waits;
-    w->work_waits = 0; /* before anybody runs who sleeps again */
+    w->work_waits = 0; /* before an actor runs that sleeps again */
     for (int i = 0; i < n; i++)
         dsgd_semaphore_post(w->work_semaphore);
 }

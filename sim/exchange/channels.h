@@ -1,7 +1,7 @@
 /**
  * @file channels.h
- * Exchanges of vectors beside the algorithm: jobs on channels, messages and their schedules, and the
- * one way in which every verb begins and ends its pieces.
+ * Exchanges of vectors beside the algorithm: jobs on channels, messages and their schedules, and
+ * the one way in which every verb begins and ends its pieces.
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
  * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
@@ -32,8 +32,6 @@ struct dsgd_channel {
     bool waits; /* has to be posted */
     dsgd_semaphore *semaphore;
     dsgd_job *first, *last;
-    /* schedules.c's: to and from rank ^ (1 << bit); NULL before first use. */
-    dsgd_mailbox *to_bit[DSGD_MAX_BITS], *from_bit[DSGD_MAX_BITS];
 };
 
 /** Starts a worker's or server's channels. */

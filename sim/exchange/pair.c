@@ -30,24 +30,24 @@ static dsgd_message *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool
 }
 
 /**
- * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The vector of the worker that
- * asked is the first operand at both ends, so that the average is one value, computed once, where
- * neither vector changed in between.
+ * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The vector of the worker that sent
+ * the question is the first operand at both ends, so that the average is one value, computed once,
+ * where neither vector changed in between.
  */
 static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_message *theirs,
-                          dsgd_value mine, bool i_asked)
+                          dsgd_value mine, bool i_sent)
 {
     const size_t k = theirs->piece;
     const dsgd_value x_k = x->piece[k].value;
-    const dsgd_value operands[3] = {i_asked ? x_k : theirs->content.value,
-                                    i_asked ? theirs->content.value : x_k, mine};
-    const double weights[3] = {i_asked ? 2 : 1, i_asked ? 1 : 2, -1};
+    const dsgd_value operands[3] = {i_sent ? x_k : theirs->content.value,
+                                    i_sent ? theirs->content.value : x_k, mine};
+    const double weights[3] = {i_sent ? 2 : 1, i_sent ? 1 : 2, -1};
     const dsgd_value moved =
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
     dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_local_steps(w, k));
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 {
@@ -90,7 +90,7 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static const dsgd_exchange pair = {begin_pair, end_pair};
 
-static void ask(dsgd_node *self, dsgd_vector *x, pair_question question)
+static void question_peer(dsgd_node *self, dsgd_vector *x, pair_question question)
 {
     dsgd_require_peer(self, question.peer);
     dsgd_exchange_run(dsgd_worker_of(self), &pair, x, x, &question);
@@ -98,12 +98,12 @@ static void ask(dsgd_node *self, dsgd_vector *x, pair_question question)
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
-    ask(self, x, (pair_question){peer, AVERAGE});
+    question_peer(self, x, (pair_question){peer, AVERAGE});
 }
 
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
-    ask(self, y, (pair_question){peer, FETCH});
+    question_peer(self, y, (pair_question){peer, FETCH});
 }
 
 dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)

@@ -22,7 +22,7 @@ struct dsgd_server_state {
 static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
 {
     dsgd_engine *const engine = w->engine;
-    const size_t n_hosts = (size_t)(engine->n_workers + engine->n_servers);
+    const size_t n_hosts = (size_t)engine->n_workers + (size_t)engine->n_servers;
     if (engine->servers == NULL)
         engine->servers =
             dsgd_run_alloc(engine, n_hosts * engine->n_pieces * sizeof *engine->servers);

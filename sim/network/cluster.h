@@ -31,8 +31,9 @@ typedef struct dsgd_machine {
 
 /**
  * Loads the XML at @p path and takes the hosts, first for the workers, then for the servers, as the
- * placement says. Their natural order is that of their names, n2 before n10. Hosts with the property
- * DSGD_PLATFORM_GATEWAY are skipped. Applies the hosts' qualities to their links. Once per process.
+ * placement says. Their natural order is that of their names, n2 before n10; hosts with the
+ * property DSGD_PLATFORM_GATEWAY are skipped. Applies the hosts' qualities to their links. Once per
+ * process.
  */
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error);
 
