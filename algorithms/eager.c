@@ -1,7 +1,7 @@
 /**
  * @file eager.c
- * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, and takes from
- * the others what they have.
+ * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, with the
+ * send buffers of the others as they are.
  *
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
  * operations", PPoPP 2020, figure 7. A gradient that comes too late stays in the send buffer for

@@ -1,6 +1,6 @@
 /**
  * @file config.c
- * The option tables of a run: its bounds, what it learns, its exchanges, its workers that stop.
+ * The option tables of a run: its bounds, learning, exchanges, and workers that stop.
  */
 #include "sim/config.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file result.h
- * What a run gives.
+ * The result of a run.
  */
 #ifndef DSGD_SIM_RESULT_H
 #define DSGD_SIM_RESULT_H

@@ -165,7 +165,7 @@ static void simulate(dsgd_engine *engine)
         fail(engine, "every worker waited for another (deadlock or starvation)");
     }
     result->timing_wall_s = dsgd_wall_s() - start_s;
-    /* The simulation does not wait for what is computed from here on. */
+    /* The simulation does not wait for later computations. */
     result->timing_wall_s -= dsgd_values_stats_get(engine->values).waiting_wall_s;
     dsgd_sum_up(engine);
     dsgd_learning_end(engine);
@@ -176,12 +176,6 @@ static void simulate(dsgd_engine *engine)
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
-
-static dsgd_status open_machine(const dsgd_run_config *config, dsgd_error *error)
-{
-    const dsgd_machine machine = dsgd_machine_of(config);
-    return dsgd_machine_open(&machine, error);
-}
 
 static long steps_bound(const dsgd_run_config *config)
 {
@@ -250,8 +244,9 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     status = dsgd_imbalance_for(config, &engine.imbalance, error);
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
+    const dsgd_machine machine = dsgd_machine_of(config);
     if (status == DSGD_OK)
-        status = open_machine(config, error);
+        status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)
         simulate(&engine);
     dsgd_error why = {""};

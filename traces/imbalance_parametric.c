@@ -14,7 +14,7 @@ typedef struct parametric_params {
     bool scale;
 } parametric_params;
 
-/** What all draws have in common. */
+/** Constants of all draws. */
 typedef struct parametric_state {
     dsgd_natural natural;
     double low, high; /* probabilities of all below min, and below max */

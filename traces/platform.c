@@ -274,7 +274,7 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host)
     return q;
 }
 
-/** What the link of hosts first .. last becomes. */
+/** Quality of the link that hosts first .. last share. */
 static dsgd_host_quality shared_link(const dsgd_platform *platform, int first, int last)
 {
     dsgd_host_quality q = dsgd_platform_host(platform, first);

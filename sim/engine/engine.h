@@ -69,10 +69,9 @@ struct dsgd_worker {
     double speed; /* of its GPU, as a multiple of its platform's others */
     dsgd_vector *initial; /* the model at time 0 */
 
-    /* vectors.c's. The vectors' pieces are the verbs'. */
+    /* vectors.c's. The vectors' pieces are written by the verbs. */
     dsgd_vector *model; /* (S) */
     dsgd_vector *shared; /* by work and assist; NULL before first use */
-
     dsgd_semaphore *work_semaphore;
     int work_waits; /* actors: work and assist may both wait for the same */
 
@@ -123,7 +122,7 @@ struct dsgd_engine {
     /* steps.c's; at the end run.c's. */
     int n_working; /* workers whose work() has not returned */
     long steps_total; /* of all workers */
-    double whole_steps; /* of all workers; what was dropped does not count */
+    double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
 
     /* vectors.c's. */

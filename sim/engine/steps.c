@@ -85,8 +85,6 @@ bool dsgd_next_step(dsgd_node *self)
     return !is_to_stop(w);
 }
 
-/* --- choices ---------------------------------------------------------------------------------- */
-
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)
 {
     dsgd_worker *const w = dsgd_worker_of(self);

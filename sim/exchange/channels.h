@@ -5,7 +5,7 @@
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
  * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
- * every exchange goes over channel k mod n_channels, so that all workers carry out what they share
+ * every exchange goes over channel k mod n_channels, so that all workers carry out shared jobs
  * in one order: collectives cannot deadlock.
  */
 #ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
@@ -46,7 +46,7 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job);
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
-/** What a family of verbs does with each piece of a vector, as the work actor. */
+/** The functions of a family of verbs for each piece, called by the work actor. */
 typedef struct dsgd_exchange {
     /** Called once in[k] is ready. Makes the piece's job, if any: dsgd_exchange_start(). */
     void (*begin)(dsgd_worker *w, size_t k, dsgd_request *request);

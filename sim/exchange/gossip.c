@@ -162,7 +162,7 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
     return result;
 }
 
-/** out[k] <- keep out[k] + what was received, push-sum weights included. */
+/** out[k] <- keep out[k] + shares received, push-sum weights included. */
 static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;

@@ -5,7 +5,7 @@
  */
 #include "sim/exchange/channels.h"
 
-/** What a worker wants of its peer: the argument of the exchange. */
+/** A request to a peer: the argument of the exchange. */
 typedef struct pair_question {
     int peer;
     enum { AVERAGE, FETCH } kind;

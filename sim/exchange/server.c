@@ -113,7 +113,7 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 
 /* --- the server's side ------------------------------------------------------------------------ */
 
-/** x[k] <- x[k] + what was pushed. Its age: the others' pushes since the worker fetched. */
+/** x[k] <- x[k] + the pushed piece, whose age is the others' pushes since the worker fetched. */
 static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message)
 {
     dsgd_engine *const engine = server->engine;
