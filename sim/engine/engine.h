@@ -1,7 +1,7 @@
 /**
  * @file engine.h
- * The state of a run and of its workers. Not for algorithms. Each group of members names the file
- * that writes it; every file may read.
+ * The state of a run and of its workers, and the functions of this folder. Not for algorithms. Each
+ * group of members names the file that writes it; every file may read.
  *
  * Each worker is several actors: `work` runs the algorithm; `gpu` computes; `channels` carry out
  * exchanges; `listener` receives activations of partial collectives; `assist` is the algorithm's

@@ -75,7 +75,7 @@ void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
 bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
 void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 
-/** A first-in, first-out queue. A transfer begins when sender and receiver are there. */
+/** A first-in, first-out queue. A transfer begins when sender and receiver are ready. */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
 /** Kinds of messages; the letters begin the mailboxes' names. */
@@ -96,7 +96,7 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 /** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 
-/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both sides were there. */
+/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both were ready. */
 double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 
 /** Like MPI_Ssend. @p payload is not NULL. */
