@@ -38,7 +38,7 @@ typedef struct dsgd_imbalance_kind {
     dsgd_about about; /* required */
     /** Optional, pure. Refuses what the option table cannot, such as too many delayed workers. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
-    /** Optional: reads the entry's CSV file into *state, which the caller releases with free(). */
+    /** Optional: makes *state, such as of a CSV file; the caller releases it by free(). */
     dsgd_status (*load)(const void *params, void **state, dsgd_error *error);
     /** Required: the seconds after this entry, from @p so_far_s before it. */
     double (*seconds)(const void *params, dsgd_step_at at, double so_far_s);

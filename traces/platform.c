@@ -274,8 +274,12 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host)
     return q;
 }
 
-/** Quality of the link that hosts first .. last share. */
-static dsgd_host_quality shared_link(const dsgd_platform *platform, int first, int last)
+int dsgd_platform_nic_hosts(const dsgd_platform *platform)
+{
+    return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
+}
+
+dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first, int last)
 {
     dsgd_host_quality q = dsgd_platform_host(platform, first);
     for (int host = first + 1; host <= last; host++) {
@@ -325,12 +329,6 @@ static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, d
             name, i, bytes_per_s, latency_s);
 }
 
-/** Hosts to a NIC: 1 where there are no islands. */
-static int nic_hosts(const dsgd_platform *platform)
-{
-    return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
-}
-
 /** Paths within an island: the links of two hosts, which share the latency. */
 static void write_island(FILE *xml, int first, int last)
 {
@@ -350,7 +348,7 @@ static void write_island(FILE *xml, int first, int last)
  */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
-    const int per_nic = nic_hosts(platform);
+    const int per_nic = dsgd_platform_nic_hosts(platform);
     const int island = (int)platform->island_hosts;
     fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", group);
     for (int host = first; host <= last; host++) {
@@ -359,7 +357,7 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
             write_link(xml, "island", host, platform->island_bytes_per_s,
                        platform->island_latency_s / 2);
         if (host % per_nic == 0) {
-            const dsgd_host_quality q = shared_link(platform, host, host + per_nic - 1);
+            const dsgd_host_quality q = dsgd_platform_shared(platform, host, host + per_nic - 1);
             write_link(xml, "nic", host / per_nic,
                        q.bandwidth * platform->host_bandwidth_bytes_per_s,
                        platform->host_latency_s / 2 + q.latency_s);

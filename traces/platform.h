@@ -76,6 +76,12 @@ typedef struct dsgd_host_quality {
 } dsgd_host_quality;
 dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 
+/** Of a link that hosts first .. last share: the least bandwidth and the largest latency. */
+dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first, int last);
+
+/** Hosts to a NIC: 1 where there are no islands. */
+int dsgd_platform_nic_hosts(const dsgd_platform *platform);
+
 /**
  * Writes SimGrid XML of @p n_hosts hosts (or all, where the topology fixes their number) to @p
  * path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Writes nothing for
