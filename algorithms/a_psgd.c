@@ -69,7 +69,7 @@ static const dsgd_option a_psgd_options[] = {
 const dsgd_algorithm dsgd_algorithm_a_psgd = {
     .about = {.name = "a_psgd",
               .summary = "asynchronous parameter server: push a change, fetch the model, wait for "
-                         "nobody else",
+                         "no other worker",
               .reference = "Dean et al., NeurIPS 2012; with a period: Downpour SGD",
               .params_size = sizeof(a_psgd_params),
               .options = a_psgd_options},

@@ -108,10 +108,7 @@ static void shared_copy_work(dsgd_node *self)
     }
 }
 
-/**
- * KungFu: fetches the model that a random other worker saved last, averages, applies the gradient,
- * saves.
- */
+/** KungFu: fetches a random other worker's saved model, averages, applies the gradient, saves. */
 static void pull_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);

@@ -4,7 +4,7 @@
  * steps later, overlapped with them.
  *
  * Q. Zhou et al., "DaSGD: squeezing SGD parallelization performance in distributed training using
- * delayed averaging", 2020. Sent per worker and step: 2 N / tau bytes. Nobody waits as long as the
+ * delayed averaging", 2020. Sent per worker and step: 2 N / tau bytes. No worker waits while the
  * allreduce takes no longer than d local steps.
  */
 #include "sim/algorithm.h"
@@ -84,7 +84,7 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
              "x <- x + U(g, x, t);  d steps into a round  x <- xi x + (1 - xi) mean of all x at "
              "its start",
          .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
-         .waits = "nobody, as long as the average takes no longer than d steps of the slowest"},
+         .waits = "no worker, as long as the average takes no longer than d steps of the slowest"},
     .check = dasgd_check,
     .work = dasgd_work,
     .traffic = dasgd_traffic,

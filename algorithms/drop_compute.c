@@ -20,9 +20,7 @@ typedef struct drop_compute_params {
 
 enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 5, PAPERS_M = 12 };
 
-/**
- * The gain of a threshold: mean over steps of (share of the work done) / (share of the time taken).
- */
+/** Gain of a threshold: mean over steps of (share of work done) / (share of time taken). */
 static double effective_speed_up(dsgd_node *self, const double *step_s, double limit_s)
 {
     const drop_compute_params *p = self->params;
@@ -74,10 +72,7 @@ static double best_threshold(dsgd_node *self, const double *step_s)
     return best_s;
 }
 
-/**
- * Gathers the compute times of all workers; after the last calibration step rank 0 chooses the
- * threshold of all.
- */
+/** Gathers all compute times; after the last calibration step rank 0 chooses the threshold. */
 static double calibrate(dsgd_node *self, double *step_s)
 {
     const drop_compute_params *p = self->params;
@@ -119,10 +114,11 @@ static dsgd_traffic drop_compute_traffic(const void *params, const dsgd_scale *s
 static const char *const threshold_words[] = {"none", "auto", NULL};
 
 static const dsgd_option drop_compute_options[] = {
-    DSGD_OPTION_DOUBLE(drop_compute_params, threshold, AUTO, 0, 1e9, "s",
-                       "compute time after which no micro-batch begins, or goes on to its backward "
-                       "pass; auto takes the best of 200",
-                       .words = threshold_words),
+    DSGD_OPTION_DOUBLE(
+        drop_compute_params, threshold, AUTO, 0, 1e9, "s",
+        "compute time after which no micro-batch begins, or continues with its backward "
+        "pass; auto takes the best of 200",
+        .words = threshold_words),
     DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL,
                      "M, accumulated per step; the reduced model's mini-batch is cut alike"),
     DSGD_OPTION_LONG(drop_compute_params, calibration, 20, 1, 1e6, "steps",
@@ -133,12 +129,13 @@ static const dsgd_option drop_compute_options[] = {
 };
 
 const dsgd_algorithm dsgd_algorithm_drop_compute = {
-    .about = {.name = "drop_compute",
-              .summary =
-                  "synchronous, but who computes too long drops the rest of its micro-batches",
-              .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
-              .params_size = sizeof(drop_compute_params),
-              .options = drop_compute_options},
+    .about =
+        {.name = "drop_compute",
+         .summary =
+             "synchronous, but a worker that computes too long drops its remaining micro-batches",
+         .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
+         .params_size = sizeof(drop_compute_params),
+         .options = drop_compute_options},
     .doc =
         {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
          .rule =

@@ -1,7 +1,7 @@
 /**
  * @file eager.c
- * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, and takes from
- * the others what they have.
+ * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, with the
+ * send buffers of the others as they are.
  *
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
  * operations", PPoPP 2020, figure 7. A gradient that comes too late stays in the send buffer for
@@ -64,10 +64,7 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
-/**
- * A version per step, which the limiter replaces by an allreduce now and then; and the models'
- * average.
- */
+/** A version per step, or the limiter's allreduce in its place; and the models' average. */
 static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
 {
     const eager_params *p = params;
@@ -88,11 +85,10 @@ static const dsgd_option eager_options[] = {
         "a late gradient is added to the next (the paper) or dropped (released code)"),
     DSGD_OPTION_LONG(
         eager_params, limiter, -1, 1, 1e9, "steps",
-        "after so many steps one is synchronous, which bounds staleness (released code: 32)",
+        "after this number of steps one is synchronous, which bounds staleness (released code: 32)",
         .words = off),
     DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, "steps",
-                     "models are averaged every so many steps, which ends the replicas' drift",
-                     .words = off),
+                     "interval of model averages, which ends the replicas' drift", .words = off),
     DSGD_OPTION_END,
 };
 
@@ -117,7 +113,7 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
                     "from the others what they have.",
             .rule = EAGER_RULE,
             .sends = EAGER_SENDS,
-            .waits = "nobody for a computation, but for the messages of the version; with a "
+            .waits = "no worker for a computation, but for the messages of the version; with a "
                      "limiter everyone now and then"},
     .check = eager_check,
     .work = eager_solo_work,

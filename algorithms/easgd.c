@@ -18,9 +18,7 @@ typedef struct easgd_params {
 
 enum { AT_SERVER, AT_ALL };
 
-/**
- * e: the elastic force; centre, sum: of the synchronous variant, where every worker has the centre.
- */
+/** e: elastic force; centre, sum: of the synchronous variant, a replica at every worker. */
 typedef struct elastic {
     double alpha;
     dsgd_vector *e, *centre, *sum;
@@ -35,10 +33,7 @@ static elastic elastic_new(dsgd_node *self)
     return tie;
 }
 
-/**
- * e <- alpha (x - centre); centre <- centre + e (synchronous: + sum of all e). The caller subtracts
- * e from x.
- */
+/** e <- alpha (x - centre); centre <- centre + e (synchronous: + sum of e). Caller: x <- x - e. */
 static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
 {
     const easgd_params *p = self->params;

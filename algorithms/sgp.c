@@ -16,12 +16,8 @@
 
 typedef struct sgp_params {
     dsgd_pick graph;
+    long delay; /* of OSGP */
 } sgp_params;
-
-typedef struct osgp_params {
-    dsgd_pick graph;
-    long delay;
-} osgp_params;
 
 static void sgp_work(dsgd_node *self)
 {
@@ -42,7 +38,7 @@ static void sgp_work(dsgd_node *self)
 
 static void osgp_work(dsgd_node *self)
 {
-    const osgp_params *p = self->params;
+    const sgp_params *p = self->params;
     dsgd_vector *z = dsgd_model(self);
     dsgd_vector *x = dsgd_vector_new(self);
     dsgd_vector *g = dsgd_vector_new(self);
@@ -80,13 +76,13 @@ static dsgd_status sgp_check(const void *params, int n_workers, dsgd_error *erro
 
 static dsgd_status osgp_check(const void *params, int n_workers, dsgd_error *error)
 {
-    const osgp_params *p = params;
+    const sgp_params *p = params;
     return dsgd_graph_check(&p->graph, n_workers, "osgp", error);
 }
 
 static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
 {
-    const sgp_params *p = params; /* osgp_params begins with the graph, too */
+    const sgp_params *p = params;
     return dsgd_vector_traffic(scale, dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
@@ -99,10 +95,10 @@ static const dsgd_option sgp_options[] = {
 };
 
 static const dsgd_option osgp_options[] = {
-    DSGD_OPTION_GRAPH(osgp_params, graph, "exponential", GRAPH_HELP),
+    DSGD_OPTION_GRAPH(sgp_params, graph, "exponential", GRAPH_HELP),
     DSGD_OPTION_LONG(
-        osgp_params, delay, 1, 1, 1e9, "steps",
-        "after so many steps a worker waits for what it is to receive (released code: synch_freq)"),
+        sgp_params, delay, 1, 1, 1e9, "steps",
+        "after which a worker waits for the shares it is to receive (released code: synch_freq)"),
     DSGD_OPTION_END,
 };
 
@@ -132,7 +128,7 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
     .about = {.name = "osgp",
               .summary = "SGP whose messages travel beside the next steps",
               .reference = "Assran et al., ICML 2019, Algorithm 2, and its released code",
-              .params_size = sizeof(osgp_params),
+              .params_size = sizeof(sgp_params),
               .options = osgp_options},
     .doc = {.idea =
                 "SGP with the communication hidden: shares leave before the forward pass and are "

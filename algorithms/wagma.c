@@ -24,10 +24,7 @@ static int group_bits(const wagma_params *p, int n_workers)
     return p->group < 0 ? (dsgd_log2(n_workers) + 1) / 2 : dsgd_log2(p->group);
 }
 
-/**
- * Bits (t g + r) mod G, r = 0 .. g - 1, with g = log2 S, G = log2 P: a group's ranks agree on all
- * other bits.
- */
+/** Bits (t g + r) mod G, r = 0 .. g - 1; g = log2 S, G = log2 P. A group agrees on the others. */
 static dsgd_group wagma_group(const void *params, int n_workers, long t)
 {
     const wagma_params *p = params;
@@ -94,7 +91,7 @@ static const dsgd_option wagma_options[] = {
                      "group size S, a power of two; sqrt is the paper's rule",
                      .words = group_words),
     DSGD_OPTION_LONG(wagma_params, period, 10, 1, 1e9, "steps",
-                     "every so many steps all models are averaged, waiting for all"),
+                     "between averages of all models, which wait for all"),
     DSGD_OPTION_CHOICE(wagma_params, order, order_words,
                        "average after the local step (atc, the paper), or the old models beside it "
                        "(cta, released code)"),
@@ -122,7 +119,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
              "every `period` steps the mean of all",
          .sends = "the model log2 S times (recursive doubling), activations of 4 bytes, and an "
                   "allreduce per period: about log2(S) N bytes",
-         .waits = "nobody for a computation, but everyone for the slowest once per period"},
+         .waits = "no worker for a computation, but everyone for the slowest once per period"},
     .check = wagma_check,
     .work = wagma_work,
     .traffic = wagma_traffic,

@@ -39,7 +39,7 @@ typedef struct dsgd_doc {
     const char *waits; /* who waits for whom */
 } dsgd_doc;
 
-/** What a traffic formula may depend on. */
+/** Arguments of a traffic formula. */
 typedef struct dsgd_scale {
     int n_workers, n_servers;
     size_t n_pieces;
@@ -75,7 +75,7 @@ typedef struct dsgd_law {
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */
     dsgd_doc doc;
-    /** Optional, pure. Refuses what no option table can, and says what would work. */
+    /** Optional, pure. Refuses what no option table can; the message names a way out. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /** Required. One worker's life. Returns only when dsgd_next_step() returns false, or never. */
     void (*work)(dsgd_node *self);
@@ -84,7 +84,7 @@ typedef struct dsgd_algorithm {
     /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
-    /** Optional, pure. What is sent if no worker is late. */
+    /** Optional, pure. Messages sent if no worker is late. */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
 } dsgd_algorithm;
@@ -117,7 +117,7 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s);
 
-/** What a limit leaves of a step. */
+/** The part of a step that a limit leaves. */
 typedef struct dsgd_cut {
     int done; /* micro-batches */
     double compute_s; /* forward passes without a backward pass included */
@@ -338,7 +338,7 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
 /* --- algorithms from outside the tree --------------------------------------------------------- */
 
 /**
- * What a shared object exports, under this name: const dsgd_plugin dsgd_plugin_algorithms =
+ * The symbol that a shared object exports: const dsgd_plugin dsgd_plugin_algorithms =
  * {DSGD_PLUGIN_ABI, list}; One built with other headers than the program's is refused.
  */
 typedef struct dsgd_plugin {

@@ -2,14 +2,12 @@
  * @file check.c
  * Refuses what cannot run, with a sentence, before anything runs.
  */
-#include "sim/check.h"
+#include "sim/run.h"
 
 #include <math.h>
 
 #include "base/round.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/learning.h"
-#include "sim/run.h"
 
 int dsgd_n_servers(const dsgd_run_config *config)
 {

@@ -1,6 +1,6 @@
 /**
  * @file config.c
- * The option tables of a run: its bounds, what it learns, its exchanges, its workers that stop.
+ * The option tables of a run: its bounds, learning, exchanges, and workers that stop.
  */
 #include "sim/config.h"
 
@@ -18,9 +18,9 @@ const dsgd_option dsgd_until_options[] = {
 
 static const dsgd_option evaluate_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
-                       "between looks at the mean model; 0: at the start and the end"),
+                       "between evaluations of the mean model; 0: at the start and the end"),
     DSGD_OPTION_BOOL(dsgd_evaluate_config, local, false,
-                     "at the end each worker's own model is looked at too"),
+                     "also each worker's own model, at the end"),
     DSGD_OPTION_END,
 };
 
@@ -35,8 +35,8 @@ const dsgd_option dsgd_learning_options[] = {
     DSGD_OPTION_RECORD(dsgd_learning, optimizer, dsgd_optimizer_options,
                        "what a local step does with a gradient", .required = true),
     DSGD_OPTION_RECORD(dsgd_learning, evaluate, evaluate_options,
-                       "when the mean model is looked at"),
-    DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions, "of the numbers"),
+                       "when the mean model is evaluated"),
+    DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions, "of the elements"),
     DSGD_OPTION_END,
 };
 
@@ -47,7 +47,7 @@ const dsgd_option dsgd_exchange_options[] = {
                      "exchanges per vector: a number of equal ones, or the workload's tensors",
                      .words = pieces_words),
     DSGD_OPTION_AS("bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
-                   "instead of pieces: whole tensors until so many bytes are together; 0: no",
+                   "instead of pieces: whole tensors until they reach this size; 0: no",
                    .max = 1e15, .unit = "bytes"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
                      "pieces become ready during the backward pass, not all at its end"),
@@ -62,7 +62,7 @@ const dsgd_option dsgd_exchange_options[] = {
 const dsgd_option dsgd_stop_options[] = {
     DSGD_OPTION_LONG(dsgd_stop, worker, 0, 0, 1 << 20, NULL, "its rank", .required = true),
     DSGD_OPTION_AS("after", DOUBLE, dsgd_stop, after_s,
-                   "virtual time from which on it begins no step and answers nobody", .max = 1e12,
+                   "virtual time from which on it begins no step and sends no reply", .max = 1e12,
                    .unit = "s"),
     DSGD_OPTION_END,
 };

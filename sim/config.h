@@ -99,9 +99,7 @@ typedef struct dsgd_run_config {
     _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
 
     /* For tests. */
-    /*
-     * Steps of every worker; the run ends when no message is on its way any more. 0: use `until`.
-     */
+    /* Steps of every worker; the run ends when no message is on its way. 0: use `until`. */
     long steps_each;
     /** Optional: may change the models at time 0 (sim/engine/engine.h). */
     void (*prepare)(struct dsgd_engine *engine, void *argument);

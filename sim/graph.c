@@ -33,15 +33,6 @@ static int insert(int *list, int n, int rank, int self)
     return n + 1;
 }
 
-/** For graphs of any number of workers. */
-static dsgd_status always(const dsgd_graph *graph, const char *who, dsgd_error *error)
-{
-    (void)graph;
-    (void)who;
-    (void)error;
-    return DSGD_OK;
-}
-
 /* --- ring ------------------------------------------------------------------------------------- */
 
 static int ring_to(const dsgd_graph *graph, int rank, long round, int *to)
@@ -54,7 +45,6 @@ static int ring_to(const dsgd_graph *graph, int rank, long round, int *to)
 
 static const dsgd_graph_kind ring = {
     .about = {.name = "ring", .summary = "each worker and the two beside it"},
-    .check = always,
     .to = ring_to,
 };
 
@@ -280,7 +270,6 @@ static long never(const dsgd_graph *graph)
 
 static const dsgd_graph_kind matching = {
     .about = {.name = "matching", .summary = "random pairs, new ones in every round"},
-    .check = always,
     .to = matching_to,
     .period = never,
 };
@@ -299,7 +288,6 @@ static int complete_to(const dsgd_graph *graph, int rank, long round, int *to)
 
 static const dsgd_graph_kind complete = {
     .about = {.name = "complete", .summary = "everyone and everyone else"},
-    .check = always,
     .to = complete_to,
 };
 
@@ -375,7 +363,7 @@ static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_er
 static const dsgd_option edges_options[] = {
     DSGD_OPTION_PAIRS(
         edges_params, edges, 0, 1 << 20,
-        "pairs of ranks that hear each other: [[0, 1], [1, 2]], or a file with two per line",
+        "pairs of ranks that exchange models: [[0, 1], [1, 2]], or a file with two per line",
         .required = true),
     DSGD_OPTION_END,
 };
@@ -406,7 +394,7 @@ dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *w
                              dsgd_error *error)
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
-    return kind_of(pick)->check(&graph, who, error);
+    return kind_of(pick)->check == NULL ? DSGD_OK : kind_of(pick)->check(&graph, who, error);
 }
 
 long dsgd_graph_period(const dsgd_pick *pick, int n_workers)

@@ -28,7 +28,7 @@ typedef struct dsgd_graph {
 /** A family of graphs that a user can name, as `d_psgd: graph: ring`. */
 typedef struct dsgd_graph_kind {
     dsgd_about about;
-    /** Refuses a graph that is not connected or does not fit P; @p who begins the sentence. */
+    /** Optional: refuses a graph that is not connected or does not fit P; @p who: first word. */
     dsgd_status (*check)(const dsgd_graph *graph, const char *who, dsgd_error *error);
     /** Fills to[n_workers - 1] with the receivers of @p rank, ascending; returns how many. */
     int (*to)(const dsgd_graph *graph, int rank, long round, int *to);
@@ -61,10 +61,7 @@ typedef struct dsgd_neighbour_room {
     double *share; /* [n_workers] */
 } dsgd_neighbour_room;
 
-/**
- * Pure. share = 1 / (1 + d): d receivers of the rank, or @p doubly_stochastic the most of both
- * ends.
- */
+/** Pure. share = 1 / (1 + d), d receivers of the rank; @p doubly_stochastic: most of both ends. */
 dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
                                       long round, bool doubly_stochastic,
                                       const dsgd_neighbour_room *room);

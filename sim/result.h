@@ -1,6 +1,6 @@
 /**
  * @file result.h
- * What a run gives.
+ * The result of a run.
  */
 #ifndef DSGD_SIM_RESULT_H
 #define DSGD_SIM_RESULT_H
@@ -20,10 +20,7 @@ typedef enum dsgd_outcome {
     DSGD_RUN_FAILED
 } dsgd_outcome;
 
-/**
- * Shares of a worker's time; they sum to 1. Communication that hides behind computation counts as
- * computation.
- */
+/** Shares of a worker's time; sum 1. Communication hidden by computation counts as the latter. */
 typedef struct dsgd_time_shares {
     double compute, wait, communicate;
 } dsgd_time_shares;

@@ -11,16 +11,9 @@
 #include "base/program.h"
 #include "base/round.h"
 #include "models/record/record.h"
-#include "sim/check.h"
-#include "sim/engine/accounting.h"
-#include "sim/engine/computation.h"
-#include "sim/engine/evaluation.h"
-#include "sim/engine/learning.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
+#include "sim/engine/engine.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
-#include "sim/network/machine.h"
 
 /* --- workers and servers ---------------------------------------------------------------------- */
 
@@ -145,7 +138,7 @@ static void clock_main(void *argument)
     engine->finished = true;
     evaluate_and_inspect(engine);
     if (out_of_time && config->steps_each == 0)
-        dsgd_cluster_halt(); /* whoever starved has not done so by the bound alone */
+        dsgd_cluster_halt(); /* starvation is not due to the bound alone */
 }
 
 static double reference_flops(const dsgd_platform *platform)
@@ -172,7 +165,7 @@ static void simulate(dsgd_engine *engine)
         fail(engine, "every worker waited for another (deadlock or starvation)");
     }
     result->timing_wall_s = dsgd_wall_s() - start_s;
-    /* The simulation does not wait for what is computed from here on. */
+    /* The simulation does not wait for later computations. */
     result->timing_wall_s -= dsgd_values_stats_get(engine->values).waiting_wall_s;
     dsgd_sum_up(engine);
     dsgd_learning_end(engine);
@@ -183,12 +176,6 @@ static void simulate(dsgd_engine *engine)
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
-
-static dsgd_status open_machine(const dsgd_run_config *config, dsgd_error *error)
-{
-    const dsgd_machine machine = dsgd_machine_of(config);
-    return dsgd_machine_open(&machine, error);
-}
 
 static long steps_bound(const dsgd_run_config *config)
 {
@@ -228,7 +215,6 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->bytes += engine->piece_bytes[k];
     engine->steps_bound = steps_bound(config);
-    dsgd_evaluation_open(engine);
 }
 
 static void close_engine(dsgd_engine *engine)
@@ -236,7 +222,6 @@ static void close_engine(dsgd_engine *engine)
     dsgd_learning_close(engine);
     dsgd_imbalance_close(engine->imbalance);
     dsgd_reductions_close(engine);
-    dsgd_evaluation_close(engine);
     dsgd_run_free_all(engine);
     free(engine->piece_bytes);
 }
@@ -259,8 +244,9 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     status = dsgd_imbalance_for(config, &engine.imbalance, error);
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
+    const dsgd_machine machine = dsgd_machine_of(config);
     if (status == DSGD_OK)
-        status = open_machine(config, error);
+        status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)
         simulate(&engine);
     dsgd_error why = {""};

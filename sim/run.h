@@ -6,7 +6,9 @@
 #define DSGD_SIM_RUN_H
 
 #include "sim/config.h"
+#include "sim/network/machine.h"
 #include "sim/result.h"
+#include "traces/imbalance.h"
 
 /**
  * Simulates to the first bound of config->until. DSGD_OK also when the run diverged or failed
@@ -22,5 +24,17 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
 
 /** Loads the data and builds the model, to refuse bad ones. Reads files. (engine/learning.c) */
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error);
+
+/* --- what a configuration implies (check.c) --------------------------------------------------- */
+
+/** Servers that the algorithm needs; negative where it is wrong. */
+int dsgd_n_servers(const dsgd_run_config *config);
+
+/** The machine that the run needs. Borrows from @p config. */
+dsgd_machine dsgd_machine_of(const dsgd_run_config *config);
+
+/** Opens the run's imbalance, the workload's own included; close it by dsgd_imbalance_close(). */
+dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **imbalance,
+                               dsgd_error *error);
 
 #endif

@@ -39,21 +39,13 @@ static double extent(const dsgd_numbers *numbers, size_t i)
 
 enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
 
-/** The NIC of a host: the least bandwidth and the largest latency of the hosts that share it. */
 static void pass_nic(path *p, const dsgd_platform *platform, int host, int direction)
 {
-    const int per_nic =
-        platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
-    const int nic = host / per_nic;
-    double factor = INFINITY;
-    double later_s = 0;
-    for (int i = nic * per_nic; i < (nic + 1) * per_nic; i++) {
-        const dsgd_host_quality q = dsgd_platform_host(platform, i);
-        factor = fmin(factor, q.bandwidth);
-        later_s = fmax(later_s, q.latency_s);
-    }
-    pass(p, (long)nic * N_KINDS + direction, factor * platform->host_bandwidth_bytes_per_s,
-         platform->host_latency_s / 2 + later_s);
+    const int n = dsgd_platform_nic_hosts(platform);
+    const int nic = host / n;
+    const dsgd_host_quality q = dsgd_platform_shared(platform, nic * n, nic * n + n - 1);
+    pass(p, (long)nic * N_KINDS + direction, q.bandwidth * platform->host_bandwidth_bytes_per_s,
+         platform->host_latency_s / 2 + q.latency_s);
 }
 
 static void star_path(path *p, const dsgd_platform *platform, int a, int b)
@@ -78,10 +70,7 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
 
 /* --- trees, dragonflies, tori ----------------------------------------------------------------- */
 
-/**
- * Up to the smallest subtree that holds a and b, and down. The links from a subtree upwards count
- * as one.
- */
+/** Up to the smallest subtree with a and b, and down. A subtree's links upwards count as one. */
 static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     const double link = platform->host_bandwidth_bytes_per_s;

@@ -93,10 +93,7 @@ static double gamma_log_density(double x, dsgd_natural of)
     return (of.location - 1) * log(y) - y - gsl_sf_lngamma(of.location) - log(of.scale);
 }
 
-/**
- * Where to begin: the power law near 0, or the cube of a normal (Wilson and Hilferty), whichever is
- * meant for that end.
- */
+/** First guess: the larger of the power law near 0 and the cube of a normal (Wilson, Hilferty). */
 static double gamma_guess(double p, double shape)
 {
     const double power = exp((log(p) + gsl_sf_lngamma(shape + 1)) / shape);

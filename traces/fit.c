@@ -50,9 +50,7 @@ static void fit_lognormal(const sample *s, dsgd_fit *fit)
     fit->deviation_s = fit->mean_s * sqrt(expm1(variance));
 }
 
-/**
- * Within what the kind of imbalance takes, from 0.04 to 10,000, also where an entry was rounded.
- */
+/** Within what the kind of imbalance takes (0.04 to 10,000), also after rounding. */
 static double sane_shape(double shape)
 {
     return fmin(fmax(shape, 0.041), 9900);
@@ -99,10 +97,7 @@ typedef struct profile {
     dsgd_fit *fit;
 } profile;
 
-/**
- * Minus the likelihood with the shift at exp(@p log_distance) below the least value, and all else
- * at its best.
- */
+/** - max likelihood with the shift fixed at exp(@p log_distance) below the least value. */
 static double minus_likelihood(double log_distance, void *p)
 {
     const profile *const of = p;

@@ -42,10 +42,7 @@ typedef struct dsgd_variance_components {
     double p_value; /* of F: probability that equal workers differ as much or more */
 } dsgd_variance_components;
 
-/**
- * Of seconds[n], measured at worker[n], in any order. p_value is 1 for one worker or one value per
- * worker.
- */
+/** Of seconds[n] at worker[n], in any order. One worker, or one value each: p_value is 1. */
 dsgd_variance_components dsgd_fit_components(const double *seconds, const double *worker, size_t n);
 
 /** Divides each value by its worker's mean and multiplies it by the mean of all. */

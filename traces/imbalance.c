@@ -50,10 +50,10 @@ struct dsgd_imbalance {
     entry entries[];
 };
 
-double dsgd_imbalance_uniform(uint32_t purpose, dsgd_step_at at, uint32_t index)
+double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index)
 {
     return dsgd_draw_uniform(
-        (dsgd_draw){at.seed, purpose, (uint32_t)at.worker, (uint32_t)at.step, index});
+        (dsgd_draw){at.seed, at.purpose, (uint32_t)at.worker, (uint32_t)at.step, index});
 }
 
 static dsgd_status open_entry(entry *e, int n_workers, dsgd_error *error)
@@ -114,7 +114,9 @@ double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, ds
     double seconds = base_s;
     for (size_t i = 0; i < imbalance->n; i++) {
         const entry *const e = &imbalance->entries[i];
-        seconds = e->kind->seconds(e->params, e->state, e->purpose, at, seconds);
+        at.purpose = e->purpose;
+        at.state = e->state;
+        seconds = e->kind->seconds(e->params, at, seconds);
     }
     return seconds > 0 ? seconds : 0;
 }

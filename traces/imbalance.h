@@ -28,41 +28,41 @@ typedef struct dsgd_step_at {
     int worker; /* [0, n_workers) */
     long step; /* >= 0, of this worker */
     dsgd_batch_size batch; /* zeros where no entry reads it */
+    /* Of the entry that is evaluated; set by dsgd_imbalance_seconds(). */
+    uint32_t purpose; /* of its draws */
+    const void *state; /* what load() made; NULL without one */
 } dsgd_step_at;
 
 /** A kind of imbalance; the registry dsgd_imbalance_kinds points to their `about`. */
 typedef struct dsgd_imbalance_kind {
     dsgd_about about; /* required */
-    /**
-     * Optional: refuses what the option table cannot, such as more delayed workers than there are.
-     * Pure.
-     */
+    /** Optional, pure. Refuses what the option table cannot, such as too many delayed workers. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
-    /** Optional: reads the entry's CSV file into *state, which the caller releases with free(). */
+    /** Optional: makes *state, such as of a CSV file; the caller releases it by free(). */
     dsgd_status (*load)(const void *params, void **state, dsgd_error *error);
-    /**
-     * Required: the seconds after this entry, from @p so_far_s before it. @p purpose is the entry's
-     * own.
-     */
-    double (*seconds)(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
-                      double so_far_s);
+    /** Required: the seconds after this entry, from @p so_far_s before it. */
+    double (*seconds)(const void *params, dsgd_step_at at, double so_far_s);
     bool reads_samples; /* `seconds` reads at.batch */
 } dsgd_imbalance_kind;
 
+/** Defines a kind by NAME_params, NAME_options, NAME_seconds(), and the members given. */
+#define DSGD_IMBALANCE(name_, ...)                                                                 \
+    const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
+        .about = {.name = #name_,                                                                  \
+                  .params_size = sizeof(name_##_params),                                           \
+                  .options = name_##_options},                                                     \
+        .seconds = name_##_seconds,                                                                \
+        __VA_ARGS__}
+
 extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 
-/**
- * A uniform draw in (0, 1) of an entry for one worker and step; @p index distinguishes its draws.
- */
-double dsgd_imbalance_uniform(uint32_t purpose, dsgd_step_at at, uint32_t index);
+/** A uniform draw in (0, 1) of the entry, worker and step; @p index distinguishes its draws. */
+double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index);
 
 /** A loaded list. */
 typedef struct dsgd_imbalance dsgd_imbalance;
 
-/**
- * Checks and loads entries[n_lists] (picks out of dsgd_imbalance_kinds; not owned, they must
- * outlive the list).
- */
+/** Checks and loads entries[n_lists] (of dsgd_imbalance_kinds), which must outlive the list. */
 dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error);
 void dsgd_imbalance_close(dsgd_imbalance *imbalance);
@@ -79,10 +79,7 @@ typedef struct dsgd_step_statistics {
     double slowest_s, median_s, fastest_s; /* of the workers of a step, mean over steps */
 } dsgd_step_statistics;
 
-/**
- * Of @p n_steps steps of the @p n_workers workers of dsgd_imbalance_open(). The list must not read
- * dsgd_step_at.batch.
- */
+/** Of @p n_steps steps of all workers. The list must not read dsgd_step_at.batch. */
 dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
                                                int n_workers, long n_steps);
 

@@ -9,8 +9,6 @@
 #include "base/draw.h"
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_mixture;
-
 typedef struct component {
     double share, mean, deviation, min, max;
     double burst;
@@ -66,13 +64,11 @@ static double share_now(const component *c, double burst, double always, double 
     return burst < c->burst ? c->share / c->burst : 0;
 }
 
-static double mixture_seconds(const void *params, const void *state, uint32_t purpose,
-                              dsgd_step_at at, double so_far_s)
+static double mixture_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
     const dsgd_records *const records = &((const mixture_params *)params)->components;
     const component *const c = records->v;
-    dsgd_draw draw = {.seed = at.seed, .purpose = purpose, .step = (uint32_t)at.step};
+    dsgd_draw draw = {.seed = at.seed, .purpose = at.purpose, .step = (uint32_t)at.step};
     const double burst = dsgd_draw_uniform(draw); /* of the step: the same for all workers */
     draw.worker = (uint32_t)at.worker;
     draw.index = 1;
@@ -120,12 +116,8 @@ static const dsgd_option mixture_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_mixture = {
-    .about = {.name = "mixture",
-              .summary = "one of several truncated normals per worker and step; some occur in "
-                         "bursts, at all workers in the same steps",
-              .params_size = sizeof(mixture_params),
-              .options = mixture_options},
-    .check = mixture_check,
-    .seconds = mixture_seconds,
-};
+DSGD_IMBALANCE(mixture,
+               .about.summary =
+                   "one of several truncated normals per worker and step; some occur in "
+                   "bursts, at all workers in the same steps",
+               .check = mixture_check);

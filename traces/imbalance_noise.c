@@ -15,8 +15,6 @@
 #include "traces/family.h"
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_noise;
-
 typedef struct noise_params {
     double rate_per_s, mean_s, deviation_s;
 } noise_params;
@@ -34,30 +32,28 @@ static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *er
 }
 
 /** The detours one by one, until the step is over. */
-static double exact_sum(const noise_params *p, uint32_t purpose, dsgd_step_at at, double step_s)
+static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 {
     const dsgd_natural length = dsgd_family_lognormal.natural(p->mean_s, p->deviation_s);
     double sum = 0;
     double now_s = 0;
     for (uint32_t i = 0;; i += 2) {
-        now_s -= log(dsgd_imbalance_uniform(purpose, at, i)) / p->rate_per_s;
+        now_s -= log(dsgd_imbalance_uniform(at, i)) / p->rate_per_s;
         if (now_s > step_s)
             return sum;
-        sum += dsgd_family_lognormal.inverse(dsgd_imbalance_uniform(purpose, at, i + 1), length);
+        sum += dsgd_family_lognormal.inverse(dsgd_imbalance_uniform(at, i + 1), length);
     }
 }
 
-static double noise_seconds(const void *params, const void *state, uint32_t purpose,
-                            dsgd_step_at at, double so_far_s)
+static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
     const noise_params *p = params;
     const double expected = p->rate_per_s * so_far_s; /* detours */
     const double spread = 1 + gsl_pow_2(p->deviation_s / p->mean_s); /* E[length^2] / E[length]^2 */
     if (expected < 16 * gsl_pow_3(spread))
-        return so_far_s + exact_sum(p, purpose, at, so_far_s);
+        return so_far_s + exact_sum(p, at, so_far_s);
     const double skewness = sqrt(gsl_pow_3(spread) / expected);
-    const double z = gsl_cdf_ugaussian_Pinv(dsgd_imbalance_uniform(purpose, at, 0));
+    const double z = gsl_cdf_ugaussian_Pinv(dsgd_imbalance_uniform(at, 0));
     const double standard = z + skewness * (z * z - 1) / 6;
     const double sum = p->mean_s * (expected + sqrt(expected * spread) * standard);
     return so_far_s + fmax(0, sum);
@@ -76,14 +72,10 @@ static const dsgd_option noise_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_noise = {
-    .about = {.name = "noise",
-              .summary = "point noise of the operating system: detours at random instants of a "
-                         "step, each of lognormal length",
-              .reference = "Hoefler, Schneider, Lumsdaine, Characterizing the influence of system "
-                           "noise on large-scale applications by simulation (SC 2010)",
-              .params_size = sizeof(noise_params),
-              .options = noise_options},
-    .check = noise_check,
-    .seconds = noise_seconds,
-};
+DSGD_IMBALANCE(
+    noise,
+    .about.summary = "point noise of the operating system: detours at random instants of a "
+                     "step, each of lognormal length",
+    .about.reference = "Hoefler, Schneider, Lumsdaine, Characterizing the influence of system "
+                       "noise on large-scale applications by simulation (SC 2010)",
+    .check = noise_check);

@@ -8,30 +8,22 @@
 #include "traces/family.h"
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_normal, dsgd_imbalance_lognormal,
-    dsgd_imbalance_gamma;
-
 typedef struct parametric_params {
     double mean, deviation, shift, min, max;
     long draws;
     bool scale;
 } parametric_params;
 
-/** What all draws have in common. */
+/** Constants of all draws. */
 typedef struct parametric_state {
+    const dsgd_family *family;
     dsgd_natural natural;
     double low, high; /* probabilities of all below min, and below max */
 } parametric_state;
 
-static parametric_state prepare(const dsgd_family *family, const parametric_params *p)
-{
-    const dsgd_natural natural = family->natural(p->mean, p->deviation);
-    return (parametric_state){natural, family->cumulative(p->min - p->shift, natural),
-                              family->cumulative(p->max - p->shift, natural)};
-}
-
-static dsgd_status parametric_check(const dsgd_family *family, const parametric_params *p,
-                                    dsgd_error *error)
+/** Checks the parameters, too, because they need the state. */
+static dsgd_status parametric_load(const dsgd_family *family, const parametric_params *p,
+                                   void **state, dsgd_error *error)
 {
     if (family->positive && p->mean <= 0)
         return dsgd_fail(error, DSGD_EUSAGE,
@@ -47,23 +39,27 @@ static dsgd_status parametric_check(const dsgd_family *family, const parametric_
     if (p->min >= p->max)
         return dsgd_fail(error, DSGD_EUSAGE, "%s: min %g has to be below max %g", family->name,
                          p->min, p->max);
-    const parametric_state s = prepare(family, p);
+    const dsgd_natural natural = family->natural(p->mean, p->deviation);
+    const parametric_state s = {family, natural, family->cumulative(p->min - p->shift, natural),
+                                family->cumulative(p->max - p->shift, natural)};
     if (s.high - s.low < 1e-9)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "%s: between min %g and max %g lies nothing of a mean of %g and a "
                          "deviation of %g",
                          family->name, p->min, p->max, p->mean + p->shift, p->deviation);
+    *state = dsgd_xcalloc(1, sizeof s);
+    *(parametric_state *)*state = s;
     return DSGD_OK;
 }
 
-static double parametric_seconds(const dsgd_family *family, const parametric_params *p,
-                                 const parametric_state *s, uint32_t purpose, dsgd_step_at at,
-                                 double so_far_s)
+static double parametric_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
+    const parametric_params *const p = params;
+    const parametric_state *const s = at.state;
     double sum = 0;
     for (long i = 0; i < p->draws; i++) {
-        const double u = dsgd_imbalance_uniform(purpose, at, (uint32_t)i);
-        const double x = p->shift + family->inverse(s->low + u * (s->high - s->low), s->natural);
+        const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
+        const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
         sum += fmin(fmax(x, p->min), p->max); /* rounding alone could leave the range */
     }
     const double value = sum / (double)p->draws;
@@ -80,40 +76,24 @@ static const dsgd_option parametric_options[] = {
                        "nothing below it is drawn, shift included"),
     DSGD_OPTION_DOUBLE(parametric_params, max, 1e9, -1e9, 1e9, "s", "nor above it"),
     DSGD_OPTION_LONG(parametric_params, draws, 1, 1, 4096, NULL,
-                     "the mean of so many counts, as in a step of so many micro-batches"),
+                     "draws whose mean counts, as in a step of that many micro-batches"),
     DSGD_OPTION_BOOL(parametric_params, scale, false,
                      "the drawn number multiplies the time so far instead of being added"),
     DSGD_OPTION_END,
 };
 
-/* A kind's functions, which know its family. */
-#define KIND(family, text)                                                                         \
-    static dsgd_status family##_check(const void *params, int n_workers, dsgd_error *error)        \
+#define KIND(name_, summary_)                                                                      \
+    static dsgd_status name_##_load(const void *params, void **state, dsgd_error *error)           \
     {                                                                                              \
-        (void)n_workers;                                                                           \
-        return parametric_check(&dsgd_family_##family, params, error);                             \
+        return parametric_load(&dsgd_family_##name_, params, state, error);                        \
     }                                                                                              \
-    static dsgd_status family##_load(const void *params, void **state, dsgd_error *error)          \
-    {                                                                                              \
-        (void)error;                                                                               \
-        parametric_state *const s = dsgd_xcalloc(1, sizeof *s);                                    \
-        *s = prepare(&dsgd_family_##family, params);                                               \
-        *state = s;                                                                                \
-        return DSGD_OK;                                                                            \
-    }                                                                                              \
-    static double family##_seconds(const void *params, const void *state, uint32_t purpose,        \
-                                   dsgd_step_at at, double so_far_s)                               \
-    {                                                                                              \
-        return parametric_seconds(&dsgd_family_##family, params, state, purpose, at, so_far_s);    \
-    }                                                                                              \
-    const dsgd_imbalance_kind dsgd_imbalance_##family = {                                          \
-        .about = {.name = #family,                                                                 \
-                  .summary = text,                                                                 \
+    const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
+        .about = {.name = #name_,                                                                  \
+                  .summary = summary_,                                                             \
                   .params_size = sizeof(parametric_params),                                        \
                   .options = parametric_options},                                                  \
-        .check = family##_check,                                                                   \
-        .load = family##_load,                                                                     \
-        .seconds = family##_seconds,                                                               \
+        .load = name_##_load,                                                                      \
+        .seconds = parametric_seconds,                                                             \
     }
 
 KIND(normal, "normally distributed, drawn anew for every worker and step");

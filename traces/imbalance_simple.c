@@ -1,20 +1,17 @@
 /**
  * @file imbalance_simple.c
- * Imbalance in closed form: a constant, injected delays, a ramp over the ranks, and a table of
- * quantiles.
+ * Imbalance in closed form: a constant, one slow worker, injected delays, a ramp over the ranks, a
+ * table of quantiles, and the lengths of the samples.
  */
 #include <math.h>
 
 #include "base/draw.h"
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_constant, dsgd_imbalance_slow, dsgd_imbalance_delay,
-    dsgd_imbalance_ramp, dsgd_imbalance_quantiles;
-
-static dsgd_draw draw_at(uint32_t purpose, dsgd_step_at at, uint32_t worker, uint32_t index)
+static dsgd_draw draw_at(dsgd_step_at at, uint32_t worker, uint32_t index)
 {
     return (dsgd_draw){.seed = at.seed,
-                       .purpose = purpose,
+                       .purpose = at.purpose,
                        .worker = worker,
                        .step = (uint32_t)at.step,
                        .index = index};
@@ -26,11 +23,8 @@ typedef struct constant_params {
     double seconds, factor;
 } constant_params;
 
-static double constant_seconds(const void *params, const void *state, uint32_t purpose,
-                               dsgd_step_at at, double so_far_s)
+static double constant_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
-    (void)purpose;
     (void)at;
     const constant_params *p = params;
     return so_far_s * p->factor + p->seconds;
@@ -43,13 +37,9 @@ static const dsgd_option constant_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_constant = {
-    .about = {.name = "constant",
-              .summary = "the same for everybody: factor times the time so far, plus seconds",
-              .params_size = sizeof(constant_params),
-              .options = constant_options},
-    .seconds = constant_seconds,
-};
+DSGD_IMBALANCE(
+    constant,
+    .about.summary = "the same for every worker: factor times the time so far, plus seconds");
 
 /* --- slow ------------------------------------------------------------------------------------- */
 
@@ -58,11 +48,8 @@ typedef struct slow_params {
     double factor;
 } slow_params;
 
-static double slow_seconds(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
-                           double so_far_s)
+static double slow_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
-    (void)purpose;
     const slow_params *p = params;
     return at.worker == p->worker ? so_far_s * p->factor : so_far_s;
 }
@@ -83,14 +70,8 @@ static const dsgd_option slow_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_slow = {
-    .about = {.name = "slow",
-              .summary = "one worker is slower than the others, in every step",
-              .params_size = sizeof(slow_params),
-              .options = slow_options},
-    .check = slow_check,
-    .seconds = slow_seconds,
-};
+DSGD_IMBALANCE(slow, .about.summary = "one worker is slower than the others, in every step",
+               .check = slow_check);
 
 /* --- delay ------------------------------------------------------------------------------------ */
 
@@ -113,34 +94,29 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-/**
- * The first `workers` places of a random permutation of all workers: exactly that many per step.
- */
-static bool chosen_together(const delay_params *p, uint32_t purpose, dsgd_step_at at)
+/** The first `workers` places of a random permutation of all: exactly that many per step. */
+static bool chosen_together(const delay_params *p, dsgd_step_at at)
 {
     const uint32_t place =
-        dsgd_draw_permuted(draw_at(purpose, at, 0, 0), (uint32_t)at.n_workers, (uint32_t)at.worker);
+        dsgd_draw_permuted(draw_at(at, 0, 0), (uint32_t)at.n_workers, (uint32_t)at.worker);
     return place < (uint64_t)p->workers;
 }
 
 /** Whether one of `workers` ranks that this worker draws by itself is its own. */
-static bool chosen_independently(const delay_params *p, uint32_t purpose, dsgd_step_at at)
+static bool chosen_independently(const delay_params *p, dsgd_step_at at)
 {
     const double other = 1 - 1.0 / at.n_workers;
-    return dsgd_draw_uniform(draw_at(purpose, at, 1 + (uint32_t)at.worker, 1)) >=
+    return dsgd_draw_uniform(draw_at(at, 1 + (uint32_t)at.worker, 1)) >=
            pow(other, (double)p->workers);
 }
 
-static double delay_seconds(const void *params, const void *state, uint32_t purpose,
-                            dsgd_step_at at, double so_far_s)
+static double delay_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
     const delay_params *p = params;
     const bool late =
-        (p->chosen == CHOSEN_INDEPENDENT ? chosen_independently : chosen_together)(p, purpose,
-                                                                                   at) &&
+        (p->chosen == CHOSEN_INDEPENDENT ? chosen_independently : chosen_together)(p, at) &&
         (p->probability >= 1 ||
-         dsgd_draw_uniform(draw_at(purpose, at, 1 + (uint32_t)at.worker, 0)) < p->probability);
+         dsgd_draw_uniform(draw_at(at, 1 + (uint32_t)at.worker, 0)) < p->probability);
     return late ? so_far_s + p->seconds : so_far_s;
 }
 
@@ -148,28 +124,23 @@ static const char *const chosen_words[] = {"together", "independent", NULL};
 
 static const dsgd_option delay_options[] = {
     DSGD_OPTION_LONG(delay_params, workers, 1, 0, 1 << 20, NULL,
-                     "so many random workers are chosen in each step"),
+                     "random workers chosen in each step"),
     DSGD_OPTION_DOUBLE(delay_params, seconds, 0, 0, 1e9, "s", "how late they are",
                        .required = true),
     DSGD_OPTION_DOUBLE(delay_params, probability, 1, 0, 1, NULL,
                        "with which a chosen worker really is late"),
     DSGD_OPTION_CHOICE(
         delay_params, chosen, chosen_words,
-        "together: exactly so many (the papers); independent: every worker draws so many ranks by "
-        "itself and is late if one is its own (released code), so that the number varies"),
+        "together: exactly that many (the papers); independent: every worker draws that many ranks "
+        "and is late if one is its own (released code), so that the number varies"),
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_delay = {
-    .about = {.name = "delay",
-              .summary = "some random workers, others in each step, are late by a fixed time",
-              .reference =
-                  "injected delays of the eager-SGD (PPoPP 2020) and WAGMA-SGD (TPDS 2021) papers",
-              .params_size = sizeof(delay_params),
-              .options = delay_options},
-    .check = delay_check,
-    .seconds = delay_seconds,
-};
+DSGD_IMBALANCE(
+    delay, .about.summary = "some random workers, others in each step, are late by a fixed time",
+    .about.reference =
+        "injected delays of the eager-SGD (PPoPP 2020) and WAGMA-SGD (TPDS 2021) papers",
+    .check = delay_check);
 
 /* --- ramp ------------------------------------------------------------------------------------- */
 
@@ -179,11 +150,8 @@ typedef struct ramp_params {
     long levels; /* -1: as many as workers */
 } ramp_params;
 
-static double ramp_seconds(const void *params, const void *state, uint32_t purpose, dsgd_step_at at,
-                           double so_far_s)
+static double ramp_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
-    (void)purpose;
     const ramp_params *p = params;
     const long levels = p->levels > 0 ? p->levels : at.n_workers;
     const long place = p->rotate ? at.worker + at.step : at.worker;
@@ -202,15 +170,9 @@ static const dsgd_option ramp_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_ramp = {
-    .about = {.name = "ramp",
-              .summary = "every worker is late, by a time proportional to its rank",
-              .reference =
-                  "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)",
-              .params_size = sizeof(ramp_params),
-              .options = ramp_options},
-    .seconds = ramp_seconds,
-};
+DSGD_IMBALANCE(ramp, .about.summary = "every worker is late, by a time proportional to its rank",
+               .about.reference =
+                   "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)");
 
 /* --- quantiles -------------------------------------------------------------------------------- */
 
@@ -236,13 +198,11 @@ static dsgd_status quantiles_check(const void *params, int n_workers, dsgd_error
     return DSGD_OK;
 }
 
-static double quantiles_seconds(const void *params, const void *state, uint32_t purpose,
-                                dsgd_step_at at, double so_far_s)
+static double quantiles_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
     const quantiles_params *p = params;
     const dsgd_table *const t = &p->table;
-    const double percent = 100 * dsgd_draw_uniform(draw_at(purpose, at, (uint32_t)at.worker, 0));
+    const double percent = 100 * dsgd_imbalance_uniform(at, 0);
     size_t i = 1;
     while (t->x[i] < percent)
         i++;
@@ -259,11 +219,42 @@ static const dsgd_option quantiles_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_quantiles = {
-    .about = {.name = "quantiles",
-              .summary = "an empirical distribution, drawn anew for every worker and step",
-              .params_size = sizeof(quantiles_params),
-              .options = quantiles_options},
-    .check = quantiles_check,
-    .seconds = quantiles_seconds,
+DSGD_IMBALANCE(quantiles,
+               .about.summary = "an empirical distribution, drawn anew for every worker and step",
+               .check = quantiles_check);
+
+/* --- data ------------------------------------------------------------------------------------- */
+
+enum { LENGTH_SUM, LENGTH_LONGEST };
+
+typedef struct data_params {
+    double seconds, per_row, factor;
+    int length;
+} data_params;
+
+static double data_seconds(const void *params, dsgd_step_at at, double so_far_s)
+{
+    const data_params *p = params;
+    const double rows =
+        p->length == LENGTH_SUM ? at.batch.rows : at.batch.longest * at.batch.samples;
+    return p->factor * so_far_s + p->seconds + p->per_row * rows;
+}
+
+static const char *const lengths[] = {"sum", "longest", NULL};
+
+static const dsgd_option data_options[] = {
+    DSGD_OPTION_DOUBLE(data_params, seconds, 0, 0, 1e9, "s", "of a step without rows"),
+    DSGD_OPTION_DOUBLE(
+        data_params, per_row, 0, 0, 1e9, "s",
+        "for every row of the mini-batch: a step of a sequence, a character, a pixel",
+        .required = true),
+    DSGD_OPTION_DOUBLE(data_params, factor, 0, 0, 1e9, NULL,
+                       "multiplies what came before; 0: the samples alone decide"),
+    DSGD_OPTION_CHOICE(data_params, length, lengths,
+                       "rows of all samples, or as many for each as the longest has (padded)"),
+    DSGD_OPTION_END,
 };
+
+DSGD_IMBALANCE(
+    data, .about.summary = "as long as the samples that a worker draws: seconds + per_row * rows",
+    .reads_samples = true);

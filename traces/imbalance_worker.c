@@ -8,8 +8,6 @@
 
 #include "traces/imbalance.h"
 
-extern const dsgd_imbalance_kind dsgd_imbalance_persistent, dsgd_imbalance_fail_slow;
-
 /* --- persistent ------------------------------------------------------------------------------- */
 
 typedef struct persistent_params {
@@ -28,15 +26,13 @@ static dsgd_status persistent_check(const void *params, int n_workers, dsgd_erro
     return DSGD_OK;
 }
 
-static double persistent_seconds(const void *params, const void *state, uint32_t purpose,
-                                 dsgd_step_at at, double so_far_s)
+static double persistent_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
     const persistent_params *p = params;
     enum { IS_OUTLIER, FACTOR };
     at.step = 0; /* the same in all steps */
-    const double u = dsgd_imbalance_uniform(purpose, at, FACTOR);
-    if (dsgd_imbalance_uniform(purpose, at, IS_OUTLIER) < p->outliers)
+    const double u = dsgd_imbalance_uniform(at, FACTOR);
+    if (dsgd_imbalance_uniform(at, IS_OUTLIER) < p->outliers)
         return so_far_s * (p->outlier_min + u * (p->outlier_max - p->outlier_min));
     return so_far_s * fmax(0, 1 + p->deviation * gsl_cdf_ugaussian_Pinv(u));
 }
@@ -52,15 +48,11 @@ static const dsgd_option persistent_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_persistent = {
-    .about = {.name = "persistent",
-              .summary = "every worker has a factor of its own, the same in all steps: identical "
-                         "GPUs that are not",
-              .params_size = sizeof(persistent_params),
-              .options = persistent_options},
-    .check = persistent_check,
-    .seconds = persistent_seconds,
-};
+DSGD_IMBALANCE(persistent,
+               .about.summary =
+                   "every worker has a factor of its own, the same in all steps: identical "
+                   "GPUs that are not",
+               .check = persistent_check);
 
 /* --- fail_slow -------------------------------------------------------------------------------- */
 
@@ -81,7 +73,7 @@ static double gap(double renewal, double u)
  * step's state is that of its last renewal. Renewals are drawn in windows of one mean distance,
  * searched backwards: about four draws per call, whatever the durations and the step.
  */
-static bool is_slow(const fail_slow_params *p, uint32_t purpose, dsgd_step_at at)
+static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
 {
     const double renewal = 1 / p->slow_steps + 1 / p->healthy_steps;
     const double share = p->slow_steps / (p->slow_steps + p->healthy_steps);
@@ -89,23 +81,21 @@ static bool is_slow(const fail_slow_params *p, uint32_t purpose, dsgd_step_at at
     double upto = (double)(at.step % window);
     for (at.step /= window; at.step >= 0; at.step--, upto = (double)window - 1) {
         uint32_t n = 0; /* renewals of this window, up to the step */
-        double next = gap(renewal, dsgd_imbalance_uniform(purpose, at, 0));
+        double next = gap(renewal, dsgd_imbalance_uniform(at, 0));
         for (; next <= upto; n++)
-            next += 1 + gap(renewal, dsgd_imbalance_uniform(purpose, at, 2 * (n + 1)));
+            next += 1 + gap(renewal, dsgd_imbalance_uniform(at, 2 * (n + 1)));
         if (n > 0)
-            return dsgd_imbalance_uniform(purpose, at, 2 * n - 1) < share;
+            return dsgd_imbalance_uniform(at, 2 * n - 1) < share;
     }
     /* No renewal since the start, whose state is stationary. */
     at.step = 0;
-    return dsgd_imbalance_uniform(purpose, at, UINT32_MAX) < share;
+    return dsgd_imbalance_uniform(at, UINT32_MAX) < share;
 }
 
-static double fail_slow_seconds(const void *params, const void *state, uint32_t purpose,
-                                dsgd_step_at at, double so_far_s)
+static double fail_slow_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)state;
     const fail_slow_params *p = params;
-    return is_slow(p, purpose, at) ? so_far_s * p->factor : so_far_s;
+    return is_slow(p, at) ? so_far_s * p->factor : so_far_s;
 }
 
 static const dsgd_option fail_slow_options[] = {
@@ -118,11 +108,6 @@ static const dsgd_option fail_slow_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_imbalance_kind dsgd_imbalance_fail_slow = {
-    .about = {.name = "fail_slow",
-              .summary = "workers that become slow for a while, each at times of its own, and "
-                         "recover",
-              .params_size = sizeof(fail_slow_params),
-              .options = fail_slow_options},
-    .seconds = fail_slow_seconds,
-};
+DSGD_IMBALANCE(fail_slow, .about.summary =
+                              "workers that become slow for a while, each at times of its own, and "
+                              "recover");

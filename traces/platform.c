@@ -73,7 +73,7 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_AS("group_latency", DOUBLE, dsgd_platform, group_latency_s, "added between groups",
                    .max = 10, .unit = "s"),
     DSGD_OPTION_LONG(dsgd_platform, island_hosts, 0, 0, 4096, NULL,
-                     "switch and groups: so many hosts in a row also share a fast network (NVLink, "
+                     "switch and groups: hosts in a row that also share a fast network (NVLink, "
                      "PCIe); 0: none do"),
     DSGD_OPTION_LONG(
         dsgd_platform, island_nics, 1, 1, 4096, NULL,
@@ -88,10 +88,9 @@ const dsgd_option dsgd_platform_options[] = {
         "hosts that are slower or faster, or have another network, than the others; not for xml"),
     DSGD_OPTION_AS("message_overhead", DOUBLE, dsgd_platform, message_overhead_s,
                    "processor time per message, serial with the wire", .max = 10, .unit = "s"),
-    DSGD_OPTION_AS(
-        "partial_call", DOUBLE, dsgd_platform, partial_call_s,
-        "processor time of calling a partial collective, for each piece, whoever activates it",
-        .max = 10, .unit = "s"),
+    DSGD_OPTION_AS("partial_call", DOUBLE, dsgd_platform, partial_call_s,
+                   "processor time of calling a partial collective, for each piece, by any worker",
+                   .max = 10, .unit = "s"),
     DSGD_OPTION_AS("reduction", DOUBLE, dsgd_platform, reduction_s_per_byte,
                    "seconds per byte of adding or averaging what arrived, serial with the wire",
                    .max = 1),
@@ -208,7 +207,7 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
         const dsgd_platform_entry *const e = &entries[i];
         if (e->first < 0 && e->list.n == 0)
             return dsgd_fail(error, DSGD_EUSAGE,
-                             "platform: hosts: an entry names nobody; give first, or a list");
+                             "platform: hosts: an entry names no host; give first, or a list");
         const dsgd_status status = check_whole("hosts: list", &e->list, error);
         if (status != DSGD_OK)
             return status;
@@ -275,8 +274,12 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host)
     return q;
 }
 
-/** What the link of hosts first .. last becomes. */
-static dsgd_host_quality shared_link(const dsgd_platform *platform, int first, int last)
+int dsgd_platform_nic_hosts(const dsgd_platform *platform)
+{
+    return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
+}
+
+dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first, int last)
 {
     dsgd_host_quality q = dsgd_platform_host(platform, first);
     for (int host = first + 1; host <= last; host++) {
@@ -326,16 +329,7 @@ static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, d
             name, i, bytes_per_s, latency_s);
 }
 
-/** Hosts to a NIC: 1 where there are no islands. */
-static int nic_hosts(const dsgd_platform *platform)
-{
-    return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
-}
-
-/**
- * Within an island a message goes by its network: every path has the links of two hosts, which
- * share the latency.
- */
+/** Paths within an island: the links of two hosts, which share the latency. */
 static void write_island(FILE *xml, int first, int last)
 {
     for (int a = first; a <= last; a++)
@@ -354,7 +348,7 @@ static void write_island(FILE *xml, int first, int last)
  */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
-    const int per_nic = nic_hosts(platform);
+    const int per_nic = dsgd_platform_nic_hosts(platform);
     const int island = (int)platform->island_hosts;
     fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", group);
     for (int host = first; host <= last; host++) {
@@ -363,7 +357,7 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
             write_link(xml, "island", host, platform->island_bytes_per_s,
                        platform->island_latency_s / 2);
         if (host % per_nic == 0) {
-            const dsgd_host_quality q = shared_link(platform, host, host + per_nic - 1);
+            const dsgd_host_quality q = dsgd_platform_shared(platform, host, host + per_nic - 1);
             write_link(xml, "nic", host / per_nic,
                        q.bandwidth * platform->host_bandwidth_bytes_per_s,
                        platform->host_latency_s / 2 + q.latency_s);
@@ -385,10 +379,7 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
     fputs("</zone>\n", xml);
 }
 
-/**
- * A flow between groups passes its group's way out, its own limit (a link that is not shared), and
- * the other group's way in.
- */
+/** A flow between groups passes the way out, its own limit (an unshared link), and the way in. */
 static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const int size = (int)platform->group_hosts;
@@ -411,7 +402,7 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
     fputs("</zone>\n", xml);
 }
 
-/** "2,3,4", or so many 1s where there is nothing. */
+/** "2,3,4", or @p n 1s where there are none. */
 static void write_numbers(FILE *xml, const dsgd_numbers *numbers, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -442,8 +433,8 @@ static void write_topology(FILE *xml, const dsgd_platform *platform)
 }
 
 /**
- * Two hosts of one switch or router are two links apart, neighbours in a torus one. The zone around
- * them is for SimGrid 4.0, which crashes where such a cluster is the outermost.
+ * Two hosts of one switch or router are connected by two links, neighbours in a torus by one. The
+ * zone around them is for SimGrid 4.0, which crashes where such a cluster is the outermost.
  */
 static void write_cluster(FILE *xml, const dsgd_platform *platform)
 {

@@ -28,10 +28,7 @@ typedef struct dsgd_platform_entry {
     double latency_s; /* added to each message, at its sender and at its receiver */
 } dsgd_platform_entry;
 
-/**
- * Filled by dsgd_platform_options from a YAML file (traces/platforms/ or the user's own). Hosts are
- * virtual GPUs.
- */
+/** Filled by dsgd_platform_options from a YAML file (traces/platforms/ or the user's). */
 typedef struct dsgd_platform {
     const char *summary;
     const char *origin;
@@ -79,6 +76,12 @@ typedef struct dsgd_host_quality {
 } dsgd_host_quality;
 dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 
+/** Of a link that hosts first .. last share: the least bandwidth and the largest latency. */
+dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first, int last);
+
+/** Hosts to a NIC: 1 where there are no islands. */
+int dsgd_platform_nic_hosts(const dsgd_platform *platform);
+
 /**
  * Writes SimGrid XML of @p n_hosts hosts (or all, where the topology fixes their number) to @p
  * path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Writes nothing for
@@ -87,20 +90,13 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
                                 dsgd_error *error);
 
-/**
- * Property of a host in that XML which is no GPU, but the place where a group's traffic leaves it.
- */
+/** Property of a host in that XML that is no GPU, but where a group's traffic leaves. */
 #define DSGD_PLATFORM_GATEWAY "gateway"
 
-/**
- * Whether SimGrid makes the links (fat tree, dragonfly, torus) and `hosts` changes some of them.
- */
+/** Whether SimGrid makes the links (fat tree, dragonfly, torus) and `hosts` changes some. */
 bool dsgd_platform_has_links_to_change(const dsgd_platform *platform);
 
-/**
- * The least bandwidth and largest latency of the hosts at the ends of such a link, by its name.
- * False: unchanged.
- */
+/** Least bandwidth and largest latency of the hosts at such a link, by name. False: unchanged. */
 bool dsgd_platform_link(const dsgd_platform *platform, const char *name,
                         dsgd_host_quality *quality);
 

@@ -67,9 +67,7 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
     return n;
 }
 
-/**
- * Whole tensors, until a bucket has reached its size; equal ones where the tensors are not known.
- */
+/** Whole tensors, until a bucket has reached its size. */
 static size_t buckets(const dsgd_workload *workload, double bucket_bytes, double **bytes)
 {
     const size_t n = every_tensor(workload, bytes);

@@ -2,11 +2,9 @@
  * @file accounting.c
  * Shares of time, messages, ages of values.
  */
-#include "sim/engine/accounting.h"
-
 #include <math.h>
 
-#include "sim/engine/learning.h"
+#include "sim/engine/engine.h"
 #include "sim/result.h"
 
 /* --- during the run --------------------------------------------------------------------------- */
@@ -83,6 +81,7 @@ static void sum_up_workers(dsgd_engine *engine)
     dsgd_run_result *const result = engine->result;
     const double p = engine->n_workers;
     double computed_s = 0;
+    double exposed_s = 0;
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         const double compute_s =
@@ -96,16 +95,11 @@ static void sum_up_workers(dsgd_engine *engine)
         result->shares.wait += shares->wait / p;
         result->shares.communicate += shares->communicate / p;
         computed_s += compute_s;
+        exposed_s += w->exposed_s;
     }
+    result->exposed_mean_s =
+        engine->steps_total > 0 ? exposed_s / (double)engine->steps_total : NAN;
     result->ideal_s = computed_s / p;
-}
-
-static double exposed_s(const dsgd_engine *engine)
-{
-    double sum_s = 0;
-    for (int i = 0; i < engine->n_workers; i++)
-        sum_s += engine->workers[i].exposed_s;
-    return sum_s;
 }
 
 void dsgd_sum_up(dsgd_engine *engine)
@@ -118,8 +112,6 @@ void dsgd_sum_up(dsgd_engine *engine)
     if (dsgd_learns(config))
         result->learn_samples = engine->whole_steps * (double)config->learning->batch;
     result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
-    result->exposed_mean_s =
-        engine->steps_total > 0 ? exposed_s(engine) / (double)engine->steps_total : NAN;
     result->staleness_mean =
         engine->staleness_weight > 0 ? engine->staleness_sum / engine->staleness_weight : 0;
     for (size_t i = 0; i < result->n_ages; i++)

@@ -3,15 +3,11 @@
  * Gradients whose pieces become ready in the course of the backward pass, and the local steps that
  * are applied at that moment.
  */
-#include "sim/engine/computation.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/round.h"
-#include "sim/engine/learning.h"
-#include "sim/engine/vectors.h"
-#include "sim/engine/wait.h"
+#include "sim/engine/engine.h"
 
 /* --- local steps ------------------------------------------------------------------------------ */
 

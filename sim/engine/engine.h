@@ -1,7 +1,7 @@
 /**
  * @file engine.h
- * The state of a run and of its workers. Not for algorithms. Each group of members names the file
- * that writes it; everybody may read.
+ * The state of a run and of its workers, and the functions of this folder. Not for algorithms. Each
+ * group of members names the file that writes it; every file may read.
  *
  * Each worker is several actors: `work` runs the algorithm; `gpu` computes; `channels` carry out
  * exchanges; `listener` receives activations of partial collectives; `assist` is the algorithm's
@@ -32,6 +32,8 @@ typedef struct dsgd_piece {
     long stamp;
     double weight; /* of push-sum */
 } dsgd_piece;
+
+#define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1})
 
 /** A vector as long as the model. vectors.c, computation.c and the exchanges write it. */
 struct dsgd_vector {
@@ -67,11 +69,9 @@ struct dsgd_worker {
     double speed; /* of its GPU, as a multiple of its platform's others */
     dsgd_vector *initial; /* the model at time 0 */
 
-    /* vectors.c's. The vectors' pieces are the verbs'. */
+    /* vectors.c's. The vectors' pieces are written by the verbs. */
     dsgd_vector *model; /* (S) */
     dsgd_vector *shared; /* by work and assist; NULL before first use */
-
-    /* wait.c's. */
     dsgd_semaphore *work_semaphore;
     int work_waits; /* actors: work and assist may both wait for the same */
 
@@ -122,22 +122,22 @@ struct dsgd_engine {
     /* steps.c's; at the end run.c's. */
     int n_working; /* workers whose work() has not returned */
     long steps_total; /* of all workers */
-    double whole_steps; /* of all workers; what was dropped does not count */
+    double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
 
-    /* wait.c's. */
+    /* vectors.c's. */
     int at_barrier;
     long barrier_round;
 
     /* accounting.c's. */
     double staleness_sum, staleness_weight;
     uint64_t versions, fresh; /* of partial collectives; contributions made in time */
-    struct dsgd_run_result *result; /* evaluation.c adds points, run.c the outcome */
+    struct dsgd_run_result *result; /* learning.c adds points, run.c the outcome */
 
     /* Defined in the file named, which alone reads and writes it. */
-    struct dsgd_block *blocks; /* memory.c */
+    struct dsgd_block *blocks; /* vectors.c */
     dsgd_vector *vectors; /* vectors.c: all of the run */
-    struct dsgd_evaluations *evaluations; /* evaluation.c */
+    struct dsgd_evaluations *evaluations; /* learning.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */
     struct dsgd_server_state *servers; /* exchange/server.c */
@@ -172,6 +172,13 @@ static inline dsgd_origin dsgd_origin_of(const dsgd_worker *w)
     return (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)(w->node.step < 0 ? 0 : w->node.step)};
 }
 
+/** Whether this run computes models. */
+static inline bool dsgd_learns(const dsgd_run_config *config)
+{
+    return config->learning != NULL && config->learning->model.about != NULL &&
+           config->numerics != DSGD_NUMERICS_OFF;
+}
+
 /** Stops the program where an algorithm names a worker that does not exist. */
 static inline void dsgd_require_peer(const dsgd_node *self, int peer)
 {
@@ -179,5 +186,103 @@ static inline void dsgd_require_peer(const dsgd_node *self, int peer)
                 "worker %d names worker %d in step %ld, but with %d workers they are 0 to %d",
                 self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
 }
+
+/* --- vectors.c: memory, waiting, vectors ------------------------------------------------------ */
+
+/** Zeroed memory, until dsgd_run_free() or the end of the run (for what killed actors held). */
+void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes);
+
+/** @p memory may be NULL. */
+void dsgd_run_free(void *memory);
+
+void dsgd_run_free_all(dsgd_engine *engine);
+
+/** Wakes the worker's sleeping actors; each then evaluates its condition again. */
+void dsgd_work_wake(dsgd_worker *w);
+
+/** Sleeps until dsgd_work_wake(); for loops around a condition. */
+void dsgd_work_sleep(dsgd_worker *w);
+
+/** Does not return where the worker was made to stop. Each of its actors calls it after waiting. */
+void dsgd_stay_if_stopped(const dsgd_worker *w);
+
+/** Like MPI_Barrier over all workers, but costs no messages. */
+void dsgd_barrier(dsgd_node *self);
+
+/** Whether a piece of a vector is computed. */
+bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
+
+/** Waits until it is; for work and assist actors. */
+void dsgd_piece_wait(dsgd_vector *x, size_t piece);
+
+/** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
+void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
+
+/** Releases the values of all vectors of the run. */
+void dsgd_vectors_release(dsgd_engine *engine);
+
+/** For tests: elements [n_params] of a vector, computed now. */
+void dsgd_vector_read(dsgd_vector *x, double *elements);
+
+/* --- accounting.c: time, messages and staleness ----------------------------------------------- */
+
+/** Counts from_s to now as communication, but for what computation hides or was counted before. */
+void dsgd_count_communication(dsgd_worker *w, double from_s);
+
+/**
+ * Counts a use by @p user of a piece that @p owner made:
+ *     age = max(0, min(owner's local steps, user's local steps) - stamp).
+ * A null contribution (stamp -1) is not counted.
+ */
+void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+
+/** Counts a use of known age. */
+void dsgd_count_age(dsgd_engine *engine, double age, double weight);
+
+void dsgd_count_message(dsgd_engine *engine, double bytes);
+
+/** Counts a worker's contribution to a version of a partial collective. */
+void dsgd_count_contribution(const dsgd_worker *w, bool fresh);
+
+/** Fills the result with all that was counted. */
+void dsgd_sum_up(dsgd_engine *engine);
+
+/* --- learning.c: data, network and values; evaluations ---------------------------------------- */
+
+/** Opens what the run needs of data, network, values and recorder; the imbalance must be open. */
+dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error);
+void dsgd_learning_close(dsgd_engine *engine);
+
+/** Sets the models of all workers and servers at time 0. */
+void dsgd_learning_begin(dsgd_engine *engine);
+
+/** Releases vectors and optimizer state: the evaluations left then need less memory. */
+void dsgd_learning_end(dsgd_engine *engine);
+
+/** How the training samples are handed out in this run; its data must be loaded. */
+dsgd_stream dsgd_stream_of(const dsgd_engine *engine);
+
+/** Evaluates the mean model; needs numerics. Returns the accuracy if `until` reads it, else NAN. */
+double dsgd_evaluate_now(dsgd_engine *engine);
+
+/**
+ * Evaluates if a regular evaluation is due: dsgd_evaluate_now() into @p accuracy. The i-th is due
+ * after i * learn.evaluate.every * P steps of all workers.
+ */
+bool dsgd_evaluate_if_due(dsgd_engine *engine, double *accuracy);
+
+/** The evaluations of the run's last instant; needs numerics. */
+void dsgd_evaluate_last(dsgd_engine *engine);
+
+/** Fills the result with the evaluations and a divergence. Waits in wall time. */
+void dsgd_sum_up_learning(dsgd_engine *engine);
+
+/* --- computation.c: gradients and local steps ------------------------------------------------- */
+
+/** The actor that computes a worker's gradients. */
+void dsgd_gpu_main(void *worker);
+
+/** Waits until nothing is computed. */
+void dsgd_computation_wait(dsgd_worker *w);
 
 #endif

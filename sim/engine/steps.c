@@ -5,9 +5,7 @@
 #include <math.h>
 
 #include "base/draw.h"
-#include "sim/engine/computation.h"
-#include "sim/engine/evaluation.h"
-#include "sim/engine/wait.h"
+#include "sim/engine/engine.h"
 
 static void sleep_for_ever(dsgd_worker *w)
 {
@@ -86,8 +84,6 @@ bool dsgd_next_step(dsgd_node *self)
     w->draws = 0;
     return !is_to_stop(w);
 }
-
-/* --- choices ---------------------------------------------------------------------------------- */
 
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)
 {

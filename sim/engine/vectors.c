@@ -1,11 +1,90 @@
 /**
  * @file vectors.c
- * Vectors in pieces, and their linear combinations.
+ * Memory of the run, waiting for what other actors change, vectors in pieces and their linear
+ * combinations.
  */
-#include "sim/engine/vectors.h"
+#include <stdlib.h>
 
-#include "sim/engine/memory.h"
-#include "sim/engine/wait.h"
+#include "sim/engine/engine.h"
+
+/* --- memory of the run ------------------------------------------------------------------------ */
+
+/** One of the run's blocks, a doubly linked list. */
+struct dsgd_block {
+    struct dsgd_block *next, **link; /* link: what points to this block */
+    _Alignas(max_align_t) unsigned char memory[];
+};
+
+void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes)
+{
+    struct dsgd_block *const block = dsgd_xcalloc(1, sizeof *block + bytes);
+    block->next = engine->blocks;
+    block->link = &engine->blocks;
+    if (block->next != NULL)
+        block->next->link = &block->next;
+    engine->blocks = block;
+    return block->memory;
+}
+
+void dsgd_run_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    struct dsgd_block *const block =
+        (struct dsgd_block *)((unsigned char *)memory - offsetof(struct dsgd_block, memory));
+    *block->link = block->next;
+    if (block->next != NULL)
+        block->next->link = block->link;
+    free(block);
+}
+
+void dsgd_run_free_all(dsgd_engine *engine)
+{
+    for (struct dsgd_block *next = NULL; engine->blocks != NULL; engine->blocks = next) {
+        next = engine->blocks->next;
+        free(engine->blocks);
+    }
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+void dsgd_work_wake(dsgd_worker *w)
+{
+    const int n = w->work_waits;
+    w->work_waits = 0; /* before an actor runs that sleeps again */
+    for (int i = 0; i < n; i++)
+        dsgd_semaphore_post(w->work_semaphore);
+}
+
+void dsgd_work_sleep(dsgd_worker *w)
+{
+    w->work_waits++;
+    dsgd_semaphore_wait(w->work_semaphore);
+}
+
+void dsgd_stay_if_stopped(const dsgd_worker *w)
+{
+    while (w->stopped)
+        dsgd_semaphore_wait(w->engine->never_semaphore);
+}
+
+void dsgd_barrier(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    const long round = engine->barrier_round;
+    if (++engine->at_barrier == engine->n_workers) {
+        engine->at_barrier = 0;
+        engine->barrier_round++;
+        for (int i = 0; i < engine->n_workers; i++)
+            dsgd_work_wake(&engine->workers[i]);
+        return;
+    }
+    while (engine->barrier_round == round)
+        dsgd_work_sleep(w);
+}
+
+/* --- vectors ---------------------------------------------------------------------------------- */
 
 bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
 {
@@ -36,7 +115,7 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self)
     w->engine->vectors = x;
     x->awaits = -1;
     for (size_t k = 0; k < n; k++)
-        x->piece[k] = (dsgd_piece){.stamp = -1, .weight = 1};
+        x->piece[k] = DSGD_NO_PIECE;
     return x;
 }
 

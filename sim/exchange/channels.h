@@ -1,11 +1,11 @@
 /**
  * @file channels.h
- * Exchanges of vectors beside the algorithm: jobs on channels, and the one way in which every verb
- * begins and ends its pieces.
+ * Exchanges of vectors beside the algorithm: jobs on channels, messages and their schedules, and
+ * the one way in which every verb begins and ends its pieces.
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
  * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
- * every exchange goes over channel k mod n_channels, so that all workers carry out what they share
+ * every exchange goes over channel k mod n_channels, so that all workers carry out shared jobs
  * in one order: collectives cannot deadlock.
  */
 #ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
@@ -32,8 +32,6 @@ struct dsgd_channel {
     bool waits; /* has to be posted */
     dsgd_semaphore *semaphore;
     dsgd_job *first, *last;
-    /* schedules.c's: to and from rank ^ (1 << bit); NULL before first use. */
-    dsgd_mailbox *to_bit[DSGD_MAX_BITS], *from_bit[DSGD_MAX_BITS];
 };
 
 /** Starts a worker's or server's channels. */
@@ -48,7 +46,7 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job);
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
-/** What a family of verbs does with each piece of a vector, as the work actor. */
+/** The functions of a family of verbs for each piece, called by the work actor. */
 typedef struct dsgd_exchange {
     /** Called once in[k] is ready. Makes the piece's job, if any: dsgd_exchange_start(). */
     void (*begin)(dsgd_worker *w, size_t k, dsgd_request *request);
@@ -81,5 +79,44 @@ bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request);
 
 /** Ends all pieces and frees the request. Like MPI_Wait. */
 void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/** A piece of a vector on its way between two workers. */
+typedef struct dsgd_message {
+    int from, channel; /* where an answer goes */
+    int kind; /* of request, for who answers it */
+    size_t piece;
+    dsgd_piece content;
+    double share; /* of the content, that the receiver gets */
+    long version; /* of a server's piece */
+    double sent_s;
+} dsgd_message;
+
+/** A message with piece @p k; holds a reference to the value of @p content. */
+dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
+void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
+
+/** Sleeps the cost of a received message: overhead + reduced_bytes * seconds per byte. */
+void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes);
+
+/** The cost; and counts the time since both sides were ready as communication. */
+void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
+                           double reduced_bytes);
+
+/* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
+
+enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
+
+/** An allreduce of all workers, by the run's algorithm. */
+void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
+
+/** Recursive doubling, the full vector per phase, along the bits of @p group. */
+void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes);
+
+/* --- gossip.c: for tests ---------------------------------------------------------------------- */
+
+/** Push-sum weight at all workers and on its way, mean over pieces: always P. */
+double dsgd_gossip_weight(const dsgd_engine *engine);
 
 #endif

@@ -4,11 +4,8 @@
  */
 #include <string.h>
 
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
-#include "sim/exchange/schedules.h"
 
 typedef struct collective_job {
     dsgd_job job; /* first */

@@ -7,13 +7,7 @@
  * linear combination, in the order of ranks. Push-sum weights leave and arrive with messages: at
  * any instant those at workers and on their way sum to P.
  */
-#include "sim/exchange/gossip.h"
-
-#include "sim/engine/accounting.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/messages.h"
 
 /** Of one worker. */
 typedef struct gossip_node {
@@ -58,10 +52,12 @@ typedef struct gossip_job {
     dsgd_piece mine; /* as it was when the exchange began */
     double keep; /* what out[k] is multiplied by at the end */
     int n_to, n_from;
-    double *share; /* [n_to] */
-    int *to; /* [n_to] */
-    int *from; /* [n_from] */
-    dsgd_message **received; /* [n_from] */
+    struct {
+        int to, from; /* [n_to], [n_from] */
+        double share; /* [n_to] */
+        dsgd_transfer *coming; /* [n_from], like all below */
+        dsgd_message *received;
+    } peer[]; /* [max(n_to, n_from)] */
 } gossip_job;
 
 static void send_all(dsgd_channel *channel, gossip_job *job)
@@ -71,13 +67,13 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     const double bytes = w->engine->piece_bytes[k];
     for (int i = 0; i < job->n_to; i++) {
         dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
-        message->share = job->share[i];
-        message->content.weight = job->share[i] * job->mine.weight;
+        message->share = job->peer[i].share;
+        message->content.weight = job->peer[i].share * job->mine.weight;
         dsgd_count_message(w->engine, bytes);
         /* Detached: the sender waits for no handshake. */
         dsgd_send_detached(
-            dsgd_mailbox_of(w->node.rank, job->to[i], DSGD_PORT_GOSSIP, channel->number), message,
-            bytes);
+            dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
+            message, bytes);
     }
 }
 
@@ -87,28 +83,18 @@ static void run_gossip(dsgd_channel *channel, dsgd_job *any_job)
     gossip_job *const job = (gossip_job *)any_job;
     const double since_s = dsgd_now_s();
     send_all(channel, job);
-    dsgd_transfer **const coming = dsgd_run_alloc(w->engine, (size_t)job->n_from * sizeof *coming);
     for (int i = 0; i < job->n_from; i++)
-        coming[i] = dsgd_irecv(
-            dsgd_mailbox_of(job->from[i], w->node.rank, DSGD_PORT_GOSSIP, channel->number),
-            (void **)&job->received[i]);
+        job->peer[i].coming = dsgd_irecv(
+            dsgd_mailbox_of(job->peer[i].from, w->node.rank, DSGD_PORT_GOSSIP, channel->number),
+            (void **)&job->peer[i].received);
     /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
     const double passes = (job->n_from + 2) / 3.0;
     const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
     for (int i = 0; i < job->n_from; i++) {
-        dsgd_transfer_wait(coming[i]);
-        dsgd_message_received(w, job->received[i], since_s, reduced_bytes);
+        dsgd_transfer_wait(job->peer[i].coming);
+        dsgd_message_received(w, job->peer[i].received, since_s, reduced_bytes);
     }
-    dsgd_run_free(coming);
     any_job->done = true;
-}
-
-static int *copy_ranks(dsgd_engine *engine, const int *ranks, int n)
-{
-    int *const copy = dsgd_run_alloc(engine, (size_t)n * sizeof *copy);
-    for (int i = 0; i < n; i++)
-        copy[i] = ranks[i];
-    return copy;
 }
 
 /** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */
@@ -118,24 +104,23 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const dsgd_neighbours *const n = request->arguments;
     dsgd_vector *const x = request->in;
     struct dsgd_gossip_state *const state = gossip_state_of(engine);
-    gossip_job *const job = dsgd_run_alloc(engine, sizeof *job);
-    *job =
-        (gossip_job){.job = {.run = run_gossip, .piece = k},
-                     .mine = x->piece[k],
-                     .keep = n->keep,
-                     .n_to = n->n_to,
-                     .n_from = n->n_from,
-                     .share = dsgd_run_alloc(engine, (size_t)n->n_to * sizeof *job->share),
-                     .to = copy_ranks(engine, n->to, n->n_to),
-                     .from = copy_ranks(engine, n->from, n->n_from),
-                     .received = dsgd_run_alloc(engine, (size_t)n->n_from * sizeof *job->received)};
+    const size_t n_peers = (size_t)(n->n_to > n->n_from ? n->n_to : n->n_from);
+    gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
+    *job = (gossip_job){.job = {.run = run_gossip, .piece = k},
+                        .mine = x->piece[k],
+                        .keep = n->keep,
+                        .n_to = n->n_to,
+                        .n_from = n->n_from};
     dsgd_value_retain(job->mine.value);
     state->node[w->node.rank].last = x;
     x->piece[k].weight = n->keep * job->mine.weight;
     for (int i = 0; i < n->n_to; i++) {
-        job->share[i] = n->share[i];
+        job->peer[i].to = n->to[i];
+        job->peer[i].share = n->share[i];
         state->weight_in_flight += n->share[i] * job->mine.weight;
     }
+    for (int i = 0; i < n->n_from; i++)
+        job->peer[i].from = n->from[i];
     dsgd_exchange_start(w, request, &job->job);
 }
 
@@ -160,14 +145,14 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
     size_t at = 0;
     bool placed = false;
     for (int i = 0; i <= job->n_from; i++) {
-        if (!placed && (i == job->n_from || job->from[i] > w->node.rank)) {
+        if (!placed && (i == job->n_from || job->peer[i].from > w->node.rank)) {
             operands[at] = mine;
             weights[at++] = job->keep;
             placed = true;
         }
         if (i < job->n_from) {
-            operands[at] = job->received[i]->content.value;
-            weights[at++] = job->received[i]->share;
+            operands[at] = job->peer[i].received->content.value;
+            weights[at++] = job->peer[i].received->share;
         }
     }
     const dsgd_value result = dsgd_values_combine(w->engine->values, dsgd_origin_of(w),
@@ -177,7 +162,7 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
     return result;
 }
 
-/** out[k] <- keep out[k] + what was received, push-sum weights included. */
+/** out[k] <- keep out[k] + shares received, push-sum weights included. */
 static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;
@@ -188,17 +173,13 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
                    dsgd_local_steps(w, k));
     const double weight = dsgd_piece_share(engine, k) / (job->n_from + 1);
     for (int i = 0; i < job->n_from; i++) {
-        const dsgd_piece *const theirs = &job->received[i]->content;
+        const dsgd_piece *const theirs = &job->peer[i].received->content;
         x->piece[k].weight += theirs->weight;
         engine->gossip->weight_in_flight -= theirs->weight;
-        dsgd_count_staleness(w, job->from[i], k, theirs->stamp, weight);
-        dsgd_message_free(w, job->received[i]);
+        dsgd_count_staleness(w, job->peer[i].from, k, theirs->stamp, weight);
+        dsgd_message_free(w, job->peer[i].received);
     }
     dsgd_value_release(engine->values, job->mine.value);
-    dsgd_run_free(job->share);
-    dsgd_run_free(job->to);
-    dsgd_run_free(job->from);
-    dsgd_run_free(job->received);
 }
 
 /* --- verbs ------------------------------------------------------------------------------------ */

@@ -3,21 +3,18 @@
  * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018,
  * Algorithm 1, step 5), and plain fetching.
  */
-#include "sim/engine/accounting.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
-#include "sim/engine/wait.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/messages.h"
 
-/** What a worker wants of its peer. */
-typedef enum pair_kind { AVERAGE, FETCH } pair_kind;
+/** A request to a peer: the argument of the exchange. */
+typedef struct pair_question {
+    int peer;
+    enum { AVERAGE, FETCH } kind;
+} pair_question;
 
 /** One piece of a question and its answer. */
 typedef struct pair_job {
     dsgd_job job; /* first */
-    int peer;
-    pair_kind kind;
+    pair_question wanted;
     dsgd_piece mine; /* as it was when the question began */
     dsgd_message *reply;
 } pair_job;
@@ -33,55 +30,46 @@ static dsgd_message *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool
 }
 
 /**
- * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The vector of the worker that
- * asked is the first operand at both ends, so that the average is one value, computed once, where
- * neither vector changed in between.
+ * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The vector of the worker that sent
+ * the question is the first operand at both ends, so that the average is one value, computed once,
+ * where neither vector changed in between.
  */
 static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_message *theirs,
-                          dsgd_value mine, bool i_asked)
+                          dsgd_value mine, bool i_sent)
 {
     const size_t k = theirs->piece;
     const dsgd_value x_k = x->piece[k].value;
-    const dsgd_value operands[3] = {i_asked ? x_k : theirs->content.value,
-                                    i_asked ? theirs->content.value : x_k, mine};
-    const double weights[3] = {i_asked ? 2 : 1, i_asked ? 1 : 2, -1};
+    const dsgd_value operands[3] = {i_sent ? x_k : theirs->content.value,
+                                    i_sent ? theirs->content.value : x_k, mine};
+    const double weights[3] = {i_sent ? 2 : 1, i_sent ? 1 : 2, -1};
     const dsgd_value moved =
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
     dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_local_steps(w, k));
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     pair_job *const job = (pair_job *)any_job;
-    const bool fetch = job->kind == FETCH;
+    const bool fetch = job->wanted.kind == FETCH;
     const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
-    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const question =
-        dsgd_message_new(w, channel->number, any_job->piece, fetch ? nothing : job->mine);
+        dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     dsgd_count_message(w->engine, bytes);
-    dsgd_send(dsgd_mailbox_of(-1, job->peer, DSGD_PORT_PAIR_QUESTION, 0), question, bytes);
+    dsgd_send(dsgd_mailbox_of(-1, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), question, bytes);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
     any_job->done = true;
 }
 
-/** The argument of the exchange. */
-typedef struct pair_question {
-    int peer;
-    pair_kind kind;
-} pair_question;
-
 static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const pair_question *const question = request->arguments;
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (pair_job){.job = {.run = run_pair, .piece = k},
-                      .peer = question->peer,
-                      .kind = question->kind,
-                      .mine = request->in->piece[k]};
+    *job = (pair_job){
+        .job = {.run = run_pair, .piece = k}, .wanted = *question, .mine = request->in->piece[k]};
     dsgd_value_retain(job->mine.value);
     dsgd_exchange_start(w, request, &job->job);
 }
@@ -91,18 +79,18 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     pair_job *const job = (pair_job *)request->jobs[k];
     const dsgd_piece *const theirs = &job->reply->content;
-    if (job->kind == AVERAGE)
+    if (job->wanted.kind == AVERAGE)
         move_half_way(w, x, job->reply, job->mine.value, true);
     else
         dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(theirs->value), theirs->stamp);
-    dsgd_count_staleness(w, job->peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+    dsgd_count_staleness(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_message_free(w, job->reply);
 }
 
 static const dsgd_exchange pair = {begin_pair, end_pair};
 
-static void ask(dsgd_node *self, dsgd_vector *x, pair_question question)
+static void question_peer(dsgd_node *self, dsgd_vector *x, pair_question question)
 {
     dsgd_require_peer(self, question.peer);
     dsgd_exchange_run(dsgd_worker_of(self), &pair, x, x, &question);
@@ -110,12 +98,12 @@ static void ask(dsgd_node *self, dsgd_vector *x, pair_question question)
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
-    ask(self, x, (pair_question){peer, AVERAGE});
+    question_peer(self, x, (pair_question){peer, AVERAGE});
 }
 
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
-    ask(self, y, (pair_question){peer, FETCH});
+    question_peer(self, y, (pair_question){peer, FETCH});
 }
 
 dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)

@@ -9,14 +9,8 @@
  * schedule starts at that rank.
  */
 #include "base/draw.h"
-#include "sim/engine/accounting.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
-#include "sim/engine/wait.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/messages.h"
 #include "sim/exchange/reductions.h"
-#include "sim/exchange/schedules.h"
 #include "sim/result.h"
 
 /** A worker's side of the collective, for one piece. */

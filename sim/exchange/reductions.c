@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/engine/accounting.h"
-#include "sim/engine/memory.h"
-
 struct dsgd_reductions {
     void *waiting; /* tsearch tree of the incomplete ones */
     uint64_t begun[]; /* [n_workers] collectives of everyone that the worker has joined */
@@ -91,35 +88,16 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
     dsgd_run_free(reduction);
 }
 
-/** The bits of @p rank that @p group selects, close together; and back. */
-static unsigned gather_bits(unsigned rank, dsgd_group group)
-{
-    unsigned index = 0;
-    for (int bit = 0, to = 0; (group >> bit) != 0; bit++)
-        if ((group >> bit) & 1)
-            index |= ((rank >> bit) & 1u) << to++;
-    return index;
-}
-
-static unsigned scatter_bits(unsigned index, dsgd_group group)
-{
-    unsigned rank = 0;
-    for (int bit = 0, from = 0; (group >> bit) != 0; bit++)
-        if ((group >> bit) & 1)
-            rank |= ((index >> from++) & 1u) << bit;
-    return rank;
-}
-
+/** Index of a rank among the members, who are in the order of ranks. */
 static int member_of(const dsgd_reduction *reduction, int rank)
 {
-    return reduction->scope == 0 ? rank : (int)gather_bits((unsigned)rank, reduction->group);
-}
-
-static int rank_of(const dsgd_reduction *reduction, int index)
-{
-    return reduction->scope == 0
-               ? index
-               : reduction->leader | (int)scatter_bits((unsigned)index, reduction->group);
+    if (reduction->scope == 0)
+        return rank;
+    int index = 0;
+    for (int bit = 0, to = 0; (reduction->group >> bit) != 0; bit++)
+        if ((reduction->group >> bit) & 1)
+            index |= ((rank >> bit) & 1) << to++;
+    return index;
 }
 
 void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution)
@@ -170,7 +148,10 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
 void dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece)
 {
     const double weight = dsgd_piece_share(user->engine, piece) / reduction->n_members;
-    for (int i = 0; i < reduction->n_members; i++)
-        dsgd_count_staleness(user, rank_of(reduction, i), piece, reduction->contribution[i].stamp,
-                             weight);
+    dsgd_group bits = 0; /* of the member, among those of the group, in rising order */
+    for (int i = 0; i < reduction->n_members; i++) {
+        const int rank = reduction->scope == 0 ? i : reduction->leader | (int)bits;
+        dsgd_count_staleness(user, rank, piece, reduction->contribution[i].stamp, weight);
+        bits = (bits - reduction->group) & reduction->group;
+    }
 }

@@ -9,18 +9,12 @@
  * + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n. (Thakur,
  * Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
  */
-#include "sim/exchange/schedules.h"
-
-#include "sim/engine/accounting.h"
-#include "sim/exchange/messages.h"
+#include "sim/exchange/channels.h"
 
 /* Below, latency decides: recursive doubling has the fewest phases. */
 enum { SHORT_BYTES = 64 * 1024 };
 
-/**
- * One phase: sends to @p out and receives from @p in (NULL: neither), then reduces what was
- * received.
- */
+/** One phase: sends to @p out, receives from @p in (NULL: does not), and reduces. */
 static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
                   double reduced_bytes)
 {
@@ -41,22 +35,18 @@ static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
     return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
 }
 
-/** A phase with the partner across one address bit. Mailboxes are looked up once. */
-static void bit_phase(dsgd_channel *channel, int bit, double bytes, double reduced_bytes)
+/** A phase in both directions. */
+static void phase_with(dsgd_channel *channel, int partner, double bytes, double reduced_bytes)
 {
-    if (channel->to_bit[bit] == NULL) {
-        const int partner = channel->worker->node.rank ^ (1 << bit);
-        channel->to_bit[bit] = mailbox_to(channel, partner);
-        channel->from_bit[bit] = mailbox_from(channel, partner);
-    }
-    phase(channel, channel->to_bit[bit], bytes, channel->from_bit[bit], reduced_bytes);
+    dsgd_mailbox *const out = mailbox_to(channel, partner);
+    phase(channel, out, bytes, mailbox_from(channel, partner), reduced_bytes);
 }
 
 void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes)
 {
-    for (int bit = 0; (group >> bit) != 0; bit++)
-        if ((group >> bit) & 1)
-            bit_phase(channel, bit, bytes, bytes);
+    for (dsgd_group bit = 1; bit != 0 && bit <= group; bit <<= 1)
+        if ((group & bit) != 0)
+            phase_with(channel, channel->worker->node.rank ^ (int)bit, bytes, bytes);
 }
 
 /** Position among the largest power of two of workers, after the rest has been folded in. */
@@ -99,41 +89,25 @@ static void fold_out(dsgd_channel *channel, folded f, double bytes)
         phase(channel, mailbox_to(channel, rank - 1), bytes, NULL, 0);
 }
 
-/** A phase with a partner of the folded set. */
-static void core_phase(dsgd_channel *channel, folded f, int bit, double bytes, double reduced_bytes)
-{
-    if (f.extra == 0) {
-        bit_phase(channel, bit, bytes, reduced_bytes);
-        return;
-    }
-    const int partner = unfold(f, f.rank ^ (1 << bit));
-    phase(channel, mailbox_to(channel, partner), bytes, mailbox_from(channel, partner),
-          reduced_bytes);
-}
-
 static void recursive_doubling(dsgd_channel *channel, double bytes)
 {
     const folded f = fold_in(channel, bytes);
-    if (f.rank >= 0)
-        for (int bit = 0; (1 << bit) < f.core; bit++)
-            core_phase(channel, f, bit, bytes, bytes);
+    for (int bit = 1; f.rank >= 0 && bit < f.core; bit *= 2)
+        phase_with(channel, unfold(f, f.rank ^ bit), bytes, bytes);
     fold_out(channel, f, bytes);
 }
 
 static void rabenseifner(dsgd_channel *channel, double bytes)
 {
     const folded f = fold_in(channel, bytes);
-    const int bits = dsgd_log2(f.core);
-    if (f.rank >= 0) {
-        double part = bytes;
-        for (int bit = 0; bit < bits; bit++) {
-            part /= 2;
-            core_phase(channel, f, bit, part, part); /* reduce-scatter by halving */
-        }
-        for (int bit = bits - 1; bit >= 0; bit--) {
-            core_phase(channel, f, bit, part, 0); /* allgather by doubling */
-            part *= 2;
-        }
+    double part = bytes;
+    for (int bit = 1; f.rank >= 0 && bit < f.core; bit *= 2) { /* reduce-scatter by halving */
+        part /= 2;
+        phase_with(channel, unfold(f, f.rank ^ bit), part, part);
+    }
+    for (int bit = f.core / 2; f.rank >= 0 && bit > 0; bit /= 2) { /* allgather by doubling */
+        phase_with(channel, unfold(f, f.rank ^ bit), part, 0);
+        part *= 2;
     }
     fold_out(channel, f, bytes);
 }

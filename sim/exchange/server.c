@@ -9,11 +9,7 @@
  * both directions, but not shared. (A thousand flows that share it would end at the same time, and
  * cost SimGrid a thousand times as much.)
  */
-#include "sim/engine/accounting.h"
-#include "sim/engine/memory.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/messages.h"
 
 typedef enum server_request { PUSH, FETCH } server_request;
 
@@ -26,7 +22,7 @@ struct dsgd_server_state {
 static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
 {
     dsgd_engine *const engine = w->engine;
-    const size_t n_hosts = (size_t)(engine->n_workers + engine->n_servers);
+    const size_t n_hosts = (size_t)engine->n_workers + (size_t)engine->n_servers;
     if (engine->servers == NULL)
         engine->servers =
             dsgd_run_alloc(engine, n_hosts * engine->n_pieces * sizeof *engine->servers);
@@ -95,8 +91,7 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
 
 static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
-    dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, nothing)->job);
+    dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, DSGD_NO_PIECE)->job);
 }
 
 static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -118,7 +113,7 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 
 /* --- the server's side ------------------------------------------------------------------------ */
 
-/** x[k] <- x[k] + what was pushed. Its age: the others' pushes since the worker fetched. */
+/** x[k] <- x[k] + the pushed piece, whose age is the others' pushes since the worker fetched. */
 static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message)
 {
     dsgd_engine *const engine = server->engine;
@@ -174,9 +169,8 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
     if (push)
         add(server, x, message);
-    const dsgd_piece nothing = {DSGD_ZERO_VALUE, -1, 1};
     dsgd_message *const reply =
-        dsgd_message_new(server, message->channel, k, push ? nothing : x->piece[k]);
+        dsgd_message_new(server, message->channel, k, push ? DSGD_NO_PIECE : x->piece[k]);
     reply->version = server_state_of(server, k)->version;
     answer(server, message, reply);
     dsgd_message_free(server, message);

@@ -23,16 +23,11 @@
 
 #include "base/child.h"
 #include "sim/network/placement.h"
-#include "traces/platform.h"
 
 static sg_host_t *hosts; /* [n_hosts] taken */
 static int *places; /* [n_hosts], of these among all */
 static sg_sem_t moved; /* posted by actors that would continue in a halted cluster; NULL before */
 static sg_sem_t never; /* never posted */
-
-struct dsgd_semaphore {
-    sg_sem_t handle;
-};
 
 /** Called after every wait: an actor does not continue once the cluster is halted. */
 static void check_halted(void)
@@ -126,9 +121,28 @@ static sg_host_t *all_hosts(size_t *n)
     return all;
 }
 
-dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
-                              uint64_t seed, dsgd_error *error)
+/** Applies the hosts' qualities to the links that SimGrid has made. */
+static void change_links(const dsgd_platform *platform)
 {
+    sg_link_t *const links = sg_link_list();
+    bool any = false;
+    for (size_t i = 0; i < sg_link_count(); i++) {
+        dsgd_host_quality q;
+        if (!dsgd_platform_link(platform, sg_link_get_name(links[i]), &q))
+            continue;
+        any = true;
+        if (q.bandwidth != 1)
+            sg_link_set_bandwidth(links[i], sg_link_get_bandwidth(links[i]) * q.bandwidth);
+        if (q.latency_s != 0)
+            sg_link_set_latency(links[i], sg_link_get_latency(links[i]) + q.latency_s);
+    }
+    free(links);
+    DSGD_ASSERT(any, "this SimGrid calls the links of hosts by other names");
+}
+
+dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error)
+{
+    const int n_hosts = machine->n_hosts;
     initialise();
     simgrid_load_platform(path);
     size_t count = 0;
@@ -144,62 +158,38 @@ dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *p
         names[i] = sg_host_get_name(all[i]);
     hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
     places = dsgd_xcalloc((size_t)n_hosts, sizeof *places);
-    const dsgd_status status =
-        dsgd_placement_places(placement, seed, (int)count, names, n_hosts, places, error);
+    const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, (int)count,
+                                                     names, n_hosts, places, error);
     for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
         hosts[i] = all[places[i]];
+    if (status == DSGD_OK && dsgd_platform_has_links_to_change(machine->platform))
+        change_links(machine->platform);
     free(names);
     free(all);
     return status;
 }
 
-/** Arguments of dsgd_cluster_open(). */
-typedef struct attempt {
-    const char *path;
-    int n_hosts;
-    const dsgd_lines *placement;
-    uint64_t seed;
-} attempt;
-
 static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *error)
 {
     (void)nothing;
-    const attempt *const a = argument;
+    const dsgd_machine *const machine = argument;
     if (freopen("/dev/null", "w", stderr) == NULL)
         _exit(1);
-    return dsgd_cluster_open(a->path, a->n_hosts, a->placement, a->seed, error);
+    return dsgd_cluster_open(machine, machine->platform->file, error);
 }
 
-dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
-                               uint64_t seed, dsgd_error *error)
+dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error)
 {
+    const char *const path = machine->platform->file;
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
-    const attempt a = {path, n_hosts, placement, seed};
     char *const died = dsgd_xprintf("%s: SimGrid cannot load this platform; `xmllint --valid` or "
                                     "SimGrid's own examples help",
                                     path);
     char nothing = 0;
-    const dsgd_status status = dsgd_in_child(try_to_open, &a, &nothing, 0, died, error);
+    const dsgd_status status = dsgd_in_child(try_to_open, machine, &nothing, 0, died, error);
     free(died);
     return status;
-}
-
-void dsgd_cluster_each_link(void (*change)(void *argument, const char *name, double *bytes_per_s,
-                                           double *latency_s),
-                            void *argument)
-{
-    sg_link_t *const links = sg_link_list();
-    for (size_t i = 0; i < sg_link_count(); i++) {
-        const double before[2] = {sg_link_get_bandwidth(links[i]), sg_link_get_latency(links[i])};
-        double now[2] = {before[0], before[1]};
-        change(argument, sg_link_get_name(links[i]), &now[0], &now[1]);
-        if (now[0] != before[0])
-            sg_link_set_bandwidth(links[i], now[0]);
-        if (now[1] != before[1])
-            sg_link_set_latency(links[i], now[1]);
-    }
-    free(links);
 }
 
 int dsgd_cluster_place(int host)
@@ -216,6 +206,7 @@ double dsgd_cluster_speed(int host)
 typedef struct actor_start {
     void (*body)(void *argument);
     void *argument;
+    bool *returned; /* NULL: a daemon */
 } actor_start;
 
 static void actor_main(int count, char *arguments[])
@@ -226,13 +217,14 @@ static void actor_main(int count, char *arguments[])
     const actor_start copy = *start;
     free(start);
     copy.body(copy.argument);
+    if (copy.returned != NULL)
+        *copy.returned = true;
 }
 
-static sg_actor_t start_actor(int host, const char *name, void (*body)(void *argument),
-                              void *argument)
+static sg_actor_t start_actor(int host, const char *name, actor_start of)
 {
     actor_start *start = dsgd_xcalloc(1, sizeof *start);
-    *start = (actor_start){body, argument};
+    *start = of;
     sg_actor_t actor = sg_actor_init(name, hosts[host]);
     sg_actor_set_data(actor, start);
     sg_actor_start_(actor, actor_main, 0, NULL);
@@ -241,27 +233,14 @@ static sg_actor_t start_actor(int host, const char *name, void (*body)(void *arg
 
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument)
 {
-    sg_actor_daemonize(start_actor(host, name, body, argument));
-}
-
-/** The one actor that is no daemon. */
-typedef struct clock_start {
-    void (*clock)(void *argument);
-    void *argument;
-    bool returned;
-} clock_start;
-
-static void clock_actor(void *argument)
-{
-    clock_start *start = argument;
-    start->clock(start->argument);
-    start->returned = true;
+    sg_actor_daemonize(start_actor(host, name, (actor_start){body, argument, NULL}));
 }
 
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 {
-    clock_start start = {clock, argument, false};
-    start_actor(0, "clock", clock_actor, &start);
+    bool returned = false;
+    start_actor(0, "clock",
+                (actor_start){clock, argument, &returned}); /* the one that is no daemon */
     /* On a deadlock SimGrid prints a line and returns normally. */
     simgrid_run();
     free(hosts);
@@ -271,7 +250,7 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
     free(mailboxes.known);
     mailboxes.known = NULL;
     mailboxes.n = mailboxes.room = 0;
-    return start.returned;
+    return returned;
 }
 
 void dsgd_cluster_halt(void)
@@ -300,31 +279,28 @@ void dsgd_compute(double flops)
 
 dsgd_semaphore *dsgd_semaphore_new(void)
 {
-    dsgd_semaphore *semaphore = dsgd_xcalloc(1, sizeof *semaphore);
-    semaphore->handle = sg_sem_init(0);
-    return semaphore;
+    return (dsgd_semaphore *)sg_sem_init(0);
 }
 
 void dsgd_semaphore_free(dsgd_semaphore *semaphore)
 {
-    sg_sem_destroy(semaphore->handle);
-    free(semaphore);
+    sg_sem_destroy((sg_sem_t)semaphore);
 }
 
 void dsgd_semaphore_wait(dsgd_semaphore *semaphore)
 {
-    sg_sem_acquire(semaphore->handle);
+    sg_sem_acquire((sg_sem_t)semaphore);
     check_halted();
 }
 
 bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 {
-    return sg_sem_acquire_timeout(semaphore->handle, seconds) == 0;
+    return sg_sem_acquire_timeout((sg_sem_t)semaphore, seconds) == 0;
 }
 
 void dsgd_semaphore_post(dsgd_semaphore *semaphore)
 {
-    sg_sem_release(semaphore->handle);
+    sg_sem_release((sg_sem_t)semaphore);
 }
 
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)

@@ -15,26 +15,30 @@
 
 #include "base/option.h"
 #include "base/status.h"
+#include "traces/platform.h"
 
 /** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
 const char *dsgd_simgrid_version(void);
 
+/** A platform and what a run needs of it. */
+typedef struct dsgd_machine {
+    const dsgd_platform *platform;
+    int n_hosts; /* workers and servers */
+    dsgd_lines placement; /* sim/network/placement.h */
+    uint64_t seed;
+    const char *scratch; /* folder for the platform's XML */
+} dsgd_machine;
+
 /**
- * Loads the platform and takes n_hosts of its hosts, first for the workers, then for the servers,
- * as @p placement says (placement.h). Their natural order is that of their names, n2 before n10.
- * Hosts with the property DSGD_PLATFORM_GATEWAY are skipped. Once per process.
+ * Loads the XML at @p path and takes the hosts, first for the workers, then for the servers, as the
+ * placement says. Their natural order is that of their names, n2 before n10; hosts with the
+ * property DSGD_PLATFORM_GATEWAY are skipped. Applies the hosts' qualities to their links. Once per
+ * process.
  */
-dsgd_status dsgd_cluster_open(const char *path, int n_hosts, const dsgd_lines *placement,
-                              uint64_t seed, dsgd_error *error);
+dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error);
 
-/** Tries dsgd_cluster_open() in a child process, because SimGrid ends the process on bad XML. */
-dsgd_status dsgd_cluster_probe(const char *path, int n_hosts, const dsgd_lines *placement,
-                               uint64_t seed, dsgd_error *error);
-
-/** Before the simulation: calls @p change for each link, which may change bandwidth and latency. */
-void dsgd_cluster_each_link(void (*change)(void *argument, const char *name, double *bytes_per_s,
-                                           double *latency_s),
-                            void *argument);
+/** Opens the user's file in a child process: SimGrid ends the process on bad XML. */
+dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error);
 
 /** Index of a host among the platform's hosts in natural order. */
 int dsgd_cluster_place(int host);
@@ -71,7 +75,7 @@ void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
 bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
 void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 
-/** A first-in, first-out queue. A transfer begins when sender and receiver are there. */
+/** A first-in, first-out queue. A transfer begins when sender and receiver are ready. */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
 /** Kinds of messages; the letters begin the mailboxes' names. */
@@ -92,7 +96,7 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 /** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 
-/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both sides were there. */
+/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both were ready. */
 double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 
 /** Like MPI_Ssend. @p payload is not NULL. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "sim/network/cluster.h"
 #include "sim/network/placement.h"
 
 /** Hosts to write, at least the machine's: of a shape of any size all that the placement lists. */
@@ -40,56 +39,21 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
         return status;
     if (platform->topology != DSGD_TOPOLOGY_XML)
         return count_hosts(machine, &n_hosts, error);
-    return dsgd_cluster_probe(platform->file, machine->n_hosts, &machine->placement, machine->seed,
-                              error);
-}
-
-/** Links to change. */
-typedef struct changes {
-    const dsgd_platform *platform;
-    size_t n;
-} changes;
-
-static void change_link(void *argument, const char *name, double *bytes_per_s, double *latency_s)
-{
-    changes *const c = argument;
-    dsgd_host_quality q;
-    if (!dsgd_platform_link(c->platform, name, &q))
-        return;
-    *bytes_per_s *= q.bandwidth;
-    *latency_s += q.latency_s;
-    c->n++;
-}
-
-/** Applies the hosts' qualities to their links. */
-static void change_links(const dsgd_platform *platform)
-{
-    changes c = {platform, 0};
-    if (!dsgd_platform_has_links_to_change(platform))
-        return;
-    dsgd_cluster_each_link(change_link, &c);
-    DSGD_ASSERT(c.n > 0, "this SimGrid calls the links of hosts by other names");
-}
-
-static dsgd_status load(const dsgd_machine *machine, const char *path, dsgd_error *error)
-{
-    return dsgd_cluster_open(path, machine->n_hosts, &machine->placement, machine->seed, error);
+    return dsgd_cluster_probe(machine, error);
 }
 
 dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     if (platform->topology == DSGD_TOPOLOGY_XML)
-        return load(machine, platform->file, error);
+        return dsgd_cluster_open(machine, platform->file, error);
     char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
     int n_hosts = 0;
     dsgd_status status = count_hosts(machine, &n_hosts, error);
     if (status == DSGD_OK)
         status = dsgd_platform_write(platform, n_hosts, path, error);
     if (status == DSGD_OK)
-        status = load(machine, path, error);
-    if (status == DSGD_OK)
-        change_links(platform);
+        status = dsgd_cluster_open(machine, path, error);
     unlink(path);
     free(path);
     return status;
@@ -99,8 +63,8 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 
 /** All messages of a measurement. */
 typedef struct volley {
+    const dsgd_machine *machine;
     const int *to;
-    int n_hosts;
     double bytes, arrived_s;
     int under_way;
     dsgd_semaphore *semaphore;
@@ -133,9 +97,10 @@ static void wait_for_all(void *argument)
 
 static double time_here(volley *all)
 {
-    shot *const shots = dsgd_xcalloc((size_t)all->n_hosts, sizeof *shots);
+    const int n_hosts = all->machine->n_hosts;
+    shot *const shots = dsgd_xcalloc((size_t)n_hosts, sizeof *shots);
     all->semaphore = dsgd_semaphore_new();
-    for (int i = 0; i < all->n_hosts; i++) {
+    for (int i = 0; i < n_hosts; i++) {
         if (all->to[i] < 0)
             continue;
         shots[i] = (shot){all, i, all->to[i]};
@@ -149,18 +114,10 @@ static double time_here(volley *all)
     return all->arrived_s;
 }
 
-/** Arguments of dsgd_machine_time(). */
-typedef struct measurement {
-    const dsgd_machine *machine;
-    const int *to;
-    double bytes;
-} measurement;
-
 static dsgd_status measure(const void *argument, void *seconds, dsgd_error *error)
 {
-    const measurement *const m = argument;
-    volley all = {.to = m->to, .n_hosts = m->machine->n_hosts, .bytes = m->bytes};
-    const dsgd_status status = dsgd_machine_open(m->machine, error);
+    volley all = *(const volley *)argument;
+    const dsgd_status status = dsgd_machine_open(all.machine, error);
     if (status == DSGD_OK)
         *(double *)seconds = time_here(&all);
     return status;
@@ -169,7 +126,7 @@ static dsgd_status measure(const void *argument, void *seconds, dsgd_error *erro
 dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,
                               double *seconds, dsgd_error *error)
 {
-    const measurement m = {machine, to, bytes};
-    return dsgd_in_child(measure, &m, seconds, sizeof *seconds,
+    const volley all = {.machine = machine, .to = to, .bytes = bytes};
+    return dsgd_in_child(measure, &all, seconds, sizeof *seconds,
                          "a measurement got no process, or its process died", error);
 }

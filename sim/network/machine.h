@@ -5,20 +5,7 @@
 #ifndef DSGD_SIM_MACHINE_H
 #define DSGD_SIM_MACHINE_H
 
-#include <stdint.h>
-
-#include "base/option.h"
-#include "base/status.h"
-#include "traces/platform.h"
-
-/** A platform and what a run needs of it. */
-typedef struct dsgd_machine {
-    const dsgd_platform *platform;
-    int n_hosts; /* workers and servers */
-    dsgd_lines placement; /* sim/network/placement.h */
-    uint64_t seed;
-    const char *scratch; /* folder for the platform's XML */
-} dsgd_machine;
+#include "sim/network/cluster.h"
 
 /** Refuses a platform that is invalid, cannot be loaded, or lacks hosts. May be called often. */
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error);

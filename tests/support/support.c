@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/draw.h"
-#include "sim/exchange/gossip.h"
+#include "sim/exchange/channels.h"
 
 support_outcome *support_current;
 

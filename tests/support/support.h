@@ -7,8 +7,7 @@
 #ifndef DSGD_TESTS_SUPPORT_SUPPORT_H
 #define DSGD_TESTS_SUPPORT_SUPPORT_H
 
-#include "sim/engine/vectors.h"
-#include "sim/engine/wait.h"
+#include "sim/engine/engine.h"
 #include "sim/registry.h"
 #include "sim/run.h"
 

@@ -414,7 +414,7 @@ static const struct {
     {"{name: piz-daint, island_hosts: 5, island_bandwidth: 1GB/s}", "whole islands"},
     {"{name: piz-daint, hosts: [{first: 1, speed: 0.5}]}", NULL},
     {"{name: piz-daint, hosts: [{first: 1, count: 2000, speed: {sweep: [1, 2]}}]}", NULL},
-    {"{name: piz-daint, hosts: [{speed: 0.5}]}", "names nobody"},
+    {"{name: piz-daint, hosts: [{speed: 0.5}]}", "names no host"},
     {"{name: piz-daint, hosts: [{first: 1, sped: 0.5}]}", "did you mean `speed`"},
     {"{name: piz-daint, hosts: [{first: 1, speed: 0}]}", "between 1e-06"},
     {"{name: piz-daint, hosts: [{list: [0.5]}]}", "hosts: list: 0.5"},
