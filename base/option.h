@@ -160,6 +160,17 @@ typedef struct dsgd_about {
 /** The head called @p name, or NULL. @p registry ends with NULL. */
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name);
 
+enum { DSGD_MOST_NAMES = 64 };
+
+/** The names in a registry, for dsgd_hint(): at most DSGD_MOST_NAMES - 1, then NULL. */
+void dsgd_about_names(const dsgd_about *const *registry, const char *names[DSGD_MOST_NAMES]);
+
+/** The option called @p name, or NULL. @p options may be NULL. */
+const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name);
+
+/** Index of a word; -1 where it is none of @p words. Both may be NULL. */
+int dsgd_find_word(const char *const *words, const char *text);
+
 /**
  * The name nearest to @p name by edit distance; NULL where none is near. @p names ends with NULL.
  */

@@ -31,8 +31,9 @@ dsgd_entry *dsgd_config_root(dsgd_config *config);
 /** Zeroed memory that lives as long as the config. */
 void *dsgd_config_alloc(dsgd_config *config, size_t bytes);
 
-/** A copy of a text that lives as long as the config. */
-const char *dsgd_config_keep(dsgd_config *config, const char *text);
+/** Like dsgd_xprintf(), into a text that lives as long as the config. */
+const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /** For override.c: this part came from there, so sentences blame that; and looks anew for sweeps. */
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/program.h"
 
 const char *dsgd_data_folder(void)
@@ -69,11 +70,9 @@ static bool is_path(const char *name)
 /** Path of a shipped file, or NULL. The caller frees it. */
 static char *shipped_path(const char *kind, const char *name)
 {
-    char *const path = dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
-    if (access(path, R_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
+    if (!dsgd_can_read("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name))
+        return NULL;
+    return dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
 }
 
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
