@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
 /** The reader's position. Fields are unquoted in place: the text only becomes shorter. */
 typedef struct cursor {
     char *at;
@@ -155,8 +153,6 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
 {
     return csv->fields[(row + 1) * csv->n_columns + column];
 }
-
-/* --- writing ---------------------------------------------------------------------------------- */
 
 void dsgd_csv_number(FILE *stream, double x)
 {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- writing ---------------------------------------------------------------------------------- */
-
 json_t *dsgd_json_text(const char *text)
 {
     if (text == NULL)
@@ -113,8 +111,6 @@ json_t *dsgd_json_options(const dsgd_option *options, const void *params)
     return object;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
-
 void *dsgd_memory_alloc(dsgd_memory *memory, size_t bytes)
 {
     memory->blocks = dsgd_xrealloc(memory->blocks, memory->n + 1, sizeof *memory->blocks);
@@ -128,8 +124,6 @@ void dsgd_memory_free(dsgd_memory *memory)
     free(memory->blocks);
     *memory = (dsgd_memory){0, NULL};
 }
-
-/* --- reading ---------------------------------------------------------------------------------- */
 
 static dsgd_status wrong(const char *name, const json_t *value, const char *wanted,
                          dsgd_error *error)

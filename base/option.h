@@ -57,8 +57,7 @@ typedef struct dsgd_records {
 struct dsgd_about;
 
 /**
- * One named thing out of a registry, with its options. Who read it owns params; nobody owns a
- * default.
+ * An entry of a registry, with its options. Its reader owns params, except those of a default.
  */
 typedef struct dsgd_pick {
     const struct dsgd_about *about; /* NULL where absent */

@@ -42,8 +42,6 @@ typedef struct measured {
     dsgd_fit fits[DSGD_FITS];
 } measured;
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
 static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *column,
                                dsgd_error *error)
 {
@@ -126,8 +124,6 @@ static dsgd_status summarize(measured *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-/* --- printing --------------------------------------------------------------------------------- */
-
 static const char *title(const dsgd_fit *fit)
 {
     if (!fit->shifted)
@@ -176,7 +172,7 @@ static void print_quantiles(const measured *m)
     printf("    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
-        if (beyond > 0 && beyond < 2) /* too few values lie out there to tell it from the end */
+        if (beyond > 0 && beyond < 2) /* too few values beyond it */
             continue;
         printf("%s%g: %.5g",
                n == 0              ? ""
@@ -206,8 +202,6 @@ static void print_entries(const measured *m)
     print_quantiles(m);
     print_persistent(m);
 }
-
-/* --- figure ----------------------------------------------------------------------------------- */
 
 /** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
 static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_error *error)
@@ -245,8 +239,6 @@ static dsgd_status draw_quantiles(const measured *m, const char *folder, dsgd_er
     }
     return status;
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, column, "column", 'c', "NAME",

@@ -32,8 +32,6 @@ typedef struct check {
     int n_differ;
 } check;
 
-/* --- output ----------------------------------------------------------------------------------- */
-
 static void print_quantity(double value, const char *unit)
 {
     if (isnan(value))
@@ -58,8 +56,6 @@ static void print_line(check *c, const char *what, double predicted, double simu
     putchar('\n');
     c->n_differ += differs;
 }
-
-/* --- messages --------------------------------------------------------------------------------- */
 
 static bool has_numbers(const check *c)
 {
@@ -144,8 +140,6 @@ static dsgd_status check_bisection(check *c, dsgd_error *error)
     free(to);
     return status;
 }
-
-/* --- allreduces ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -247,8 +241,6 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, co
     }
     return DSGD_OK;
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {

@@ -261,7 +261,7 @@ static void analysis_close(analysis *a)
     free(a->factor);
 }
 
-/* --- effects --------------------------------------------------------------------------------- */
+/* --- effects ---------------------------------------------------------------------------------- */
 
 /**
  * The contestant that the others at a place are compared with: the first of the baseline's label

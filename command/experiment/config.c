@@ -57,8 +57,6 @@ const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
     return kept;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------------------------- */
-
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
@@ -136,8 +134,6 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
     return access(beside, F_OK) == 0 ? beside : path;
 }
 
-/* --- places and sentences ----------------------------------------------------------------------------------------------------------- */
-
 /** The first scalar at or below a node: what has a position in the file. */
 static struct fy_node *first_scalar(struct fy_node *node)
 {
@@ -181,8 +177,6 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     return dsgd_fail(error, DSGD_EUSAGE, "%s:%d:%d: %s", config->path, mark->line + 1,
                      mark->column + 1, text);
 }
-
-/* --- entries ------------------------------------------------------------------------------------------------------------------------ */
 
 static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *node)
 {
@@ -236,8 +230,6 @@ const char *dsgd_entry_text(dsgd_entry *entry)
 {
     return entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
 }
-
-/* --- sweeps ------------------------------------------------------------------------------------------------------------------------- */
 
 static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
 {

@@ -26,7 +26,7 @@ const char *dsgd_data_folder(void)
     return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
 }
 
-/** Names of the YAML files in a folder and those in @p also, NULL-terminated; the caller frees them. */
+/** Names of the YAML files in a folder and those in @p also, then NULL; the caller frees them. */
 static char **candidates(const char *folder, const char *const *also)
 {
     char **names = dsgd_xcalloc(1, sizeof *names);
@@ -90,7 +90,7 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
     return status;
 }
 
-/** In a file that another names nobody would go through the values. */
+/** Only sweeps of the experiment's own file multiply the runs. */
 static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
 {
     size_t n = 0;

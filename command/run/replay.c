@@ -49,8 +49,6 @@ static const char about[] =
     "record that is damaged, or whose data is not here, is refused with a sentence and exit status "
     "3.";
 
-/* --- progress --------------------------------------------------------------------------------- */
-
 typedef struct progress {
     size_t i, n; /* current record, number of records */
     double start_wall_s, last_wall_s;
@@ -70,8 +68,6 @@ static void show(void *argument, double share)
             terminal ? "" : "\n");
     fflush(stderr);
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 static void print_result(const dsgd_replay_result *r)
 {

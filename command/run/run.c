@@ -310,7 +310,7 @@ static dsgd_status open_experiment(arguments *a, dsgd_experiment *experiment, ds
     return status;
 }
 
-/** Checks what the command line asks of an experiment, and runs it. */
+/** Checks an experiment against the command line, and runs it. */
 static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
