@@ -78,10 +78,9 @@ dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
 dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
                                  dsgd_error *error);
 
-/** Reads one number. */
+/** Reads one whole number. */
 dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,
-                                    double min, double max, bool whole, double *number,
-                                    dsgd_error *error);
+                                    double min, double max, double *number, dsgd_error *error);
 
 /* --- sweeps: a value written {sweep: [a, b]} stands for each of them in turn ------------------ */
 

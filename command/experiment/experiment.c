@@ -218,12 +218,12 @@ static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entr
         status = read_workload(experiment, entries[DSGD_AXIS_WORKLOAD], run, error);
     if (status == DSGD_OK)
         status = dsgd_config_read_number(config, entries[DSGD_AXIS_WORKERS], "workers", 1, 1 << 20,
-                                         true, &workers, error);
+                                         &workers, error);
     if (status == DSGD_OK)
         status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
     if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
-        status = dsgd_config_read_number(config, entries[DSGD_AXIS_SEED], "seed", 0, 9e15, true,
-                                         &seed, error);
+        status =
+            dsgd_config_read_number(config, entries[DSGD_AXIS_SEED], "seed", 0, 9e15, &seed, error);
     run->config.workers = (int)workers;
     run->config.seed = (uint64_t)seed;
     return status;

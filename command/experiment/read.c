@@ -53,13 +53,12 @@ static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *w
 }
 
 dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,
-                                    double min, double max, bool whole, double *number,
-                                    dsgd_error *error)
+                                    double min, double max, double *number, dsgd_error *error)
 {
     const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
     entry = dsgd_entry_chosen(config, entry);
     const dsgd_status status = read_option(config, entry, &o, number, error);
-    if (status == DSGD_OK && whole && *number != (double)(long long)*number)
+    if (status == DSGD_OK && *number != (double)(long long)*number)
         return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
                                shown(entry));
     return status;
