@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
 /** The reader's position. Fields are unquoted in place: the text only becomes shorter. */
 typedef struct cursor {
     char *at;
@@ -113,9 +111,12 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
     return DSGD_OK;
 }
 
-dsgd_status dsgd_csv_read(const char *path, dsgd_csv *csv, dsgd_error *error)
+dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
 {
-    *csv = (dsgd_csv){.path = dsgd_xstrdup(path)};
+    va_list arguments;
+    va_start(arguments, path);
+    *csv = (dsgd_csv){.path = dsgd_xvprintf(path, arguments)};
+    va_end(arguments);
     dsgd_status status = read_text(csv, error);
     cursor c = {csv->text, 1};
     size_t n = 0;
@@ -140,12 +141,18 @@ size_t dsgd_csv_column(const dsgd_csv *csv, const char *name)
     return k;
 }
 
+dsgd_status dsgd_csv_need(const dsgd_csv *csv, const char *name, size_t *column, dsgd_error *error)
+{
+    *column = dsgd_csv_column(csv, name);
+    if (*column < csv->n_columns)
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", csv->path, name);
+}
+
 const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
 {
     return csv->fields[(row + 1) * csv->n_columns + column];
 }
-
-/* --- writing ---------------------------------------------------------------------------------- */
 
 void dsgd_csv_number(FILE *stream, double x)
 {
@@ -181,17 +188,20 @@ void dsgd_csv_text(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
-dsgd_status dsgd_whole_open(dsgd_whole_file *file, char *path, dsgd_error *error)
+FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
 {
-    *file = (dsgd_whole_file){path, dsgd_xprintf("%s.new", path), NULL};
+    va_list arguments;
+    va_start(arguments, path);
+    file->path = dsgd_xvprintf(path, arguments);
+    va_end(arguments);
+    file->beside = dsgd_xprintf("%s.new", file->path);
     file->stream = fopen(file->beside, "w");
     if (file->stream != NULL)
-        return DSGD_OK;
-    const dsgd_status status =
-        dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
+        return file->stream;
+    dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
     free(file->path);
     free(file->beside);
-    return status;
+    return NULL;
 }
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
@@ -205,20 +215,40 @@ dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
     return status;
 }
 
-dsgd_status dsgd_make_folder(const char *path, dsgd_error *error)
+bool dsgd_can_read(const char *path, ...)
+{
+    va_list arguments;
+    va_start(arguments, path);
+    char *const name = dsgd_xvprintf(path, arguments);
+    va_end(arguments);
+    const bool can = access(name, R_OK) == 0;
+    free(name);
+    return can;
+}
+
+static dsgd_status make_folder(char *path, dsgd_error *error)
 {
     if (*path == '\0')
         return dsgd_fail(error, DSGD_EUSAGE, "the name of a folder is empty");
-    char *const copy = dsgd_xstrdup(path);
-    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(copy, 0777);
+        mkdir(path, 0777);
         *slash = '/';
     }
-    free(copy);
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
     if (access(path, W_OK | X_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
     return DSGD_OK;
+}
+
+dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
+{
+    va_list arguments;
+    va_start(arguments, path);
+    char *const name = dsgd_xvprintf(path, arguments);
+    va_end(arguments);
+    const dsgd_status status = make_folder(name, error);
+    free(name);
+    return status;
 }

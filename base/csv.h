@@ -18,14 +18,19 @@ typedef struct dsgd_csv {
 } dsgd_csv;
 
 /**
- * Reads a file. DSGD_EIO with file and line: unreadable, empty, a row with another number of fields
- * than the header, or unbalanced quotes. The caller closes @p csv in any case.
+ * Reads the file at a path, which is formatted like dsgd_xprintf(). DSGD_EIO with file and line:
+ * unreadable, empty, a row with another number of fields than the header, or unbalanced quotes. The
+ * caller closes @p csv in any case.
  */
-dsgd_status dsgd_csv_read(const char *path, dsgd_csv *csv, dsgd_error *error);
+dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
 void dsgd_csv_close(dsgd_csv *csv);
 
 /** Index of the first column called @p name, or n_columns. */
 size_t dsgd_csv_column(const dsgd_csv *csv, const char *name);
+
+/** Like dsgd_csv_column(), but DSGD_EIO without such a column. */
+dsgd_status dsgd_csv_need(const dsgd_csv *csv, const char *name, size_t *column, dsgd_error *error);
 
 /** A field of row @p row, from 0 below the header. */
 const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column);
@@ -45,16 +50,16 @@ typedef struct dsgd_whole_file {
     FILE *stream;
 } dsgd_whole_file;
 
-/**
- * Takes ownership of @p path: dsgd_whole_close() frees it, or this function where it fails
- * (DSGD_EIO).
- */
-dsgd_status dsgd_whole_open(dsgd_whole_file *file, char *path, dsgd_error *error);
+/** The stream to write to; NULL with DSGD_EIO in @p error if it cannot be opened. */
+FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error);
 
-/**
- * Makes a folder and its parents, like mkdir -p. DSGD_EIO where it cannot be made or written to.
- */
-dsgd_status dsgd_make_folder(const char *path, dsgd_error *error);
+/** Whether a file exists and can be read. */
+bool dsgd_can_read(const char *path, ...) __attribute__((format(printf, 1, 2)));
+
+/** Like mkdir -p. DSGD_EIO where the folder cannot be made or written to. */
+dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- writing ---------------------------------------------------------------------------------- */
-
 json_t *dsgd_json_text(const char *text)
 {
     if (text == NULL)
@@ -46,64 +44,63 @@ json_t *dsgd_json_pick(const dsgd_pick *pick)
     return object;
 }
 
-static json_t *option_json(const dsgd_option *o, const void *field)
+/** Element @p i of an option that is a list. */
+static json_t *element_json(const dsgd_option *o, const void *field, size_t i)
 {
-    json_t *const list = json_array();
     switch (o->kind) {
     case DSGD_NUMBERS:
-        for (size_t i = 0; i < ((const dsgd_numbers *)field)->n; i++)
-            json_array_append_new(list, json_real(((const dsgd_numbers *)field)->v[i]));
-        return list;
-    case DSGD_PAIRS:
-        for (size_t i = 0; i < ((const dsgd_pairs *)field)->n; i++)
-            json_array_append_new(
-                list, json_pack("[I, I]", (json_int_t)((const dsgd_pairs *)field)->v[i][0],
-                                (json_int_t)((const dsgd_pairs *)field)->v[i][1]));
-        return list;
-    case DSGD_LINES:
-        for (size_t i = 0; i < ((const dsgd_lines *)field)->n; i++)
-            json_array_append_new(list, dsgd_json_text(((const dsgd_lines *)field)->v[i]));
-        return list;
-    case DSGD_TABLE:
-        for (size_t i = 0; i < ((const dsgd_table *)field)->n; i++)
-            json_array_append_new(list, json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
-                                                  ((const dsgd_table *)field)->y[i]));
-        return list;
-    case DSGD_RECORDS:
-        for (size_t i = 0; i < ((const dsgd_records *)field)->n; i++)
-            json_array_append_new(
-                list, dsgd_json_options(o->fields, (const char *)((const dsgd_records *)field)->v +
-                                                       i * o->record_size));
-        return list;
-    case DSGD_PICKS:
-        for (size_t i = 0; i < ((const dsgd_picks *)field)->n; i++)
-            json_array_append_new(list, dsgd_json_pick(&((const dsgd_picks *)field)->v[i]));
-        return list;
-    default:
-        break;
+        return json_real(((const dsgd_numbers *)field)->v[i]);
+    case DSGD_PAIRS: {
+        const long *const pair = ((const dsgd_pairs *)field)->v[i];
+        return json_pack("[I, I]", (json_int_t)pair[0], (json_int_t)pair[1]);
     }
-    json_decref(list);
-    const double number = o->kind == DSGD_LONG     ? (double)*(const long *)field
-                          : o->kind == DSGD_DOUBLE ? *(const double *)field
-                                                   : 0;
-    if (number < 0 && o->words != NULL)
-        return dsgd_json_text(o->words[(size_t)-number - 1]);
+    case DSGD_LINES:
+        return dsgd_json_text(((const dsgd_lines *)field)->v[i]);
+    case DSGD_TABLE:
+        return json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
+                         ((const dsgd_table *)field)->y[i]);
+    case DSGD_RECORDS: {
+        const char *const records = ((const dsgd_records *)field)->v;
+        return dsgd_json_options(o->fields, records + i * o->record_size);
+    }
+    default:
+        return dsgd_json_pick(&((const dsgd_picks *)field)->v[i]);
+    }
+}
+
+static json_t *option_json(const dsgd_option *o, const void *field)
+{
+    double number = 0;
     switch (o->kind) {
     case DSGD_BOOL:
         return json_boolean(*(const bool *)field);
     case DSGD_LONG:
-        return json_integer(*(const long *)field);
+        number = (double)*(const long *)field;
+        if (!(number < 0) || o->words == NULL)
+            return json_integer(*(const long *)field);
+        break;
     case DSGD_DOUBLE:
-        return json_real(*(const double *)field);
+        number = *(const double *)field;
+        if (!(number < 0) || o->words == NULL)
+            return json_real(number);
+        break;
     case DSGD_CHOICE:
-        return dsgd_json_text(o->words[*(const int *)field]);
+        number = -1 - *(const int *)field;
+        break;
     case DSGD_STRING:
         return dsgd_json_text(*(const char *const *)field);
     case DSGD_RECORD:
         return dsgd_json_options(o->fields, field);
-    default:
+    case DSGD_PICK:
         return dsgd_json_pick(field);
+    default: {
+        json_t *const list = json_array();
+        for (size_t i = 0; i < *(const size_t *)field; i++) /* n, the first member of all lists */
+            json_array_append_new(list, element_json(o, field, i));
+        return list;
     }
+    }
+    return dsgd_json_text(o->words[(size_t)-number - 1]); /* word i is stored as -(i + 1) */
 }
 
 json_t *dsgd_json_options(const dsgd_option *options, const void *params)
@@ -113,16 +110,6 @@ json_t *dsgd_json_options(const dsgd_option *options, const void *params)
         json_object_set_new(object, o->name, option_json(o, (const char *)params + o->offset));
     return object;
 }
-
-json_t *dsgd_json_picks(const dsgd_picks *picks)
-{
-    json_t *const list = json_array();
-    for (size_t i = 0; i < picks->n; i++)
-        json_array_append_new(list, dsgd_json_pick(&picks->v[i]));
-    return list;
-}
-
-/* --- memory ----------------------------------------------------------------------------------- */
 
 void *dsgd_memory_alloc(dsgd_memory *memory, size_t bytes)
 {
@@ -138,17 +125,6 @@ void dsgd_memory_free(dsgd_memory *memory)
     *memory = (dsgd_memory){0, NULL};
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
-/** Place of a word, from 0; -1 where it is none. */
-static int find_word(const char *const *words, const json_t *value)
-{
-    for (int i = 0; words != NULL && json_is_string(value) && words[i] != NULL; i++)
-        if (strcmp(words[i], json_string_value(value)) == 0)
-            return i;
-    return -1;
-}
-
 static dsgd_status wrong(const char *name, const json_t *value, const char *wanted,
                          dsgd_error *error)
 {
@@ -162,7 +138,7 @@ static dsgd_status wrong(const char *name, const json_t *value, const char *want
 static dsgd_status read_number(const json_t *value, const dsgd_option *o, double *number,
                                dsgd_error *error)
 {
-    const int word = find_word(o->words, value);
+    const int word = dsgd_find_word(o->words, json_string_value(value));
     *number = word >= 0 ? -(word + 1) : json_number_value(value);
     if (word >= 0)
         return DSGD_OK;
@@ -225,7 +201,7 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
     case DSGD_DOUBLE:
         return read_number(value, o, field, error);
     case DSGD_CHOICE:
-        *(int *)field = find_word(o->words, value);
+        *(int *)field = dsgd_find_word(o->words, json_string_value(value));
         return *(int *)field >= 0 ? DSGD_OK : wrong(o->name, value, "one of the choices", error);
     case DSGD_STRING:
         *(const char **)field = json_string_value(value);
@@ -266,10 +242,7 @@ dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, voi
     if (n_read < json_object_size(object))
         json_object_foreach((json_t *)object, name, value)
         {
-            const dsgd_option *o = options;
-            while (o != NULL && o->name != NULL && strcmp(o->name, name) != 0)
-                o++;
-            if (o == NULL || o->name == NULL)
+            if (dsgd_option_find(options, name) == NULL)
                 return dsgd_fail(error, DSGD_EIO, "option `%.60s` is unknown", name);
         }
     return DSGD_OK;

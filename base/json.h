@@ -21,7 +21,6 @@ json_t *dsgd_json_options(const dsgd_option *options, const void *params);
  * value.
  */
 json_t *dsgd_json_pick(const dsgd_pick *pick);
-json_t *dsgd_json_picks(const dsgd_picks *picks);
 
 /** Blocks that are freed together. */
 typedef struct dsgd_memory {

@@ -19,6 +19,30 @@ const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char 
     return NULL;
 }
 
+void dsgd_about_names(const dsgd_about *const *registry, const char *names[DSGD_MOST_NAMES])
+{
+    size_t n = 0;
+    for (; registry[n] != NULL && n < DSGD_MOST_NAMES - 1; n++)
+        names[n] = registry[n]->name;
+    names[n] = NULL;
+}
+
+const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name)
+{
+    for (; options != NULL && options->name != NULL; options++)
+        if (strcmp(options->name, name) == 0)
+            return options;
+    return NULL;
+}
+
+int dsgd_find_word(const char *const *words, const char *text)
+{
+    for (int i = 0; words != NULL && text != NULL && words[i] != NULL; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    return -1;
+}
+
 static size_t smallest(size_t a, size_t b, size_t c)
 {
     const size_t d = a < b ? a : b;
@@ -72,21 +96,13 @@ char *dsgd_listed(const char *const *names, const char *last)
 {
     char *text = dsgd_xstrdup("");
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
-        char *const longer = dsgd_xprintf("%s%s%s", text,
-                                          i == 0                 ? ""
-                                          : names[i + 1] == NULL ? last
-                                                                 : ", ",
-                                          names[i]);
-        free(text);
-        text = longer;
+        const char *const separator = i == 0 ? "" : names[i + 1] == NULL ? last : ", ";
+        dsgd_append(&text, "%s%s", separator, names[i]);
     }
     return text;
 }
 
-/**
- * Something with the defaults of its options. There is one of each for the whole program, never to be changed or freed, so that a
- * default that is overwritten costs nothing.
- */
+/** The defaults of an entry's options: made once for the whole program, never changed or freed. */
 static void *shared_defaults(const dsgd_about *about)
 {
     static struct {
@@ -141,23 +157,15 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_PICK:
             default_pick(o, field);
             break;
-        case DSGD_NUMBERS:
-            *(dsgd_numbers *)field = (dsgd_numbers){0, NULL};
-            break;
-        case DSGD_PAIRS:
-            *(dsgd_pairs *)field = (dsgd_pairs){0, NULL};
-            break;
-        case DSGD_LINES:
-            *(dsgd_lines *)field = (dsgd_lines){0, NULL};
-            break;
         case DSGD_TABLE:
             *(dsgd_table *)field = (dsgd_table){0, NULL, NULL};
             break;
+        case DSGD_NUMBERS:
+        case DSGD_PAIRS:
+        case DSGD_LINES:
         case DSGD_RECORDS:
-            *(dsgd_records *)field = (dsgd_records){0, NULL};
-            break;
         case DSGD_PICKS:
-            *(dsgd_picks *)field = (dsgd_picks){0, NULL};
+            memset(field, 0, sizeof(dsgd_records)); /* each is n and a pointer */
             break;
         }
     }

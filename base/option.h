@@ -57,8 +57,7 @@ typedef struct dsgd_records {
 struct dsgd_about;
 
 /**
- * One named thing out of a registry, with its options. Who read it owns params; nobody owns a
- * default.
+ * An entry of a registry, with its options. Its reader owns params, except those of a default.
  */
 typedef struct dsgd_pick {
     const struct dsgd_about *about; /* NULL where absent */
@@ -159,6 +158,17 @@ typedef struct dsgd_about {
 
 /** The head called @p name, or NULL. @p registry ends with NULL. */
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name);
+
+enum { DSGD_MOST_NAMES = 64 };
+
+/** The names in a registry, for dsgd_hint(): at most DSGD_MOST_NAMES - 1, then NULL. */
+void dsgd_about_names(const dsgd_about *const *registry, const char *names[DSGD_MOST_NAMES]);
+
+/** The option called @p name, or NULL. @p options may be NULL. */
+const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name);
+
+/** Index of a word; -1 where it is none of @p words. Both may be NULL. */
+int dsgd_find_word(const char *const *words, const char *text);
 
 /**
  * The name nearest to @p name by edit distance; NULL where none is near. @p names ends with NULL.

@@ -4,7 +4,6 @@
  */
 #include "base/status.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +18,6 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
         va_end(arguments);
     }
     return status;
-}
-
-const char *dsgd_status_text(dsgd_status status)
-{
-    switch (status) {
-#define X(name, exit_code, text)                                                                   \
-    case name:                                                                                     \
-        return text;
-        DSGD_STATUS_LIST(X)
-#undef X
-    }
-    return "unknown status";
 }
 
 static void *or_die(void *memory)
@@ -59,14 +46,32 @@ char *dsgd_xstrdup(const char *text)
     return text == NULL ? NULL : or_die(strdup(text));
 }
 
+char *dsgd_xvprintf(const char *format, va_list arguments)
+{
+    char *text = NULL;
+    const int length = vasprintf(&text, format, arguments);
+    return or_die(length < 0 ? NULL : text);
+}
+
 char *dsgd_xprintf(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = NULL;
-    const int length = vasprintf(&text, format, arguments);
+    char *const text = dsgd_xvprintf(format, arguments);
     va_end(arguments);
-    return or_die(length < 0 ? NULL : text);
+    return text;
+}
+
+void dsgd_append(char **text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const more = dsgd_xvprintf(format, arguments);
+    va_end(arguments);
+    char *const both = dsgd_xprintf("%s%s", *text, more);
+    free(more);
+    free(*text);
+    *text = both;
 }
 
 void dsgd_assert_failed(const char *condition, const char *file, int line, const char *format, ...)

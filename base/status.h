@@ -9,10 +9,11 @@
 #ifndef DSGD_BASE_STATUS_H
 #define DSGD_BASE_STATUS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/** One list; the enum, the exit codes and dsgd_status_text() follow from it. */
+/** One list; the enum and the exit codes that `dsgd --help` prints follow from it. */
 #define DSGD_STATUS_LIST(X)                                                                        \
     X(DSGD_OK, 0, "success")                                                                       \
     X(DSGD_EUSAGE, 2, "the command line or a value in a file is not acceptable")                   \
@@ -41,9 +42,6 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
 #define dsgd_fail(error, status, ...) ((dsgd_fail)(error, status, __VA_ARGS__), (status))
 #endif
 
-/** The meaning of a status. */
-const char *dsgd_status_text(dsgd_status status);
-
 /** Zeroed memory, which the caller frees with free(); out of memory aborts the process. */
 void *dsgd_xcalloc(size_t count, size_t size);
 /** Like realloc() of @p count elements; out of memory aborts. */
@@ -52,6 +50,10 @@ void *dsgd_xrealloc(void *memory, size_t count, size_t size);
 char *dsgd_xstrdup(const char *text);
 /** printf() into memory that the caller frees. */
 char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** Like dsgd_xprintf(), from arguments that a caller with `...` has opened. */
+char *dsgd_xvprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/** Appends to *text, which dsgd_xprintf() or dsgd_xstrdup() allocated. */
+void dsgd_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** A bug: prints place and condition, then aborts. Never compiled out. */
 #define DSGD_ASSERT(condition, ...)                                                                \

@@ -6,22 +6,7 @@
 #ifndef DSGD_COMMAND_COMMAND_H
 #define DSGD_COMMAND_COMMAND_H
 
-#include <argp.h>
-
 #include "base/status.h"
-#include "command/experiment/plugin.h"
-
-/**
- * The words of a command line, and its plug-ins where the parser has dsgd_plugin_option as a child.
- */
-typedef struct dsgd_words {
-    size_t n; /* also counts words beyond v */
-    const char *v[2];
-    dsgd_plugin_paths plugins;
-} dsgd_words;
-
-/** argp's parser of dsgd_words. */
-error_t dsgd_parse_words(int key, char *text, struct argp_state *state);
 
 typedef struct dsgd_command {
     const char *name;
@@ -40,10 +25,10 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);
 /** Whether plots/ has a figure of this name. */
 bool dsgd_figure_exists(const char *name);
 
-/**
- * Draws a figure of plots/ from the data in @p folder into its existing folder figures, and prints
- * the files.
- */
+/** Makes FOLDER/figures. DSGD_EUSAGE where gnuplot could not write there. */
+dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error);
+
+/** Draws a figure of plots/ from the data in @p folder into FOLDER/figures, prints the files. */
 dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error);
 
 #endif

@@ -2,7 +2,6 @@
  * @file list.c
  * `dsgd list` and `dsgd describe`: registries and shipped files.
  */
-#include <argp.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,15 +61,6 @@ static const family *find_family(const char *name, dsgd_error *error)
 static int is_shown(const struct dirent *e)
 {
     return e->d_name[0] != '.';
-}
-
-/** Whether a family has a file of this name. */
-static bool has_file(const family *f, const char *name)
-{
-    char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
-    const bool has = access(path, R_OK) == 0;
-    free(path);
-    return has;
 }
 
 enum { LEAST_WIDTH = 16 };
@@ -140,29 +130,38 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
     return status;
 }
 
+typedef struct arguments {
+    dsgd_operands words;
+    dsgd_texts plugins;
+} arguments;
+
+static const dsgd_argument plugin_option[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
+
+/** Parses a command line, and loads its plug-ins. */
+static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arguments *a,
+                         dsgd_error *error)
+{
+    const dsgd_status status = dsgd_parse(count, words, syntax, a, error);
+    return status == DSGD_OK ? dsgd_plugins_load(&a->plugins, error) : status;
+}
+
 static dsgd_status list(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {
-        NULL,
-        dsgd_parse_words,
+    static const dsgd_syntax syntax = {
         "KIND",
         "Lists algorithms, models, data, imbalance, workloads, platforms, graphs or figures.",
-        dsgd_plugin_option,
-        NULL,
-        NULL};
-    dsgd_words a = {0};
-    argp_parse(&argp, count, words, 0, NULL, &a);
-    if (a.n != 1)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "list: give one of algorithms, models, data, imbalance, workloads, platforms, "
-            "graphs, figures");
-    const family *const f = find_family(a.v[0], error);
-    if (f == NULL)
-        return DSGD_EUSAGE;
-    const dsgd_status status = dsgd_plugins_load(&a.plugins, error);
+        1,
+        1,
+        "list: give one of algorithms, models, data, imbalance, workloads, platforms, graphs, "
+        "figures",
+        plugin_option};
+    arguments a = {.words = {0, NULL}};
+    const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
+    const family *const f = find_family(a.words.v[0], error);
+    if (f == NULL)
+        return DSGD_EUSAGE;
     if (f->registry == NULL)
         return list_files(f, error);
     int width = LEAST_WIDTH;
@@ -332,9 +331,8 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
 /** The error for an unknown name, with a hint. */
 static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *error)
 {
-    const char *names[64] = {NULL};
-    for (size_t i = 0; f->registry[i] != NULL && i < 63; i++)
-        names[i] = f->registry[i]->name;
+    const char *names[DSGD_MOST_NAMES];
+    dsgd_about_names(f->registry, names);
     char *const hint =
         f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names);
     const dsgd_status status =
@@ -347,7 +345,8 @@ static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *
 static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_about *const about = dsgd_about_find(f->registry, name);
-    if (about == NULL && f->folder != NULL && has_file(f, name))
+    if (about == NULL && f->folder != NULL &&
+        dsgd_can_read("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name))
         return describe_set(f, name, error);
     if (about == NULL)
         return unknown_about(f, name, error);
@@ -445,34 +444,30 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
 
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {NULL,
-                                     dsgd_parse_words,
-                                     "KIND NAME",
-                                     "Tells what something is and which options it takes.",
-                                     dsgd_plugin_option,
-                                     NULL,
-                                     NULL};
-    dsgd_words a = {0};
-    argp_parse(&argp, count, words, 0, NULL, &a);
-    if (a.n != 2)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "describe: give a kind and a name, such as `dsgd describe algorithm wagma`");
-    const family *const f = find_family(a.v[0], error);
-    if (f == NULL)
-        return DSGD_EUSAGE;
-    const dsgd_status status = dsgd_plugins_load(&a.plugins, error);
+    static const dsgd_syntax syntax = {
+        "KIND NAME",
+        "Says what something is and which options it takes.",
+        2,
+        2,
+        "describe: give a kind and a name, such as `dsgd describe algorithm wagma`",
+        plugin_option};
+    arguments a = {.words = {0, NULL}};
+    const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
+    const char *const name = a.words.v[1];
+    const family *const f = find_family(a.words.v[0], error);
+    if (f == NULL)
+        return DSGD_EUSAGE;
     if (f->registry != NULL)
-        return describe_about(f, a.v[1], error);
+        return describe_about(f, name, error);
     if (strcmp(f->singular, "workload") == 0)
-        return describe_workload(a.v[1], error);
+        return describe_workload(name, error);
     if (strcmp(f->singular, "platform") == 0)
-        return describe_platform(a.v[1], error);
+        return describe_platform(name, error);
     return dsgd_fail(error, DSGD_EUSAGE,
                      "describe: a figure is described by the first lines of %s/plots/%s/%s.gp",
-                     dsgd_data_folder(), a.v[1], a.v[1]);
+                     dsgd_data_folder(), name, name);
 }
 
 const dsgd_command dsgd_command_list = {

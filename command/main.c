@@ -64,24 +64,6 @@ static dsgd_status unknown(const char *name, dsgd_error *error)
     return DSGD_EUSAGE;
 }
 
-error_t dsgd_parse_words(int key, char *text, struct argp_state *state)
-{
-    dsgd_words *const words = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        if (state->child_inputs != NULL)
-            state->child_inputs[0] = &words->plugins;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (words->n < sizeof words->v / sizeof words->v[0])
-            words->v[words->n] = text;
-        words->n++;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 int main(int count, char **words)
 {
     if (count < 2 || strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0) {

@@ -11,8 +11,6 @@
 
 enum { GAP = 2, LEAST_WIDTH = 6 };
 
-static const char ellipsis[] = "...";
-
 static size_t width_of(const char *text)
 {
     size_t n = 0;
@@ -32,20 +30,49 @@ static size_t bytes_of(const char *text, size_t n)
     return bytes;
 }
 
-char **dsgd_columns_add(dsgd_columns *columns, const char *head)
+void dsgd_columns_row(dsgd_columns *t)
 {
-    columns->cells = dsgd_xrealloc(columns->cells, ++columns->n_columns * columns->n_rows,
-                                   sizeof *columns->cells);
-    char **const column = &columns->cells[(columns->n_columns - 1) * columns->n_rows];
-    column[0] = dsgd_xstrdup(head);
-    return column;
+    t->n_rows++;
 }
 
-void dsgd_columns_drop(dsgd_columns *columns)
+void dsgd_columns_take(dsgd_columns *t, const char *head, char *text)
 {
-    columns->n_columns--;
-    for (size_t row = 0; row < columns->n_rows; row++)
-        free(columns->cells[columns->n_columns * columns->n_rows + row]);
+    if (t->n_rows == 1) {
+        t->heads = dsgd_xrealloc(t->heads, t->n_columns + 1, sizeof *t->heads);
+        t->heads[t->n_columns++] = dsgd_xstrdup(head);
+    }
+    t->cells = dsgd_xrealloc(t->cells, t->n_cells + 1, sizeof *t->cells);
+    t->cells[t->n_cells++] = text;
+}
+
+void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    dsgd_columns_take(t, head, dsgd_xvprintf(format, arguments));
+    va_end(arguments);
+}
+
+void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
+{
+    size_t k = 0;
+    while (k < t->n_columns && strcmp(t->heads[k], head) != 0)
+        k++;
+    for (size_t i = k; i < t->n_cells; i += t->n_columns)
+        if (strcmp(t->cells[i], text) != 0)
+            return;
+    if (k == t->n_columns)
+        return;
+    const size_t n_cells = t->n_cells;
+    t->n_cells = 0;
+    for (size_t i = 0; i < n_cells; i++)
+        if (i % t->n_columns == k)
+            free(t->cells[i]);
+        else
+            t->cells[t->n_cells++] = t->cells[i];
+    free(t->heads[k]);
+    t->n_columns--;
+    memmove(&t->heads[k], &t->heads[k + 1], (t->n_columns - k) * sizeof *t->heads);
 }
 
 static bool is_number(const char *text)
@@ -58,6 +85,7 @@ static bool is_number(const char *text)
 typedef struct layout {
     size_t width, least; /* characters */
     bool right; /* aligned */
+    bool is_head; /* which is never cut where the table wraps */
     const char *rest; /* of the cell under way */
 } layout;
 
@@ -73,15 +101,15 @@ static layout *lay_out(const dsgd_columns *t)
         layout *const c = &columns[k];
         bool any = false;
         c->right = true;
-        for (size_t row = 1; row < t->n_rows; row++) {
-            const char *const cell = t->cells[k * t->n_rows + row];
+        for (size_t row = 0; row < t->n_rows; row++) {
+            const char *const cell = t->cells[row * t->n_columns + k];
             c->right = c->right && is_number(cell);
             any = any || strcmp(cell, "-") != 0;
             c->width = width_of(cell) > c->width ? width_of(cell) : c->width;
         }
         c->right = c->right && any;
         c->least = c->right || c->width < LEAST_WIDTH ? c->width : LEAST_WIDTH;
-        const size_t head = width_of(t->cells[k * t->n_rows]);
+        const size_t head = width_of(t->heads[k]);
         c->width = head > c->width ? head : c->width;
         total += c->width + (k == 0 ? 0 : GAP);
     }
@@ -101,24 +129,24 @@ static layout *lay_out(const dsgd_columns *t)
 
 /**
  * Cuts the part off a cell's rest that goes into the next line, and returns its bytes; *cut: "..."
- * follows them.
+ * follows them, in place of the rest or of a word that is wider than the column.
  */
 static size_t take_line(const dsgd_columns *t, layout *c, const char **text, bool *cut)
 {
     *text = c->rest;
     size_t bytes = bytes_of(*text, c->width);
-    *cut = !t->wraps && (*text)[bytes] != '\0';
-    if (*cut || (*text)[bytes] == '\0') {
-        c->rest += strlen(c->rest);
-        return *cut ? bytes_of(*text, c->width > 3 ? c->width - 3 : 0) : bytes;
+    if ((*text)[bytes] == '\0') {
+        c->rest += bytes;
+        return bytes;
     }
-    size_t blank = bytes;
-    while (blank > 0 && (*text)[blank] != ' ')
-        blank--;
-    bytes = blank > 0 ? blank : bytes;
-    c->rest += bytes;
+    while (bytes > 0 && (!t->wraps || (*text)[bytes] != ' '))
+        bytes--;
+    if (bytes == 0 && t->wraps && c->is_head)
+        bytes = bytes_of(*text, c->width);
+    *cut = bytes == 0;
+    c->rest += *cut ? strcspn(c->rest, t->wraps ? " " : "") : bytes;
     c->rest += strspn(c->rest, " ");
-    return bytes;
+    return *cut ? bytes_of(*text, c->width > 3 ? c->width - 3 : 0) : bytes;
 }
 
 /** Prints one line of a row; false: the row has no further line. */
@@ -131,7 +159,7 @@ static bool print_line(const dsgd_columns *t, layout *columns)
         const char *text = NULL;
         bool cut = false;
         const size_t bytes = take_line(t, c, &text, &cut);
-        char *const part = dsgd_xprintf("%.*s%s", (int)bytes, text, cut ? ellipsis : "");
+        char *const part = dsgd_xprintf("%.*s%s", (int)bytes, text, cut ? "..." : "");
         const size_t blanks = c->width > width_of(part) ? c->width - width_of(part) : 0;
         if (*part != '\0')
             printf("%*s%s", (int)(owed + (c->right ? blanks : 0)), "", part);
@@ -143,18 +171,28 @@ static bool print_line(const dsgd_columns *t, layout *columns)
     return more;
 }
 
-void dsgd_columns_print(dsgd_columns *columns)
+static void print_row(const dsgd_columns *t, layout *layouts, char *const *cells)
 {
-    layout *const layouts = lay_out(columns);
-    for (size_t row = 0; row < columns->n_rows; row++) {
-        for (size_t k = 0; k < columns->n_columns; k++)
-            layouts[k].rest = columns->cells[k * columns->n_rows + row];
-        while (print_line(columns, layouts))
-            continue;
+    for (size_t k = 0; k < t->n_columns; k++) {
+        layouts[k].rest = cells[k];
+        layouts[k].is_head = cells == t->heads;
     }
-    for (size_t i = 0; i < columns->n_columns * columns->n_rows; i++)
-        free(columns->cells[i]);
-    free(columns->cells);
+    while (print_line(t, layouts))
+        continue;
+}
+
+void dsgd_columns_print(dsgd_columns *t)
+{
+    layout *const layouts = lay_out(t);
+    print_row(t, layouts, t->heads);
+    for (size_t row = 0; row < t->n_rows; row++)
+        print_row(t, layouts, &t->cells[row * t->n_columns]);
+    for (size_t i = 0; i < t->n_cells; i++)
+        free(t->cells[i]);
+    for (size_t k = 0; k < t->n_columns; k++)
+        free(t->heads[k]);
+    free(t->heads);
+    free(t->cells);
     free(layouts);
 }
 

@@ -11,28 +11,30 @@
 
 enum { DSGD_LINE_WIDTH = 100 };
 
-/**
- * A table of UTF-8 texts, its columns two blanks apart. Starts as {.n_rows = rows with the heads}.
- */
+/** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {0}. */
 typedef struct dsgd_columns {
-    char **cells; /* [n_columns][n_rows], row 0 has the heads */
-    size_t n_columns, n_rows;
+    char **heads, **cells; /* [n_columns], [n_rows][n_columns] */
+    size_t n_columns, n_rows, n_cells;
     bool wraps; /* a text that is too wide continues on the next line; else it ends in "..." */
 } dsgd_columns;
 
-/**
- * A new column; the caller fills cells 1 to n_rows - 1 with allocated texts, which the table owns.
- */
-char **dsgd_columns_add(dsgd_columns *columns, const char *head);
+void dsgd_columns_row(dsgd_columns *t);
 
-/** Takes the last column away. */
-void dsgd_columns_drop(dsgd_columns *columns);
+/** The next cell of the row. The cells of the first row make the columns; later heads are unused. */
+void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Like dsgd_columns_put(); the table owns @p text. */
+void dsgd_columns_take(dsgd_columns *t, const char *head, char *text);
+
+/** Removes the column if all of its cells are @p text. */
+void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text);
 
 /**
  * Prints the table on stdout and frees it. Columns of numbers are right-aligned, the others
  * left-aligned.
  */
-void dsgd_columns_print(dsgd_columns *columns);
+void dsgd_columns_print(dsgd_columns *t);
 
 /**
  * Prints @p heading, padded to @p indent columns, and @p text (NULL: none) behind it, wrapped at

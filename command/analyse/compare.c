@@ -7,7 +7,6 @@
  * (common random numbers), so differences are taken seed by seed: the variance between seeds
  * cancels.
  */
-#include <argp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/analyse/summary.h"
+#include "command/arguments.h"
 #include "command/command.h"
 #include "command/table.h"
 
@@ -89,72 +89,62 @@ typedef struct comparison {
 } comparison;
 
 typedef struct arguments {
-    const char *folder, *baseline, *by;
-    target target;
+    dsgd_operands folder;
+    const char *baseline, *by, *target;
 } arguments;
 
 /* --- columns ---------------------------------------------------------------------------------- */
-
-static dsgd_status need_column(const comparison *c, const char *name, size_t *column,
-                               dsgd_error *error)
-{
-    *column = dsgd_csv_column(&c->csv, name);
-    if (*column < c->csv.n_columns)
-        return DSGD_OK;
-    return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", c->csv.path, name);
-}
 
 /** The keys: the names of a run, and the swept columns, which follow wall_s. */
 static dsgd_status find_keys(comparison *c, dsgd_error *error)
 {
     size_t wall = 0;
-    dsgd_status status = need_column(c, "wall_s", &wall, error);
+    dsgd_status status = dsgd_csv_need(&c->csv, "wall_s", &wall, error);
     c->keys = dsgd_xcalloc(c->csv.n_columns + N_NAMES, sizeof *c->keys);
     for (size_t k = 0; status == DSGD_OK && k < N_NAMES; k++)
-        status = need_column(c, names_of_runs[k], &c->keys[c->n_keys++], error);
+        status = dsgd_csv_need(&c->csv, names_of_runs[k], &c->keys[c->n_keys++], error);
     for (size_t k = wall + 1; k < c->csv.n_columns; k++)
         if (strcmp(c->csv.fields[k], "seed") != 0) /* a sweep of seeds is a list of seeds */
             c->keys[c->n_keys++] = k;
     return status;
 }
 
-/** The column of the runs' numbers, by which their curves are found; only with a target. */
+/** Checks the columns that times to a target are computed from; only with a target. */
 static dsgd_status find_target(comparison *c, dsgd_error *error)
 {
-    static const char *const needed[] = {"run", "virtual_s"};
+    const char *const needed[] = {"run", "virtual_s", c->target.column};
     c->columns[TO_TARGET] = c->csv.n_columns;
     if (c->target.column == NULL)
         return DSGD_OK;
-    const dsgd_status status = need_column(c, "run", &c->run, error);
-    if (status != DSGD_OK)
-        return status;
-    for (size_t i = 0; i <= sizeof needed / sizeof needed[0]; i++) {
-        const char *const name =
-            i < sizeof needed / sizeof needed[0] ? needed[i] : c->target.column;
-        if (dsgd_csv_column(&c->curves, name) == c->curves.n_columns)
-            return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", c->curves.path,
-                             name);
-    }
-    c->columns[TO_TARGET] = 0; /* of no column of runs.csv, but there */
-    return DSGD_OK;
+    dsgd_status status = dsgd_csv_need(&c->csv, "run", &c->run, error);
+    size_t column = 0;
+    for (size_t i = 0; status == DSGD_OK && i < sizeof needed / sizeof needed[0]; i++)
+        status = dsgd_csv_need(&c->curves, needed[i], &column, error);
+    c->columns[TO_TARGET] = 0; /* has_measure() */
+    return status;
 }
 
 static dsgd_status find_columns(comparison *c, dsgd_error *error)
 {
     dsgd_status status = find_keys(c, error);
     if (status == DSGD_OK)
-        status = need_column(c, "seed", &c->seed, error);
+        status = dsgd_csv_need(&c->csv, "seed", &c->seed, error);
     if (status == DSGD_OK)
-        status = need_column(c, "status", &c->status, error);
+        status = dsgd_csv_need(&c->csv, "status", &c->status, error);
     for (size_t m = 0; status == DSGD_OK && m < N_MEASURES; m++) {
         if (m == TO_TARGET)
             status = find_target(c, error);
         else if (measures[m].optional)
             c->columns[m] = dsgd_csv_column(&c->csv, measures[m].name);
         else
-            status = need_column(c, measures[m].name, &c->columns[m], error);
+            status = dsgd_csv_need(&c->csv, measures[m].name, &c->columns[m], error);
     }
     return status;
+}
+
+static bool has_measure(const comparison *c, size_t m)
+{
+    return c->columns[m] < c->csv.n_columns;
 }
 
 static const char *name_of_key(const comparison *c, size_t k)
@@ -179,9 +169,16 @@ static bool has_status(const comparison *c, size_t row, const char *status)
     return strcmp(dsgd_csv_field(&c->csv, row, c->status), status) == 0;
 }
 
-static bool is_whole_number(const char *text)
+/** A number, or NAN where the field is empty. */
+static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, double *number,
+                              dsgd_error *error)
 {
-    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+    const char *const text = dsgd_csv_field(csv, row, column);
+    *number = NAN;
+    if (*text == '\0' || dsgd_parse_number(text, NULL, number))
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", csv->path,
+                     csv->lines[row + 1], csv->fields[column], text);
 }
 
 /**
@@ -201,13 +198,9 @@ static dsgd_status read_time_to_target(const comparison *c, const char *run, dou
         double at[2] = {NAN, NAN}; /* the time, and the value then */
         if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
             continue;
-        for (size_t k = 0; k < 2; k++) {
-            const char *const text = dsgd_csv_field(curves, row, columns[k]);
-            if (*text != '\0' && !dsgd_parse_number(text, NULL, &at[k]))
-                return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number",
-                                 curves->path, curves->lines[row + 1], curves->fields[columns[k]],
-                                 text);
-        }
+        for (size_t k = 0; k < 2; k++)
+            if (read_field(curves, row, columns[k], &at[k], error) != DSGD_OK)
+                return DSGD_EUSAGE;
         const bool reached = c->target.below ? at[1] <= c->target.value : at[1] >= c->target.value;
         if (reached && isnan(before[1]))
             *time_s = at[0];
@@ -219,34 +212,24 @@ static dsgd_status read_time_to_target(const comparison *c, const char *run, dou
     return DSGD_OK;
 }
 
-/**
- * Reads the numbers of a row. Those of a run that diverged say nothing; an empty field is no
- * number, and not bad.
- */
+/** Reads the numbers of a row; of a run that diverged only the seed. */
 static dsgd_status read_numbers(comparison *c, size_t row, dsgd_error *error)
 {
     const char *const seed = dsgd_csv_field(&c->csv, row, c->seed);
-    if (!is_whole_number(seed))
+    if (*seed == '\0' || seed[strspn(seed, "0123456789")] != '\0')
         return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: seed is `%s`, not a whole number",
                          c->csv.path, c->csv.lines[row + 1], seed);
-    for (size_t m = 0; m < N_MEASURES; m++) {
+    dsgd_status status = DSGD_OK;
+    for (size_t m = 0; status == DSGD_OK && m < N_MEASURES; m++) {
         double *const value = &c->values[row * N_MEASURES + m];
         *value = NAN;
-        if (c->columns[m] == c->csv.n_columns || has_status(c, row, "diverged"))
+        if (!has_measure(c, m) || has_status(c, row, "diverged"))
             continue;
-        if (m == TO_TARGET) {
-            const dsgd_status status =
-                read_time_to_target(c, dsgd_csv_field(&c->csv, row, c->run), value, error);
-            if (status != DSGD_OK)
-                return status;
-            continue;
-        }
-        const char *const text = dsgd_csv_field(&c->csv, row, c->columns[m]);
-        if (*text != '\0' && !dsgd_parse_number(text, NULL, value))
-            return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", c->csv.path,
-                             c->csv.lines[row + 1], measures[m].name, text);
+        status = m == TO_TARGET
+                     ? read_time_to_target(c, dsgd_csv_field(&c->csv, row, c->run), value, error)
+                     : read_field(&c->csv, row, c->columns[m], value, error);
     }
-    return DSGD_OK;
+    return status;
 }
 
 static bool is_in(const comparison *c, const group *g, size_t row)
@@ -283,8 +266,8 @@ static dsgd_status add_row(comparison *c, size_t row, dsgd_error *error)
     const size_t *const same = find_seed(c, g, row);
     if (same != NULL)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s:%zu: %s with seed %s is on line %zu too, and no swept column tells "
-                         "the two apart",
+                         "%s:%zu: %s with seed %s is on line %zu too, and no swept column "
+                         "distinguishes the two",
                          c->csv.path, c->csv.lines[row + 1], key_of_row(c, row, 0),
                          dsgd_csv_field(&c->csv, row, c->seed), c->csv.lines[*same + 1]);
     g->rows = dsgd_xrealloc(g->rows, g->n_rows + 1, sizeof *g->rows);
@@ -326,11 +309,7 @@ static void label_groups(comparison *c)
         for (size_t k = 1; k < c->n_keys; k++) {
             if (!c->varies[k] || *key_of(c, g, k) == '\0')
                 continue;
-            const char *const dot = strrchr(name_of_key(c, k), '.');
-            char *const shorter = g->label;
-            g->label = dsgd_xprintf("%s; %s %s", shorter, dot == NULL ? name_of_key(c, k) : dot + 1,
-                                    key_of(c, g, k));
-            free(shorter);
+            dsgd_append(&g->label, "; %s %s", dsgd_last_key(name_of_key(c, k)), key_of(c, g, k));
         }
     }
 }
@@ -398,9 +377,7 @@ static dsgd_status find_baseline(comparison *c, const char *name, dsgd_error *er
  */
 static bool is_own(const comparison *c, size_t k)
 {
-    const char *const name = name_of_key(c, k);
-    return k == c->by || (c->by == 0 && strncmp(name, "algorithms", 10) == 0 &&
-                          (name[10] == '\0' || name[10] == '.'));
+    return k == c->by || (c->by == 0 && dsgd_is_of_algorithms(name_of_key(c, k)));
 }
 
 static bool is_baseline_of(const comparison *c, const group *b, const group *g)
@@ -455,11 +432,6 @@ static void sum_up_all(comparison *c)
 
 /* --- compare.csv ------------------------------------------------------------------------------ */
 
-static bool has_measure(const comparison *c, size_t m)
-{
-    return c->columns[m] < c->csv.n_columns;
-}
-
 static void write_header(FILE *stream, const comparison *c)
 {
     for (size_t k = 0; k < c->n_keys; k++) {
@@ -496,13 +468,12 @@ static void write_group(FILE *stream, const comparison *c, const group *g)
 static dsgd_status write_csv(const comparison *c, const char *folder, dsgd_error *error)
 {
     dsgd_whole_file file;
-    const dsgd_status status =
-        dsgd_whole_open(&file, dsgd_xprintf("%s/compare.csv", folder), error);
-    if (status != DSGD_OK)
-        return status;
-    write_header(file.stream, c);
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/compare.csv", folder);
+    if (stream == NULL)
+        return DSGD_EIO;
+    write_header(stream, c);
     for (size_t i = 0; i < c->n_groups; i++)
-        write_group(file.stream, c, &c->groups[i]);
+        write_group(stream, c, &c->groups[i]);
     return dsgd_whole_close(&file, error);
 }
 
@@ -565,78 +536,54 @@ static size_t leading_measure(const comparison *c)
     return THROUGHPUT;
 }
 
-static void add_keys(const comparison *c, dsgd_columns *t)
+static char *mean_of(const group *g, size_t m)
 {
-    for (size_t k = 0; k < c->n_keys; k++) {
-        if (k > 0 && !c->varies[k])
-            continue;
-        char **const column = dsgd_columns_add(t, name_of_key(c, k));
-        for (size_t i = 0; i < c->n_groups; i++)
-            column[i + 1] = dsgd_xstrdup(key_of(c, &c->groups[i], k));
-    }
+    return with_interval(g->of[m].mean, g->of[m].ci, m == ACCURACY, false);
 }
 
-static void add_counts(const comparison *c, dsgd_columns *t, size_t m)
+/** Means over the seeds that reached the target. */
+static char *time_to_target(const group *g)
 {
-    bool any_diverged = false;
-    char **column = dsgd_columns_add(t, "n");
-    for (size_t i = 0; i < c->n_groups; i++) {
-        column[i + 1] = dsgd_xprintf("%zu", c->groups[i].of[m].n);
-        any_diverged = any_diverged || c->groups[i].n_diverged > 0;
-    }
-    if (!any_diverged)
-        return;
-    column = dsgd_columns_add(t, "diverged");
-    for (size_t i = 0; i < c->n_groups; i++)
-        column[i + 1] = dsgd_xprintf("%zu", c->groups[i].n_diverged);
+    const summary *const s = &g->of[TO_TARGET];
+    char *mean = mean_of(g, TO_TARGET);
+    if (s->n == 0)
+        dsgd_append(&mean, "never");
+    else if (s->n < g->n_rows)
+        dsgd_append(&mean, " (%zu of %zu)", s->n, g->n_rows);
+    return mean;
 }
 
-static void add_means(const comparison *c, dsgd_columns *t, size_t m, const char *head)
+static void put_group(const comparison *c, const group *g, size_t m, dsgd_columns *t)
 {
-    char **const column = dsgd_columns_add(t, head);
-    for (size_t i = 0; i < c->n_groups; i++) {
-        const summary *const s = &c->groups[i].of[m];
-        column[i + 1] = with_interval(s->mean, s->ci, m == ACCURACY, false);
+    static const char throughput[] = "throughput (samples/s)";
+    dsgd_columns_row(t);
+    for (size_t k = 0; k < c->n_keys; k++)
+        if (k == 0 || c->varies[k])
+            dsgd_columns_put(t, name_of_key(c, k), "%s", key_of(c, g, k));
+    dsgd_columns_put(t, "n", "%zu", g->of[m].n);
+    dsgd_columns_put(t, "diverged", "%zu", g->n_diverged);
+    dsgd_columns_take(t,
+                      m == ACCURACY ? "accuracy (%)"
+                      : m == LOSS   ? "loss"
+                                    : throughput,
+                      mean_of(g, m));
+    dsgd_columns_take(t, "difference", difference_of(g, m));
+    if (m != THROUGHPUT)
+        dsgd_columns_take(t, throughput, mean_of(g, THROUGHPUT));
+    if (has_measure(c, TO_TARGET)) {
+        char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
+        dsgd_columns_take(t, head, time_to_target(g));
+        free(head);
     }
-}
-
-/** Means over those seeds that reached the target. */
-static void add_times_to_target(const comparison *c, dsgd_columns *t)
-{
-    char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-    char **const column = dsgd_columns_add(t, head);
-    free(head);
-    for (size_t i = 0; i < c->n_groups; i++) {
-        const group *const g = &c->groups[i];
-        const summary *const s = &g->of[TO_TARGET];
-        char *const mean = with_interval(s->mean, s->ci, false, false);
-        column[i + 1] = s->n == g->n_rows ? dsgd_xstrdup(mean)
-                        : s->n == 0       ? dsgd_xstrdup("never")
-                                          : dsgd_xprintf("%s (%zu of %zu)", mean, s->n, g->n_rows);
-        free(mean);
-    }
-}
-
-static void add_differences(const comparison *c, dsgd_columns *t, size_t m)
-{
-    char **const column = dsgd_columns_add(t, "difference");
-    for (size_t i = 0; i < c->n_groups; i++)
-        column[i + 1] = difference_of(&c->groups[i], m);
 }
 
 static void print_comparison(const comparison *c)
 {
-    static const char throughput[] = "throughput (samples/s)";
     const size_t m = leading_measure(c);
-    dsgd_columns t = {.n_rows = c->n_groups + 1, .wraps = true};
-    add_keys(c, &t);
-    add_counts(c, &t, m);
-    add_means(c, &t, m, m == ACCURACY ? "accuracy (%)" : m == LOSS ? "loss" : throughput);
-    add_differences(c, &t, m);
-    if (m != THROUGHPUT)
-        add_means(c, &t, THROUGHPUT, throughput);
-    if (has_measure(c, TO_TARGET))
-        add_times_to_target(c, &t);
+    dsgd_columns t = {.wraps = true};
+    for (size_t i = 0; i < c->n_groups; i++)
+        put_group(c, &c->groups[i], m, &t);
+    dsgd_columns_hide(&t, "diverged", "0");
     dsgd_columns_print(&t);
     printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
            "Difference: to %s %s, over common seeds.\n"
@@ -648,17 +595,32 @@ static void print_comparison(const comparison *c)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/** Reads and sums up DIR/runs.csv. To be closed in any case. */
-static dsgd_status compare_open(const arguments *a, comparison *c, dsgd_error *error)
+static dsgd_status parse_target(const char *text, target *t, dsgd_error *error)
 {
-    *c = (comparison){.target = a->target};
-    char *const path = dsgd_xprintf("%s/runs.csv", a->folder);
-    char *const curves = dsgd_xprintf("%s/curves.csv", a->folder);
-    dsgd_status status = dsgd_csv_read(path, &c->csv, error);
+    static const char *const columns[] = {"accuracy", "loss"};
+    for (size_t i = 0; text != NULL && i < 2; i++) {
+        const size_t n = strlen(columns[i]);
+        *t = (target){.text = text, .column = columns[i], .below = i == 1};
+        if (strncmp(text, columns[i], n) == 0 && text[n] == '=' &&
+            dsgd_parse_number(text + n + 1, NULL, &t->value))
+            return DSGD_OK;
+    }
+    return text == NULL
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_EUSAGE,
+                           "--target %s: accuracy=NUMBER or loss=NUMBER is expected", text);
+}
+
+/** Reads and sums up DIR/runs.csv. To be closed in any case. */
+static dsgd_status compare_open(const char *folder, const arguments *a, comparison *c,
+                                dsgd_error *error)
+{
+    *c = (comparison){.run = 0};
+    dsgd_status status = parse_target(a->target, &c->target, error);
+    if (status == DSGD_OK)
+        status = dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder);
     if (status == DSGD_OK && c->target.column != NULL)
-        status = dsgd_csv_read(curves, &c->curves, error);
-    free(curves);
-    free(path);
+        status = dsgd_csv_read(&c->curves, error, "%s/curves.csv", folder);
     if (status == DSGD_OK)
         status = find_columns(c, error);
     if (status == DSGD_OK)
@@ -705,10 +667,10 @@ static bool is_fresh(const char *folder)
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
 {
     if (is_fresh(folder))
-        return DSGD_OK; /* and keeps the baseline that somebody chose */
+        return DSGD_OK; /* and keeps its baseline, which may have been chosen */
     comparison c;
-    const arguments a = {.folder = folder};
-    dsgd_status status = compare_open(&a, &c, error);
+    const arguments a = {.by = NULL};
+    dsgd_status status = compare_open(folder, &a, &c, error);
     bool seeds = false;
     for (size_t i = 0; i < c.n_groups; i++)
         seeds = seeds || c.groups[i].n_rows > 1;
@@ -718,75 +680,37 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
     return status;
 }
 
-static target parse_target(struct argp_state *state, const char *text)
-{
-    static const char *const columns[] = {"accuracy", "loss"};
-    for (size_t i = 0; i < 2; i++) {
-        const size_t n = strlen(columns[i]);
-        target t = {.text = text, .column = columns[i], .below = i == 1};
-        if (strncmp(text, columns[i], n) == 0 && text[n] == '=' &&
-            dsgd_parse_number(text + n + 1, NULL, &t.value))
-            return t;
-    }
-    argp_error(state, "--target %s: accuracy=NUMBER or loss=NUMBER is expected", text);
-    return (target){NULL};
-}
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    switch (key) {
-    case 'b':
-        a->baseline = text;
-        return 0;
-    case 'y':
-        a->by = text;
-        return 0;
-    case 't':
-        a->target = parse_target(state, text);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->folder != NULL)
-            argp_error(state, "%s: one folder at a time", text);
-        a->folder = text;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "the folder of an experiment's results is missing");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, baseline, "baseline", 'b', "NAME",
+                  "What the others are compared with (allreduce, or else what comes first)"),
+    DSGD_ARGUMENT(TEXT, by, "by", 'y', "COLUMN",
+                  "The column that the baseline is a value of (algorithm); all others are the same "
+                  "in both"),
+    DSGD_ARGUMENT(TEXT, target, "target", 't', "WHAT=NUMBER",
+                  "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, "
+                  "interpolated linearly between the evaluations; runs that never reach it enter "
+                  "no mean"),
+    {.name = NULL},
+};
 
 static dsgd_status compare(int count, char **words, dsgd_error *error)
 {
-    static const struct argp_option options[] = {
-        {"baseline", 'b', "NAME", 0,
-         "What the others are compared with (allreduce, or else what comes first)", 0},
-        {"by", 'y', "COLUMN", 0,
-         "The column that the baseline is a value of (algorithm); all others are the same in both",
-         0},
-        {"target", 't', "WHAT=NUMBER", 0,
-         "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, straight "
-         "between the evaluations; runs that never do enter no mean",
-         0},
-        {0},
-    };
-    static const struct argp argp = {
-        options,
-        parse,
+    static const dsgd_syntax syntax = {
         "DIR",
         "Sums up DIR/runs.csv over seeds into a table and DIR/compare.csv: means, 95 % confidence "
         "intervals, and differences to a baseline, paired by seed.",
-        NULL,
-        NULL,
-        NULL};
-    arguments a = {NULL};
-    argp_parse(&argp, count, words, 0, NULL, &a);
+        1,
+        1,
+        "compare: give the folder of one experiment's results",
+        options};
+    arguments a = {.by = NULL};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status != DSGD_OK)
+        return status;
     comparison c;
-    dsgd_status status = compare_open(&a, &c, error);
+    status = compare_open(a.folder.v[0], &a, &c, error);
     if (status == DSGD_OK)
-        status = write_csv(&c, a.folder, error);
+        status = write_csv(&c, a.folder.v[0], error);
     if (status == DSGD_OK)
         print_comparison(&c);
     compare_close(&c);

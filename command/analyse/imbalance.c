@@ -5,7 +5,6 @@
  * Entries are relative to the mean and scale: they shape any workload's step, and give the measured
  * seconds back where the workload's step is the mean.
  */
-#include <argp.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -14,23 +13,20 @@
 
 #include "base/csv.h"
 #include "base/option.h"
+#include "command/arguments.h"
 #include "command/command.h"
 #include "traces/fit.h"
 
 enum { LEAST_VALUES = 10 };
 
-/*
- * Where workers that are alike would differ as much in one sample of a hundred, they count as
- * alike.
- */
+/* Workers differ if workers with equal means would differ as much with less probability. */
 static const double least_p_value = 0.01;
 
 /* The largest deviation that the kind `persistent` takes. */
 static const double most_persistent = 0.25;
 
 typedef struct arguments {
-    size_t n_words;
-    const char *words[2];
+    dsgd_operands words;
     const char *column, *folder;
 } arguments;
 
@@ -46,20 +42,6 @@ typedef struct measured {
     dsgd_fit fits[DSGD_FITS];
 } measured;
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
-/** The names of a file's columns, for a sentence. The caller frees it. */
-static char *columns_of(const dsgd_csv *csv)
-{
-    char *text = dsgd_xstrdup(csv->fields[0]);
-    for (size_t i = 1; i < csv->n_columns; i++) {
-        char *const longer = dsgd_xprintf("%s, %s", text, csv->fields[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
 static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *column,
                                dsgd_error *error)
 {
@@ -73,7 +55,9 @@ static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *
                          csv->path, csv->fields[*column]);
     if (*column < csv->n_columns)
         return DSGD_OK;
-    char *const names = columns_of(csv);
+    char *names = dsgd_xstrdup(csv->fields[0]);
+    for (size_t i = 1; i < csv->n_columns; i++)
+        dsgd_append(&names, ", %s", csv->fields[i]);
     const dsgd_status status =
         dsgd_fail(error, DSGD_EIO,
                   "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
@@ -140,8 +124,6 @@ static dsgd_status summarize(measured *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-/* --- printing --------------------------------------------------------------------------------- */
-
 static const char *title(const dsgd_fit *fit)
 {
     if (!fit->shifted)
@@ -190,7 +172,7 @@ static void print_quantiles(const measured *m)
     printf("    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
-        if (beyond > 0 && beyond < 2) /* too few values lie out there to tell it from the end */
+        if (beyond > 0 && beyond < 2) /* too few values beyond it */
             continue;
         printf("%s%g: %.5g",
                n == 0              ? ""
@@ -221,42 +203,34 @@ static void print_entries(const measured *m)
     print_persistent(m);
 }
 
-/* --- figure ----------------------------------------------------------------------------------- */
-
 /** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
 static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_error *error)
 {
     enum { MOST = 2000 };
     const size_t n = m->n < MOST ? m->n : MOST;
     dsgd_whole_file file;
-    const dsgd_status status =
-        dsgd_whole_open(&file, dsgd_xprintf("%s/quantiles.csv", folder), error);
-    if (status != DSGD_OK)
-        return status;
-    fputs("percent,measured", file.stream);
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/quantiles.csv", folder);
+    if (stream == NULL)
+        return DSGD_EIO;
+    fputs("percent,measured", stream);
     for (int i = 0; i < DSGD_FITS; i++)
-        fprintf(file.stream, ",%s", title(&m->fits[i]));
-    fputc('\n', file.stream);
+        fprintf(stream, ",%s", title(&m->fits[i]));
+    fputc('\n', stream);
     for (size_t i = 0; i < n; i++) {
         const double p = ((double)i + 0.5) / (double)n;
         double quantiles[1 + DSGD_FITS] = {m->seconds[(size_t)(p * (double)m->n)]};
         for (int j = 0; j < DSGD_FITS; j++)
             quantiles[1 + j] = dsgd_fit_quantile(&m->fits[j], p);
-        dsgd_csv_number(file.stream, 100 * p);
-        dsgd_csv_numbers(file.stream, quantiles, 1 + DSGD_FITS);
-        fputc('\n', file.stream);
+        dsgd_csv_number(stream, 100 * p);
+        dsgd_csv_numbers(stream, quantiles, 1 + DSGD_FITS);
+        fputc('\n', stream);
     }
     return dsgd_whole_close(&file, error);
 }
 
 static dsgd_status draw_quantiles(const measured *m, const char *folder, dsgd_error *error)
 {
-    if (strchr(folder, '\'') != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: gnuplot cannot take a folder with a ' in its name", folder);
-    char *const figures = dsgd_xprintf("%s/figures", folder);
-    dsgd_status status = dsgd_make_folder(figures, error);
-    free(figures);
+    dsgd_status status = dsgd_figures_make(folder, error);
     if (status == DSGD_OK)
         status = write_quantiles(m, folder, error);
     if (status == DSGD_OK) {
@@ -266,56 +240,36 @@ static dsgd_status draw_quantiles(const measured *m, const char *folder, dsgd_er
     return status;
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    switch (key) {
-    case 'c':
-        a->column = text;
-        return 0;
-    case 'o':
-        a->folder = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->n_words < 2)
-            a->words[a->n_words] = text;
-        a->n_words++;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, column, "column", 'c', "NAME",
+                  "The column of step times (seconds, or the only one)"),
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Writes DIR/quantiles.csv and draws it"),
+    {.name = NULL},
+};
 
 static dsgd_status imbalance(int count, char **words, dsgd_error *error)
 {
-    static const struct argp_option options[] = {
-        {"column", 'c', "NAME", 0, "The column of step times (seconds, or the only one)", 0},
-        {"output", 'o', "DIR", 0, "Writes DIR/quantiles.csv and draws it", 0},
-        {0},
-    };
-    static const struct argp argp = {
-        options,
-        parse,
+    static const dsgd_syntax syntax = {
         "fit FILE",
         "Fits distributions to the step times in a CSV file, one per row, and prints entries for "
-        "the imbalance of an experiment. With a column `worker`, what a worker keeps is told from "
-        "what changes from step to step.",
-        NULL,
-        NULL,
-        NULL};
-    arguments a = {0};
-    argp_parse(&argp, count, words, 0, NULL, &a);
-    if (a.n_words != 2 || strcmp(a.words[0], "fit") != 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "imbalance: give `fit` and a CSV file of step times, such as `dsgd "
-                         "imbalance fit steps.csv`");
+        "the imbalance of an experiment. With a column `worker`, differences between workers are "
+        "separated from variation from step to step.",
+        2,
+        2,
+        "imbalance: give `fit` and a CSV file of step times, such as `dsgd imbalance fit "
+        "steps.csv`",
+        options};
+    arguments a = {.column = NULL};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK && strcmp(a.words.v[0], "fit") != 0)
+        status = dsgd_fail(error, DSGD_EUSAGE, "%s", syntax.expected);
+    if (status != DSGD_OK)
+        return status;
     if (a.folder != NULL && *a.folder == '\0')
         return dsgd_fail(error, DSGD_EUSAGE, "-o: the name of a folder is expected");
-    measured m = {.file = a.words[1], .column = a.column};
+    measured m = {.file = a.words.v[1], .column = a.column};
     dsgd_csv csv;
-    dsgd_status status = dsgd_csv_read(m.file, &csv, error);
+    status = dsgd_csv_read(&csv, error, "%s", m.file);
     if (status == DSGD_OK)
         status = read_values(&csv, &m, error);
     if (status == DSGD_OK)

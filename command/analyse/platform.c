@@ -3,13 +3,13 @@
  * `dsgd platform check`: simulated times of messages, of the bisection and of allreduces on a
  * platform, beside closed forms.
  */
-#include <argp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/child.h"
+#include "command/arguments.h"
 #include "command/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
@@ -31,8 +31,6 @@ typedef struct check {
     int workers; /* a power of two */
     int n_differ;
 } check;
-
-/* --- output ----------------------------------------------------------------------------------- */
 
 static void print_quantity(double value, const char *unit)
 {
@@ -58,8 +56,6 @@ static void print_line(check *c, const char *what, double predicted, double simu
     putchar('\n');
     c->n_differ += differs;
 }
-
-/* --- messages --------------------------------------------------------------------------------- */
 
 static bool has_numbers(const check *c)
 {
@@ -144,8 +140,6 @@ static dsgd_status check_bisection(check *c, dsgd_error *error)
     free(to);
     return status;
 }
-
-/* --- allreduces ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -248,8 +242,6 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, co
     return DSGD_OK;
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
-
 static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {
     const dsgd_machine machine = {
@@ -273,34 +265,17 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 }
 
 typedef struct arguments {
-    size_t n;
-    const char *words[2];
+    dsgd_operands words;
     const char *workers;
 } arguments;
 
-static const struct argp_option options[] = {
-    {"workers", 'w', "N", 0, "how many take part, a power of two (default 64, or what there is)",
-     0},
-    {0}};
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, workers, "workers", 'w', "N",
+                  "how many take part, a power of two (default 64, or what there is)"),
+    {.name = NULL},
+};
 
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    switch (key) {
-    case 'w':
-        a->workers = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->n < 2)
-            a->words[a->n] = text;
-        a->n++;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-/** As many as were asked for, or as there is room for. */
+/** The requested number, or as many as the platform has hosts for. */
 static dsgd_status count_workers(const arguments *a, const dsgd_platform *platform, int *workers,
                                  dsgd_error *error)
 {
@@ -323,29 +298,29 @@ static dsgd_status count_workers(const arguments *a, const dsgd_platform *platfo
 
 static dsgd_status platform_run(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {
-        options,
-        parse,
+    static const dsgd_syntax syntax = {
         "check NAME|FILE",
-        "Times messages and allreduces on a platform, and says where that is not what "
-        "the platform's numbers promise.",
-        NULL,
-        NULL,
-        NULL};
-    arguments a = {0};
-    argp_parse(&argp, count, words, 0, NULL, &a);
-    if (a.n != 2 || strcmp(a.words[0], "check") != 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: give `check` and a name or file, such as `dsgd platform check "
-                         "piz-daint`; `dsgd list platforms` has names");
+        "Times messages and allreduces on a platform, and says where that is not what the "
+        "platform's numbers promise.",
+        2,
+        2,
+        "platform: give `check` and a name or file, such as `dsgd platform check piz-daint`; "
+        "`dsgd list platforms` has names",
+        options};
+    arguments a = {.workers = NULL};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK && strcmp(a.words.v[0], "check") != 0)
+        status = dsgd_fail(error, DSGD_EUSAGE, "%s", syntax.expected);
+    if (status != DSGD_OK)
+        return status;
     dsgd_config *config = NULL;
     dsgd_platform platform;
     check c = {.platform = &platform};
-    dsgd_status status = dsgd_platform_open(a.words[1], &config, &platform, error);
+    status = dsgd_platform_open(a.words.v[1], &config, &platform, error);
     if (status == DSGD_OK)
         status = count_workers(&a, &platform, &c.workers, error);
     if (status == DSGD_OK)
-        status = check_platform(a.words[1], &c, error);
+        status = check_platform(a.words.v[1], &c, error);
     dsgd_config_close(config);
     return status;
 }

@@ -2,7 +2,6 @@
  * @file plot.c
  * `dsgd plot`: the figures whose data a folder of results has, drawn by gnuplot.
  */
-#include <argp.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,51 +10,24 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "command/arguments.h"
 #include "command/command.h"
-#include "command/experiment/config.h"
 #include "command/experiment/shipped.h"
-
-/** Rows of a CSV file below its header; 0 for no file. */
-static size_t count_rows(const char *folder, const char *name)
-{
-    char *const path = dsgd_xprintf("%s/%s", folder, name);
-    FILE *const stream = fopen(path, "r");
-    free(path);
-    size_t lines = 0;
-    for (int c = 0; stream != NULL && (c = fgetc(stream)) != EOF;)
-        lines += c == '\n';
-    if (stream != NULL)
-        fclose(stream);
-    return lines > 0 ? lines - 1 : 0;
-}
 
 /** Whether the CSV file has a row and, where @p name is file:column, that column. */
 static bool has_table(const char *folder, const char *name)
 {
-    char *const file = dsgd_xstrdup(name);
-    char *const column = strchr(file, ':');
-    if (column != NULL)
-        *column = '\0';
-    bool has = count_rows(folder, file) > 0;
-    if (has && column != NULL) {
-        char *const path = dsgd_xprintf("%s/%s", folder, file);
-        FILE *const stream = fopen(path, "r");
-        char *header = NULL;
-        size_t room = 0;
-        has = stream != NULL && getline(&header, &room, stream) > 0 &&
-              strstr(header, column + 1) != NULL;
-        free(header);
-        free(path);
-        if (stream != NULL)
-            fclose(stream);
-    }
-    free(file);
+    const size_t length = strcspn(name, ":");
+    dsgd_csv csv;
+    const bool read = dsgd_csv_read(&csv, NULL, "%s/%.*s", folder, (int)length, name) == DSGD_OK &&
+                      csv.n_rows > 0;
+    const bool has =
+        read && (name[length] == '\0' || dsgd_csv_column(&csv, name + length + 1) < csv.n_columns);
+    dsgd_csv_close(&csv);
     return has;
 }
 
-/**
- * Whether the folder has the data that the script's line "# needs: a.csv b.csv:column" asks for.
- */
+/** Whether the folder has the data that the script requires: "# needs: a.csv b.csv:column". */
 static bool has_data(const char *script, const char *folder)
 {
     FILE *const stream = fopen(script, "r");
@@ -99,10 +71,15 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_erro
 
 bool dsgd_figure_exists(const char *name)
 {
-    char *const path = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
-    const bool has = access(path, R_OK) == 0;
-    free(path);
-    return has;
+    return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
+}
+
+dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
+{
+    if (strchr(folder, '\'') != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: gnuplot cannot take a folder with a ' in its name", folder);
+    return dsgd_make_folder(error, "%s/figures", folder);
 }
 
 /** Draws it, unless the folder does not have its data. */
@@ -126,7 +103,7 @@ dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error 
     return status;
 }
 
-/** Some figures are about sums over seeds; those that cannot be had cost no other figure. */
+/** For figures of means over seeds; a failure prevents no other figure. */
 static void refresh_comparison(const char *folder)
 {
     dsgd_error error;
@@ -156,34 +133,34 @@ static dsgd_status plot_all(const char *folder, dsgd_error *error)
     return status;
 }
 
+typedef struct arguments {
+    dsgd_operands words;
+} arguments;
+
 static dsgd_status plot(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {NULL,
-                                     dsgd_parse_words,
-                                     "DIR [FIGURE]",
-                                     "Draws the figures of a folder of results into DIR/figures.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
-    dsgd_words a = {0};
-    argp_parse(&argp, count, words, 0, NULL, &a);
-    if (a.n != 1 && a.n != 2)
-        return dsgd_fail(error, DSGD_EUSAGE, "plot: give the folder of an experiment's results");
-    if (count_rows(a.v[0], "runs.csv") == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", a.v[0]);
-    if (strchr(a.v[0], '\'') != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: gnuplot cannot take a folder with a ' in its name", a.v[0]);
-    if (a.n == 2 && !dsgd_figure_exists(a.v[1]))
-        return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
-                         a.v[1]);
-    char *const figures = dsgd_xprintf("%s/figures", a.v[0]);
-    dsgd_status status = dsgd_make_folder(figures, error);
-    free(figures);
+    static const dsgd_syntax syntax = {"DIR [FIGURE]",
+                                       "Draws the figures of a folder of results into DIR/figures.",
+                                       1,
+                                       2,
+                                       "plot: give the folder of an experiment's results",
+                                       NULL};
+    arguments a = {{0, NULL}};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
-    refresh_comparison(a.v[0]);
-    return a.n == 2 ? dsgd_figure_draw(a.v[1], a.v[0], error) : plot_all(a.v[0], error);
+    const char *const folder = a.words.v[0];
+    const char *const figure = a.words.n == 2 ? a.words.v[1] : NULL;
+    if (!has_table(folder, "runs.csv"))
+        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", folder);
+    if (figure != NULL && !dsgd_figure_exists(figure))
+        return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
+                         figure);
+    status = dsgd_figures_make(folder, error);
+    if (status != DSGD_OK)
+        return status;
+    refresh_comparison(folder);
+    return figure != NULL ? dsgd_figure_draw(figure, folder, error) : plot_all(folder, error);
 }
 
 const dsgd_command dsgd_command_plot = {

@@ -6,41 +6,41 @@
  * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a
  * published point: columns that are also in runs.csv say which runs it is about (an empty field:
  * any), `quantity` which of their columns, averaged over seeds, is compared with `published`. `use`
- * is `fitted` where a parameter was fitted to the point, `known` where it was looked at meanwhile,
+ * is `fitted` where a parameter was fitted to the point, `known` where it was seen while fitting,
  * `predicted`, or `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the
  * source states). `over` names what to divide by: the same runs but for key=value pairs, separated
  * by spaces.
  */
-#include <argp.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/csv.h"
 #include "base/option.h"
+#include "command/arguments.h"
 #include "command/command.h"
 #include "command/experiment/shipped.h"
 #include "command/table.h"
 
 typedef struct arguments {
+    dsgd_operands figures;
     const char *output, *jobs;
     bool resume;
-    char **figures;
-    size_t n_figures;
 } arguments;
 
 /** Columns of published.csv that are no keys. */
 enum { QUANTITY, PUBLISHED, RELATION, OVER, USE, SOURCE, N_FIXED };
 
-static const char *const fixed_names[N_FIXED] = {"quantity", "published", "relation",
-                                                 "over",     "use",       "source"};
+static const char *const fixed_names[] = {"quantity", "published", "relation", "over",
+                                          "use",      "source",    NULL};
 
 typedef struct figure {
     const char *name;
@@ -68,19 +68,13 @@ static const char *field(const figure *f, size_t row, int which)
 static dsgd_status find_columns(figure *f, dsgd_error *error)
 {
     const dsgd_csv *const p = &f->published;
-    for (int i = 0; i < N_FIXED; i++) {
-        f->fixed[i] = dsgd_csv_column(p, fixed_names[i]);
-        if (f->fixed[i] == p->n_columns)
-            return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", p->path,
-                             fixed_names[i]);
-    }
+    for (int i = 0; i < N_FIXED; i++)
+        if (dsgd_csv_need(p, fixed_names[i], &f->fixed[i], error) != DSGD_OK)
+            return DSGD_EIO;
     f->keys = dsgd_xcalloc(p->n_columns, sizeof *f->keys);
     f->key_columns = dsgd_xcalloc(p->n_columns, sizeof *f->key_columns);
     for (size_t c = 0; c < p->n_columns; c++) {
-        bool fixed = false;
-        for (int i = 0; i < N_FIXED; i++)
-            fixed = fixed || f->fixed[i] == c;
-        if (fixed)
+        if (dsgd_find_word(fixed_names, p->fields[c]) >= 0)
             continue;
         f->keys[f->n_keys] = c;
         f->key_columns[f->n_keys] = dsgd_csv_column(&f->runs, p->fields[c]);
@@ -188,27 +182,23 @@ static bool is_kept(const figure *f, size_t row)
 static dsgd_status write_scores(const figure *f, dsgd_error *error)
 {
     dsgd_whole_file file;
-    const dsgd_status opened =
-        dsgd_whole_open(&file, dsgd_xprintf("%s/%s.csv", f->folder, f->name), error);
-    if (opened != DSGD_OK)
-        return opened;
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/%s.csv", f->folder, f->name);
+    if (stream == NULL)
+        return DSGD_EIO;
     const dsgd_csv *const p = &f->published;
     for (size_t row = 0; row <= p->n_rows; row++) {
         for (size_t c = 0; c < p->n_columns; c++) {
             if (c > 0)
-                fputc(',', file.stream);
-            dsgd_csv_text(file.stream, p->fields[row * p->n_columns + c]);
+                fputc(',', stream);
+            dsgd_csv_text(stream, p->fields[row * p->n_columns + c]);
         }
         if (row == 0) {
-            fputs(",simulated,error\n", file.stream);
+            fputs(",simulated,error\n", stream);
             continue;
         }
-        fputc(',', file.stream);
-        dsgd_csv_number(file.stream, f->simulated[row - 1]);
-        fputc(',', file.stream);
-        if (is_point(f, row - 1))
-            dsgd_csv_number(file.stream, error_at(f, row - 1));
-        fputc('\n', file.stream);
+        const double error_of_row = is_point(f, row - 1) ? error_at(f, row - 1) : NAN;
+        dsgd_csv_numbers(stream, (double[]){f->simulated[row - 1], error_of_row}, 2);
+        fputc('\n', stream);
     }
     return dsgd_whole_close(&file, error);
 }
@@ -223,10 +213,8 @@ static char *keys_text(const figure *f, size_t row)
         const bool plain = strcmp(key, "algorithm") == 0;
         if (*value == '\0')
             continue;
-        char *const longer = dsgd_xprintf("%s%s%s%s%s", text, *text == '\0' ? "" : ", ",
-                                          plain ? "" : key, plain ? "" : " ", value);
-        free(text);
-        text = longer;
+        dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : ", ", plain ? "" : key,
+                    plain ? "" : " ", value);
     }
     return text;
 }
@@ -236,38 +224,26 @@ static char *readable(double x)
     return dsgd_xprintf(fabs(x) >= 1000 ? "%.0f" : "%.4g", x);
 }
 
-/** The cell of a published row in a column of the table; the caller frees it. */
-static char *cell_text(const figure *f, size_t row, int column)
-{
-    const bool point = is_point(f, row);
-    switch (column) {
-    case 0:
-        return keys_text(f, row);
-    case 1:
-        return dsgd_xstrdup(field(f, row, QUANTITY));
-    case 2:
-        return dsgd_xstrdup(point ? "" : field(f, row, RELATION));
-    case 3:
-        return point ? readable(f->values[row]) : dsgd_xstrdup(field(f, row, PUBLISHED));
-    case 4:
-        return readable(f->simulated[row]);
-    case 5:
-        return point ? dsgd_xprintf("%+.1f", 100 * error_at(f, row)) : dsgd_xstrdup("-");
-    default:
-        return dsgd_xstrdup(point             ? field(f, row, USE)
-                            : is_kept(f, row) ? "holds"
-                                              : "DOES NOT HOLD");
-    }
-}
-
 static void print_rows(const figure *f)
 {
-    static const char *const heads[] = {"", "", "", "published", "simulated", "error (%)", "use"};
-    dsgd_columns t = {.n_rows = f->published.n_rows + 1, .wraps = true};
-    for (size_t k = 0; k < sizeof heads / sizeof heads[0]; k++) {
-        char **const column = dsgd_columns_add(&t, heads[k]);
-        for (size_t row = 0; row < f->published.n_rows; row++)
-            column[row + 1] = cell_text(f, row, (int)k);
+    dsgd_columns t = {.wraps = true};
+    for (size_t row = 0; row < f->published.n_rows; row++) {
+        const bool point = is_point(f, row);
+        dsgd_columns_row(&t);
+        dsgd_columns_take(&t, "", keys_text(f, row));
+        dsgd_columns_put(&t, "", "%s", field(f, row, QUANTITY));
+        dsgd_columns_put(&t, "", "%s", point ? "" : field(f, row, RELATION));
+        dsgd_columns_take(&t, "published",
+                          point ? readable(f->values[row])
+                                : dsgd_xstrdup(field(f, row, PUBLISHED)));
+        dsgd_columns_take(&t, "simulated", readable(f->simulated[row]));
+        dsgd_columns_take(&t, "error (%)",
+                          point ? dsgd_xprintf("%+.1f", 100 * error_at(f, row))
+                                : dsgd_xstrdup("-"));
+        dsgd_columns_put(&t, "use", "%s",
+                         point             ? field(f, row, USE)
+                         : is_kept(f, row) ? "holds"
+                                           : "DOES NOT HOLD");
     }
     dsgd_columns_print(&t);
 }
@@ -332,9 +308,17 @@ static void compare_orders(const figure *f, score *total)
 
 /* --- a figure --------------------------------------------------------------------------------- */
 
-/** Runs the experiment as `dsgd run` would, without its table. */
-static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_error *error)
+typedef struct experiment_run {
+    const arguments *arguments;
+    const figure *figure;
+} experiment_run;
+
+/** In a child process: `dsgd run`, without its table. */
+static dsgd_status run_here(const void *argument, void *report, dsgd_error *error)
 {
+    (void)report;
+    const arguments *const a = ((const experiment_run *)argument)->arguments;
+    const figure *const f = ((const experiment_run *)argument)->figure;
     char *const yaml = dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), f->name, f->name);
     char *words[] = {(char *)"run", yaml, (char *)"--force", (char *)"-o", f->folder, NULL, NULL,
                      NULL,          NULL};
@@ -345,49 +329,34 @@ static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_erro
     }
     if (a->resume)
         words[count++] = (char *)"--resume";
-    fflush(NULL);
-    const pid_t process = fork();
-    if (process == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
-        const int nowhere = open("/dev/null", O_WRONLY);
-        dup2(nowhere, STDOUT_FILENO);
-        const dsgd_status status = dsgd_command_run.run(count, words, error);
-        if (status != DSGD_OK)
-            fprintf(stderr, "dsgd: %s\n", error->text);
-        fflush(NULL);
-        _exit(status);
-    }
-    int state = 0;
-    const bool ended = process > 0 && waitpid(process, &state, 0) == process && WIFEXITED(state);
-    free(yaml);
-    if (!ended)
-        return dsgd_fail(error, DSGD_EIO, "%s: its experiment could not be run", f->name);
-    if (WEXITSTATUS(state) != 0)
-        return dsgd_fail(error, (dsgd_status)WEXITSTATUS(state), "%s: its experiment failed",
-                         f->name);
-    return DSGD_OK;
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
+    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    return dsgd_command_run.run(count, words, error);
+}
+
+static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_error *error)
+{
+    dsgd_error why;
+    const experiment_run run = {a, f};
+    char none = 0;
+    const dsgd_status status =
+        dsgd_in_child(run_here, &run, &none, 1, "its experiment could not be run", &why);
+    return status == DSGD_OK ? status : dsgd_fail(error, status, "%s: %s", f->name, why.text);
 }
 
 static dsgd_status read_tables(figure *f, dsgd_error *error)
 {
-    char *const published = dsgd_xprintf("%s/plots/%s/published.csv", dsgd_data_folder(), f->name);
-    dsgd_status status = dsgd_csv_read(published, &f->published, error);
-    free(published);
-    char *const runs = dsgd_xprintf("%s/runs.csv", f->folder);
-    if (status == DSGD_OK)
-        status = dsgd_csv_read(runs, &f->runs, error);
-    free(runs);
-    return status;
+    const dsgd_status status = dsgd_csv_read(&f->published, error, "%s/plots/%s/published.csv",
+                                             dsgd_data_folder(), f->name);
+    return status == DSGD_OK ? dsgd_csv_read(&f->runs, error, "%s/runs.csv", f->folder) : status;
 }
 
 static void draw(const figure *f)
 {
     dsgd_error error;
-    char *const figures = dsgd_xprintf("%s/figures", f->folder);
-    if (dsgd_make_folder(figures, &error) != DSGD_OK ||
+    if (dsgd_figures_make(f->folder, &error) != DSGD_OK ||
         dsgd_figure_draw(f->name, f->folder, &error) != DSGD_OK)
         printf("  not drawn: %s\n", error.text);
-    free(figures);
 }
 
 static dsgd_status reproduce_figure(const arguments *a, const char *name, score *total,
@@ -460,10 +429,7 @@ static void print_score(score *total)
 
 static bool has_published(const char *name)
 {
-    char *const path = dsgd_xprintf("%s/plots/%s/published.csv", dsgd_data_folder(), name);
-    const bool has = access(path, R_OK) == 0;
-    free(path);
-    return has;
+    return dsgd_can_read("%s/plots/%s/published.csv", dsgd_data_folder(), name);
 }
 
 static int is_figure(const struct dirent *e)
@@ -489,13 +455,13 @@ static const char **list_figures(void)
 
 static dsgd_status check_figures(const arguments *a, const char **known, dsgd_error *error)
 {
-    for (size_t i = 0; i < a->n_figures; i++) {
-        if (has_published(a->figures[i]) && strchr(a->figures[i], '/') == NULL)
+    for (size_t i = 0; i < a->figures.n; i++) {
+        if (has_published(a->figures.v[i]) && strchr(a->figures.v[i], '/') == NULL)
             continue;
-        char *const hint = dsgd_hint(a->figures[i], known);
+        char *const hint = dsgd_hint(a->figures.v[i], known);
         char *const all = dsgd_listed(known, ", ");
         dsgd_fail(error, DSGD_EUSAGE, "figure `%s` has no published numbers%s; these have: %s",
-                  a->figures[i], hint, all);
+                  a->figures.v[i], hint, all);
         free(hint);
         free(all);
         return DSGD_EUSAGE;
@@ -507,7 +473,7 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *names, s
                                  dsgd_error *error)
 {
     score total = {0};
-    dsgd_status status = dsgd_make_folder(a->output, error);
+    dsgd_status status = dsgd_make_folder(error, "%s", a->output);
     for (size_t i = 0; status == DSGD_OK && i < n; i++)
         status = reproduce_figure(a, names[i], &total, error);
     if (status == DSGD_OK)
@@ -517,58 +483,35 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *names, s
     return status;
 }
 
-enum { KEY_RESUME = 256 };
-
-static const struct argp_option options[] = {
-    {"output", 'o', "DIR", 0, "Folder of the results (results/reproduce)", 0},
-    {"jobs", 'j', "N", 0, "Runs at the same time (the number of cores)", 0},
-    {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
-    {0},
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, output, "output", 'o', "DIR", "Folder of the results (results/reproduce)"),
+    DSGD_ARGUMENT(TEXT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT(FLAG, resume, "resume", 0, NULL, "Does only what has no results yet"),
+    {.name = NULL},
 };
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    switch (key) {
-    case 'o':
-        a->output = text;
-        return 0;
-    case 'j':
-        a->jobs = text;
-        return 0;
-    case KEY_RESUME:
-        a->resume = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        a->figures = state->argv + state->next;
-        a->n_figures = (size_t)(state->argc - state->next);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static dsgd_status reproduce(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {options,
-                                     parse,
-                                     "[FIGURE...]",
-                                     "Runs the experiments of published figures, all or those that "
-                                     "are named, and prints what was published "
-                                     "beside what was simulated.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
+    static const dsgd_syntax syntax = {
+        "[FIGURE...]",
+        "Runs the experiments of published figures, all or those that are named, and prints what "
+        "was published beside what was simulated.",
+        0,
+        SIZE_MAX,
+        NULL,
+        options};
     arguments a = {.output = "results/reproduce"};
-    argp_parse(&argp, count, words, 0, NULL, &a);
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status != DSGD_OK)
+        return status;
     const char **const known = list_figures();
     size_t n_known = 0;
     while (known[n_known] != NULL)
         n_known++;
-    dsgd_status status = check_figures(&a, known, error);
+    status = check_figures(&a, known, error);
     if (status == DSGD_OK)
-        status = a.n_figures > 0
-                     ? reproduce_all(&a, (const char *const *)a.figures, a.n_figures, error)
+        status = a.figures.n > 0
+                     ? reproduce_all(&a, (const char *const *)a.figures.v, a.figures.n, error)
                      : reproduce_all(&a, (const char *const *)known, n_known, error);
     for (size_t i = 0; i < n_known; i++)
         free((char *)known[i]);

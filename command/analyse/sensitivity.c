@@ -39,10 +39,8 @@ static const struct {
 
 static bool is_calibrated(const dsgd_option *option)
 {
-    for (size_t i = 0; exact[i] != NULL; i++)
-        if (strcmp(option->name, exact[i]) == 0)
-            return false;
-    return option->kind == DSGD_DOUBLE; /* whole numbers are counts and shapes */
+    /* Whole numbers are counts and shapes. */
+    return option->kind == DSGD_DOUBLE && dsgd_find_word(exact, option->name) < 0;
 }
 
 /** A SimGrid file has its own links, and a single switch has no groups. */
@@ -89,10 +87,8 @@ static void add_columns(dsgd_experiment *experiment)
         run->swept = swept;
         if (run->parameter == NULL)
             continue;
-        char factor[32];
-        snprintf(factor, sizeof factor, "%.6g", run->factor);
         swept[n] = run->parameter;
-        swept[n + 1] = dsgd_config_keep(config, factor);
+        swept[n + 1] = dsgd_config_keep(config, "%.6g", run->factor);
     }
 }
 
@@ -103,9 +99,8 @@ dsgd_status dsgd_sensitivity_vary(dsgd_experiment *experiment, double percent, d
         for (const dsgd_option *o = parts[part].options; o->name != NULL; o++) {
             if (!is_calibrated(o))
                 continue;
-            char name[128];
-            snprintf(name, sizeof name, "%s.%s", parts[part].name, o->name);
-            const char *const parameter = dsgd_config_keep(config, name);
+            const char *const parameter =
+                dsgd_config_keep(config, "%s.%s", parts[part].name, o->name);
             for (int sign = -1; sign <= 1; sign += 2)
                 for (size_t i = 0; i < experiment->n_unchanged; i++)
                     add_variation(experiment, i, part, o, parameter, 1 + sign * percent / 100);
@@ -145,12 +140,6 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/** Whether a column is about algorithms alone. */
-static bool is_of_algorithms(const char *column)
-{
-    return strncmp(column, "algorithms", 10) == 0 && (column[10] == '\0' || column[10] == '.');
-}
-
 /** Columns of sweeps, without the two of the variations. */
 static size_t n_sweeps(const dsgd_experiment *experiment)
 {
@@ -166,7 +155,7 @@ static bool same_sweeps(const dsgd_experiment *e, size_t i, size_t j, bool of_al
 {
     for (size_t k = 0; k < n_sweeps(e); k++)
         if (strcmp(e->columns[k], "seed") != 0 &&
-            is_of_algorithms(e->columns[k]) == of_algorithms &&
+            dsgd_is_of_algorithms(e->columns[k]) == of_algorithms &&
             !same_text(e->runs[i].swept[k], e->runs[j].swept[k]))
             return false;
     return true;
@@ -272,7 +261,7 @@ static void analysis_close(analysis *a)
     free(a->factor);
 }
 
-/* --- what they say ---------------------------------------------------------------------------- */
+/* --- effects ---------------------------------------------------------------------------------- */
 
 /**
  * The contestant that the others at a place are compared with: the first of the baseline's label
@@ -379,7 +368,8 @@ static void write_row(FILE *stream, const analysis *a, size_t v, size_t place, s
     fputc(',', stream);
     dsgd_csv_text(stream, at->workload_name);
     for (size_t k = 0; k < n_sweeps(a->experiment); k++) {
-        const char *const swept = (is_of_algorithms(a->experiment->columns[k]) ? of : at)->swept[k];
+        const char *const swept =
+            (dsgd_is_of_algorithms(a->experiment->columns[k]) ? of : at)->swept[k];
         if (strcmp(a->experiment->columns[k], "seed") == 0)
             continue;
         fputc(',', stream);
@@ -396,36 +386,27 @@ static void write_row(FILE *stream, const analysis *a, size_t v, size_t place, s
 static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *error)
 {
     dsgd_whole_file file;
-    const dsgd_status status =
-        dsgd_whole_open(&file, dsgd_xprintf("%s/sensitivity.csv", folder), error);
-    if (status != DSGD_OK)
-        return status;
-    fputs("parameter,factor,algorithm,workers,platform,workload", file.stream);
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/sensitivity.csv", folder);
+    if (stream == NULL)
+        return DSGD_EIO;
+    fputs("parameter,factor,algorithm,workers,platform,workload", stream);
     for (size_t k = 0; k < n_sweeps(a->experiment); k++) {
         if (strcmp(a->experiment->columns[k], "seed") == 0)
             continue;
-        fputc(',', file.stream);
-        dsgd_csv_text(file.stream, a->experiment->columns[k]);
+        fputc(',', stream);
+        dsgd_csv_text(stream, a->experiment->columns[k]);
     }
     fputs(",n,throughput_samples_per_s,unchanged_samples_per_s,change,elasticity,speedup,"
           "unchanged_speedup,speedup_change\n",
-          file.stream);
+          stream);
     for (size_t v = 1; v < a->n_variations; v++)
         for (size_t place = 0; place < a->n_places; place++)
             for (size_t c = 0; c < a->n_contestants; c++)
-                write_row(file.stream, a, v, place, c);
+                write_row(stream, a, v, place, c);
     return dsgd_whole_close(&file, error);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
-
-/** Appends to @p text, which it frees; the caller frees the result. */
-static char *longer(char *text, const char *more, const char *detail)
-{
-    char *const all = dsgd_xprintf("%s%s%s", text, more, detail);
-    free(text);
-    return all;
-}
 
 /** "wagma; group 4"; the caller frees it. */
 static char *name_of(const analysis *a, size_t contestant)
@@ -435,10 +416,8 @@ static char *name_of(const analysis *a, size_t contestant)
     char *name = dsgd_xstrdup(run->label);
     for (size_t k = 0; k < n_sweeps(e); k++) {
         const char *const dot = strrchr(e->columns[k], '.');
-        if (run->swept[k] == NULL || dot == NULL || !is_of_algorithms(e->columns[k]))
-            continue;
-        name = longer(name, "; ", dot + 1);
-        name = longer(name, " ", run->swept[k]);
+        if (run->swept[k] != NULL && dot != NULL && dsgd_is_of_algorithms(e->columns[k]))
+            dsgd_append(&name, "; %s %s", dot + 1, run->swept[k]);
     }
     return name;
 }
@@ -451,15 +430,13 @@ static char *place_name(const analysis *a, size_t place)
     const dsgd_planned_run *const last = &e->runs[e->n_unchanged - 1];
     char *name = dsgd_xprintf("%d workers", run->config.workers);
     if (last->chosen[DSGD_AXIS_PLATFORM] > 0)
-        name = longer(name, ", ", run->platform_name);
+        dsgd_append(&name, ", %s", run->platform_name);
     if (last->chosen[DSGD_AXIS_WORKLOAD] > 0)
-        name = longer(name, ", ", run->workload_name);
+        dsgd_append(&name, ", %s", run->workload_name);
     for (size_t k = 0; k < n_sweeps(e); k++) {
-        if (run->swept[k] == NULL || is_of_algorithms(e->columns[k]) ||
-            strcmp(e->columns[k], "seed") == 0)
-            continue;
-        name = longer(name, ", ", e->columns[k]);
-        name = longer(name, " ", run->swept[k]);
+        if (run->swept[k] != NULL && !dsgd_is_of_algorithms(e->columns[k]) &&
+            strcmp(e->columns[k], "seed") != 0)
+            dsgd_append(&name, ", %s %s", e->columns[k], run->swept[k]);
     }
     return name;
 }
@@ -524,21 +501,16 @@ static char *largest_text(const analysis *a, const largest *l)
     return text;
 }
 
-static void print_lines(const analysis *a, line *lines, size_t n)
+static void print_lines(const analysis *a, const line *lines, size_t n)
 {
-    dsgd_columns t = {.n_rows = n + 1, .wraps = true};
-    char **const parameter = dsgd_columns_add(&t, "parameter");
-    for (size_t i = 0; i < n; i++)
-        parameter[i + 1] = dsgd_xstrdup(lines[i].parameter);
-    char **const speedup = dsgd_columns_add(&t, "largest change of a speed-up");
-    for (size_t i = 0; i < n; i++)
-        speedup[i + 1] = largest_text(a, &lines[i].speedup);
-    char **const throughput = dsgd_columns_add(&t, "of a throughput");
-    for (size_t i = 0; i < n; i++)
-        throughput[i + 1] = largest_text(a, &lines[i].throughput);
-    char **const swapped = dsgd_columns_add(&t, "swaps");
-    for (size_t i = 0; i < n; i++)
-        swapped[i + 1] = dsgd_xprintf("%zu", lines[i].swaps);
+    dsgd_columns t = {.wraps = true};
+    for (size_t i = 0; i < n; i++) {
+        dsgd_columns_row(&t);
+        dsgd_columns_put(&t, "parameter", "%s", lines[i].parameter);
+        dsgd_columns_take(&t, "largest change of a speed-up", largest_text(a, &lines[i].speedup));
+        dsgd_columns_take(&t, "of a throughput", largest_text(a, &lines[i].throughput));
+        dsgd_columns_put(&t, "swaps", "%zu", lines[i].swaps);
+    }
     dsgd_columns_print(&t);
 }
 
@@ -578,11 +550,8 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
             tie = tie || (unchanged == TIE) != (varied == TIE);
         if (!is_swap(unchanged, varied))
             continue;
-        char factor[32];
-        snprintf(factor, sizeof factor, " %+.3g %%",
-                 100 * (a->factor[v * a->n_places + place] - 1));
-        when = longer(when, *when == '\0' ? "" : ", ", a->variations[v].parameter);
-        when = longer(when, factor, "");
+        dsgd_append(&when, "%s%s %+.3g %%", *when == '\0' ? "" : ", ", a->variations[v].parameter,
+                    100 * (a->factor[v * a->n_places + place] - 1));
     }
     *ties += tie;
     const bool swap = *when != '\0';

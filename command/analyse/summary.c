@@ -1,12 +1,13 @@
 /**
  * @file summary.c
- * Means with their confidence intervals.
+ * Student's t, and paths of columns.
  */
 #include "command/analyse/summary.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <string.h>
 
 void dsgd_mean(const double *x, size_t n, double *mean, double *ci)
 {
@@ -14,4 +15,15 @@ void dsgd_mean(const double *x, size_t n, double *mean, double *ci)
     *ci = n < 2 ? NAN
                 : gsl_cdf_tdist_Pinv(0.975, (double)(n - 1)) * gsl_stats_sd(x, 1, n) /
                       sqrt((double)n);
+}
+
+const char *dsgd_last_key(const char *column)
+{
+    const char *const dot = strrchr(column, '.');
+    return dot == NULL ? column : dot + 1;
+}
+
+bool dsgd_is_of_algorithms(const char *column)
+{
+    return strncmp(column, "algorithms", 10) == 0 && (column[10] == '\0' || column[10] == '.');
 }

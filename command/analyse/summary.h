@@ -1,10 +1,11 @@
 /**
  * @file summary.h
- * Means over seeds, with their confidence intervals.
+ * Means over seeds with their confidence intervals, and the names of swept columns.
  */
 #ifndef DSGD_COMMAND_ANALYSE_SUMMARY_H
 #define DSGD_COMMAND_ANALYSE_SUMMARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -12,5 +13,11 @@
  * n < 2, the mean for n = 0.
  */
 void dsgd_mean(const double *x, size_t n, double *mean, double *ci);
+
+/** What follows the last dot of a swept column's path: `group` of algorithms.0.group. */
+const char *dsgd_last_key(const char *column);
+
+/** Whether a swept column is about algorithms alone. */
+bool dsgd_is_of_algorithms(const char *column);
 
 #endif

@@ -45,13 +45,17 @@ void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
     return b->memory;
 }
 
-const char *dsgd_config_keep(dsgd_config *config, const char *text)
+const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
 {
-    char *copy = dsgd_config_alloc(config, strlen(text) + 1);
-    return strcpy(copy, text);
+    va_list arguments;
+    va_start(arguments, format);
+    char *const text = dsgd_xvprintf(format, arguments);
+    va_end(arguments);
+    const size_t bytes = strlen(text) + 1;
+    char *const kept = memcpy(dsgd_config_alloc(config, bytes), text, bytes);
+    free(text);
+    return kept;
 }
-
-/* --- files -------------------------------------------------------------------------------------------------------------------------- */
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
@@ -125,13 +129,10 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
     const char *const slash = strrchr(config->path, '/');
     if (path[0] == '/' || slash == NULL)
         return path;
-    char *const joined = dsgd_xprintf("%.*s/%s", (int)(slash - config->path), config->path, path);
-    const char *const beside = dsgd_config_keep(config, joined);
-    free(joined);
+    const char *const beside =
+        dsgd_config_keep(config, "%.*s/%s", (int)(slash - config->path), config->path, path);
     return access(beside, F_OK) == 0 ? beside : path;
 }
-
-/* --- places and sentences ----------------------------------------------------------------------------------------------------------- */
 
 /** The first scalar at or below a node: what has a position in the file. */
 static struct fy_node *first_scalar(struct fy_node *node)
@@ -176,8 +177,6 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     return dsgd_fail(error, DSGD_EUSAGE, "%s:%d:%d: %s", config->path, mark->line + 1,
                      mark->column + 1, text);
 }
-
-/* --- entries ------------------------------------------------------------------------------------------------------------------------ */
 
 static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *node)
 {
@@ -232,12 +231,10 @@ const char *dsgd_entry_text(dsgd_entry *entry)
     return entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
 }
 
-/* --- sweeps ------------------------------------------------------------------------------------------------------------------------- */
-
 static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
 {
     dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
-    *sweep = (dsgd_sweep){node, dsgd_config_keep(config, path),
+    *sweep = (dsgd_sweep){node, dsgd_config_keep(config, "%s", path),
                           dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
     config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
     config->sweeps[config->n_sweeps++] = sweep;
@@ -294,7 +291,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
     if (dsgd_entry_text(value) != NULL)
         return dsgd_entry_text(value);
     char *const text = fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
-    const char *const kept = dsgd_config_keep(config, text == NULL ? "?" : text);
+    const char *const kept = dsgd_config_keep(config, "%s", text == NULL ? "?" : text);
     free(text);
     return kept;
 }
@@ -302,7 +299,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)
 {
     override *const o = dsgd_config_alloc(config, sizeof *o);
-    *o = (override){config->overrides, part, dsgd_config_keep(config, assignment)};
+    *o = (override){config->overrides, part, dsgd_config_keep(config, "%s", assignment)};
     config->overrides = o;
     config->n_sweeps = 0;
     find_sweeps(config, dsgd_config_root(config), "");

@@ -14,11 +14,11 @@
 #include "sim/registry.h"
 #include "traces/imbalance.h"
 
-/* --- the table ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
 
-/** What a run reads from the file apart from the lists that multiply the runs. */
+/** Keys of a run beside the lists that multiply the runs. */
 static const dsgd_option run_options[] = {
     DSGD_OPTION_STRING(dsgd_planned_run, name, "of the experiment, and of its folder of results"),
     DSGD_OPTION_AS("inherent", BOOL, dsgd_planned_run, config.inherent,
@@ -47,11 +47,11 @@ static const dsgd_option run_options[] = {
 /** Keys of the lists that multiply the runs, by dsgd_axis. */
 static const char *const axes[] = {"platform", "workload", "workers", "algorithms", "seed", NULL};
 
-/* --- shipped files ------------------------------------------------------------------------------------------------------------------ */
+/* --- shipped files ---------------------------------------------------------------------------- */
 
 /**
- * A workload that is like another begins as that one. @p depth of such files are behind @p mapping; nobody means more than a few, but a
- * circle has no end.
+ * A workload with `like` begins as that one. @p depth: files that led here; limited, for a circle
+ * has no end.
  */
 static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mapping, int depth,
                                          dsgd_workload *workload, dsgd_error *error)
@@ -123,7 +123,7 @@ dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd
     return status != DSGD_OK ? status : dsgd_config_read_set(*config, &entries, set, error);
 }
 
-/* --- one run ------------------------------------------------------------------------------------------------------------------------ */
+/* --- one run ---------------------------------------------------------------------------------- */
 
 static const char *const name_key[] = {"name", NULL};
 
@@ -179,7 +179,7 @@ static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
     return read_workload_mapping(file, dsgd_config_root(file), 0, &run->workload, error);
 }
 
-/** An algorithm, its label in the results, and what it asks of the optimizer and of exchanges. */
+/** An algorithm, its label in the results, and its options of the optimizer and of exchanges. */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {
@@ -218,12 +218,12 @@ static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entr
         status = read_workload(experiment, entries[DSGD_AXIS_WORKLOAD], run, error);
     if (status == DSGD_OK)
         status = dsgd_config_read_number(config, entries[DSGD_AXIS_WORKERS], "workers", 1, 1 << 20,
-                                         true, &workers, error);
+                                         &workers, error);
     if (status == DSGD_OK)
         status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
     if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
-        status = dsgd_config_read_number(config, entries[DSGD_AXIS_SEED], "seed", 0, 9e15, true,
-                                         &seed, error);
+        status =
+            dsgd_config_read_number(config, entries[DSGD_AXIS_SEED], "seed", 0, 9e15, &seed, error);
     run->config.workers = (int)workers;
     run->config.seed = (uint64_t)seed;
     return status;
@@ -247,7 +247,7 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
     return DSGD_OK;
 }
 
-/* --- all runs ----------------------------------------------------------------------------------------------------------------------- */
+/* --- all runs --------------------------------------------------------------------------------- */
 
 /** The chosen element of each axis, and where the sweeps stand. */
 typedef struct odometer {
@@ -358,7 +358,7 @@ static const char *default_name(dsgd_config *config, const char *path)
     return strncpy(name, base, strcspn(base, "."));
 }
 
-/** The path of a sweep; those of a platform or workload as a whole have names of their own, because there is a column of that name. */
+/** The path of a sweep; `platform` and `workload` are columns of every run already. */
 static const char *column_of(const char *path)
 {
     if (strcmp(path, axes[DSGD_AXIS_PLATFORM]) == 0)

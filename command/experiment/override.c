@@ -62,7 +62,7 @@ static bool put(dsgd_config *config, struct fy_node *mapping, const char *key, c
     struct fy_document *const document = fy_node_document(mapping);
     /* The nodes refer to the texts, so these live as long as the config. */
     struct fy_node *const node =
-        fy_node_build_from_string(document, dsgd_config_keep(config, value), FY_NT);
+        fy_node_build_from_string(document, dsgd_config_keep(config, "%s", value), FY_NT);
     if (node == NULL)
         return false;
     remove_key(mapping, key);

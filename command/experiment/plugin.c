@@ -12,8 +12,6 @@
 
 #include "sim/registry.h"
 
-/* --- one file ----------------------------------------------------------------------------------------------------------------------- */
-
 static dsgd_status add_all(const char *path, const dsgd_plugin *plugin, dsgd_error *error)
 {
     if (plugin->algorithms == NULL || plugin->algorithms[0] == NULL)
@@ -27,7 +25,10 @@ static dsgd_status add_all(const char *path, const dsgd_plugin *plugin, dsgd_err
     return DSGD_OK;
 }
 
-/** @p path has a slash. What was loaded stays, even if it is refused: the registry may already have some of it. */
+/**
+ * @p path has a slash. What was loaded stays, even if it is refused: the registry may already have
+ * some of it.
+ */
 static dsgd_status load(const char *path, dsgd_error *error)
 {
     if (access(path, R_OK) != 0)
@@ -44,50 +45,21 @@ static dsgd_status load(const char *path, dsgd_error *error)
                          "%s was built for interface %08" PRIx32 ", but this program has %08" PRIx32
                          "; build it again",
                          path, plugin->abi, (uint32_t)DSGD_PLUGIN_ABI);
-    /* Only now every verb has to be there: one that is gone is a matter of the interface. */
+    /* Checked last: a verb that has gone is a matter of the interface. */
     if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL)
         return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
     return add_all(path, plugin, error);
 }
 
-dsgd_status dsgd_plugin_load(const char *path, dsgd_error *error)
-{
-    if (strchr(path, '/') != NULL)
-        return load(path, error);
-    char *const here = dsgd_xprintf("./%s", path); /* a bare name would be looked for elsewhere */
-    const dsgd_status status = load(here, error);
-    free(here);
-    return status;
-}
-
-/* --- the command line --------------------------------------------------------------------------------------------------------------- */
-
-enum { KEY_PLUGIN = 512 }; /* beyond the keys of the sub-commands */
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    dsgd_plugin_paths *const paths = state->input;
-    if (key != KEY_PLUGIN)
-        return ARGP_ERR_UNKNOWN;
-    if (paths->n == DSGD_MOST_PLUGINS)
-        argp_error(state, "--plugin: at most %d are possible", DSGD_MOST_PLUGINS);
-    paths->v[paths->n++] = text;
-    return 0;
-}
-
-static const struct argp_option options[] = {
-    {"plugin", KEY_PLUGIN, "FILE", 0, "Adds the algorithms of a shared object; may be repeated", 0},
-    {0},
-};
-
-static const struct argp argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
-
-const struct argp_child dsgd_plugin_option[] = {{&argp, 0, NULL, 0}, {0}};
-
-dsgd_status dsgd_plugins_load(const dsgd_plugin_paths *paths, dsgd_error *error)
+dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error)
 {
     dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < paths->n; i++)
-        status = dsgd_plugin_load(paths->v[i], error);
+    for (size_t i = 0; status == DSGD_OK && i < paths->n; i++) {
+        /* A bare name would be looked for in the folders of libraries. */
+        char *const path =
+            dsgd_xprintf("%s%s", strchr(paths->v[i], '/') == NULL ? "./" : "", paths->v[i]);
+        status = load(path, error);
+        free(path);
+    }
     return status;
 }

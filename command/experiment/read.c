@@ -25,14 +25,6 @@ static const char *shown(dsgd_entry *entry)
 static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                void *field, dsgd_error *error);
 
-static bool is_word(const char *const *words, const char *text)
-{
-    for (; words != NULL && *words != NULL; words++)
-        if (strcmp(*words, text) == 0)
-            return true;
-    return false;
-}
-
 /** The present name of a key or word that earlier versions called @p name, or NULL. */
 static const char *renamed(const char *name)
 {
@@ -48,7 +40,7 @@ static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *w
                            const char *name, const char *const *names, dsgd_error *error)
 {
     const char *const now = renamed(name);
-    if (now != NULL && is_word(names, now))
+    if (now != NULL && dsgd_find_word(names, now) >= 0)
         return dsgd_entry_fail(config, entry, error, "%s `%s` is now called `%s`", what, name, now);
     char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, " or ");
@@ -61,13 +53,12 @@ static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *w
 }
 
 dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,
-                                    double min, double max, bool whole, double *number,
-                                    dsgd_error *error)
+                                    double min, double max, double *number, dsgd_error *error)
 {
     const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
     entry = dsgd_entry_chosen(config, entry);
     const dsgd_status status = read_option(config, entry, &o, number, error);
-    if (status == DSGD_OK && whole && *number != (double)(long long)*number)
+    if (status == DSGD_OK && *number != (double)(long long)*number)
         return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
                                shown(entry));
     return status;
@@ -97,14 +88,9 @@ static dsgd_status read_number(dsgd_config *config, dsgd_entry *entry, const dsg
 static dsgd_status read_double(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                double *field, dsgd_error *error)
 {
-    const char *const text = dsgd_entry_text(entry);
-    for (size_t i = 0; text != NULL && o->words != NULL && o->words[i] != NULL; i++) {
-        if (strcmp(text, o->words[i]) == 0) {
-            *field = -(double)(i + 1);
-            return DSGD_OK;
-        }
-    }
-    return read_number(config, entry, o, field, error);
+    const int word = dsgd_find_word(o->words, dsgd_entry_text(entry));
+    *field = -(word + 1);
+    return word >= 0 ? DSGD_OK : read_number(config, entry, o, field, error);
 }
 
 static dsgd_status read_long(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
@@ -124,14 +110,8 @@ static dsgd_status read_long(dsgd_config *config, dsgd_entry *entry, const dsgd_
 static dsgd_status read_word(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                              int *field, dsgd_error *error)
 {
-    const char *const text = dsgd_entry_text(entry);
-    for (size_t i = 0; text != NULL && o->words != NULL && o->words[i] != NULL; i++) {
-        if (strcmp(text, o->words[i]) == 0) {
-            *field = (int)i;
-            return DSGD_OK;
-        }
-    }
-    return unknown(config, entry, o->name, shown(entry), o->words, error);
+    *field = dsgd_find_word(o->words, dsgd_entry_text(entry));
+    return *field >= 0 ? DSGD_OK : unknown(config, entry, o->name, shown(entry), o->words, error);
 }
 
 static dsgd_status read_bool(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
@@ -188,6 +168,15 @@ static dsgd_status read_table(dsgd_config *config, dsgd_entry *entry, const dsgd
     return DSGD_OK;
 }
 
+/** A list of @p n elements, moved where one more needs it: at powers of two the room doubles. */
+static void *with_room(dsgd_config *config, void *list, size_t n, size_t size)
+{
+    if ((n & (n - 1)) != 0)
+        return list;
+    void *const larger = dsgd_config_alloc(config, (n == 0 ? 1 : 2 * n) * size);
+    return n == 0 ? larger : memcpy(larger, list, n * size);
+}
+
 /** One more pair, within the option's limits. @p where the refusal points to. */
 static dsgd_status add_pair(dsgd_config *config, const dsgd_option *o, dsgd_pairs *field,
                             const double *pair, const char *where, dsgd_error *error)
@@ -197,13 +186,7 @@ static dsgd_status add_pair(dsgd_config *config, const dsgd_option *o, dsgd_pair
             return dsgd_fail(error, DSGD_EUSAGE,
                              "%s: %s: %g, but a whole number from %.10g to %.10g is needed", where,
                              o->name, pair[i], o->min, o->max);
-    if ((field->n & (field->n - 1)) == 0) { /* at powers of two the room doubles */
-        const size_t room = field->n == 0 ? 1 : 2 * field->n;
-        void *const larger = dsgd_config_alloc(config, room * sizeof *field->v);
-        if (field->n > 0)
-            memcpy(larger, field->v, field->n * sizeof *field->v);
-        field->v = larger;
-    }
+    field->v = with_room(config, field->v, field->n, sizeof *field->v);
     field->v[field->n][0] = (long)pair[0];
     field->v[field->n][1] = (long)pair[1];
     field->n++;
@@ -269,14 +252,8 @@ static dsgd_status read_pairs(dsgd_config *config, dsgd_entry *entry, const dsgd
 
 static void add_line(dsgd_config *config, dsgd_lines *field, const char *text)
 {
-    if ((field->n & (field->n - 1)) == 0) { /* at powers of two the room doubles */
-        const size_t room = field->n == 0 ? 1 : 2 * field->n;
-        void *const larger = dsgd_config_alloc(config, room * sizeof *field->v);
-        if (field->n > 0)
-            memcpy(larger, field->v, field->n * sizeof *field->v);
-        field->v = larger;
-    }
-    field->v[field->n++] = dsgd_config_keep(config, text);
+    field->v = with_room(config, field->v, field->n, sizeof *field->v);
+    field->v[field->n++] = dsgd_config_keep(config, "%s", text);
 }
 
 /** A text per line; what follows a # is a remark. */
@@ -318,7 +295,7 @@ static dsgd_status read_lines(dsgd_config *config, dsgd_entry *entry, const dsgd
 {
     *field = (dsgd_lines){0, NULL};
     const char *const alone = dsgd_entry_text(entry);
-    if (alone != NULL && is_word(o->words, alone))
+    if (alone != NULL && dsgd_find_word(o->words, alone) >= 0)
         add_line(config, field, alone);
     else if (alone != NULL)
         return read_lines_file(config, o, dsgd_config_path(config, alone), field, error);
@@ -361,9 +338,8 @@ dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
                                "%s is missing: give a name, or {%s: NAME, ...}", key, key);
     pick->about = dsgd_about_find(registry, name);
     if (pick->about == NULL) {
-        const char *names[64] = {NULL};
-        for (size_t i = 0; registry[i] != NULL && i < 63; i++)
-            names[i] = registry[i]->name;
+        const char *names[DSGD_MOST_NAMES];
+        dsgd_about_names(registry, names);
         return unknown(config, named, key, name, names, error);
     }
     pick->params = dsgd_config_alloc(config, pick->about->params_size);
@@ -388,9 +364,8 @@ static void append_picks(dsgd_config *config, dsgd_picks *field, const dsgd_pick
 static dsgd_status read_named_set(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                   const char *name, dsgd_pick_set *set, dsgd_error *error)
 {
-    const char *kinds[64] = {NULL};
-    for (size_t i = 0; o->registry[i] != NULL && i < 63; i++)
-        kinds[i] = o->registry[i]->name;
+    const char *kinds[DSGD_MOST_NAMES];
+    dsgd_about_names(o->registry, kinds);
     dsgd_config *file = NULL;
     const dsgd_status status =
         dsgd_named_open(config, entry, o->shipped, name, kinds, &file, error);
@@ -477,14 +452,6 @@ static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsg
     return DSGD_OK;
 }
 
-static const dsgd_option *find_option(const dsgd_option *options, const char *name)
-{
-    for (; options != NULL && options->name != NULL; options++)
-        if (strcmp(options->name, name) == 0)
-            return options;
-    return NULL;
-}
-
 static dsgd_status unknown_key(dsgd_config *config, dsgd_entry *key, const dsgd_option *options,
                                const char *const *elsewhere, dsgd_error *error)
 {
@@ -508,8 +475,8 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
     for (struct fy_node_pair *p = NULL;
          mapping != NULL && (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
         const char *const key = shown(fy_node_pair_key(p));
-        const dsgd_option *const o = find_option(options, key);
-        if (o == NULL && is_word(elsewhere, key))
+        const dsgd_option *const o = dsgd_option_find(options, key);
+        if (o == NULL && dsgd_find_word(elsewhere, key) >= 0)
             continue;
         if (o == NULL)
             return unknown_key(config, fy_node_pair_key(p), options, elsewhere, error);

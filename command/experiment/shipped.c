@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/program.h"
 
 const char *dsgd_data_folder(void)
@@ -25,7 +26,7 @@ const char *dsgd_data_folder(void)
     return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
 }
 
-/** Names of the YAML files in a folder and those in @p also, NULL-terminated; the caller frees them. */
+/** Names of the YAML files in a folder and those in @p also, then NULL; the caller frees them. */
 static char **candidates(const char *folder, const char *const *also)
 {
     char **names = dsgd_xcalloc(1, sizeof *names);
@@ -69,11 +70,9 @@ static bool is_path(const char *name)
 /** Path of a shipped file, or NULL. The caller frees it. */
 static char *shipped_path(const char *kind, const char *name)
 {
-    char *const path = dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
-    if (access(path, R_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
+    if (!dsgd_can_read("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name))
+        return NULL;
+    return dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
 }
 
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
@@ -91,7 +90,7 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
     return status;
 }
 
-/** In a file that another names nobody would go through the values. */
+/** Only sweeps of the experiment's own file multiply the runs. */
 static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
 {
     size_t n = 0;

@@ -23,10 +23,7 @@ void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n, const dsg
         dsgd_run_key_print(stream, key);
         const double cells[] = {points[i].virtual_s, points[i].steps, points[i].at.loss,
                                 points[i].at.accuracy, points[i].at.consensus};
-        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
-            fputc(',', stream);
-            dsgd_csv_number(stream, cells[k]);
-        }
+        dsgd_csv_numbers(stream, cells, sizeof cells / sizeof cells[0]);
         fputc('\n', stream);
     }
 }

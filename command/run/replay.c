@@ -4,8 +4,8 @@
  */
 #include "command/run/replay.h"
 
-#include <argp.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,14 @@
 
 #include "base/csv.h"
 #include "base/program.h"
+#include "command/arguments.h"
 #include "command/run/curve.h"
 #include "models/record/replay.h"
 
-enum { KEY_NUMERICS = 256, KEY_THREADS, KEY_PRECISION, KEY_DATA };
-
 typedef struct arguments {
-    size_t n_files, n_data;
-    const char **files, **data; /* [n_files], [n_data] */
+    dsgd_operands files;
     const char *folder;
+    dsgd_texts data;
     int numerics, precision;
     long threads; /* 0: not given */
 } arguments;
@@ -29,68 +28,18 @@ typedef struct arguments {
 static const char *const numerics_words[] = {"auto", "cpu", "cuda", NULL};
 static const char *const precision_words[] = {"float", "double", NULL};
 
-static int find_word(const char *const *words, const char *text)
-{
-    int i = 0;
-    while (words[i] != NULL && strcmp(words[i], text) != 0)
-        i++;
-    return words[i] == NULL ? -1 : i;
-}
-
-static void add(const char ***list, size_t *n, const char *text)
-{
-    *list = dsgd_xrealloc(*list, *n + 1, sizeof **list);
-    (*list)[(*n)++] = text;
-}
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    char *end = NULL;
-    switch (key) {
-    case 'o':
-        a->folder = text;
-        return 0;
-    case KEY_NUMERICS:
-        a->numerics = find_word(numerics_words, text);
-        if (a->numerics < 0)
-            argp_error(state, "--numerics %s: auto, cpu or cuda is expected", text);
-        return 0;
-    case KEY_PRECISION:
-        a->precision = find_word(precision_words, text);
-        if (a->precision < 0)
-            argp_error(state, "--precision %s: float or double is expected", text);
-        return 0;
-    case KEY_THREADS:
-        a->threads = strtol(text, &end, 10);
-        if (*text == '\0' || *end != '\0' || a->threads < 1 || a->threads > 1000000)
-            argp_error(state, "--threads %s: a whole number from 1 to 1000000 is expected", text);
-        return 0;
-    case KEY_DATA:
-        add(&a->data, &a->n_data, text);
-        return 0;
-    case ARGP_KEY_ARG:
-        add(&a->files, &a->n_files, text);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "the record is missing");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"output", 'o', "DIR", 0, "Folder of curves.csv (results/NAME-replay)", 0},
-    {"numerics", KEY_NUMERICS, "WHERE", 0, "Computes on auto, cpu or cuda", 0},
-    {"threads", KEY_THREADS, "N", 0, "Computing threads (the number of cores); decides no result",
-     0},
-    {"precision", KEY_PRECISION, "HOW", 0, "Computes in float or double (as recorded)", 0},
-    {"data", KEY_DATA, "OPTION=VALUE", 0,
-     "Overrides an option of the data, such as path=DIR where its files are elsewhere; may be "
-     "repeated",
-     0},
-    {0},
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of curves.csv (results/NAME-replay)"),
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Computes on auto, cpu or cuda",
+                  .words = numerics_words),
+    DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
+                  "Computing threads (the number of cores); decides no result"),
+    DSGD_ARGUMENT(WORD, precision, "precision", 0, "HOW",
+                  "Computes in float or double (as recorded)", .words = precision_words),
+    DSGD_ARGUMENT(TEXTS, data, "data", 0, "OPTION=VALUE",
+                  "Overrides an option of the data, such as path=DIR where its files are "
+                  "elsewhere; may be repeated"),
+    {.name = NULL},
 };
 
 static const char about[] =
@@ -99,8 +48,6 @@ static const char about[] =
     "together.\vWhat the run decided by values (until: accuracy) stays decided as recorded. A "
     "record that is damaged, or whose data is not here, is refused with a sentence and exit status "
     "3.";
-
-/* --- progress --------------------------------------------------------------------------------- */
 
 typedef struct progress {
     size_t i, n; /* current record, number of records */
@@ -121,8 +68,6 @@ static void show(void *argument, double share)
             terminal ? "" : "\n");
     fflush(stderr);
 }
-
-/* --- the whole -------------------------------------------------------------------------------- */
 
 static void print_result(const dsgd_replay_result *r)
 {
@@ -148,12 +93,12 @@ static dsgd_status write_curves(char **folder, const dsgd_replay_result *result,
     if (*folder == NULL)
         *folder = dsgd_xprintf("results/%s-replay",
                                result->experiment == NULL ? "record" : result->experiment);
-    dsgd_status status = dsgd_make_folder(*folder, error);
-    dsgd_whole_file file;
-    if (status == DSGD_OK)
-        status = dsgd_whole_open(&file, dsgd_xprintf("%s/curves.csv", *folder), error);
+    const dsgd_status status = dsgd_make_folder(error, "%s", *folder);
     if (status != DSGD_OK)
         return status;
+    dsgd_whole_file file;
+    if (dsgd_whole_open(&file, error, "%s/curves.csv", *folder) == NULL)
+        return DSGD_EIO;
     fprintf(file.stream, "%s%s", dsgd_curve_columns, rows);
     return dsgd_whole_close(&file, error);
 }
@@ -169,9 +114,9 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
     printf("%10s  %-16s%10s%10s%10s%12s%12s%10s\n", "run", "algorithm", "workers", "seed", "status",
            "loss", "accuracy", "wall s");
     fflush(stdout);
-    for (size_t i = 0; status == DSGD_OK && i < a->n_files; i++) {
-        progress p = {i, a->n_files, dsgd_wall_s(), dsgd_wall_s()};
-        const dsgd_replay_config config = {.path = a->files[i],
+    for (size_t i = 0; status == DSGD_OK && i < a->files.n; i++) {
+        progress p = {i, a->files.n, dsgd_wall_s(), dsgd_wall_s()};
+        const dsgd_replay_config config = {.path = a->files.v[i],
                                            .numerics = (dsgd_numerics)a->numerics,
                                            .precision = a->precision,
                                            .threads = (uint32_t)(a->threads > 0 ? a->threads
@@ -179,8 +124,8 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
                                                                                 : cores),
                                            .memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) *
                                                            (size_t)sysconf(_SC_PAGESIZE) / 2,
-                                           .n_data = a->n_data,
-                                           .data = a->data,
+                                           .n_data = a->data.n,
+                                           .data = a->data.v,
                                            .progress = show,
                                            .argument = &p};
         dsgd_replay_result result;
@@ -204,15 +149,16 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
 
 dsgd_status dsgd_command_replay_run(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {options, parse, "FILE...", about, NULL, NULL, NULL};
+    static const dsgd_syntax syntax = {"FILE...", about, 1, SIZE_MAX, "the record is missing",
+                                       options};
     arguments a = {.precision = -1};
-    argp_parse(&argp, count, words, 0, NULL, &a);
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status != DSGD_OK)
+        return status;
     char *folder = dsgd_xstrdup(a.folder);
-    const dsgd_status status = replay_all(&a, &folder, error);
+    status = replay_all(&a, &folder, error);
     if (status == DSGD_OK)
         printf("\nresults: %s/curves.csv\n", folder);
     free(folder);
-    free(a.files);
-    free(a.data);
     return status;
 }

@@ -7,9 +7,6 @@
 
 #include "base/status.h"
 
-#define DSGD_REPLAY_USAGE                                                                          \
-    "FILE... [-o DIR] [--numerics auto|cpu|cuda] [--threads N] [--precision float|double] "        \
-    "[--data OPTION=VALUE]"
 #define DSGD_REPLAY_SUMMARY "computes what `dsgd run --record` wrote down, and writes curves.csv"
 
 /** @p words begin with the name of the command. */

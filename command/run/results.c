@@ -19,70 +19,29 @@
 #include "command/run/curve.h"
 #include "sim/network/cluster.h"
 
-static const char *const run_columns[] = {"run",
-                                          "algorithm",
-                                          "workers",
-                                          "seed",
-                                          "platform",
-                                          "workload",
-                                          "status",
-                                          "steps",
-                                          "virtual_s",
-                                          "samples",
-                                          "learn_samples",
-                                          "throughput_samples_per_s",
-                                          "step_mean_s",
-                                          "compute_share",
-                                          "wait_share",
-                                          "comm_share",
-                                          "staleness_mean",
-                                          "staleness_max",
-                                          "messages",
-                                          "bytes",
-                                          "final_loss",
-                                          "final_accuracy",
-                                          "final_consensus",
-                                          "local_loss",
-                                          "local_accuracy",
-                                          "local_accuracy_min",
-                                          "exposed_mean_s",
-                                          "active_mean",
-                                          "wall_s",
-                                          NULL};
-
+static const char run_columns[] =
+    "run,algorithm,workers,seed,platform,workload,status,steps,virtual_s,samples,learn_samples,"
+    "throughput_samples_per_s,step_mean_s,compute_share,wait_share,comm_share,staleness_mean,"
+    "staleness_max,messages,bytes,final_loss,final_accuracy,final_consensus,local_loss,"
+    "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,wall_s";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
 static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
-/* --- files ------------------------------------------------------------------------------------ */
-
-static char *part_path(const char *folder, size_t i, const char *what)
-{
-    return dsgd_xprintf("%s/.parts/%zu.%s", folder, i + 1, what);
-}
+/* Path of a fragment: the folder of results, the number of the run, a name out of `parts`. */
+#define PART "%s/.parts/%zu.%s"
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static dsgd_run_key key_of(const dsgd_planned_run *run, size_t i)
-{
-    return (dsgd_run_key){i + 1, run->label, run->config.workers, run->config.seed};
-}
-
-static void print_key(FILE *stream, const dsgd_planned_run *run, size_t i)
-{
-    const dsgd_run_key key = key_of(run, i);
-    dsgd_run_key_print(stream, &key);
-}
-
-static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
+static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsgd_run_key *key,
                       const dsgd_run_result *r)
 {
-    const dsgd_planned_run *const run = &experiment->runs[i];
+    const dsgd_planned_run *const run = &experiment->runs[key->run - 1];
     /* Nothing is final in a run that has failed. */
     const bool failed = r->outcome == DSGD_RUN_FAILED;
     const dsgd_point *const last = r->n_points > 0 && !failed ? &r->points[r->n_points - 1] : NULL;
-    print_key(stream, run, i);
+    dsgd_run_key_print(stream, key);
     fputc(',', stream);
     dsgd_csv_text(stream, run->platform_name);
     fputc(',', stream);
@@ -118,18 +77,10 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, size_t i,
     fputc('\n', stream);
 }
 
-static void print_curves(FILE *stream, const dsgd_planned_run *run, size_t i,
-                         const dsgd_run_result *r)
+static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
 {
-    const dsgd_run_key key = key_of(run, i);
-    dsgd_curve_print(stream, &key, r->n_points, r->points);
-}
-
-static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
-                          const dsgd_run_result *r)
-{
-    for (int w = 0; w < run->config.workers && r->worker_shares != NULL; w++) {
-        print_key(stream, run, i);
+    for (int w = 0; w < key->workers && r->worker_shares != NULL; w++) {
+        dsgd_run_key_print(stream, key);
         fprintf(stream, ",%d", w);
         const double numbers[] = {r->worker_shares[w].compute, r->worker_shares[w].wait,
                                   r->worker_shares[w].communicate, r->worker_steps[w]};
@@ -139,13 +90,12 @@ static void print_workers(FILE *stream, const dsgd_planned_run *run, size_t i,
 }
 
 /** The histogram of the ages at which values were used. */
-static void print_staleness(FILE *stream, const dsgd_planned_run *run, size_t i,
-                            const dsgd_run_result *r)
+static void print_staleness(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
 {
     for (size_t age = 0; age < r->n_ages; age++) {
         if (r->ages[age] == 0)
             continue;
-        print_key(stream, run, i);
+        dsgd_run_key_print(stream, key);
         fprintf(stream, ",%zu", age);
         dsgd_csv_numbers(stream, &r->ages[age], 1);
         fputc('\n', stream);
@@ -178,34 +128,35 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
+    const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed};
     /* The row of runs.csv last: it implies the other fragments. */
     for (size_t k = sizeof parts / sizeof parts[0]; k-- > 0;) {
         dsgd_whole_file file;
-        dsgd_status status = dsgd_whole_open(&file, part_path(folder, i, parts[k]), error);
-        if (status != DSGD_OK)
-            return status;
+        FILE *const stream = dsgd_whole_open(&file, error, PART, folder, i + 1, parts[k]);
+        if (stream == NULL)
+            return DSGD_EIO;
         if (k == PART_RUNS)
-            print_run(file.stream, experiment, i, result);
+            print_run(stream, experiment, &key, result);
         else if (k == PART_CURVES)
-            print_curves(file.stream, run, i, result);
+            dsgd_curve_print(stream, &key, result->n_points, result->points);
         else if (k == PART_WORKERS)
-            print_workers(file.stream, run, i, result);
+            print_workers(stream, &key, result);
         else if (k == PART_STALENESS)
-            print_staleness(file.stream, run, i, result);
+            print_staleness(stream, &key, result);
         else
-            print_note(file.stream, result);
-        status = dsgd_whole_close(&file, error);
-        if (status != DSGD_OK)
-            return status;
+            print_note(stream, result);
+        if (dsgd_whole_close(&file, error) != DSGD_OK)
+            return DSGD_EIO;
     }
     return DSGD_OK;
 }
 
 /* --- fragments -------------------------------------------------------------------------------- */
 
-/** All of a small file as text, or NULL. */
-static char *read_all(char *path)
+/** A fragment as text, or NULL. The caller frees it. */
+static char *read_part(const char *folder, size_t i, const char *what)
 {
+    char *const path = dsgd_xprintf(PART, folder, i + 1, what);
     FILE *const stream = fopen(path, "r");
     free(path);
     if (stream == NULL)
@@ -222,35 +173,19 @@ static char *read_all(char *path)
 
 char *dsgd_results_note(const char *folder, size_t i)
 {
-    return read_all(part_path(folder, i, "note"));
-}
-
-/** Cuts the first field off a row; commas between quotes are part of it, and so are the quotes. */
-static char *cut_field(char **rest)
-{
-    char *const field = *rest;
-    char *c = field;
-    bool quoted = false;
-    for (; *c != '\0' && (quoted || (*c != ',' && *c != '\n')); c++)
-        quoted ^= *c == '"';
-    *rest = *c == '\0' ? NULL : c + 1;
-    *c = '\0';
-    return field;
+    return read_part(folder, i, "note");
 }
 
 char *dsgd_results_field(const char *folder, size_t i, const char *column)
 {
-    size_t k = 0;
-    while (run_columns[k] != NULL && strcmp(run_columns[k], column) != 0)
-        k++;
-    char *const row = read_all(part_path(folder, i, "runs"));
-    char *rest = row;
-    char *field = NULL;
-    for (size_t j = 0; j <= k && rest != NULL; j++)
-        field = cut_field(&rest);
-    char *const copy = dsgd_xstrdup(field);
-    free(row);
-    return copy;
+    size_t k = 0; /* commas before the column */
+    for (const char *at = run_columns; strncmp(at, column, strlen(column)) != 0; k++)
+        at = strchr(at, ',') + 1;
+    dsgd_csv row; /* read as the header of a file without rows */
+    dsgd_csv_read(&row, NULL, PART, folder, i + 1, "runs");
+    char *const field = k < row.n_columns ? dsgd_xstrdup(row.fields[k]) : NULL;
+    dsgd_csv_close(&row);
+    return field;
 }
 
 bool dsgd_results_has(const char *folder, size_t i)
@@ -265,83 +200,67 @@ bool dsgd_results_has(const char *folder, size_t i)
 void dsgd_results_forget(const char *folder, size_t i)
 {
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
-        char *const path = part_path(folder, i, parts[k]);
+        char *const path = dsgd_xprintf(PART, folder, i + 1, parts[k]);
         unlink(path);
         free(path);
     }
 }
 
-static void print_run_header(FILE *stream, const dsgd_experiment *experiment)
-{
-    for (size_t k = 0; run_columns[k] != NULL; k++)
-        fprintf(stream, "%s%s", k == 0 ? "" : ",", run_columns[k]);
-    for (size_t k = 0; k < experiment->n_columns; k++)
-        fprintf(stream, ",%s", experiment->columns[k]);
-    fputc('\n', stream);
-}
-
 dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment,
                               dsgd_error *error)
 {
-    static const char *const headers[] = {NULL, dsgd_curve_columns, worker_columns,
+    static const char *const headers[] = {run_columns, dsgd_curve_columns, worker_columns,
                                           staleness_columns};
     for (size_t k = 0; k < N_TABLES; k++) {
         dsgd_whole_file file;
-        const dsgd_status status =
-            dsgd_whole_open(&file, dsgd_xprintf("%s/%s.csv", folder, parts[k]), error);
-        if (status != DSGD_OK)
-            return status;
-        if (k == PART_RUNS)
-            print_run_header(file.stream, experiment);
-        else
-            fputs(headers[k], file.stream);
+        FILE *const stream = dsgd_whole_open(&file, error, "%s/%s.csv", folder, parts[k]);
+        if (stream == NULL)
+            return DSGD_EIO;
+        fputs(headers[k], stream);
+        for (size_t c = 0; k == PART_RUNS && c < experiment->n_columns; c++)
+            fprintf(stream, ",%s", experiment->columns[c]);
+        fputs(k == PART_RUNS ? "\n" : "", stream);
         for (size_t i = 0; i < experiment->n_runs; i++) {
-            char *const rows = read_all(part_path(folder, i, parts[k]));
+            char *const rows = read_part(folder, i, parts[k]);
             if (rows != NULL)
-                fputs(rows, file.stream);
+                fputs(rows, stream);
             free(rows);
         }
-        const dsgd_status closed = dsgd_whole_close(&file, error);
-        if (closed != DSGD_OK)
-            return closed;
+        if (dsgd_whole_close(&file, error) != DSGD_OK)
+            return DSGD_EIO;
     }
     return DSGD_OK;
 }
 
 /* --- the manifest ----------------------------------------------------------------------------- */
 
-static json_t *stops_json(const dsgd_records *stops)
-{
-    json_t *const list = json_array();
-    for (size_t i = 0; i < stops->n; i++)
-        json_array_append_new(
-            list, dsgd_json_options(dsgd_stop_options, (const dsgd_stop *)stops->v + i));
-    return list;
-}
-
-static json_t *lines_json(const dsgd_lines *lines)
-{
-    json_t *const list = json_array();
-    for (size_t i = 0; i < lines->n; i++)
-        json_array_append_new(list, dsgd_json_text(lines->v[i]));
-    return list;
-}
+/** Members of a run in the manifest that are options of its configuration. */
+static const dsgd_option run_options[] = {
+    DSGD_OPTION_AS("imbalance", PICKS, dsgd_run_config, imbalance, NULL),
+    DSGD_OPTION_AS("until", RECORD, dsgd_run_config, until, NULL, .fields = dsgd_until_options),
+    DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL),
+    DSGD_OPTION_AS("exchange", RECORD, dsgd_run_config, exchange, NULL,
+                   .fields = dsgd_exchange_options),
+    DSGD_OPTION_AS("stops", RECORDS, dsgd_run_config, stops, NULL, .fields = dsgd_stop_options,
+                   .record_size = sizeof(dsgd_stop)),
+    DSGD_OPTION_END,
+};
 
 static json_t *run_json(const dsgd_planned_run *run)
 {
     const dsgd_run_config *const c = &run->config;
-    json_t *const platform = dsgd_json_options(dsgd_platform_options, &run->platform);
-    json_t *const workload = dsgd_json_options(dsgd_workload_options, &run->workload);
     json_t *const learn =
         c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
-    return json_pack(
-        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:o, s:o, s:o}", "algorithm",
+    /* The nulls keep the places of the options. */
+    json_t *const json = json_pack(
+        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o, s:i}", "algorithm",
         dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers", c->workers,
-        "seed", (json_int_t)c->seed, "platform", platform, "workload", workload, "inherent",
-        (int)c->inherent, "imbalance", dsgd_json_picks(&c->imbalance), "until",
-        dsgd_json_options(dsgd_until_options, &c->until), "learn", learn, "collective",
-        c->collective, "placement", lines_json(&c->placement), "exchange",
-        dsgd_json_options(dsgd_exchange_options, &c->exchange), "stops", stops_json(&c->stops));
+        "seed", (json_int_t)c->seed, "platform",
+        dsgd_json_options(dsgd_platform_options, &run->platform), "workload",
+        dsgd_json_options(dsgd_workload_options, &run->workload), "inherent", (int)c->inherent,
+        "imbalance", "until", "learn", learn, "collective", c->collective);
+    json_object_update_new(json, dsgd_json_options(run_options, c));
+    return json;
 }
 
 /** Of runs first, first + 1, ..., end - 1. */
@@ -362,7 +281,7 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
 {
-    json_t *const about = json_pack("{s:I, s:o, s:o}", "run", (json_int_t)(i + 1), "label",
+    json_t *const about = json_pack("{s:I, s:o, s:o}", "run", (json_int_t)i + 1, "label",
                                     dsgd_json_text(experiment->runs[i].label), "manifest",
                                     manifest(experiment, i, i + 1, command));
     char *const text = json_dumps(about, JSON_COMPACT);
@@ -412,21 +331,19 @@ dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experim
                       "%s: the folder has the results of another experiment, or of this one with "
                       "other --numerics; take another folder with -o, or --force to replace them",
                       folder);
-    char *const folder_of_parts = dsgd_xprintf("%s/.parts", folder);
     if (status == DSGD_OK)
-        status = dsgd_make_folder(folder, error);
+        status = dsgd_make_folder(error, "%s", folder);
     if (status == DSGD_OK)
-        status = dsgd_make_folder(folder_of_parts, error);
+        status = dsgd_make_folder(error, "%s/.parts", folder);
     for (size_t i = 0; status == DSGD_OK && other && i < experiment->n_runs; i++)
         dsgd_results_forget(folder, i);
     dsgd_whole_file file;
-    if (status == DSGD_OK)
-        status = dsgd_whole_open(&file, dsgd_xstrdup(path), error);
+    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s", path) == NULL)
+        status = DSGD_EIO;
     if (status == DSGD_OK) {
         fprintf(file.stream, "%s\n", text);
         status = dsgd_whole_close(&file, error);
     }
-    free(folder_of_parts);
     free(path);
     free(text);
     return status;

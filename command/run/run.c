@@ -2,7 +2,6 @@
  * @file run.c
  * `dsgd run` and `dsgd check`: the runs of an experiment, and their table.
  */
-#include <argp.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "base/csv.h"
 #include "command/analyse/sensitivity.h"
+#include "command/analyse/summary.h"
 #include "command/command.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/plugin.h"
@@ -19,24 +19,10 @@
 #include "command/run/results.h"
 #include "command/table.h"
 
-enum {
-    MOST_SETS = 256,
-    KEY_SET = 256,
-    KEY_NUMERICS,
-    KEY_RESUME,
-    KEY_ONLY,
-    KEY_THREADS,
-    KEY_FORCE,
-    KEY_RECORD,
-    KEY_SENSITIVITY,
-    KEY_BASELINE
-};
-
 typedef struct arguments {
-    const char *file, *folder, *record, *baseline;
-    const char *sets[MOST_SETS];
-    size_t n_sets;
-    dsgd_plugin_paths plugins;
+    dsgd_operands file;
+    const char *folder, *record, *baseline, *sensitivity;
+    dsgd_texts sets, plugins;
     long jobs, only, threads; /* 0: not given */
     int numerics;
     double sensitivity_percent; /* 0: none */
@@ -45,131 +31,46 @@ typedef struct arguments {
 
 static const char *const numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
 
-static long positive(struct argp_state *state, const char *what, const char *text)
-{
-    char *end = NULL;
-    const long number = strtol(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || number < 1 || number > 1000000)
-        argp_error(state, "%s %s: a whole number from 1 to 1000000 is expected", what, text);
-    return number;
-}
-
-static int numerics(struct argp_state *state, const char *text)
-{
-    for (int i = 0; numerics_words[i] != NULL; i++)
-        if (strcmp(numerics_words[i], text) == 0)
-            return i;
-    argp_error(state, "--numerics %s: auto, cpu, cuda or off is expected", text);
-    return 0;
-}
-
-static double sensitivity(struct argp_state *state, const char *text)
-{
-    double percent = 20;
-    if (text != NULL &&
-        (!dsgd_parse_number(text, NULL, &percent) || percent <= 0 || percent >= 100))
-        argp_error(state,
-                   "--sensitivity=%s: a number of per cent above 0 and below 100 is expected",
-                   text);
-    return percent;
-}
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->plugins;
-        return 0;
-    case 'o':
-        a->folder = text;
-        return 0;
-    case 'v':
-        a->verbose = true;
-        return 0;
-    case 'j':
-        a->jobs = positive(state, "-j", text);
-        return 0;
-    case KEY_SET:
-        if (a->n_sets == MOST_SETS)
-            argp_error(state, "--set: at most %d are possible", MOST_SETS);
-        a->sets[a->n_sets++] = text;
-        return 0;
-    case KEY_NUMERICS:
-        a->numerics = numerics(state, text);
-        return 0;
-    case KEY_RESUME:
-        a->resume = true;
-        return 0;
-    case KEY_FORCE:
-        a->force = true;
-        return 0;
-    case KEY_RECORD:
-        a->record = text;
-        return 0;
-    case KEY_ONLY:
-        a->only = positive(state, "--only", text);
-        return 0;
-    case KEY_THREADS:
-        a->threads = positive(state, "--threads", text);
-        return 0;
-    case KEY_SENSITIVITY:
-        a->sensitivity_percent = sensitivity(state, text);
-        return 0;
-    case KEY_BASELINE:
-        a->baseline = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (a->baseline != NULL && a->sensitivity_percent == 0)
-            argp_error(state,
-                       "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
-                       a->baseline);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->file != NULL)
-            argp_error(state, "%s: one experiment at a time", text);
-        a->file = text;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "the experiment file is missing");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option run_options[] = {
-    {"output", 'o', "DIR", 0, "Folder of the results (results/NAME)", 0},
-    {"jobs", 'j', "N", 0, "Runs at the same time (the number of cores)", 0},
-    {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
-    {"numerics", KEY_NUMERICS, "WHERE", 0, "Gradients on auto, cpu, cuda, or off", 0},
-    {"threads", KEY_THREADS, "N", 0,
-     "Computing threads per run, beside the one that simulates (cores / jobs - 1); changes no "
-     "result",
-     0},
-    {"resume", KEY_RESUME, NULL, 0, "Does only what has no results yet", 0},
-    {"record", KEY_RECORD, "FILE", 0,
-     "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or where FILE "
-     "is a folder, to FILE/RUN.record. With --numerics off nothing is computed",
-     0},
-    {"only", KEY_ONLY, "RUN", 0, "Does this run alone", 0},
-    {"verbose", 'v', NULL, 0, "Shows all runs, with the times of their parts and their memory", 0},
-    {"force", KEY_FORCE, NULL, 0, "Replaces the results of another experiment", 0},
-    {"sensitivity", KEY_SENSITIVITY, "PERCENT", OPTION_ARG_OPTIONAL,
-     "Runs the experiment also with each calibrated parameter of its platform and workload so much "
-     "smaller and larger (20), and says which speed-ups and rankings depend on it; results in "
-     "results/NAME-sensitivity. With --numerics off nothing is learned meanwhile",
-     0},
-    {"baseline", KEY_BASELINE, "NAME", 0, "Of the speed-ups of --sensitivity (the first algorithm)",
-     0},
-    {0},
+static const dsgd_argument run_options[] = {
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME)"),
+    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
+                  "Overrides a value of the experiment; may be repeated"),
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu, cuda, or off",
+                  .words = numerics_words),
+    DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
+                  "Computing threads per run, beside the one that simulates (cores / jobs - 1); "
+                  "changes no result"),
+    DSGD_ARGUMENT(FLAG, resume, "resume", 0, NULL, "Does only what has no results yet"),
+    DSGD_ARGUMENT(TEXT, record, "record", 0, "FILE",
+                  "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or "
+                  "where FILE is a folder, to FILE/RUN.record. With --numerics off nothing is "
+                  "computed"),
+    DSGD_ARGUMENT(COUNT, only, "only", 0, "RUN", "Does this run alone"),
+    DSGD_ARGUMENT(FLAG, verbose, "verbose", 'v', NULL,
+                  "Shows all runs, with the times of their parts and their memory"),
+    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces the results of another experiment"),
+    DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT",
+                  "Runs the experiment also with each calibrated parameter of its platform and "
+                  "workload PERCENT (20) smaller and larger, and says which speed-ups and rankings "
+                  "depend on it; results in results/NAME-sensitivity. With --numerics off nothing "
+                  "is learned meanwhile",
+                  .implied = "20"),
+    DSGD_ARGUMENT(TEXT, baseline, "baseline", 0, "NAME",
+                  "Of the speed-ups of --sensitivity (the first algorithm)"),
+    DSGD_ARGUMENT_PLUGIN,
+    {.name = NULL},
 };
 
-static const struct argp_option check_options[] = {
-    {"set", KEY_SET, "A.B=C", 0, "Overrides a value of the experiment; may be repeated", 0},
-    {"numerics", KEY_NUMERICS, "WHERE", 0, "As in `dsgd run`", 0},
-    {"sensitivity", KEY_SENSITIVITY, "PERCENT", OPTION_ARG_OPTIONAL, "As in `dsgd run`", 0},
-    {0},
+static const dsgd_argument check_options[] = {
+    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
+                  "Overrides a value of the experiment; may be repeated"),
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "As in `dsgd run`",
+                  .words = numerics_words),
+    DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT", "As in `dsgd run`",
+                  .implied = "20"),
+    DSGD_ARGUMENT_PLUGIN,
+    {.name = NULL},
 };
 
 enum { MOST_ROWS = 40, MOST_REASONS = 10 };
@@ -188,50 +89,27 @@ static char *swept_text(const dsgd_experiment *experiment, size_t i)
 {
     char *text = dsgd_xstrdup("");
     for (size_t k = 0; k < experiment->n_columns; k++) {
-        const char *const dot = strrchr(experiment->columns[k], '.');
-        const char *const name = dot == NULL ? experiment->columns[k] : dot + 1;
+        const char *const name = dsgd_last_key(experiment->columns[k]);
         const char *const value = experiment->runs[i].swept[k];
         if (value == NULL || strcmp(name, "seed") == 0 || strcmp(name, "workers") == 0)
             continue;
-        const bool named = experiment->n_columns > 1;
-        char *const longer = dsgd_xprintf("%s%s%s%s%s", text, *text == '\0' ? "" : " ",
-                                          named ? name : "", named ? "=" : "", value);
-        free(text);
-        text = longer;
+        dsgd_append(&text, *text == '\0' ? "" : " ");
+        if (experiment->n_columns > 1)
+            dsgd_append(&text, "%s=", name);
+        dsgd_append(&text, "%s", value);
     }
     return text;
 }
 
-/** Columns that are known before a run: of the @p n runs @p shown. */
-static void add_plan(const dsgd_experiment *experiment, dsgd_columns *t, const size_t *shown)
+/** The cells that are known before a run. */
+static void put_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
 {
-    const size_t n = t->n_rows - 1;
-    char **column = dsgd_columns_add(t, "run");
-    for (size_t j = 0; j < n; j++)
-        column[j + 1] = dsgd_xprintf("%zu", shown[j] + 1);
-    column = dsgd_columns_add(t, "algorithm");
-    for (size_t j = 0; j < n; j++)
-        column[j + 1] = dsgd_xstrdup(experiment->runs[shown[j]].label);
-    column = dsgd_columns_add(t, "workers");
-    for (size_t j = 0; j < n; j++)
-        column[j + 1] = dsgd_xprintf("%d", experiment->runs[shown[j]].config.workers);
-    column = dsgd_columns_add(t, "seed");
-    for (size_t j = 0; j < n; j++)
-        column[j + 1] = dsgd_xprintf("%" PRIu64, experiment->runs[shown[j]].config.seed);
-}
-
-static void add_swept(const dsgd_experiment *experiment, dsgd_columns *t, const size_t *shown)
-{
-    const char *const dot = strrchr(experiment->columns[0], '.');
-    const char *const single = dot == NULL ? experiment->columns[0] : dot + 1;
-    char **const column = dsgd_columns_add(t, experiment->n_columns > 1 ? "swept" : single);
-    bool any = false;
-    for (size_t j = 1; j < t->n_rows; j++) {
-        column[j] = swept_text(experiment, shown[j - 1]);
-        any = any || *column[j] != '\0';
-    }
-    if (!any)
-        dsgd_columns_drop(t);
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    dsgd_columns_row(t);
+    dsgd_columns_put(t, "run", "%zu", i + 1);
+    dsgd_columns_put(t, "algorithm", "%s", run->label);
+    dsgd_columns_put(t, "workers", "%d", run->config.workers);
+    dsgd_columns_put(t, "seed", "%" PRIu64, run->config.seed);
 }
 
 /**
@@ -253,18 +131,10 @@ static char *result_text(const dsgd_pool_config *p, size_t i, const char *name)
     return text;
 }
 
-/** A column of runs.csv. @p skipped: a text; the column is left out where all runs have it. */
-static void add_result(const dsgd_pool_config *p, dsgd_columns *t, const size_t *shown,
-                       const char *name, const char *head, const char *skipped)
+static void print_note(char *heading, const char *text)
 {
-    bool needed = skipped == NULL;
-    char **const column = dsgd_columns_add(t, head);
-    for (size_t j = 1; j < t->n_rows; j++) {
-        column[j] = result_text(p, shown[j - 1], name);
-        needed = needed || strcmp(column[j], skipped) != 0;
-    }
-    if (!needed)
-        dsgd_columns_drop(t);
+    dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_LINE_WIDTH, text);
+    free(heading);
 }
 
 /** Why runs failed or diverged, and with --verbose the figures that runs.csv lacks. */
@@ -276,18 +146,12 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
         char *const status = note == NULL ? NULL : dsgd_results_field(p->folder, i, "status");
         char *rest = note;
         const char *const reason = strsep(&rest, "\n");
+        const char *const figures = strsep(&rest, "\n");
         if (status != NULL && strcmp(status, "ok") != 0 && *reason != '\0' &&
-            (n_reasons++ < MOST_REASONS || verbose)) {
-            char *const heading = dsgd_xprintf("run %zu %s:", i + 1, status);
-            dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_LINE_WIDTH, reason);
-            free(heading);
-        }
-        if (verbose && rest != NULL && *rest != '\0') {
-            char *const heading = dsgd_xprintf("  run %zu:", i + 1);
-            rest[strcspn(rest, "\n")] = '\0';
-            dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_LINE_WIDTH, rest);
-            free(heading);
-        }
+            (n_reasons++ < MOST_REASONS || verbose))
+            print_note(dsgd_xprintf("run %zu %s:", i + 1, status), reason);
+        if (verbose && figures != NULL && *figures != '\0')
+            print_note(dsgd_xprintf("  run %zu:", i + 1), figures);
         free(status);
         free(note);
     }
@@ -295,30 +159,45 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
         printf("... %zu more; --resume -v shows them all\n", n_reasons - MOST_REASONS);
 }
 
+/** Columns of runs.csv in the table. */
+static const struct {
+    const char *name, *head;
+    const char *skipped; /* the column is left out where all runs have this text; NULL: never */
+} results[] = {
+    {"status", "status", "ok"},          {"throughput_samples_per_s", "samples/s", NULL},
+    {"step_mean_s", "step (s)", NULL},   {"final_loss", "loss", "-"},
+    {"final_accuracy", "accuracy", "-"}, {"wall_s", "wall (s)", NULL},
+};
+
+enum { N_RESULTS = sizeof results / sizeof results[0] };
+
 static void print_table(const dsgd_pool_config *p, bool verbose)
 {
     const dsgd_experiment *const experiment = p->experiment;
-    size_t *const shown = dsgd_xcalloc(experiment->n_runs, sizeof *shown);
-    size_t n = 0;
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        if (is_shown(p, i))
-            shown[n++] = i;
-    const size_t n_rows = verbose || n <= MOST_ROWS ? n : MOST_ROWS;
-    dsgd_columns t = {.n_rows = n_rows + 1};
-    add_plan(experiment, &t, shown);
+    const char *swept = NULL;
     if (experiment->n_columns > 0)
-        add_swept(experiment, &t, shown);
-    add_result(p, &t, shown, "status", "status", "ok");
-    add_result(p, &t, shown, "throughput_samples_per_s", "samples/s", NULL);
-    add_result(p, &t, shown, "step_mean_s", "step (s)", NULL);
-    add_result(p, &t, shown, "final_loss", "loss", "-");
-    add_result(p, &t, shown, "final_accuracy", "accuracy", "-");
-    add_result(p, &t, shown, "wall_s", "wall (s)", NULL);
+        swept = experiment->n_columns > 1 ? "swept" : dsgd_last_key(experiment->columns[0]);
+    size_t n = 0;
+    dsgd_columns t = {.wraps = false};
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        if (!is_shown(p, i) || (n++ >= MOST_ROWS && !verbose))
+            continue;
+        put_plan(&t, experiment, i);
+        if (swept != NULL)
+            dsgd_columns_take(&t, swept, swept_text(experiment, i));
+        for (size_t k = 0; k < N_RESULTS; k++)
+            dsgd_columns_take(&t, results[k].head, result_text(p, i, results[k].name));
+    }
+    if (swept != NULL)
+        dsgd_columns_hide(&t, swept, "");
+    for (size_t k = 0; k < N_RESULTS; k++)
+        if (results[k].skipped != NULL)
+            dsgd_columns_hide(&t, results[k].head, results[k].skipped);
+    const size_t n_rows = t.n_rows;
     dsgd_columns_print(&t);
     if (n > n_rows)
         printf("... %zu more in %s/runs.csv\n", n - n_rows, p->folder);
     print_notes(p, verbose);
-    free(shown);
     printf("\nresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\n"
            "figures: dsgd plot %s\n",
            p->folder, p->folder);
@@ -391,7 +270,7 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
                              "record; `learn` says what",
                              config->record, experiment->path);
     if (dsgd_pool_records_in_folder(config))
-        return dsgd_make_folder(config->record, error);
+        return dsgd_make_folder(error, "%s", config->record);
     char *const beside = dsgd_xprintf("%s.part", config->record);
     FILE *const stream = fopen(beside, "ab");
     dsgd_status status = DSGD_OK;
@@ -404,54 +283,74 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
     return status;
 }
 
-static char *joined(int count, char **words)
-{
-    char *text = dsgd_xstrdup("dsgd");
-    for (int i = 0; i < count; i++) {
-        char *const longer = dsgd_xprintf("%s %s", text, words[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
 /** Plug-ins come first, so that the file can name their algorithms. */
-static dsgd_status open_experiment(const arguments *a, dsgd_experiment *experiment,
-                                   dsgd_error *error)
+static dsgd_status open_experiment(arguments *a, dsgd_experiment *experiment, dsgd_error *error)
 {
+    double *const percent = &a->sensitivity_percent;
+    if (a->sensitivity != NULL &&
+        (!dsgd_parse_number(a->sensitivity, NULL, percent) || !(*percent > 0 && *percent < 100)))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--sensitivity=%s: a number of per cent above 0 and below 100 is expected",
+                         a->sensitivity);
+    if (a->baseline != NULL && a->sensitivity == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
+                         a->baseline);
     dsgd_status status = dsgd_plugins_load(&a->plugins, error);
     if (status == DSGD_OK)
-        status = dsgd_experiment_open(a->file, a->sets, a->n_sets, a->numerics, experiment, error);
-    if (status != DSGD_OK || a->sensitivity_percent == 0)
+        status = dsgd_experiment_open(a->file.v[0], a->sets.v, a->sets.n, a->numerics, experiment,
+                                      error);
+    if (status != DSGD_OK || a->sensitivity == NULL)
         return status;
     status = dsgd_sensitivity_check(experiment, a->baseline, error);
     if (status == DSGD_OK)
-        status = dsgd_sensitivity_vary(experiment, a->sensitivity_percent, error);
+        status = dsgd_sensitivity_vary(experiment, *percent, error);
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);
     return status;
 }
 
+/** Checks an experiment against the command line, and runs it. */
+static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    dsgd_status status = DSGD_OK;
+    if (a->only > 0 && (size_t)a->only > experiment->n_runs)
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "--only %ld: there are %zu runs; `dsgd check %s` lists them", a->only,
+                           experiment->n_runs, a->file.v[0]);
+    if (status == DSGD_OK && a->record != NULL)
+        status = check_record(config, error);
+    if (status == DSGD_OK && (a->numerics != DSGD_NUMERICS_OFF || a->record != NULL))
+        status = check_learning(experiment, error);
+    if (status == DSGD_OK)
+        status = choose_numerics(a, experiment, error);
+    config->numerics = a->numerics;
+    return status == DSGD_OK ? run_experiment(a, config, error) : status;
+}
+
 static dsgd_status run(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {
-        run_options,
-        parse,
+    static const dsgd_syntax syntax = {
         "EXPERIMENT.yaml",
         "Runs an experiment: every run of its list, in processes of their own.",
-        dsgd_plugin_option,
-        NULL,
-        NULL};
-    arguments a = {0};
-    char *const command = joined(count, words);
-    argp_parse(&argp, count, words, 0, NULL, &a);
+        1,
+        1,
+        "run: give the file of one experiment",
+        run_options};
+    arguments a = {.folder = NULL};
+    char *command = dsgd_xstrdup("dsgd");
+    for (int i = 0; i < count; i++)
+        dsgd_append(&command, " %s", words[i]);
     dsgd_experiment experiment;
-    dsgd_status status = open_experiment(&a, &experiment, error);
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK)
+        status = open_experiment(&a, &experiment, error);
     if (status == DSGD_OK) {
+        const char *const ending = a.sensitivity == NULL ? "" : "-sensitivity";
         char *const folder = a.folder != NULL
                                  ? dsgd_xstrdup(a.folder)
-                                 : dsgd_xprintf("results/%s%s", experiment.name,
-                                                a.sensitivity_percent > 0 ? "-sensitivity" : "");
+                                 : dsgd_xprintf("results/%s%s", experiment.name, ending);
         dsgd_pool_config config = {.experiment = &experiment,
                                    .folder = folder,
                                    .command = command,
@@ -460,19 +359,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                    .threads = a.threads,
                                    .only = a.only,
                                    .resume = a.resume};
-        if (a.only > 0 && (size_t)a.only > experiment.n_runs)
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "--only %ld: there are %zu runs; `dsgd check %s` lists them", a.only,
-                               experiment.n_runs, a.file);
-        if (status == DSGD_OK && a.record != NULL)
-            status = check_record(&config, error);
-        if (status == DSGD_OK && (a.numerics != DSGD_NUMERICS_OFF || a.record != NULL))
-            status = check_learning(&experiment, error);
-        if (status == DSGD_OK)
-            status = choose_numerics(&a, &experiment, error);
-        config.numerics = a.numerics;
-        if (status == DSGD_OK)
-            status = run_experiment(&a, &config, error);
+        status = run_open(&a, &config, error);
         free(folder);
         dsgd_experiment_close(&experiment);
     }
@@ -482,55 +369,42 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
 
 static void print_plan(const dsgd_experiment *experiment)
 {
-    const size_t n = experiment->n_runs;
-    size_t *const shown = dsgd_xcalloc(n, sizeof *shown);
-    for (size_t i = 0; i < n; i++)
-        shown[i] = i;
-    printf("%s: %zu runs\n", experiment->name, n);
-    dsgd_columns t = {.n_rows = n + 1, .wraps = true};
-    add_plan(experiment, &t, shown);
-    free(shown);
-    char **column = dsgd_columns_add(&t, "workload");
-    for (size_t i = 0; i < n; i++)
-        column[i + 1] = dsgd_xstrdup(experiment->runs[i].workload_name);
-    column = dsgd_columns_add(&t, "platform");
-    for (size_t i = 0; i < n; i++)
-        column[i + 1] = dsgd_xstrdup(experiment->runs[i].platform_name);
-    for (size_t k = 0; k < experiment->n_columns; k++) {
-        column = dsgd_columns_add(&t, experiment->columns[k]);
-        for (size_t i = 0; i < n; i++) {
-            const char *const value = experiment->runs[i].swept[k];
-            column[i + 1] = dsgd_xstrdup(value == NULL ? "" : value);
-        }
+    printf("%s: %zu runs\n", experiment->name, experiment->n_runs);
+    dsgd_columns t = {.wraps = true};
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        put_plan(&t, experiment, i);
+        dsgd_columns_put(&t, "workload", "%s", run->workload_name);
+        dsgd_columns_put(&t, "platform", "%s", run->platform_name);
+        for (size_t k = 0; k < experiment->n_columns; k++)
+            dsgd_columns_put(&t, experiment->columns[k], "%s",
+                             run->swept[k] == NULL ? "" : run->swept[k]);
     }
     dsgd_columns_print(&t);
 }
 
 static dsgd_status check(int count, char **words, dsgd_error *error)
 {
-    static const struct argp argp = {
-        check_options,
-        parse,
+    static const dsgd_syntax syntax = {
         "EXPERIMENT.yaml",
         "Checks an experiment and shows its runs, without running them.",
-        dsgd_plugin_option,
-        NULL,
-        NULL};
-    arguments a = {0};
-    argp_parse(&argp, count, words, 0, NULL, &a);
+        1,
+        1,
+        "check: give the file of one experiment",
+        check_options};
+    arguments a = {.folder = NULL};
     dsgd_experiment experiment;
-    dsgd_status status = open_experiment(&a, &experiment, error);
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK)
+        status = open_experiment(&a, &experiment, error);
     if (status != DSGD_OK)
         return status;
     if (a.numerics != DSGD_NUMERICS_OFF)
         status = check_learning(&experiment, error);
-    if (status != DSGD_OK) {
-        dsgd_experiment_close(&experiment);
-        return status;
-    }
-    print_plan(&experiment);
+    if (status == DSGD_OK)
+        print_plan(&experiment);
     dsgd_experiment_close(&experiment);
-    return DSGD_OK;
+    return status;
 }
 
 const dsgd_command dsgd_command_run = {

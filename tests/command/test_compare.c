@@ -354,8 +354,8 @@ static const struct {
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "r --by wrokers", 2,
      "--by `wrokers` is unknown; did you mean `workers`?; there is algorithm, workers, platform, "
      "workload"},
-    {RUNS_HEADER OK("wagma", "1", "1", "1"), "r r", 2, "one folder"},
-    {RUNS_HEADER OK("wagma", "1", "1", "1"), "", 2, "is missing"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1"), "r r", 2, "the folder of one experiment"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1"), "", 2, "give the folder of one experiment"},
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "r/runs.csv", 3, "r/runs.csv/runs.csv"},
 };
 

@@ -1,0 +1,75 @@
+/**
+ * @file arguments.h
+ * Command lines of the sub-commands, read by tables of their options.
+ */
+#ifndef DSGD_COMMAND_ARGUMENTS_H
+#define DSGD_COMMAND_ARGUMENTS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/** What an option stores; the C type of its field stands beside it. */
+typedef enum dsgd_argument_kind {
+    DSGD_ARGUMENT_FLAG, /* bool */
+    DSGD_ARGUMENT_TEXT, /* const char * */
+    DSGD_ARGUMENT_TEXTS, /* dsgd_texts: may be repeated */
+    DSGD_ARGUMENT_COUNT, /* long: from 1 to 1000000 */
+    DSGD_ARGUMENT_WORD /* int: index into words */
+} dsgd_argument_kind;
+
+/** An option of a command line. A row without a name ends a table. */
+typedef struct dsgd_argument {
+    const char *name;
+    char letter; /* 0: none */
+    const char *value; /* for --help; NULL for a FLAG */
+    const char *help;
+    dsgd_argument_kind kind;
+    size_t offset; /* of the field in the struct of arguments */
+    const char *const *words; /* of a WORD */
+    const char *implied; /* value of a TEXT that is given without one; NULL: it needs one */
+} dsgd_argument;
+
+typedef struct dsgd_operands {
+    size_t n;
+    char **v; /* [n], into the words of the command line */
+} dsgd_operands;
+
+enum { DSGD_MOST_TEXTS = 256 };
+
+/** The values of an option that may be repeated. */
+typedef struct dsgd_texts {
+    size_t n;
+    const char *v[DSGD_MOST_TEXTS];
+} dsgd_texts;
+
+/**
+ * A row: kind without its prefix, field of the sub-command's struct `arguments`, name, letter,
+ * value, help, and after it any other member.
+ */
+#define DSGD_ARGUMENT(kind_, field, name_, letter_, value_, ...)                                   \
+    {                                                                                              \
+        .kind = DSGD_ARGUMENT_##kind_, .offset = offsetof(arguments, field), .name = name_,        \
+        .letter = letter_, .value = value_, .help = __VA_ARGS__                                    \
+    }
+
+/** For dsgd_plugins_load(). */
+#define DSGD_ARGUMENT_PLUGIN                                                                       \
+    DSGD_ARGUMENT(TEXTS, plugins, "plugin", 0, "FILE",                                             \
+                  "Adds the algorithms of a shared object; may be repeated")
+
+typedef struct dsgd_syntax {
+    const char *operands, *help;
+    size_t least, most; /* operands */
+    const char *expected; /* the sentence where there are fewer or more */
+    const dsgd_argument *options; /* NULL: none but --help and --usage */
+} dsgd_syntax;
+
+/**
+ * Parses @p words, of which the first is the command's name, into a struct that begins with a
+ * dsgd_operands. Exits on an unknown option, a bad value, and after --help.
+ */
+dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
+                       dsgd_error *error);
+
+#endif
