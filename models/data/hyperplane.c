@@ -10,8 +10,6 @@
 #include "base/draw.h"
 #include "models/data/data.h"
 
-extern const dsgd_data_source dsgd_data_hyperplane;
-
 typedef struct hyperplane_params {
     long features, points;
     double noise;
@@ -75,11 +73,7 @@ static const dsgd_option hyperplane_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_hyperplane = {
-    .about = {.name = "hyperplane",
-              .summary = "points on a noisy hyperplane, generated from the seed",
-              .reference = "Li et al., PPoPP 2020, section 6.2",
-              .params_size = sizeof(hyperplane_params),
-              .options = hyperplane_options},
-    .load = hyperplane_load,
-};
+DSGD_DATA_SOURCE(hyperplane, .name = "hyperplane",
+                 .summary = "points on a noisy hyperplane, generated from the seed",
+                 .reference = "Li et al., PPoPP 2020, section 6.2",
+                 .params_size = sizeof(hyperplane_params), .options = hyperplane_options);

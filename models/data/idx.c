@@ -11,8 +11,6 @@
 
 #include "models/data/data.h"
 
-extern const dsgd_data_source dsgd_data_fashion_mnist, dsgd_data_idx;
-
 enum {
     MAGIC_IMAGES = 0x803,
     MAGIC_LABELS = 0x801,
@@ -185,8 +183,8 @@ typedef struct fashion_params {
     const char *path;
 } fashion_params;
 
-static dsgd_status fashion_load(const void *params, uint64_t seed, dsgd_data **data,
-                                dsgd_error *error)
+static dsgd_status fashion_mnist_load(const void *params, uint64_t seed, dsgd_data **data,
+                                      dsgd_error *error)
 {
     (void)seed;
     static const char *const names[4] = {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz",
@@ -209,14 +207,10 @@ static const dsgd_option fashion_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_fashion_mnist = {
-    .about = {.name = "fashion-mnist",
-              .summary = "60,000 and 10,000 images of 28 by 28 pixels, 10 kinds of clothing",
-              .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
-              .params_size = sizeof(fashion_params),
-              .options = fashion_options},
-    .load = fashion_load,
-};
+DSGD_DATA_SOURCE(fashion_mnist, .name = "fashion-mnist",
+                 .summary = "60,000 and 10,000 images of 28 by 28 pixels, 10 kinds of clothing",
+                 .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
+                 .params_size = sizeof(fashion_params), .options = fashion_options);
 
 /* --- idx -------------------------------------------------------------------------------------- */
 
@@ -242,10 +236,5 @@ static const dsgd_option idx_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_idx = {
-    .about = {.name = "idx",
-              .summary = "any images and labels in the IDX format of MNIST",
-              .params_size = sizeof(idx_params),
-              .options = idx_options},
-    .load = idx_load,
-};
+DSGD_DATA_SOURCE(idx, .name = "idx", .summary = "any images and labels in the IDX format of MNIST",
+                 .params_size = sizeof(idx_params), .options = idx_options);

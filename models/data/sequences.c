@@ -11,8 +11,6 @@
 #include "base/draw.h"
 #include "models/data/data.h"
 
-extern const dsgd_data_source dsgd_data_sequences;
-
 typedef struct sequences_params {
     long points, classes, features, longest;
     double median, spread, noise;
@@ -95,10 +93,6 @@ static const dsgd_option sequences_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_sequences = {
-    .about = {.name = "sequences",
-              .summary = "generated sequences of different lengths, told apart by how they move",
-              .params_size = sizeof(sequences_params),
-              .options = sequences_options},
-    .load = sequences_load,
-};
+DSGD_DATA_SOURCE(sequences, .name = "sequences",
+                 .summary = "generated sequences of different lengths, told apart by how they move",
+                 .params_size = sizeof(sequences_params), .options = sequences_options);
