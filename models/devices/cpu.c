@@ -281,10 +281,10 @@ static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 /** Prefetches an operation's samples, which are scattered over the data set. */
 static void fetch_samples(const context *c, const dsgd_gradient_op *op)
 {
-    const dataset_view *const data = &c->train;
+    const dsgd_samples *const data = &c->train.samples;
     const bool bytes = data->x_bytes != NULL;
     const char *const x = bytes ? (const char *)data->x_bytes : (const char *)data->x_real;
-    const size_t size = data->n_features * (bytes ? 1 : sizeof *data->x_real);
+    const size_t size = c->train.n_features * (bytes ? 1 : sizeof *data->x_real);
     for (uint32_t i = 0; x != NULL && i < op->n_samples && i < FETCHED_SAMPLES; i++)
         for (size_t at = 0; at < size; at += LINE_BYTES)
             __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);
