@@ -96,10 +96,6 @@ static dsgd_status read_idx(const char *path, uint32_t magic, idx *out, dsgd_err
     if (status == DSGD_OK)
         status = read_bytes(file, path, out, error);
     gzclose(file);
-    if (status != DSGD_OK) {
-        free(out->bytes);
-        out->bytes = NULL;
-    }
     return status;
 }
 
@@ -109,10 +105,10 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     idx images;
     idx labels;
     dsgd_status status = read_idx(images_path, MAGIC_IMAGES, &images, error);
-    if (status != DSGD_OK)
-        return status;
     part->x_bytes = images.bytes;
     part->n = images.n;
+    if (status != DSGD_OK)
+        return status;
     if (data->n_features != 0 && data->n_features != images.pixels)
         return dsgd_fail(error, DSGD_EIO, "%s: images of %u pixels, but those to train on have %u",
                          images_path, images.pixels, data->n_features);
@@ -124,13 +120,11 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     data->n_features = data->n_rows = images.pixels;
     data->width = images.width;
     status = read_idx(labels_path, MAGIC_LABELS, &labels, error);
-    if (status != DSGD_OK)
-        return status;
     part->labels = labels.bytes;
-    if (labels.n != images.n)
+    if (status == DSGD_OK && labels.n != images.n)
         return dsgd_fail(error, DSGD_EIO, "%s: %u labels for the %u images of %s", labels_path,
                          labels.n, images.n, images_path);
-    return DSGD_OK;
+    return status;
 }
 
 static void normalise(dsgd_data *data)
@@ -148,6 +142,21 @@ static void normalise(dsgd_data *data)
     data->deviation = variance > 0 ? (float)(sqrt(variance) / 255) : 1;
 }
 
+/** Counts the classes; @p path: of the labels to test on. */
+static dsgd_status count_classes(dsgd_data *data, const char *path, dsgd_error *error)
+{
+    for (uint32_t i = 0; i < data->train.n; i++)
+        if (data->train.labels[i] >= data->n_classes)
+            data->n_classes = data->train.labels[i] + 1u;
+    for (uint32_t i = 0; i < data->test.n; i++)
+        if (data->test.labels[i] >= data->n_classes)
+            return dsgd_fail(
+                error, DSGD_EIO,
+                "%s: label %u of sample %u never occurs in training, where the largest is %u", path,
+                data->test.labels[i], i, data->n_classes - 1);
+    return DSGD_OK;
+}
+
 static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_error *error)
 {
     dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
@@ -155,29 +164,16 @@ static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_err
     dsgd_status status = read_part(paths[0], paths[1], data, &data->train, error);
     if (status == DSGD_OK)
         status = read_part(paths[2], paths[3], data, &data->test, error);
+    if (status == DSGD_OK)
+        status = count_classes(data, paths[3], error);
     if (status != DSGD_OK) {
         dsgd_data_free(data);
         return status;
-    }
-    for (uint32_t i = 0; i < data->train.n; i++)
-        data->n_classes =
-            data->train.labels[i] >= data->n_classes ? data->train.labels[i] + 1u : data->n_classes;
-    for (uint32_t i = 0; i < data->test.n; i++) {
-        if (data->test.labels[i] >= data->n_classes) {
-            status = dsgd_fail(
-                error, DSGD_EIO,
-                "%s: label %u of sample %u never occurs in training, where the largest is %u",
-                paths[3], data->test.labels[i], i, data->n_classes - 1);
-            dsgd_data_free(data);
-            return status;
-        }
     }
     normalise(data);
     *loaded = data;
     return DSGD_OK;
 }
-
-/* --- fashion-mnist ---------------------------------------------------------------------------- */
 
 typedef struct fashion_params {
     const char *path;
@@ -211,8 +207,6 @@ DSGD_DATA_SOURCE(fashion_mnist, .name = "fashion-mnist",
                  .summary = "60,000 and 10,000 images of 28 by 28 pixels, 10 kinds of clothing",
                  .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
                  .params_size = sizeof(fashion_params), .options = fashion_options);
-
-/* --- idx -------------------------------------------------------------------------------------- */
 
 typedef struct idx_params {
     const char *paths[4];

@@ -223,19 +223,13 @@ static execution execution_of(const context *c, scratch *s, const dataset_view *
     const dsgd_network *const network = c->problem.network;
     if (n > s->n_samples) {
         free(s->workspace);
-        s->workspace = dsgd_xcalloc(
-            n * (2 * network->n_reals + network->n_saved) + network->n_totals, sizeof(real));
+        s->workspace = dsgd_xcalloc(replica_space(network, n, true), sizeof(real));
         s->n_samples = n;
     }
-    real *const grads = s->workspace + network->n_reals * n;
-    real *const saved = grads + network->n_reals * n;
-    return (execution){.replica = {.n = n,
-                                   .values = s->workspace,
-                                   .grads = grads,
-                                   .saved = saved,
-                                   .totals = saved + network->n_saved * n,
-                                   .scores = s->scores},
-                       .args = kernel_args_of(network, data)};
+    execution one = {.replica = replica_of(network, n, true, s->workspace),
+                     .args = kernel_args_of(network, data)};
+    one.replica.scores = s->scores;
+    return one;
 }
 
 /** The pieces of a vector as one array: @p memory, or the only piece itself. */

@@ -306,24 +306,6 @@ execution execution_of(const context *c, const dataset_view *data, const replica
     return out;
 }
 
-/** A replica of @p n samples in @p memory [replica_space()]; evaluations have no grads. */
-replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
-{
-    replica r = {};
-    r.n = n;
-    r.values = memory;
-    r.grads = grads ? r.values + network->n_reals * n : NULL;
-    r.saved = r.values + (grads ? 2 : 1) * network->n_reals * n;
-    r.totals = r.saved + network->n_saved * n;
-    return r;
-}
-
-/** Reals of workspace that a replica needs. */
-size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
-{
-    return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
-}
-
 /* --- gradients -------------------------------------------------------------------------------- */
 
 /** Reals of workspace that a gradient needs: x, g and the replica. */

@@ -13,8 +13,6 @@
 #include "base/program.h"
 #include "models/devices/device.h"
 
-/* --- the CPU ---------------------------------------------------------------------------------- */
-
 extern const dsgd_device dsgd_device_cpu_float_base, dsgd_device_cpu_double_base;
 #ifdef DSGD_CPU_LEVELS
 extern const dsgd_device dsgd_device_cpu_float_v3, dsgd_device_cpu_double_v3;
@@ -75,8 +73,6 @@ const char *dsgd_device_cpu_level(void)
 {
     return chosen_level()->name;
 }
-
-/* --- CUDA ------------------------------------------------------------------------------------- */
 
 #ifndef DSGD_MODULE_DIR
 #define DSGD_MODULE_DIR "" /* where the module is installed; empty: beside the program only */

@@ -9,16 +9,15 @@
 #ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
 #define DSGD_MODELS_LAYERS_ELEMENTWISE_H
 
+#include <string.h>
+
 #include "models/data/environment.h"
 #include "models/layers/formula.h"
 #include "models/zoo/model.h"
 
 /* --- arguments of kernels --------------------------------------------------------------------- */
 
-/**
- * One gradient or evaluation under way. [a][n] stands for a tensors of n samples each, tensor by
- * tensor, sample by sample.
- */
+/** One gradient or evaluation under way. [a][n]: a tensors of n samples each, in this order. */
 typedef struct replica {
     const real *x; /* [n_params] */
     real *g; /* [n_params]; NULL in evaluations */
@@ -107,6 +106,25 @@ static inline kernel_args kernel_args_of(const dsgd_network *network, const data
                               network->policy_saved,
                               network->environments};
     return args;
+}
+
+/** Reals of workspace that a replica needs; evaluations need no grads. */
+static inline size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
+{
+    return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
+}
+
+/** A replica of @p n samples in @p memory [replica_space()], all else 0. */
+static inline replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
+{
+    replica r;
+    memset(&r, 0, sizeof r);
+    r.n = n;
+    r.values = memory;
+    r.grads = grads ? r.values + network->n_reals * n : NULL;
+    r.saved = r.values + (grads ? 2 : 1) * network->n_reals * n;
+    r.totals = r.saved + network->n_saved * n;
+    return r;
 }
 
 /* --- input ------------------------------------------------------------------------------------ */

@@ -45,8 +45,6 @@ static size_t shape_bytes(const dsgd_values *values, size_t shape)
     return dsgd_shape_size(values, shape) * values->config.device->real_bytes;
 }
 
-/* --- pools ------------------------------------------------------------------------------------ */
-
 static void put(buffer_ring *ring, dsgd_buffer buffer)
 {
     if (ring->n == ring->room) {
@@ -98,8 +96,6 @@ static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t 
     }
     return NULL;
 }
-
-/* --- buffers ---------------------------------------------------------------------------------- */
 
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape)
 {

@@ -60,60 +60,27 @@ static operands make_operands(size_t room)
     return (operands){0, x, (double *)(x + room)};
 }
 
-typedef struct indexed {
-    uint64_t identity;
-    size_t index;
-} indexed;
-
-static int by_identity(const void *a, const void *b)
-{
-    const indexed *const p = a;
-    const indexed *const q = b;
-    if (p->identity != q->identity)
-        return p->identity < q->identity ? -1 : 1;
-    return p->index < q->index ? -1 : p->index > q->index;
-}
-
-/**
- * merged[i] += sum of the weights of all operands equal to operand i, where it is the first of them
- * and not zeros.
- */
-static void merge_few(size_t n, const dsgd_value *x, const double *weights, double *merged)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t first = 0;
-        while (dsgd_value_identity(x[first]) != dsgd_value_identity(x[i]))
-            first++;
-        merged[first] += x[i].node == NULL ? 0 : weights[i];
-    }
-}
-
-/** Like merge_few(), in O(n log n). */
-static void merge_many(size_t n, const dsgd_value *x, const double *weights, double *merged)
-{
-    indexed *const order = dsgd_xcalloc(n, sizeof *order);
-    for (size_t i = 0; i < n; i++)
-        order[i] = (indexed){dsgd_value_identity(x[i]), i};
-    qsort(order, n, sizeof *order, by_identity);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (order[i].identity != order[first].identity)
-            first = i;
-        merged[order[first].index] += order[i].identity == 0 ? 0 : weights[order[i].index];
-    }
-    free(order);
-}
-
-enum { FEW = 8 };
-
 /** Removes zeros and merges equal operands at the place of the first. */
 static operands simplify(size_t n, const dsgd_value *x, const double *weights)
 {
     operands out = make_operands(n);
-    (n <= FEW ? merge_few : merge_many)(n, x, weights, out.weights);
     for (size_t i = 0; i < n; i++) {
+        if (x[i].node == NULL)
+            continue;
+        uint32_t *const number = &x[i].node->operand_numbers[x[i].index];
+        if (*number == 0) {
+            out.x[out.n] = x[i];
+            *number = (uint32_t)++out.n;
+        }
+        out.weights[*number - 1] += weights[i];
+    }
+    const size_t n_distinct = out.n;
+    out.n = 0;
+    for (size_t i = 0; i < n_distinct; i++) {
+        out.x[i].node->operand_numbers[out.x[i].index] = 0;
         if (out.weights[i] == 0)
             continue;
-        out.x[out.n] = x[i];
+        out.x[out.n] = out.x[i];
         out.weights[out.n++] = out.weights[i];
     }
     return out;

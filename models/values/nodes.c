@@ -133,6 +133,7 @@ static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_node *node)
     PLACE(node->output_refs, node->n_outputs);
     PLACE(node->external_refs, node->n_outputs);
     PLACE(node->names, node->n_outputs);
+    PLACE(node->operand_numbers, node->n_outputs);
     PLACE(node->n_readers, node->n_outputs);
 #undef PLACE
     return at;

@@ -71,6 +71,7 @@ struct dsgd_node {
     uint32_t *output_refs; /* [n_outputs] */
     uint32_t *external_refs; /* [n_outputs] */
     uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
+    uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
     bool pending; /* not submitted yet */
     bool selected; /* for submission by the current flush */
     bool is_operand; /* of a selected node */

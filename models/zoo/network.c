@@ -123,11 +123,6 @@ static double he_bound(size_t n_inputs)
     return sqrt(6.0 / (double)n_inputs);
 }
 
-static uint32_t last_tensor(const dsgd_builder *b)
-{
-    return b->network->n_layers;
-}
-
 uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
@@ -136,7 +131,7 @@ uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
     layer->relu = relu;
     fill(b, layer, in.n_columns, n, 0, he_bound(in.n_columns));
     fill(b, layer, 1, n, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
@@ -160,7 +155,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
     fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
     if (biased)
         fill(b, layer, 1, n, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
@@ -174,19 +169,19 @@ uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
                       b->model, b->data->n_rows / b->data->width, b->data->width);
     dsgd_layer *const layer = append(b, DSGD_MAX_POOL, height * width, in.n_columns, width);
     layer->kernel_size = layer->stride = window;
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_mean_rows(dsgd_builder *b)
 {
     append(b, DSGD_MEAN_ROWS, 1, here(b)->n_columns, 1);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_last_row(dsgd_builder *b)
 {
     append(b, DSGD_LAST_ROW, 1, here(b)->n_columns, 1);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
@@ -202,7 +197,7 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
     network->coupled = true;
     fill(b, layer, 1, in.n_columns, 1, 0);
     fill(b, layer, 1, in.n_columns, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu)
@@ -212,7 +207,7 @@ uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu)
     layer->relu = relu;
     layer->other = other;
     layer->second = tensor_of(b->network, other);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_columns)
@@ -223,7 +218,7 @@ uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_col
     layer->n_tokens = n_tokens;
     fill(b, layer, n_tokens, n, 0, 0.1);
     fill(b, layer, in.n_rows, n, 0, 0.1);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_layer_norm(dsgd_builder *b)
@@ -234,7 +229,7 @@ uint32_t dsgd_network_layer_norm(dsgd_builder *b)
     b->network->n_saved += 2 * (size_t)in.n_rows;
     fill(b, layer, 1, in.n_columns, 1, 0);
     fill(b, layer, 1, in.n_columns, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
@@ -246,7 +241,7 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
     layer->n_heads = n_heads;
     layer->saved = b->network->n_saved; /* weights of each head, and their grads */
     b->network->n_saved += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
@@ -259,7 +254,7 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     layer->saved = b->network->n_saved;
     b->network->n_saved += 8 * (size_t)in.n_rows * n;
     fill(b, layer, n, 4 * (size_t)n, 0, 1 / sqrt(n));
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 /* --- end of the network ----------------------------------------------------------------------- */
