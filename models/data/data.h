@@ -56,6 +56,9 @@ extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
     extern const dsgd_data_source dsgd_data_##NAME;                                                \
     const dsgd_data_source dsgd_data_##NAME = {.about = {__VA_ARGS__}, .load = NAME##_load}
 
+/** Of generated data: a draw in [0, 1) at (part, row, column). */
+double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t column);
+
 /** @p data may be NULL. */
 void dsgd_data_free(dsgd_data *data);
 

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/draw.h"
 #include "models/data/data.h"
 
 typedef struct hyperplane_params {
@@ -20,9 +19,7 @@ enum { PLANE, TRAIN, TEST }; /* keys of draws */
 /** Uniform with mean 0 and variance 1. */
 static double unit_uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
 {
-    const dsgd_draw at = {
-        .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = row, .index = column};
-    return sqrt(3) * (2 * dsgd_draw_uniform(at) - 1);
+    return sqrt(3) * (2 * dsgd_data_uniform(seed, what, row, column) - 1);
 }
 
 static void generate(const hyperplane_params *p, uint64_t seed, uint32_t what, const double *plane,
@@ -39,9 +36,8 @@ static void generate(const hyperplane_params *p, uint64_t seed, uint32_t what, c
             part->x_real[(size_t)i * d + f] = x;
             y += plane[f] * (double)x;
         }
-        const dsgd_draw at = {
-            .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = i, .index = d};
-        part->targets[i] = (float)(y + p->noise * gsl_cdf_ugaussian_Pinv(dsgd_draw_uniform(at)));
+        const double noise = gsl_cdf_ugaussian_Pinv(dsgd_data_uniform(seed, what, i, d));
+        part->targets[i] = (float)(y + p->noise * noise);
     }
 }
 

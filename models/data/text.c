@@ -111,5 +111,5 @@ static const dsgd_option text_options[] = {
 };
 
 DSGD_DATA_SOURCE(text, .name = "text",
-                 .summary = "characters of a text, each to be told from those before",
+                 .summary = "characters of a text, each to be predicted from those before",
                  .params_size = sizeof(text_params), .options = text_options);

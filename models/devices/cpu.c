@@ -11,12 +11,10 @@
 #include "models/devices/device.h"
 #include "models/devices/multiply.h"
 
-#define JOIN_(a, b, c) a##b##_##c
-#define JOIN(a, b, c) JOIN_(a, b, c)
-#define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
-#define DEVICE JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
+#define MULTIPLY DSGD_JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+#define DEVICE DSGD_JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
-typedef JOIN(dsgd_, operands, DSGD_REAL) operands;
+typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 
 #ifdef DSGD_IN_DOUBLE
 #define DEVICE_NAME "cpu-double"

@@ -18,14 +18,10 @@ typedef struct writer {
     FILE *stream;
     int trouble; /* errno of the first failure to write; 0: none */
     record_memory memory;
-    size_t batch;
-    size_t n_pieces;
-    dsgd_network network;
-    uint64_t seed;
+    dsgd_problem problem;
+    dsgd_stream samples;
     uint32_t n_states; /* model states so far; number k is worker k's initial one, or written */
     double *initial_state; /* room for one model state */
-    bool adaptive; /* updates have a step t */
-    size_t *piece_begin; /* [n_pieces + 1] */
     double *initial; /* the initial model, which is not written */
     uint8_t *bytes; /* of the current block */
     size_t n, room;
@@ -93,10 +89,10 @@ static void put_operand(writer *r, size_t worker, size_t piece, dsgd_value value
 /** All pieces of a worker's model, and its state where the network has one. */
 static void put_model(writer *r, size_t worker, const dsgd_value *x, const dsgd_value *state)
 {
-    for (size_t k = 0; k < r->n_pieces; k++)
+    for (size_t k = 0; k < r->problem.n_pieces; k++)
         put_operand(r, worker, k, x[k]);
-    if (r->network.n_state > 0)
-        put_operand(r, worker, r->n_pieces, *state);
+    if (r->problem.network->n_state > 0)
+        put_operand(r, worker, r->problem.n_pieces, *state);
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
@@ -164,11 +160,13 @@ static void name_made(writer *r, const dsgd_call *call)
 static void write_constant(writer *r, const dsgd_call *call)
 {
     const size_t piece = call->piece;
-    const bool state = piece == r->n_pieces;
-    const size_t n = state ? r->network.n_state : r->piece_begin[piece + 1] - r->piece_begin[piece];
+    const bool state = piece == r->problem.n_pieces;
+    const size_t *const first = r->problem.piece_begin;
+    const size_t n = state ? r->problem.network->n_state : first[piece + 1] - first[piece];
     if (state)
-        dsgd_network_initial_state(&r->network, r->seed, r->n_states++, r->initial_state);
-    const double *const initial = state ? r->initial_state : r->initial + r->piece_begin[piece];
+        dsgd_network_initial_state(r->problem.network, r->samples.seed, r->n_states++,
+                                   r->initial_state);
+    const double *const initial = state ? r->initial_state : r->initial + first[piece];
     const bool usual = n == 0 || memcmp(call->elements, initial, n * sizeof *initial) == 0;
     put(r, usual ? 0 : 1);
     for (size_t i = 0; !usual && i < n; i++)
@@ -177,14 +175,14 @@ static void write_constant(writer *r, const dsgd_call *call)
 
 static void write_gradient(writer *r, const dsgd_call *call)
 {
-    put(r, r->batch - call->count);
+    put(r, r->samples.batch - call->count);
     put_model(r, call->where.worker, call->x, call->states);
 }
 
 static void write_update(writer *r, const dsgd_call *call)
 {
     put_number(r, call->rate.lr);
-    if (r->adaptive)
+    if (r->problem.update.kind == DSGD_OPTIMIZER_ADAMW)
         put(r, call->rate.t);
     for (size_t i = 0; i < call->n; i++)
         put_operand(r, call->where.worker, call->piece, call->x[i]);
@@ -205,7 +203,8 @@ static void write_evaluate(writer *r, const dsgd_call *call)
 {
     put(r, call->n);
     for (size_t i = 0; i < call->n; i++)
-        put_model(r, i, call->x + i * r->n_pieces, call->states == NULL ? NULL : call->states + i);
+        put_model(r, i, call->x + i * r->problem.n_pieces,
+                  call->states == NULL ? NULL : call->states + i);
 }
 
 static void write_result(writer *r, const dsgd_call *call)
@@ -293,7 +292,7 @@ static json_t *describe(const dsgd_record_config *config, const writer *r)
         .pieces = {n, pieces},
         .update = problem->update,
         .data_checksum = record_data_checksum(problem->data),
-        .initial_checksum = record_initial_checksum(&r->network, r->seed, r->initial)};
+        .initial_checksum = record_initial_checksum(problem->network, r->samples.seed, r->initial)};
     json_t *const json = dsgd_json_options(record_problem_options, &described);
     free(pieces);
     return json;
@@ -323,7 +322,6 @@ static void free_writer(writer *r)
     record_memory_close(&r->memory);
     free(r->path);
     free(r->beside);
-    free(r->piece_begin);
     free(r->initial);
     free(r->initial_state);
     free(r->bytes);
@@ -338,17 +336,12 @@ dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder *
     r->base.call = write_call;
     r->path = dsgd_xstrdup(config->path);
     r->beside = dsgd_xprintf("%s.part", config->path);
-    r->batch = config->values->stream.batch;
-    r->n_pieces = problem->n_pieces;
-    r->network = *problem->network;
-    r->seed = config->values->stream.seed;
-    r->initial_state = dsgd_xcalloc(r->network.n_state, sizeof *r->initial_state);
-    r->adaptive = problem->update.kind == DSGD_OPTIMIZER_ADAMW;
-    record_memory_open(&r->memory, config->values->stream.n_workers, problem->n_pieces + 1);
-    r->piece_begin = dsgd_xcalloc(problem->n_pieces + 1, sizeof *r->piece_begin);
-    memcpy(r->piece_begin, problem->piece_begin, (problem->n_pieces + 1) * sizeof *r->piece_begin);
+    r->problem = *problem;
+    r->samples = config->values->stream;
+    r->initial_state = dsgd_xcalloc(problem->network->n_state, sizeof *r->initial_state);
+    record_memory_open(&r->memory, r->samples.n_workers, problem->n_pieces + 1);
     r->initial = dsgd_xcalloc(problem->network->n_params, sizeof *r->initial);
-    dsgd_network_initial(problem->network, config->values->stream.seed, r->initial);
+    dsgd_network_initial(problem->network, r->samples.seed, r->initial);
     r->stream = fopen(r->beside, "wb");
     if (r->stream == NULL) {
         const dsgd_status status =
