@@ -377,8 +377,8 @@ KERNEL(batch_norm, i)
 }
 
 /**
- * Column j: grads of gain and shift. Row i is normalised by mean[i * step] and the inverse deviation
- * at mean[i * step + gap].
+ * Column j: grads of gain and shift. Row i has its mean at mean[i * step], its inverse deviation at
+ * mean[i * step + gap].
  */
 static inline DSGD_DEVICE_FUNCTION void norm_backward_params(const replica *r, const dsgd_layer *l,
                                                              size_t j, const real *mean,

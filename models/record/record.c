@@ -92,6 +92,7 @@ static void put_model(writer *r, size_t worker, const dsgd_value *x, const dsgd_
     for (size_t k = 0; k < r->problem.n_pieces; k++)
         put_operand(r, worker, k, x[k]);
     if (r->problem.network->n_state > 0)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
         put_operand(r, worker, r->problem.n_pieces, *state);
 }
 

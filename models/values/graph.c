@@ -22,6 +22,7 @@ dsgd_node *dsgd_graph_gradient(dsgd_values *values, const dsgd_call *call,
     for (size_t k = 0; k < n_pieces; k++)
         dsgd_node_set_input(node, k, call->x[k]);
     if (dsgd_has_state(values))
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
         dsgd_node_set_input(node, n_pieces, *call->states);
     memcpy(node->samples, origins, n * sizeof *origins);
     return dsgd_node_intern(values, node);
