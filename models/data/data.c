@@ -26,6 +26,12 @@ void dsgd_data_free(dsgd_data *data)
     free(data);
 }
 
+double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t column)
+{
+    return dsgd_draw_uniform((dsgd_draw){
+        .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = part, .step = row, .index = column});
+}
+
 uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
     const uint64_t position = (t * stream->n_workers + w) * stream->batch + j;

@@ -42,9 +42,7 @@ typedef struct dsgd_data {
     dsgd_samples train, test;
 } dsgd_data;
 
-/**
- * A data source that a user can name: "fashion-mnist", "idx", "hyperplane", ... One constant each.
- */
+/** A data source that a user can name: "fashion-mnist", "idx", "hyperplane", ... */
 typedef struct dsgd_data_source {
     dsgd_about about;
     /** Reads or generates *data, for dsgd_data_free(). Errors: DSGD_EIO naming the file. */
@@ -52,6 +50,14 @@ typedef struct dsgd_data_source {
 } dsgd_data_source;
 
 extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
+
+/** Defines the source NAME with NAME_load() and the fields of dsgd_about that are given. */
+#define DSGD_DATA_SOURCE(NAME, ...)                                                                \
+    extern const dsgd_data_source dsgd_data_##NAME;                                                \
+    const dsgd_data_source dsgd_data_##NAME = {.about = {__VA_ARGS__}, .load = NAME##_load}
+
+/** Of generated data: a draw in [0, 1) at (part, row, column). */
+double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t column);
 
 /** @p data may be NULL. */
 void dsgd_data_free(dsgd_data *data);
@@ -68,9 +74,7 @@ typedef struct dsgd_stream {
     uint32_t batch; /* per worker and step */
 } dsgd_stream;
 
-/**
- * Rows of worker @p w's mini-batch at step @p t: the sum over its samples, and the longest sample.
- */
+/** Rows of worker @p w's mini-batch at step @p t: sum over its samples, and the longest one. */
 void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t w, uint64_t t,
                       double *rows, double *longest);
 

@@ -106,9 +106,7 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_environment_step(real *e, uint32_t 
     return before - dsgd_way_left(e) - DSGD_ENVIRONMENT_COST + (*there ? (real)1 : (real)0);
 }
 
-/**
- * Samples softmax(z[n]) by inversion: the first action whose cumulative probability exceeds @p u.
- */
+/** Samples softmax(z[n]): the first action whose cumulative probability exceeds @p u. */
 static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_action_drawn(const real *z, uint32_t n, double u)
 {
     real largest = z[0];

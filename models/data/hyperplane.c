@@ -7,10 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/draw.h"
 #include "models/data/data.h"
-
-extern const dsgd_data_source dsgd_data_hyperplane;
 
 typedef struct hyperplane_params {
     long features, points;
@@ -22,9 +19,7 @@ enum { PLANE, TRAIN, TEST }; /* keys of draws */
 /** Uniform with mean 0 and variance 1. */
 static double unit_uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
 {
-    const dsgd_draw at = {
-        .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = row, .index = column};
-    return sqrt(3) * (2 * dsgd_draw_uniform(at) - 1);
+    return sqrt(3) * (2 * dsgd_data_uniform(seed, what, row, column) - 1);
 }
 
 static void generate(const hyperplane_params *p, uint64_t seed, uint32_t what, const double *plane,
@@ -41,9 +36,8 @@ static void generate(const hyperplane_params *p, uint64_t seed, uint32_t what, c
             part->x_real[(size_t)i * d + f] = x;
             y += plane[f] * (double)x;
         }
-        const dsgd_draw at = {
-            .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = i, .index = d};
-        part->targets[i] = (float)(y + p->noise * gsl_cdf_ugaussian_Pinv(dsgd_draw_uniform(at)));
+        const double noise = gsl_cdf_ugaussian_Pinv(dsgd_data_uniform(seed, what, i, d));
+        part->targets[i] = (float)(y + p->noise * noise);
     }
 }
 
@@ -75,11 +69,7 @@ static const dsgd_option hyperplane_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_hyperplane = {
-    .about = {.name = "hyperplane",
-              .summary = "points on a noisy hyperplane, generated from the seed",
-              .reference = "Li et al., PPoPP 2020, section 6.2",
-              .params_size = sizeof(hyperplane_params),
-              .options = hyperplane_options},
-    .load = hyperplane_load,
-};
+DSGD_DATA_SOURCE(hyperplane, .name = "hyperplane",
+                 .summary = "points on a noisy hyperplane, generated from the seed",
+                 .reference = "Li et al., PPoPP 2020, section 6.2",
+                 .params_size = sizeof(hyperplane_params), .options = hyperplane_options);

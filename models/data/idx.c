@@ -11,8 +11,6 @@
 
 #include "models/data/data.h"
 
-extern const dsgd_data_source dsgd_data_fashion_mnist, dsgd_data_idx;
-
 enum {
     MAGIC_IMAGES = 0x803,
     MAGIC_LABELS = 0x801,
@@ -98,10 +96,6 @@ static dsgd_status read_idx(const char *path, uint32_t magic, idx *out, dsgd_err
     if (status == DSGD_OK)
         status = read_bytes(file, path, out, error);
     gzclose(file);
-    if (status != DSGD_OK) {
-        free(out->bytes);
-        out->bytes = NULL;
-    }
     return status;
 }
 
@@ -111,10 +105,10 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     idx images;
     idx labels;
     dsgd_status status = read_idx(images_path, MAGIC_IMAGES, &images, error);
-    if (status != DSGD_OK)
-        return status;
     part->x_bytes = images.bytes;
     part->n = images.n;
+    if (status != DSGD_OK)
+        return status;
     if (data->n_features != 0 && data->n_features != images.pixels)
         return dsgd_fail(error, DSGD_EIO, "%s: images of %u pixels, but those to train on have %u",
                          images_path, images.pixels, data->n_features);
@@ -126,13 +120,11 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     data->n_features = data->n_rows = images.pixels;
     data->width = images.width;
     status = read_idx(labels_path, MAGIC_LABELS, &labels, error);
-    if (status != DSGD_OK)
-        return status;
     part->labels = labels.bytes;
-    if (labels.n != images.n)
+    if (status == DSGD_OK && labels.n != images.n)
         return dsgd_fail(error, DSGD_EIO, "%s: %u labels for the %u images of %s", labels_path,
                          labels.n, images.n, images_path);
-    return DSGD_OK;
+    return status;
 }
 
 static void normalise(dsgd_data *data)
@@ -150,6 +142,21 @@ static void normalise(dsgd_data *data)
     data->deviation = variance > 0 ? (float)(sqrt(variance) / 255) : 1;
 }
 
+/** Counts the classes; @p path: of the labels to test on. */
+static dsgd_status count_classes(dsgd_data *data, const char *path, dsgd_error *error)
+{
+    for (uint32_t i = 0; i < data->train.n; i++)
+        if (data->train.labels[i] >= data->n_classes)
+            data->n_classes = data->train.labels[i] + 1u;
+    for (uint32_t i = 0; i < data->test.n; i++)
+        if (data->test.labels[i] >= data->n_classes)
+            return dsgd_fail(
+                error, DSGD_EIO,
+                "%s: label %u of sample %u never occurs in training, where the largest is %u", path,
+                data->test.labels[i], i, data->n_classes - 1);
+    return DSGD_OK;
+}
+
 static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_error *error)
 {
     dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
@@ -157,36 +164,23 @@ static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_err
     dsgd_status status = read_part(paths[0], paths[1], data, &data->train, error);
     if (status == DSGD_OK)
         status = read_part(paths[2], paths[3], data, &data->test, error);
+    if (status == DSGD_OK)
+        status = count_classes(data, paths[3], error);
     if (status != DSGD_OK) {
         dsgd_data_free(data);
         return status;
-    }
-    for (uint32_t i = 0; i < data->train.n; i++)
-        data->n_classes =
-            data->train.labels[i] >= data->n_classes ? data->train.labels[i] + 1u : data->n_classes;
-    for (uint32_t i = 0; i < data->test.n; i++) {
-        if (data->test.labels[i] >= data->n_classes) {
-            status = dsgd_fail(
-                error, DSGD_EIO,
-                "%s: label %u of sample %u never occurs in training, where the largest is %u",
-                paths[3], data->test.labels[i], i, data->n_classes - 1);
-            dsgd_data_free(data);
-            return status;
-        }
     }
     normalise(data);
     *loaded = data;
     return DSGD_OK;
 }
 
-/* --- fashion-mnist ---------------------------------------------------------------------------- */
-
 typedef struct fashion_params {
     const char *path;
 } fashion_params;
 
-static dsgd_status fashion_load(const void *params, uint64_t seed, dsgd_data **data,
-                                dsgd_error *error)
+static dsgd_status fashion_mnist_load(const void *params, uint64_t seed, dsgd_data **data,
+                                      dsgd_error *error)
 {
     (void)seed;
     static const char *const names[4] = {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz",
@@ -209,16 +203,10 @@ static const dsgd_option fashion_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_fashion_mnist = {
-    .about = {.name = "fashion-mnist",
-              .summary = "60,000 and 10,000 images of 28 by 28 pixels, 10 kinds of clothing",
-              .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
-              .params_size = sizeof(fashion_params),
-              .options = fashion_options},
-    .load = fashion_load,
-};
-
-/* --- idx -------------------------------------------------------------------------------------- */
+DSGD_DATA_SOURCE(fashion_mnist, .name = "fashion-mnist",
+                 .summary = "60,000 and 10,000 images of 28 by 28 pixels, 10 kinds of clothing",
+                 .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
+                 .params_size = sizeof(fashion_params), .options = fashion_options);
 
 typedef struct idx_params {
     const char *paths[4];
@@ -242,10 +230,5 @@ static const dsgd_option idx_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_idx = {
-    .about = {.name = "idx",
-              .summary = "any images and labels in the IDX format of MNIST",
-              .params_size = sizeof(idx_params),
-              .options = idx_options},
-    .load = idx_load,
-};
+DSGD_DATA_SOURCE(idx, .name = "idx", .summary = "any images and labels in the IDX format of MNIST",
+                 .params_size = sizeof(idx_params), .options = idx_options);

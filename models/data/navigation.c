@@ -6,8 +6,6 @@
 #include "models/data/data.h"
 #include "models/data/environment.h"
 
-extern const dsgd_data_source dsgd_data_navigation;
-
 typedef struct navigation_params {
     long episodes;
 } navigation_params;
@@ -36,11 +34,8 @@ static const dsgd_option navigation_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_navigation = {
-    .about = {.name = "navigation",
-              .summary = "a walk to a goal in a room with a wall; accuracy: share of goals reached",
-              .reference = "a reduced PointGoal task; Wijmans et al., ICLR 2020",
-              .params_size = sizeof(navigation_params),
-              .options = navigation_options},
-    .load = navigation_load,
-};
+DSGD_DATA_SOURCE(
+    navigation, .name = "navigation",
+    .summary = "a walk to a goal in a room with a wall; accuracy: share of goals reached",
+    .reference = "a reduced PointGoal task; Wijmans et al., ICLR 2020",
+    .params_size = sizeof(navigation_params), .options = navigation_options);

@@ -8,10 +8,7 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-#include "base/draw.h"
 #include "models/data/data.h"
-
-extern const dsgd_data_source dsgd_data_sequences;
 
 typedef struct sequences_params {
     long points, classes, features, longest;
@@ -20,15 +17,9 @@ typedef struct sequences_params {
 
 enum { TRAIN, TEST, CLASSES }; /* keys of draws */
 
-static double uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
-{
-    return dsgd_draw_uniform((dsgd_draw){
-        .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = what, .step = row, .index = column});
-}
-
 static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
 {
-    return gsl_cdf_ugaussian_Pinv(uniform(seed, what, row, column));
+    return gsl_cdf_ugaussian_Pinv(dsgd_data_uniform(seed, what, row, column));
 }
 
 /** Sample @p i: feature f is sin(begin + phase + frequency * t) + noise; see the file comment. */
@@ -39,13 +30,15 @@ static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what
     const double length = p->median * exp(p->spread * normal(seed, what, i, 0));
     const double longest = (double)p->longest;
     part->lengths[i] = (uint16_t)(length < 1 ? 1 : length > longest ? longest : ceil(length));
-    part->labels[i] = (uint8_t)(uniform(seed, what, i, 1) * (double)p->classes);
-    const double begin = 2 * M_PI * uniform(seed, what, i, 2);
+    part->labels[i] = (uint8_t)(dsgd_data_uniform(seed, what, i, 1) * (double)p->classes);
+    const double begin = 2 * M_PI * dsgd_data_uniform(seed, what, i, 2);
     float *const x = part->x_real + (size_t)i * (size_t)p->longest * d;
     for (uint32_t t = 0; t < part->lengths[i]; t++)
         for (uint32_t f = 0; f < d; f++) {
-            const double frequency = 0.2 + 0.8 * uniform(seed, CLASSES, part->labels[i], 2 * f);
-            const double phase = 2 * M_PI * uniform(seed, CLASSES, part->labels[i], 2 * f + 1);
+            const double frequency =
+                0.2 + 0.8 * dsgd_data_uniform(seed, CLASSES, part->labels[i], 2 * f);
+            const double phase =
+                2 * M_PI * dsgd_data_uniform(seed, CLASSES, part->labels[i], 2 * f + 1);
             x[t * d + f] = (float)(sin(begin + phase + frequency * t) +
                                    p->noise * normal(seed, what, i, 3 + t * d + f));
         }
@@ -85,7 +78,7 @@ static dsgd_status sequences_load(const void *params, uint64_t seed, dsgd_data *
 static const dsgd_option sequences_options[] = {
     DSGD_OPTION_LONG(sequences_params, points, 8192, 8, 1 << 22, NULL,
                      "sequences to train on; an eighth as many more to test on"),
-    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, "to be told apart"),
+    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, "to be distinguished"),
     DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, "of a row"),
     DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, "rows", "of any sequence"),
     DSGD_OPTION_DOUBLE(sequences_params, median, 8, 1, 4096, "rows", "of the lengths"),
@@ -95,10 +88,7 @@ static const dsgd_option sequences_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_sequences = {
-    .about = {.name = "sequences",
-              .summary = "generated sequences of different lengths, told apart by how they move",
-              .params_size = sizeof(sequences_params),
-              .options = sequences_options},
-    .load = sequences_load,
-};
+DSGD_DATA_SOURCE(
+    sequences, .name = "sequences",
+    .summary = "generated sequences of different lengths, distinguished by their motion",
+    .params_size = sizeof(sequences_params), .options = sequences_options);

@@ -10,8 +10,6 @@
 
 #include "models/data/data.h"
 
-extern const dsgd_data_source dsgd_data_text;
-
 typedef struct text_params {
     const char *path;
     long context;
@@ -112,10 +110,6 @@ static const dsgd_option text_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_data_source dsgd_data_text = {
-    .about = {.name = "text",
-              .summary = "characters of a text, each to be told from those before",
-              .params_size = sizeof(text_params),
-              .options = text_options},
-    .load = text_load,
-};
+DSGD_DATA_SOURCE(text, .name = "text",
+                 .summary = "characters of a text, each to be predicted from those before",
+                 .params_size = sizeof(text_params), .options = text_options);

@@ -11,12 +11,10 @@
 #include "models/devices/device.h"
 #include "models/devices/multiply.h"
 
-#define JOIN_(a, b, c) a##b##_##c
-#define JOIN(a, b, c) JOIN_(a, b, c)
-#define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
-#define DEVICE JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
+#define MULTIPLY DSGD_JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+#define DEVICE DSGD_JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
-typedef JOIN(dsgd_, operands, DSGD_REAL) operands;
+typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 
 #ifdef DSGD_IN_DOUBLE
 #define DEVICE_NAME "cpu-double"
@@ -223,19 +221,13 @@ static execution execution_of(const context *c, scratch *s, const dataset_view *
     const dsgd_network *const network = c->problem.network;
     if (n > s->n_samples) {
         free(s->workspace);
-        s->workspace = dsgd_xcalloc(
-            n * (2 * network->n_reals + network->n_saved) + network->n_totals, sizeof(real));
+        s->workspace = dsgd_xcalloc(replica_space(network, n, true), sizeof(real));
         s->n_samples = n;
     }
-    real *const grads = s->workspace + network->n_reals * n;
-    real *const saved = grads + network->n_reals * n;
-    return (execution){.replica = {.n = n,
-                                   .values = s->workspace,
-                                   .grads = grads,
-                                   .saved = saved,
-                                   .totals = saved + network->n_saved * n,
-                                   .scores = s->scores},
-                       .args = kernel_args_of(network, data)};
+    execution one = {.replica = replica_of(network, n, true, s->workspace),
+                     .args = kernel_args_of(network, data)};
+    one.replica.scores = s->scores;
+    return one;
 }
 
 /** The pieces of a vector as one array: @p memory, or the only piece itself. */
@@ -281,10 +273,10 @@ static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 /** Prefetches an operation's samples, which are scattered over the data set. */
 static void fetch_samples(const context *c, const dsgd_gradient_op *op)
 {
-    const dataset_view *const data = &c->train;
+    const dsgd_samples *const data = &c->train.samples;
     const bool bytes = data->x_bytes != NULL;
     const char *const x = bytes ? (const char *)data->x_bytes : (const char *)data->x_real;
-    const size_t size = data->n_features * (bytes ? 1 : sizeof *data->x_real);
+    const size_t size = c->train.n_features * (bytes ? 1 : sizeof *data->x_real);
     for (uint32_t i = 0; x != NULL && i < op->n_samples && i < FETCHED_SAMPLES; i++)
         for (size_t at = 0; at < size; at += LINE_BYTES)
             __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);

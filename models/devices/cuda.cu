@@ -54,6 +54,7 @@ struct context {
     dsgd_problem problem;
     cudaStream_t stream;
     dataset_view train, test; /* on the device */
+    std::vector<void *> uploaded; /* their arrays */
     staging staged;
     real *workspace;
     size_t workspace_room, workspace_limit; /* in reals */
@@ -157,82 +158,66 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-template <typename T> cudaError_t upload(const T **to, const T *from, size_t n)
+/** Returns the result of a call that fails, out of a function that returns a cudaError_t. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const cudaError_t error_ = (call);                                                         \
+        if (error_ != cudaSuccess)                                                                 \
+            return error_;                                                                         \
+    } while (0)
+
+/** Replaces an array of n, unless it is NULL, by a copy on the device. */
+template <typename T> cudaError_t upload(context *c, T **array, size_t n)
 {
+    const T *const from = *array;
     if (from == NULL)
         return cudaSuccess;
-    const cudaError_t error = cudaMalloc((void **)to, n * sizeof(T));
-    return error == cudaSuccess
-               ? cudaMemcpy((void *)*to, from, n * sizeof(T), cudaMemcpyHostToDevice)
-               : error;
+    TRY(cudaMalloc((void **)array, n * sizeof(T)));
+    c->uploaded.push_back(*array);
+    return cudaMemcpy(*array, from, n * sizeof(T), cudaMemcpyHostToDevice);
 }
 
 /** A view of samples in device memory. */
-cudaError_t upload_samples(dataset_view *to, const dsgd_data *data, const dsgd_samples *from)
+cudaError_t upload_samples(context *c, dataset_view *to, const dsgd_samples *from)
 {
+    const dsgd_data *const data = c->problem.data;
     *to = dataset_view_of(data, from);
-    to->x_bytes = NULL; /* close() frees them, whatever fails */
-    to->x_real = NULL;
-    to->labels = NULL;
-    to->targets = NULL;
-    to->lengths = NULL;
-    const size_t n = from->n;
-    cudaError_t error = upload(&to->x_bytes, from->x_bytes, n * data->n_features);
-    if (error == cudaSuccess)
-        error = upload(&to->x_real, from->x_real, n * data->n_features);
-    if (error == cudaSuccess)
-        error = upload(&to->labels, from->labels, n * data->n_labels);
-    if (error == cudaSuccess)
-        error = upload(&to->targets, from->targets, n);
-    if (error == cudaSuccess)
-        error = upload(&to->lengths, from->lengths, n);
-    return error;
-}
-
-void free_samples(const dataset_view *v)
-{
-    cudaFree((void *)v->x_bytes);
-    cudaFree((void *)v->x_real);
-    cudaFree((void *)v->labels);
-    cudaFree((void *)v->targets);
-    cudaFree((void *)v->lengths);
+    dsgd_samples *const copy = &to->samples;
+    TRY(upload(c, &copy->x_bytes, (size_t)from->n * data->n_features));
+    TRY(upload(c, &copy->x_real, (size_t)from->n * data->n_features));
+    TRY(upload(c, &copy->labels, (size_t)from->n * data->n_labels));
+    TRY(upload(c, &copy->targets, from->n));
+    return upload(c, &copy->lengths, from->n);
 }
 
 /** Everything that can fail because of the machine. */
 cudaError_t prepare(context *c)
 {
-    const dsgd_data *const data = c->problem.data;
     cudaFuncAttributes attributes;
     int n_devices = 0;
-    cudaError_t error = cudaGetDeviceCount(&n_devices);
-    if (error == cudaSuccess) /* the module has code for this device */
-        error = cudaFuncGetAttributes(&attributes, (const void *)copy_global);
-    if (error == cudaSuccess)
-        error = cudaStreamCreate(&c->stream);
+    TRY(cudaGetDeviceCount(&n_devices));
+    /* the module has code for this device, and the device has memory pools */
+    TRY(cudaFuncGetAttributes(&attributes, (const void *)copy_global));
+    TRY(cudaStreamCreate(&c->stream));
     void *probe = NULL;
-    if (error == cudaSuccess) /* the device has memory pools */
-        error = cudaMallocAsync(&probe, 1, c->stream);
-    if (error == cudaSuccess)
-        error = cudaFreeAsync(probe, c->stream);
-    if (error == cudaSuccess)
-        error = upload_samples(&c->train, data, &data->train);
-    if (error == cudaSuccess)
-        error = upload_samples(&c->test, data, &data->test);
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&c->scores, 2 * (size_t)data->test.n * sizeof(double));
+    TRY(cudaMallocAsync(&probe, 1, c->stream));
+    TRY(cudaFreeAsync(probe, c->stream));
+    const dsgd_data *const data = c->problem.data;
+    TRY(upload_samples(c, &c->train, &data->train));
+    TRY(upload_samples(c, &c->test, &data->test));
+    TRY(cudaMalloc((void **)&c->scores, 2 * (size_t)data->test.n * sizeof(double)));
     size_t free_bytes = 0;
     size_t all_bytes = 0;
-    if (error == cudaSuccess)
-        error = cudaMemGetInfo(&free_bytes, &all_bytes);
+    TRY(cudaMemGetInfo(&free_bytes, &all_bytes));
     c->workspace_limit = std::min(most_workspace, free_bytes / 8 / sizeof(real));
-    return error;
+    return cudaSuccess;
 }
 
 void cuda_close(void *opened)
 {
     context *const c = static_cast<context *>(opened);
-    free_samples(&c->train);
-    free_samples(&c->test);
+    for (void *array : c->uploaded)
+        cudaFree(array);
     cudaFree(c->scores);
     cudaFree(c->workspace);
     cudaFree(c->staged.device);
@@ -242,10 +227,8 @@ void cuda_close(void *opened)
     delete c;
 }
 
-dsgd_status cuda_open(const dsgd_problem *problem, uint32_t n_threads, void **opened,
-                      dsgd_error *error)
+dsgd_status cuda_open(const dsgd_problem *problem, uint32_t, void **opened, dsgd_error *error)
 {
-    (void)n_threads; /* one call at a time */
     context *const c = new context();
     c->problem = *problem;
     const cudaError_t found = prepare(c);
@@ -321,24 +304,6 @@ execution execution_of(const context *c, const dataset_view *data, const replica
     out.most = most;
     out.args = kernel_args_of(c->problem.network, data);
     return out;
-}
-
-/** A replica of @p n samples in @p memory [replica_space()]; evaluations have no grads. */
-replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
-{
-    replica r = {};
-    r.n = n;
-    r.values = memory;
-    r.grads = grads ? r.values + network->n_reals * n : NULL;
-    r.saved = r.values + (grads ? 2 : 1) * network->n_reals * n;
-    r.totals = r.saved + network->n_saved * n;
-    return r;
-}
-
-/** Reals of workspace that a replica needs. */
-size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
-{
-    return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
 }
 
 /* --- gradients -------------------------------------------------------------------------------- */
@@ -429,10 +394,8 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
-void cuda_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, size_t n_ops,
-                   bool *finite)
+void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
-    (void)thread;
     context *const c = static_cast<context *>(opened);
     for (size_t first = 0, n = 0; first < n_ops; first += n) {
         size_t space = 0;
@@ -447,13 +410,13 @@ void cuda_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *ops, s
 
 /* --- the other operations --------------------------------------------------------------------- */
 
-/** Runs @p some over at most BATCH operations at a time. */
-template <typename Op>
-void in_batches(context *c, void (*some)(context *, const Op *, size_t, bool *), const Op *ops,
-                size_t n_ops, bool *finite)
+/** Runs SOME over at most BATCH operations at a time. */
+template <typename Op, void (*SOME)(context *, const Op *, size_t, bool *)>
+void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finite)
 {
     for (size_t first = 0; first < n_ops; first += BATCH)
-        some(c, ops + first, std::min((size_t)BATCH, n_ops - first), finite + first);
+        SOME(static_cast<context *>(opened), ops + first, std::min((size_t)BATCH, n_ops - first),
+             finite + first);
 }
 
 void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
@@ -476,13 +439,6 @@ void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *fin
     launch(c->stream, dim3(element_blocks(most, THREADS, n_ops), (uint32_t)n_ops), THREADS,
            update_global, there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
-}
-
-void cuda_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
-                 bool *finite)
-{
-    (void)thread;
-    in_batches(static_cast<context *>(opened), some_updates, ops, n_ops, finite);
 }
 
 void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, bool *finite)
@@ -515,13 +471,6 @@ void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, boo
     launch(c->stream, dim3(blocks, (uint32_t)n_ops), THREADS, combine_global, ops_there,
            finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
-}
-
-void cuda_combine(void *opened, uint32_t thread, const dsgd_combine_op *ops, size_t n_ops,
-                  bool *finite)
-{
-    (void)thread;
-    in_batches(static_cast<context *>(opened), some_combinations, ops, n_ops, finite);
 }
 
 /** One replica per EVALUATED_SAMPLES test samples; *at_once of them share the workspace. */
@@ -580,16 +529,14 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
     op->accuracy = c->problem.network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
 }
 
-void cuda_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, size_t n_ops)
+void cuda_evaluate(void *opened, uint32_t, dsgd_evaluate_op *ops, size_t n_ops)
 {
-    (void)thread;
     for (size_t i = 0; i < n_ops; i++)
         one_evaluation(static_cast<context *>(opened), &ops[i]);
 }
 
-void cuda_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t n_ops)
+void cuda_distance(void *opened, uint32_t, dsgd_distance_op *ops, size_t n_ops)
 {
-    (void)thread;
     context *const c = static_cast<context *>(opened);
     if (n_ops == 0)
         return;
@@ -599,6 +546,9 @@ void cuda_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t 
     launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_global, ops_there);
     stage_fetch(c, ops, ops_there, n_ops);
 }
+
+const auto cuda_update = in_batches<dsgd_update_op, some_updates>;
+const auto cuda_combine = in_batches<dsgd_combine_op, some_combinations>;
 
 /* --- what it exports -------------------------------------------------------------------------- */
 

@@ -70,8 +70,6 @@ uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
 
 } // namespace
 
-/* --- MAP and TOTAL of layers.h ---------------------------------------------------------------- */
-
 /** The replicas of a call; each launch runs over all of them. */
 typedef struct execution {
     cudaStream_t stream;

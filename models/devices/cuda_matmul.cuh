@@ -222,16 +222,10 @@ void launch_matmul(const execution *e, sample_range s, const matmul *matmuls, ui
         launch(e->stream, grid, THREADS, matmul_global<ROWS, COLUMNS>, e->replicas, all, s);
 }
 
-template <uint32_t ROWS>
-void matmul_by_columns(const execution *e, sample_range s, const matmul *matmuls,
-                       uint32_t n_matmuls, uint32_t n_columns)
+/** Index of the tile size for n rows or columns: 16, 32 or 64. */
+uint32_t tile_size(uint32_t n)
 {
-    if (n_columns <= 16)
-        launch_matmul<ROWS, 16>(e, s, matmuls, n_matmuls);
-    else if (n_columns <= 32)
-        launch_matmul<ROWS, 32>(e, s, matmuls, n_matmuls);
-    else
-        launch_matmul<ROWS, 64>(e, s, matmuls, n_matmuls);
+    return n <= 16 ? 0 : n <= 32 ? 1 : 2;
 }
 
 } // namespace
@@ -247,12 +241,12 @@ static void multiply(const execution *e, sample_range s, const matmul *matmuls, 
                           samples ? (p->m == 1 ? 16 : 64) : p->m + (p->bias == BIAS_GRAD ? 1 : 0));
         n_columns = std::max(n_columns, p->n);
     }
-    if (n_rows <= 16)
-        matmul_by_columns<16>(e, s, matmuls, n_matmuls, n_columns);
-    else if (n_rows <= 32)
-        matmul_by_columns<32>(e, s, matmuls, n_matmuls, n_columns);
-    else
-        matmul_by_columns<64>(e, s, matmuls, n_matmuls, n_columns);
+    static void (*const launches[3][3])(const execution *, sample_range, const matmul *,
+                                        uint32_t) = {
+        {launch_matmul<16, 16>, launch_matmul<16, 32>, launch_matmul<16, 64>},
+        {launch_matmul<32, 16>, launch_matmul<32, 32>, launch_matmul<32, 64>},
+        {launch_matmul<64, 16>, launch_matmul<64, 32>, launch_matmul<64, 64>}};
+    launches[tile_size(n_rows)][tile_size(n_columns)](e, s, matmuls, n_matmuls);
 }
 
 #endif

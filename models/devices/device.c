@@ -12,9 +12,6 @@
 #include "base/child.h"
 #include "base/program.h"
 #include "models/devices/device.h"
-#include "models/zoo/network.h"
-
-/* --- the CPU ---------------------------------------------------------------------------------- */
 
 extern const dsgd_device dsgd_device_cpu_float_base, dsgd_device_cpu_double_base;
 #ifdef DSGD_CPU_LEVELS
@@ -77,8 +74,6 @@ const char *dsgd_device_cpu_level(void)
     return chosen_level()->name;
 }
 
-/* --- CUDA ------------------------------------------------------------------------------------- */
-
 #ifndef DSGD_MODULE_DIR
 #define DSGD_MODULE_DIR "" /* where the module is installed; empty: beside the program only */
 #endif
@@ -140,25 +135,11 @@ static dsgd_status try_device(const void *argument, void *report, dsgd_error *er
 {
     (void)argument;
     (void)report;
-    float x[1] = {1};
-    const dsgd_samples samples = {.n = 1, .x_real = x, .targets = x};
-    const dsgd_data data = {.n_rows = 1,
-                            .n_columns = 1,
-                            .width = 1,
-                            .n_features = 1,
-                            .deviation = 1,
-                            .train = samples,
-                            .test = samples};
-    dsgd_network network;
-    dsgd_builder b = dsgd_network_begin(&network, "any", &data, DSGD_LOSS_SQUARED, error);
-    dsgd_status status = dsgd_network_end(&b);
-    const size_t begin[2] = {0, network.n_params};
-    const dsgd_problem problem = {
-        .network = &network, .data = &data, .n_pieces = 1, .piece_begin = begin};
+    const dsgd_data data = {.deviation = 1};
+    const dsgd_problem problem = {.data = &data};
     const dsgd_device *device = NULL;
     void *context = NULL;
-    if (status == DSGD_OK)
-        status = dsgd_device_cuda(&device, error);
+    dsgd_status status = dsgd_device_cuda(&device, error);
     if (status == DSGD_OK)
         status = device->open(&problem, 1, &context, error);
     if (status == DSGD_OK)

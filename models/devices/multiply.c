@@ -1,10 +1,11 @@
 /**
  * @file multiply.c
- * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL). Compilers contract nothing here: fused() says where a
- * product and a sum are rounded once.
+ * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL). Compilers contract nothing here:
+ * fused() states where a product and a sum are rounded once.
  *
- * C is cut into tiles of ROWS x COLUMNS that stay in registers while k runs; k is cut so that the strip of B that a row of tiles
- * shares stays in the first-level cache. A strip of B that does not lie in whole rows is copied first.
+ * C is cut into tiles of ROWS x COLUMNS that stay in registers while k runs; k is cut so that the
+ * strip of B that a row of tiles shares stays in the first-level cache. A strip of B that does not
+ * lie in whole rows is copied first.
  */
 #include "models/devices/multiply.h"
 
@@ -13,12 +14,10 @@
 #include <immintrin.h>
 #endif
 
-#define JOIN_(a, b, c) a##b##_##c
-#define JOIN(a, b, c) JOIN_(a, b, c)
-#define MULTIPLY JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+#define MULTIPLY DSGD_JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
 
 typedef DSGD_REAL real;
-typedef JOIN(dsgd_, operands, DSGD_REAL) operands;
+typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 
 #ifdef DSGD_IN_DOUBLE
 #define OF_REALS pd
@@ -26,12 +25,12 @@ typedef JOIN(dsgd_, operands, DSGD_REAL) operands;
 #define OF_REALS ps
 #endif
 
-/* OF_VECTORS(fmadd) is _mm512_fmadd_ps or its like; not defined where the machine does not fuse. */
+/* OF_VECTORS(fmadd) is _mm512_fmadd_ps, ...; not defined where the machine does not fuse. */
 #if defined(__AVX512F__)
-#define OF_VECTORS(intrinsic) JOIN(_mm512_, intrinsic, OF_REALS)
+#define OF_VECTORS(intrinsic) DSGD_JOIN(_mm512_, intrinsic, OF_REALS)
 enum { VECTOR_BYTES = 64, ROWS = 12 };
 #elif defined(__AVX2__)
-#define OF_VECTORS(intrinsic) JOIN(_mm256_, intrinsic, OF_REALS)
+#define OF_VECTORS(intrinsic) DSGD_JOIN(_mm256_, intrinsic, OF_REALS)
 enum { VECTOR_BYTES = 32, ROWS = 4 };
 #else
 enum { VECTOR_BYTES = 16, ROWS = 4 };
@@ -123,7 +122,7 @@ ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, rea
 #undef TILE
 }
 
-/** Fewer numbers than a tile is wide, in a few moves of constant size. */
+/** Fewer elements than a tile is wide, in a few moves of constant size. */
 ALWAYS void copy_few(real *to, const real *from, size_t n)
 {
 #pragma GCC unroll 8
@@ -165,7 +164,10 @@ static void copy_strip(real *to, size_t depth, size_t columns, const real *b, si
             to[k * COLUMNS + j] = j < columns ? b[k * b_row + j * b_column] : (real)0;
 }
 
-/** How many rows of B can be read in vectors from column @p j on: all of full width, of narrow ones those whose vectors end within B. */
+/**
+ * Rows of B that can be read in vectors from column @p j on: all where the tile has full width,
+ * else those whose vectors end within B.
+ */
 static size_t readable_rows(size_t n, size_t k, size_t j, size_t b_row, size_t b_column)
 {
     const size_t columns = n - j;

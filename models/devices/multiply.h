@@ -1,11 +1,11 @@
 /**
  * @file multiply.h
- * Small matrix products on one core. A BLAS call for each of a thousand small models reaches half of what a core can do, because it packs
- * both operands and knows nothing of the next call; here operands are read in place, and the memory of
- * the next call is fetched during this one.
+ * Small matrix products on one core. A BLAS call for each of a thousand small models reaches half
+ * of what a core can do, because it packs both operands and knows nothing of the next call; here
+ * operands are read in place, and the memory of the next call is fetched during this one.
  *
- * Compiled for several levels of the instruction set. Elements are summed in the order of k, by fused multiply-add where the machine
- * has it, so that levels with it agree to the bit, whatever the sizes.
+ * Compiled for several levels of the instruction set. Elements are summed in the order of k, by
+ * fused multiply-add where the machine has it, so that levels with it agree to the bit.
  */
 #ifndef DSGD_MODELS_DEVICES_MULTIPLY_H
 #define DSGD_MODELS_DEVICES_MULTIPLY_H
@@ -13,13 +13,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Memory that will be needed soon: a product fetches some of it while it computes, and moves on. */
+/** ab_c, of the macros' values. */
+#define DSGD_JOIN(a, b, c) DSGD_JOIN_(a, b, c)
+#define DSGD_JOIN_(a, b, c) a##b##_##c
+
+/** Memory that a product prefetches while it computes; `at` moves on. */
 typedef struct dsgd_ahead {
     const char *at;
     size_t bytes;
 } dsgd_ahead;
 
-/** C [m][n] <- A [m][k] B [k][n], or C + A B: element (i, j) of A is at a[i * a_row + j * a_column], and so on; rows of C are contiguous. */
+/**
+ * C [m][n] <- A [m][k] B [k][n], or C + A B. Element (i, j) of A is at a[i * a_row + j * a_column];
+ * rows of C are contiguous.
+ */
 #define DSGD_OPERANDS(real)                                                                        \
     typedef struct dsgd_operands_##real {                                                          \
         size_t m, n, k;                                                                            \

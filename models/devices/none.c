@@ -43,23 +43,15 @@ static void none_get(void *context, double *to, dsgd_buffer from, size_t n)
         to[i] = NAN;
 }
 
-static void none_gradient(void *context, uint32_t thread, const dsgd_gradient_op *ops, size_t n,
-                          bool *finite)
-{
-    (void)context, (void)thread, (void)ops, (void)n, (void)finite;
-}
-
-static void none_update(void *context, uint32_t thread, const dsgd_update_op *ops, size_t n,
-                        bool *finite)
-{
-    (void)context, (void)thread, (void)ops, (void)n, (void)finite;
-}
-
-static void none_combine(void *context, uint32_t thread, const dsgd_combine_op *ops, size_t n,
-                         bool *finite)
-{
-    (void)context, (void)thread, (void)ops, (void)n, (void)finite;
-}
+#define COMPUTE_NOTHING(operation)                                                                 \
+    static void none_##operation(void *context, uint32_t thread, const dsgd_##operation##_op *ops, \
+                                 size_t n, bool *finite)                                           \
+    {                                                                                              \
+        (void)context, (void)thread, (void)ops, (void)n, (void)finite;                             \
+    }
+COMPUTE_NOTHING(gradient)
+COMPUTE_NOTHING(update)
+COMPUTE_NOTHING(combine)
 
 static void none_evaluate(void *context, uint32_t thread, dsgd_evaluate_op *ops, size_t n)
 {

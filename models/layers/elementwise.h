@@ -9,16 +9,15 @@
 #ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
 #define DSGD_MODELS_LAYERS_ELEMENTWISE_H
 
+#include <string.h>
+
 #include "models/data/environment.h"
 #include "models/layers/formula.h"
 #include "models/zoo/model.h"
 
 /* --- arguments of kernels --------------------------------------------------------------------- */
 
-/**
- * One gradient or evaluation under way. [a][n] stands for a tensors of n samples each, tensor by
- * tensor, sample by sample.
- */
+/** One gradient or evaluation under way. [a][n]: a tensors of n samples each, in this order. */
 typedef struct replica {
     const real *x; /* [n_params] */
     real *g; /* [n_params]; NULL in evaluations */
@@ -34,20 +33,12 @@ typedef struct replica {
     double *scores; /* [n][2] in evaluations: loss and accuracy of a sample, means over its rows */
 } replica;
 
-/**
- * Training or test samples in memory of the device; the members of dsgd_data and dsgd_samples. x =
- * scale * byte + shift.
- */
+/** Training or test samples in memory of the device. x = scale * byte + shift. */
 typedef struct dataset_view {
-    dsgd_data_kind kind;
-    uint32_t n_features, n_labels, n_classes;
+    uint32_t n_features, n_labels; /* as in dsgd_data */
     real scale, shift;
-    const uint8_t *x_bytes;
-    const float *x_real;
-    const uint8_t *labels;
-    const float *targets;
-    const uint16_t *lengths;
-    uint64_t seed;
+    uint64_t seed; /* as in dsgd_data */
+    dsgd_samples samples;
 } dataset_view;
 
 /** Samples [first, first + n) of a batch, cut off at the end of a replica's. */
@@ -95,33 +86,45 @@ static inline DSGD_DEVICE_FUNCTION size_t sample_of(const replica *r, size_t i)
 static inline dataset_view dataset_view_of(const dsgd_data *data, const dsgd_samples *samples)
 {
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
-    dataset_view v;
-    v.kind = data->kind;
-    v.n_features = data->n_features;
-    v.n_labels = data->n_labels;
-    v.n_classes = data->n_classes;
-    v.scale = tokens ? (real)1 : (real)(1 / (255 * (double)data->deviation));
-    v.shift = tokens ? (real)0 : (real)(-(double)data->mean / (double)data->deviation);
-    v.x_bytes = samples->x_bytes;
-    v.x_real = samples->x_real;
-    v.labels = samples->labels;
-    v.targets = samples->targets;
-    v.lengths = samples->lengths;
-    v.seed = data->seed;
-    return v;
+    const dataset_view view = {data->n_features,
+                               data->n_labels,
+                               tokens ? (real)1 : (real)(1 / (255 * (double)data->deviation)),
+                               tokens ? (real)0
+                                      : (real)(-(double)data->mean / (double)data->deviation),
+                               data->seed,
+                               *samples};
+    return view;
 }
 
 static inline kernel_args kernel_args_of(const dsgd_network *network, const dataset_view *data)
 {
-    kernel_args args;
-    args.data = *data;
-    args.step = 0;
-    args.n_environments = network->n_environments;
-    args.discount = (real)network->discount;
-    args.entropy_weight = (real)network->entropy_weight;
-    args.policy_saved = network->policy_saved;
-    args.policy_state = network->environments;
+    const kernel_args args = {*data,
+                              0,
+                              network->n_environments,
+                              (real)network->discount,
+                              (real)network->entropy_weight,
+                              network->policy_saved,
+                              network->environments};
     return args;
+}
+
+/** Reals of workspace that a replica needs; evaluations need no grads. */
+static inline size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
+{
+    return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
+}
+
+/** A replica of @p n samples in @p memory [replica_space()], all else 0. */
+static inline replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
+{
+    replica r;
+    memset(&r, 0, sizeof r);
+    r.n = n;
+    r.values = memory;
+    r.grads = grads ? r.values + network->n_reals * n : NULL;
+    r.saved = r.values + (grads ? 2 : 1) * network->n_reals * n;
+    r.totals = r.saved + network->n_saved * n;
+    return r;
 }
 
 /* --- input ------------------------------------------------------------------------------------ */
@@ -129,9 +132,9 @@ static inline kernel_args kernel_args_of(const dsgd_network *network, const data
 /** Element @p at of the features [n_samples][n_features] of the data set. */
 static inline DSGD_DEVICE_FUNCTION real feature_of(const kernel_args *args, size_t at)
 {
-    return args->data.x_bytes != NULL
-               ? (real)args->data.x_bytes[at] * args->data.scale + args->data.shift
-               : (real)args->data.x_real[at];
+    return args->data.samples.x_bytes != NULL
+               ? (real)args->data.samples.x_bytes[at] * args->data.scale + args->data.shift
+               : (real)args->data.samples.x_real[at];
 }
 
 KERNEL(load, i)
@@ -373,23 +376,35 @@ KERNEL(batch_norm, i)
     values_of(r, &l->out)[i] = l->relu ? dsgd_relu(y) : y;
 }
 
-KERNEL(batch_norm_backward_params, j)
+/**
+ * Column j: grads of gain and shift. Row i has its mean at mean[i * step], its inverse deviation at
+ * mean[i * step + gap].
+ */
+static inline DSGD_DEVICE_FUNCTION void norm_backward_params(const replica *r, const dsgd_layer *l,
+                                                             size_t j, const real *mean,
+                                                             size_t step, size_t gap)
 {
     const size_t c = l->in.n_columns;
     const size_t n = (size_t)r->n * l->in.n_rows;
     const real *const x = values_of(r, &l->in) + j;
     const real *const dy = grads_of(r, &l->out) + j;
-    real *const totals = r->totals + l->totals;
     real sum = 0;
     real with_x = 0;
     for (size_t i = 0; i < n; i++) {
         sum += dy[i * c];
-        with_x += dy[i * c] * ((x[i * c] - totals[j]) * totals[c + j]);
+        with_x += dy[i * c] * ((x[i * c] - mean[i * step]) * mean[i * step + gap]);
     }
-    totals[2 * c + j] = sum;
-    totals[3 * c + j] = with_x;
     r->g[l->params + j] = with_x;
     r->g[l->params + c + j] = sum;
+}
+
+KERNEL(batch_norm_backward_params, j)
+{
+    const size_t c = l->in.n_columns;
+    real *const totals = r->totals + l->totals + j;
+    norm_backward_params(r, l, j, totals, 0, c);
+    totals[2 * c] = r->g[l->params + c + j];
+    totals[3 * c] = r->g[l->params + j];
 }
 
 KERNEL(batch_norm_backward, i)
@@ -448,22 +463,9 @@ KERNEL(layer_norm_backward, i)
     }
 }
 
-/** Column j: gain and shift. */
 KERNEL(layer_norm_backward_params, j)
 {
-    const size_t c = l->in.n_columns;
-    const size_t n = (size_t)r->n * l->in.n_rows;
-    const real *const x = values_of(r, &l->in) + j;
-    const real *const dy = grads_of(r, &l->out) + j;
-    const real *const saved = r->saved + l->saved * r->n;
-    real sum = 0;
-    real with_x = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += dy[i * c];
-        with_x += dy[i * c] * ((x[i * c] - saved[2 * i]) * saved[2 * i + 1]);
-    }
-    r->g[l->params + j] = with_x;
-    r->g[l->params + c + j] = sum;
+    norm_backward_params(r, l, j, r->saved + l->saved * r->n, 2, 1);
 }
 
 /* --- sequences -------------------------------------------------------------------------------- */
@@ -529,36 +531,20 @@ KERNEL(attention_backward, i)
         grad[j] = j < present ? scale * weight[j] * (grad[j] - sum) : (real)0;
 }
 
-/** Offsets of what an LSTM saves, in reals per sample. */
-static inline DSGD_DEVICE_FUNCTION size_t lstm_gates(const dsgd_layer *l)
-{
-    return l->saved;
-}
+/** What an LSTM saves, in reals per sample: [rows][4 units], [rows][units] twice, [units] twice. */
+enum { LSTM_GATES = 0, LSTM_CELLS = 4, LSTM_BEFORE = 5, LSTM_CELL_GRAD = 6 };
 
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cells(const dsgd_layer *l)
+/** Offset of a part; the grad of the output follows that of the cell. */
+static inline DSGD_DEVICE_FUNCTION size_t lstm_saved(const dsgd_layer *l, size_t part)
 {
-    return l->saved + 4 * tensor_size(&l->out);
-}
-
-static inline DSGD_DEVICE_FUNCTION size_t lstm_before(const dsgd_layer *l)
-{
-    return l->saved + 5 * tensor_size(&l->out);
-}
-
-static inline DSGD_DEVICE_FUNCTION size_t lstm_cell_grad(const dsgd_layer *l)
-{
-    return l->saved + 6 * tensor_size(&l->out);
-}
-
-static inline DSGD_DEVICE_FUNCTION size_t lstm_output_grad(const dsgd_layer *l)
-{
-    return l->saved + 6 * tensor_size(&l->out) + l->out.n_columns;
+    return l->saved + part * tensor_size(&l->out);
 }
 
 static inline DSGD_DEVICE_FUNCTION bool lstm_over(const replica *r, const kernel_args *args,
                                                   size_t sample)
 {
-    return args->data.lengths != NULL && args->step >= args->data.lengths[sample_of(r, sample)];
+    return args->data.samples.lengths != NULL &&
+           args->step >= args->data.samples.lengths[sample_of(r, sample)];
 }
 
 /** i: sample and unit, at row args->step. After its end a sequence repeats its last output. */
@@ -569,9 +555,9 @@ KERNEL(lstm, i)
     const size_t t = sample * l->out.n_rows + args->step; /* row of the batch */
     const bool begins = args->step == 0;
     const real *const in = values_of(r, &l->in) + t * 4 * u + i % u;
-    real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
-    real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
-    real *const before = r->saved + lstm_before(l) * r->n + t * u + i % u;
+    real *const gates = r->saved + lstm_saved(l, LSTM_GATES) * r->n + t * 4 * u + i % u;
+    real *const cell = r->saved + lstm_saved(l, LSTM_CELLS) * r->n + t * u + i % u;
+    real *const before = r->saved + lstm_saved(l, LSTM_BEFORE) * r->n + t * u + i % u;
     real *const y = values_of(r, &l->out) + t * u + i % u;
     if (begins)
         *before = 0;
@@ -598,10 +584,10 @@ KERNEL(lstm_backward, i)
     const size_t sample = i / u;
     const size_t t = sample * l->out.n_rows + args->step;
     const bool ends = args->step + 1 == l->out.n_rows;
-    const real *const gates = r->saved + lstm_gates(l) * r->n + t * 4 * u + i % u;
-    const real *const cell = r->saved + lstm_cells(l) * r->n + t * u + i % u;
-    real *const cell_grad = r->saved + lstm_cell_grad(l) * r->n + i;
-    real *const grad = r->saved + lstm_output_grad(l) * r->n + i;
+    const real *const gates = r->saved + lstm_saved(l, LSTM_GATES) * r->n + t * 4 * u + i % u;
+    const real *const cell = r->saved + lstm_saved(l, LSTM_CELLS) * r->n + t * u + i % u;
+    real *const cell_grad = r->saved + lstm_saved(l, LSTM_CELL_GRAD) * r->n + i;
+    real *const grad = cell_grad + u * r->n;
     real *const dz = grads_of(r, &l->in) + t * 4 * u + i % u;
     const real dy = grads_of(r, &l->out)[t * u + i % u] + (ends ? (real)0 : *grad);
     if (ends)
@@ -634,7 +620,7 @@ static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsg
                                                      const kernel_args *args, size_t i)
 {
     const size_t rows = l->out.n_rows;
-    return args->data.labels[sample_of(r, i / rows) * args->data.n_labels + i % rows];
+    return args->data.samples.labels[sample_of(r, i / rows) * args->data.n_labels + i % rows];
 }
 
 /** Row i of the output: grad of the loss, the mean over all rows of the batch. */
@@ -653,7 +639,7 @@ KERNEL(squared_error, i)
 {
     real *const dz = grads_of(r, &l->out) + i;
     *dz = values_of(r, &l->out)[i];
-    dsgd_squared_error(dz, (real)args->data.targets[sample_of(r, i)], (real)1 / (real)r->n);
+    dsgd_squared_error(dz, (real)args->data.samples.targets[sample_of(r, i)], (real)1 / (real)r->n);
 }
 
 /** Sample i: loss and accuracy, means over its rows. */
@@ -677,8 +663,8 @@ KERNEL(cross_entropy_score, i)
 
 KERNEL(squared_error_score, i)
 {
-    r->scores[2 * i] =
-        dsgd_squared_error(values_of(r, &l->out) + i, (real)args->data.targets[sample_of(r, i)], 1);
+    r->scores[2 * i] = dsgd_squared_error(values_of(r, &l->out) + i,
+                                          (real)args->data.samples.targets[sample_of(r, i)], 1);
     r->scores[2 * i + 1] = 0;
 }
 

@@ -31,10 +31,7 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_relu_backward(real a, real dz)
     return a > (real)0 ? dz : (real)0;
 }
 
-/**
- * Softmax cross-entropy of one row of logits: z[n] <- scale * (softmax(z) - onehot(label)). Returns
- * -log softmax(z)[label].
- */
+/** z[n] <- scale * (softmax(z) - onehot(label)); returns the loss -log softmax(z)[label]. */
 static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(real *z, uint32_t n, uint32_t label,
                                                              real scale)
 {
@@ -85,10 +82,7 @@ dsgd_update_rule_of(const dsgd_optimizer *config, double lr, uint64_t t, real cl
     return rule;
 }
 
-/**
- * min(1, bound * sqrt(n / n_params) / sqrt(squares)): clip factor of a piece of @p n elements with
- * sum of squares @p squares.
- */
+/** Clip factor of a piece of n elements: min(1, bound * sqrt(n / n_params) / sqrt(squares)). */
 static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t n, size_t n_params,
                                                            double squares)
 {

@@ -110,10 +110,10 @@ static void lstm_forward(execution *e, sample_range s, const dsgd_layer *l)
     const uint32_t u = l->out.n_columns;
     const uint32_t t = l->out.n_rows;
     for (uint32_t step = 0; step < t; step++) {
-        const matmul p =
-            matmul_of(1, 4 * u, u, SAMPLES_ALONG_M, step_row(SAVED, lstm_before(l), step, t, u),
-                      parameters(PARAMETERS, l->params, 4 * u),
-                      step_row(SAVED, lstm_gates(l), step, t, 4 * u));
+        const matmul p = matmul_of(1, 4 * u, u, SAMPLES_ALONG_M,
+                                   step_row(SAVED, lstm_saved(l, LSTM_BEFORE), step, t, u),
+                                   parameters(PARAMETERS, l->params, 4 * u),
+                                   step_row(SAVED, lstm_saved(l, LSTM_GATES), step, t, 4 * u));
         if (step > 0)
             multiply(e, s, &p, 1);
         e->args.step = step;
@@ -132,12 +132,13 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
         matmul p =
             matmul_of(1, u, 4 * u, SAMPLES_ALONG_M, step_row(GRADS, l->in.offset, step, t, 4 * u),
                       transposed(parameters(PARAMETERS, l->params, 4 * u)),
-                      operand_at(SAVED, lstm_output_grad(l), 0, u, 1, u, 0));
+                      operand_at(SAVED, lstm_saved(l, LSTM_CELL_GRAD) + u, 0, u, 1, u, 0));
         p.adds = true;
         if (step > 0)
             multiply(e, s, &p, 1);
     }
-    const operand before = operand_at(SAVED, lstm_before(l), 0, u, 1, tensor_size(&l->out), 0);
+    const operand before =
+        operand_at(SAVED, lstm_saved(l, LSTM_BEFORE), 0, u, 1, tensor_size(&l->out), 0);
     const matmul p = matmul_of(u, 4 * u, t, SAMPLES_ALONG_K, transposed(before), grads,
                                parameters(PARAMETER_GRADS, l->params, 4 * u));
     multiply(e, s, &p, 1);

@@ -84,8 +84,6 @@ static inline matmul matmul_of(uint32_t m, uint32_t n, uint32_t k, sample_axis s
     return p;
 }
 
-/* --- the matrices of one replica -------------------------------------------------------------- */
-
 /** One product of a replica: element (i, j) of C is at c + i c_row + j. */
 typedef struct matrices {
     size_t m, k;

@@ -44,10 +44,7 @@ dsgd_optimizer dsgd_optimizer_resolved(const dsgd_optimizer *optimizer);
 /** Learning rate of a worker's step (from 0): linear warm-up, then the drops. */
 double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, long step);
 
-/**
- * Vectors of state of a resolved optimizer: 0, 1 (momentum) or 2 (ADAMW), one behind the other in
- * one buffer per piece.
- */
+/** Vectors of state of a resolved optimizer, in one buffer a piece: 0, 1 (momentum), 2 (ADAMW). */
 uint32_t dsgd_optimizer_states(const dsgd_optimizer *optimizer);
 
 #endif

@@ -18,14 +18,10 @@ typedef struct writer {
     FILE *stream;
     int trouble; /* errno of the first failure to write; 0: none */
     record_memory memory;
-    size_t batch;
-    size_t n_pieces;
-    dsgd_network network;
-    uint64_t seed;
+    dsgd_problem problem;
+    dsgd_stream samples;
     uint32_t n_states; /* model states so far; number k is worker k's initial one, or written */
     double *initial_state; /* room for one model state */
-    bool adaptive; /* updates have a step t */
-    size_t *piece_begin; /* [n_pieces + 1] */
     double *initial; /* the initial model, which is not written */
     uint8_t *bytes; /* of the current block */
     size_t n, room;
@@ -93,21 +89,27 @@ static void put_operand(writer *r, size_t worker, size_t piece, dsgd_value value
 /** All pieces of a worker's model, and its state where the network has one. */
 static void put_model(writer *r, size_t worker, const dsgd_value *x, const dsgd_value *state)
 {
-    for (size_t k = 0; k < r->n_pieces; k++)
+    for (size_t k = 0; k < r->problem.n_pieces; k++)
         put_operand(r, worker, k, x[k]);
-    if (r->network.n_state > 0)
-        put_operand(r, worker, r->n_pieces, *state);
+    if (r->problem.network->n_state > 0)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
+        put_operand(r, worker, r->problem.n_pieces, *state);
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
+
+static void note_failure(writer *r, int failed)
+{
+    if (failed != 0 && r->trouble == 0)
+        r->trouble = errno;
+}
 
 static void write_block(writer *r)
 {
     if (r->n == 0)
         return;
     record_write_block(r->stream, RECORD_WORK, r->bytes, r->n);
-    if (ferror(r->stream) && r->trouble == 0)
-        r->trouble = errno;
+    note_failure(r, ferror(r->stream));
     r->n = 0;
 }
 
@@ -119,7 +121,7 @@ static void begin(writer *r, unsigned kind)
     put_byte(r, (uint8_t)kind);
 }
 
-/** Like begin(), with origin and piece. */
+/** Writes an origin, unless it is that of the previous operation, and a piece. */
 static void begin_at(writer *r, unsigned kind, dsgd_origin where, size_t piece)
 {
     record_memory *const m = &r->memory;
@@ -159,62 +161,55 @@ static void name_made(writer *r, const dsgd_call *call)
 static void write_constant(writer *r, const dsgd_call *call)
 {
     const size_t piece = call->piece;
-    begin_at(r, RECORD_CONSTANT, r->memory.where, piece);
-    const bool state = piece == r->n_pieces;
-    const size_t n = state ? r->network.n_state : r->piece_begin[piece + 1] - r->piece_begin[piece];
+    const bool state = piece == r->problem.n_pieces;
+    const size_t *const first = r->problem.piece_begin;
+    const size_t n = state ? r->problem.network->n_state : first[piece + 1] - first[piece];
     if (state)
-        dsgd_network_initial_state(&r->network, r->seed, r->n_states++, r->initial_state);
-    const double *const initial = state ? r->initial_state : r->initial + r->piece_begin[piece];
+        dsgd_network_initial_state(r->problem.network, r->samples.seed, r->n_states++,
+                                   r->initial_state);
+    const double *const initial = state ? r->initial_state : r->initial + first[piece];
     const bool usual = n == 0 || memcmp(call->elements, initial, n * sizeof *initial) == 0;
     put(r, usual ? 0 : 1);
     for (size_t i = 0; !usual && i < n; i++)
         put_double(r, call->elements[i]);
-    name_made(r, call);
 }
 
 static void write_gradient(writer *r, const dsgd_call *call)
 {
-    begin_at(r, RECORD_GRADIENT, call->where, 0);
-    put(r, r->batch - call->count);
+    put(r, r->samples.batch - call->count);
     put_model(r, call->where.worker, call->x, call->states);
-    name_made(r, call);
 }
 
 static void write_update(writer *r, const dsgd_call *call)
 {
-    begin_at(r, RECORD_UPDATE, call->where, call->piece);
     put_number(r, call->rate.lr);
-    if (r->adaptive)
+    if (r->problem.update.kind == DSGD_OPTIMIZER_ADAMW)
         put(r, call->rate.t);
     for (size_t i = 0; i < call->n; i++)
         put_operand(r, call->where.worker, call->piece, call->x[i]);
-    name_made(r, call);
 }
 
 static void write_combine(writer *r, const dsgd_call *call)
 {
-    const bool everybody = call->n == r->memory.n_workers;
-    begin_at(r, RECORD_COMBINE, call->where, call->piece);
+    const bool all_workers = call->n == r->memory.n_workers;
     put(r, call->n);
     put_number(r, call->divisor);
     for (size_t i = 0; i < call->n; i++)
         put_number(r, call->elements[i]);
     for (size_t i = 0; i < call->n; i++)
-        put_operand(r, everybody ? i : call->where.worker, call->piece, call->x[i]);
-    name_made(r, call);
+        put_operand(r, all_workers ? i : call->where.worker, call->piece, call->x[i]);
 }
 
 static void write_evaluate(writer *r, const dsgd_call *call)
 {
-    begin(r, RECORD_EVALUATE);
     put(r, call->n);
     for (size_t i = 0; i < call->n; i++)
-        put_model(r, i, call->x + i * r->n_pieces, call->states == NULL ? NULL : call->states + i);
+        put_model(r, i, call->x + i * r->problem.n_pieces,
+                  call->states == NULL ? NULL : call->states + i);
 }
 
 static void write_result(writer *r, const dsgd_call *call)
 {
-    begin(r, RECORD_RESULT);
     put(r, call->n);
     put_double(r, call->result->loss);
     put_double(r, call->result->accuracy);
@@ -223,38 +218,49 @@ static void write_result(writer *r, const dsgd_call *call)
 
 static void write_read(writer *r, const dsgd_call *call)
 {
-    begin_at(r, RECORD_READ, r->memory.where, call->piece);
     put_operand(r, r->memory.where.worker, call->piece, *call->x);
     put_fixed(r, record_numbers_checksum(call->elements, call->n), 4);
-}
-
-static void write_flush(writer *r, const dsgd_call *call)
-{
-    (void)call;
-    begin(r, RECORD_FLUSH);
 }
 
 static void write_release(writer *r, const dsgd_call *call)
 {
     const size_t piece = dsgd_value_piece(*call->x);
-    begin(r, RECORD_RELEASE);
     put(r, piece);
     put_operand(r, r->memory.where.worker, piece, *call->x);
 }
 
+typedef struct operation {
+    unsigned kind;
+    void (*write)(writer *r, const dsgd_call *call); /* its fields; NULL: none */
+    bool here; /* has the origin of the previous operation, and a piece */
+    bool elsewhere; /* has its own origin, and a piece */
+    bool optional; /* omitted where it makes no new value */
+} operation;
+
+static const operation operations[] = {
+    [DSGD_CALL_CONSTANT] = {RECORD_CONSTANT, write_constant, .here = true, .optional = true},
+    [DSGD_CALL_GRADIENT] = {RECORD_GRADIENT, write_gradient, .elsewhere = true},
+    [DSGD_CALL_UPDATE] = {RECORD_UPDATE, write_update, .elsewhere = true, .optional = true},
+    [DSGD_CALL_COMBINE] = {RECORD_COMBINE, write_combine, .elsewhere = true, .optional = true},
+    [DSGD_CALL_EVALUATE] = {RECORD_EVALUATE, write_evaluate},
+    [DSGD_CALL_RESULT] = {RECORD_RESULT, write_result},
+    [DSGD_CALL_READ] = {RECORD_READ, write_read, .here = true},
+    [DSGD_CALL_FLUSH] = {RECORD_FLUSH},
+    [DSGD_CALL_RELEASE] = {RECORD_RELEASE, write_release}};
+
 static void write_call(dsgd_recorder *recorder, const dsgd_call *call)
 {
-    static void (*const write[])(writer *, const dsgd_call *) = {
-        [DSGD_CALL_CONSTANT] = write_constant, [DSGD_CALL_GRADIENT] = write_gradient,
-        [DSGD_CALL_UPDATE] = write_update,     [DSGD_CALL_COMBINE] = write_combine,
-        [DSGD_CALL_EVALUATE] = write_evaluate, [DSGD_CALL_RESULT] = write_result,
-        [DSGD_CALL_READ] = write_read,         [DSGD_CALL_FLUSH] = write_flush,
-        [DSGD_CALL_RELEASE] = write_release};
-    /* The replay has these values already; but gradients count for the store's flushes. */
-    const bool makes = call->kind == DSGD_CALL_CONSTANT || call->kind == DSGD_CALL_UPDATE ||
-                       call->kind == DSGD_CALL_COMBINE;
-    if (!makes || is_new(call))
-        write[call->kind]((writer *)recorder, call);
+    const operation *const o = &operations[call->kind];
+    writer *const r = (writer *)recorder;
+    if (o->optional && !is_new(call))
+        return;
+    if (o->here || o->elsewhere)
+        begin_at(r, o->kind, o->here ? r->memory.where : call->where, call->piece);
+    else
+        begin(r, o->kind);
+    if (o->write != NULL)
+        o->write(r, call);
+    name_made(r, call);
 }
 
 void dsgd_recorder_point(dsgd_recorder *recorder, double virtual_s, double steps)
@@ -287,7 +293,7 @@ static json_t *describe(const dsgd_record_config *config, const writer *r)
         .pieces = {n, pieces},
         .update = problem->update,
         .data_checksum = record_data_checksum(problem->data),
-        .initial_checksum = record_initial_checksum(&r->network, r->seed, r->initial)};
+        .initial_checksum = record_initial_checksum(problem->network, r->samples.seed, r->initial)};
     json_t *const json = dsgd_json_options(record_problem_options, &described);
     free(pieces);
     return json;
@@ -317,7 +323,6 @@ static void free_writer(writer *r)
     record_memory_close(&r->memory);
     free(r->path);
     free(r->beside);
-    free(r->piece_begin);
     free(r->initial);
     free(r->initial_state);
     free(r->bytes);
@@ -332,17 +337,12 @@ dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder *
     r->base.call = write_call;
     r->path = dsgd_xstrdup(config->path);
     r->beside = dsgd_xprintf("%s.part", config->path);
-    r->batch = config->values->stream.batch;
-    r->n_pieces = problem->n_pieces;
-    r->network = *problem->network;
-    r->seed = config->values->stream.seed;
-    r->initial_state = dsgd_xcalloc(r->network.n_state, sizeof *r->initial_state);
-    r->adaptive = problem->update.kind == DSGD_OPTIMIZER_ADAMW;
-    record_memory_open(&r->memory, config->values->stream.n_workers, problem->n_pieces + 1);
-    r->piece_begin = dsgd_xcalloc(problem->n_pieces + 1, sizeof *r->piece_begin);
-    memcpy(r->piece_begin, problem->piece_begin, (problem->n_pieces + 1) * sizeof *r->piece_begin);
+    r->problem = *problem;
+    r->samples = config->values->stream;
+    r->initial_state = dsgd_xcalloc(problem->network->n_state, sizeof *r->initial_state);
+    record_memory_open(&r->memory, r->samples.n_workers, problem->n_pieces + 1);
     r->initial = dsgd_xcalloc(problem->network->n_params, sizeof *r->initial);
-    dsgd_network_initial(problem->network, config->values->stream.seed, r->initial);
+    dsgd_network_initial(problem->network, r->samples.seed, r->initial);
     r->stream = fopen(r->beside, "wb");
     if (r->stream == NULL) {
         const dsgd_status status =
@@ -364,20 +364,15 @@ dsgd_status dsgd_recorder_close(dsgd_recorder *recorder, bool keep, dsgd_error *
     write_json(r->stream, RECORD_DONE,
                json_pack("{s:I, s:I}", "operations", (json_int_t)r->n_operations, "values",
                          (json_int_t)(r->memory.next - 1)));
-    bool failed = ferror(r->stream) != 0;
-    if (fclose(r->stream) != 0 && !failed) {
-        failed = true;
-        r->trouble = errno;
-    }
-    if (keep && !failed && rename(r->beside, r->path) != 0) {
-        failed = true;
-        r->trouble = errno;
-    }
+    note_failure(r, ferror(r->stream));
+    note_failure(r, fclose(r->stream));
+    if (keep && r->trouble == 0)
+        note_failure(r, rename(r->beside, r->path));
     dsgd_status status = DSGD_OK;
-    if (failed && keep)
+    if (keep && r->trouble != 0)
         status = dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %s", r->path,
                            strerror(r->trouble));
-    if (failed || !keep)
+    if (!keep || r->trouble != 0)
         unlink(r->beside);
     free_writer(r);
     return status;

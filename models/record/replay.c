@@ -173,15 +173,10 @@ static dsgd_value get_operand(replay *r, size_t worker, size_t piece, size_t sha
     return *value;
 }
 
-static bool has_state(const replay *r)
-{
-    return r->network.n_state > 0;
-}
-
 static dsgd_value get_state(replay *r, size_t worker)
 {
     const size_t n = r->n_pieces;
-    return has_state(r) ? get_operand(r, worker, n, n) : DSGD_ZERO_VALUE;
+    return r->network.n_state > 0 ? get_operand(r, worker, n, n) : DSGD_ZERO_VALUE;
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
@@ -207,7 +202,7 @@ static void replay_constant(replay *r)
 {
     const size_t piece = r->memory.piece;
     const bool state = piece == r->n_pieces;
-    if (state && !has_state(r)) {
+    if (state && r->network.n_state == 0) {
         fail(r, "there is no model state");
         return;
     }
@@ -242,7 +237,7 @@ static void replay_gradient(replay *r)
         dsgd_values_gradient(r->values, r->memory.where, (uint32_t)(batch - missing), x, &state, g);
         for (size_t k = 0; k < n; k++)
             adopt(r, g[k]);
-        if (has_state(r))
+        if (r->network.n_state > 0)
             adopt(r, state);
     }
     free(x);
@@ -370,49 +365,35 @@ static void replay_release(replay *r)
     dsgd_value_release(r->values, value);
 }
 
+static void replay_flush(replay *r)
+{
+    dsgd_values_flush(r->values);
+}
+
 static void replay_operation(replay *r)
 {
+    static const struct {
+        void (*call)(replay *);
+        bool has_origin;
+    } operations[RECORD_KIND + 1] = {[RECORD_CONSTANT] = {replay_constant, true},
+                                     [RECORD_GRADIENT] = {replay_gradient, true},
+                                     [RECORD_UPDATE] = {replay_update, true},
+                                     [RECORD_COMBINE] = {replay_combine, true},
+                                     [RECORD_EVALUATE] = {replay_evaluate},
+                                     [RECORD_POINT] = {replay_point},
+                                     [RECORD_RESULT] = {replay_result},
+                                     [RECORD_READ] = {replay_read, true},
+                                     [RECORD_FLUSH] = {replay_flush},
+                                     [RECORD_RELEASE] = {replay_release}};
     const unsigned byte = get_byte(r);
     const unsigned kind = byte & RECORD_KIND;
     r->result->operations++;
-    if ((kind >= RECORD_CONSTANT && kind <= RECORD_COMBINE) || kind == RECORD_READ)
+    if (operations[kind].has_origin)
         get_origin(r, byte);
-    if (r->wrong != NULL)
-        return;
-    switch (kind) {
-    case RECORD_CONSTANT:
-        replay_constant(r);
-        break;
-    case RECORD_GRADIENT:
-        replay_gradient(r);
-        break;
-    case RECORD_UPDATE:
-        replay_update(r);
-        break;
-    case RECORD_COMBINE:
-        replay_combine(r);
-        break;
-    case RECORD_EVALUATE:
-        replay_evaluate(r);
-        break;
-    case RECORD_POINT:
-        replay_point(r);
-        break;
-    case RECORD_RESULT:
-        replay_result(r);
-        break;
-    case RECORD_READ:
-        replay_read(r);
-        break;
-    case RECORD_FLUSH:
-        dsgd_values_flush(r->values);
-        break;
-    case RECORD_RELEASE:
-        replay_release(r);
-        break;
-    default:
+    if (operations[kind].call == NULL)
         fail(r, "an operation is unknown");
-    }
+    else if (r->wrong == NULL)
+        operations[kind].call(r);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -587,20 +568,14 @@ static void sum_up(replay *r)
     result->numerics = dsgd_values_stats_get(r->values);
 }
 
-/** Handles that the run had at its end. */
-static void release_rest(replay *r)
+static void close_replay(replay *r)
 {
     for (size_t p = 0; p < r->n_pages; p++) {
         for (size_t i = 0; r->pages[p] != NULL && i < PAGE_NAMES; i++)
-            dsgd_value_release(r->values, r->pages[p]->values[i]);
+            dsgd_value_release(r->values, r->pages[p]->values[i]); /* a handle of the run's end */
         free(r->pages[p]);
     }
     free(r->pages);
-}
-
-static void close_replay(replay *r)
-{
-    release_rest(r);
     dsgd_values_close(r->values);
     dsgd_data_free(r->data);
     record_memory_close(&r->memory);

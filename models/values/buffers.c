@@ -45,43 +45,29 @@ static size_t shape_bytes(const dsgd_values *values, size_t shape)
     return dsgd_shape_size(values, shape) * values->config.device->real_bytes;
 }
 
-/* --- pools ------------------------------------------------------------------------------------ */
-
-static void put_own(buffer_pool *pool, dsgd_buffer buffer)
+static void put(buffer_ring *ring, dsgd_buffer buffer)
 {
-    if (pool->n_own == pool->own_room) {
-        pool->own_room = pool->own_room == 0 ? 64 : 2 * pool->own_room;
-        pool->own = dsgd_xrealloc(pool->own, pool->own_room, sizeof *pool->own);
+    if (ring->n == ring->room) {
+        const size_t room = ring->room == 0 ? 64 : 2 * ring->room;
+        dsgd_buffer *const v = dsgd_xcalloc(room, sizeof *v);
+        for (size_t i = 0; i < ring->n; i++)
+            v[i] = ring->v[(ring->first + i) & (ring->room - 1)];
+        free(ring->v);
+        *ring = (buffer_ring){v, 0, ring->n, room};
     }
-    pool->own[pool->n_own++] = buffer;
+    ring->v[(ring->first + ring->n++) & (ring->room - 1)] = buffer;
 }
 
-static void put_quarantined(buffer_pool *pool, dsgd_buffer buffer)
+static dsgd_buffer take_last(buffer_ring *ring)
 {
-    if (pool->n_quarantine == pool->quarantine_room) {
-        const size_t room = pool->quarantine_room == 0 ? 64 : 2 * pool->quarantine_room;
-        dsgd_buffer *const ring = dsgd_xcalloc(room, sizeof *ring);
-        for (size_t i = 0; i < pool->n_quarantine; i++)
-            ring[i] = pool->quarantine[(pool->first + i) % pool->quarantine_room];
-        free(pool->quarantine);
-        pool->quarantine = ring;
-        pool->first = 0;
-        pool->quarantine_room = room;
-    }
-    pool->quarantine[(pool->first + pool->n_quarantine++) % pool->quarantine_room] = buffer;
+    return ring->v[(ring->first + --ring->n) & (ring->room - 1)];
 }
 
-static dsgd_buffer take_own(buffer_pool *pool)
+static dsgd_buffer take_first(buffer_ring *ring)
 {
-    return pool->own[--pool->n_own];
-}
-
-/** The one in quarantine longest. */
-static dsgd_buffer take_quarantined(buffer_pool *pool)
-{
-    const dsgd_buffer buffer = pool->quarantine[pool->first];
-    pool->first = (pool->first + 1) % pool->quarantine_room;
-    pool->n_quarantine--;
+    const dsgd_buffer buffer = ring->v[ring->first];
+    ring->first = (ring->first + 1) & (ring->room - 1);
+    ring->n--;
     return buffer;
 }
 
@@ -98,19 +84,18 @@ static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t 
         values->n_queues > 1 ? at_most(QUARANTINE_COUNT, QUARANTINE_BYTES, each) : 0;
     const size_t surplus = at_most(SURPLUS_COUNT, SURPLUS_BYTES, each);
     buffer_pool *const pool = &values->queues[thread].pools[shape];
-    if (pool->n_own > 0)
-        return take_own(pool);
-    if (pool->n_quarantine > quarantined)
-        return take_quarantined(pool);
+    if (pool->own.n > 0)
+        return take_last(&pool->own);
+    if (pool->quarantine.n > quarantined)
+        return take_first(&pool->quarantine);
     for (uint32_t i = 0; i < values->n_queues; i++) {
         buffer_pool *const other = &values->queues[i].pools[shape];
-        if (other->n_own + other->n_quarantine > surplus)
-            return other->n_quarantine > 0 ? take_quarantined(other) : take_own(other);
+        if (other->own.n + other->quarantine.n > surplus)
+            return other->quarantine.n > 0 ? take_first(&other->quarantine)
+                                           : take_last(&other->own);
     }
     return NULL;
 }
-
-/* --- buffers ---------------------------------------------------------------------------------- */
 
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape)
 {
@@ -136,20 +121,23 @@ void dsgd_buffer_release(dsgd_values *values, dsgd_node *node, uint32_t k)
 {
     const size_t shape = dsgd_value_shape(values, (dsgd_value){node, k});
     buffer_pool *const pool = &values->queues[node->thread].pools[shape];
-    (node->read_elsewhere ? put_quarantined : put_own)(pool, node->outputs[k]);
+    put(node->read_elsewhere ? &pool->quarantine : &pool->own, node->outputs[k]);
     node->outputs[k] = NULL;
     values->held_bytes -= shape_bytes(values, shape);
+}
+
+static void free_ring(const dsgd_values *values, buffer_ring *ring)
+{
+    while (ring->n > 0)
+        values->config.device->release(values->context, take_last(ring));
+    free(ring->v);
 }
 
 void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools)
 {
     for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
-        while (pools[k].n_own > 0)
-            values->config.device->release(values->context, take_own(&pools[k]));
-        while (pools[k].n_quarantine > 0)
-            values->config.device->release(values->context, take_quarantined(&pools[k]));
-        free(pools[k].own);
-        free(pools[k].quarantine);
+        free_ring(values, &pools[k].own);
+        free_ring(values, &pools[k].quarantine);
     }
     free(pools);
 }

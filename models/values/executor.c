@@ -20,10 +20,7 @@ static void make_ready(dsgd_values *values, uint32_t thread, dsgd_node *node)
     node_heap *const heap = &queue->ready[node->kind];
     if (node->rank < queue->first_rank)
         queue->first_rank = node->rank;
-    if (heap->n == heap->room) {
-        heap->room = heap->room == 0 ? 64 : 2 * heap->room;
-        heap->v = dsgd_xrealloc(heap->v, heap->room, sizeof(dsgd_node *));
-    }
+    heap->v = dsgd_array_grow(heap->v, heap->n, &heap->room, sizeof(dsgd_node *));
     size_t at = heap->n++;
     for (size_t above = 0; at > 0; at = above) {
         above = (at - 1) / 2;
@@ -185,7 +182,7 @@ enum { MAX_BATCH = 4096 };
 /** Nodes of one kind that a thread computes together, and their description to the device. */
 typedef struct batch {
     node_kind kind;
-    size_t n;
+    size_t n, room;
     dsgd_node **nodes; /* [n] */
     bool *finite; /* [n] */
     union {
@@ -209,6 +206,7 @@ static void sample_indices(const dsgd_values *values, const dsgd_node *node, uin
 {
     for (uint32_t i = 0; i < node->n_samples; i++)
         for (uint32_t j = 0; j < node->count; j++)
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): has room for all samples */
             *indices++ = dsgd_stream_sample(&values->config.stream, node->samples[i].worker,
                                             node->samples[i].step, j);
 }
@@ -354,8 +352,8 @@ static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
         run_queue *const queue = next_queue(values, thread);
         node_heap *const heap = first_heap(queue);
         b->kind = heap->v[0]->kind;
-        const size_t most = b->kind == NODE_EVALUATE ? 1 : values->config.device->batch;
-        while (heap->n > 0 && b->n < most && b->n < MAX_BATCH) {
+        const size_t most = b->kind == NODE_EVALUATE ? 1 : b->room;
+        while (heap->n > 0 && b->n < most) {
             dsgd_node *const node = take_first(queue, heap);
             if (node->id > values->diverged_id)
                 finish(values, thread, node);
@@ -372,7 +370,8 @@ static void open_batch(const dsgd_values *values, batch *b)
 {
     const size_t room =
         values->config.device->batch < MAX_BATCH ? values->config.device->batch : MAX_BATCH;
-    *b = (batch){.nodes = dsgd_xcalloc(room, sizeof *b->nodes),
+    *b = (batch){.room = room,
+                 .nodes = dsgd_xcalloc(room, sizeof *b->nodes),
                  .finite = dsgd_xcalloc(room, sizeof *b->finite)};
     union {
         dsgd_gradient_op gradient;

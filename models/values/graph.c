@@ -7,43 +7,42 @@
 
 #include "models/values/nodes.h"
 
-dsgd_node *dsgd_graph_gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
-                               dsgd_value state, const sample_set *samples)
+dsgd_node *dsgd_graph_gradient(dsgd_values *values, const dsgd_call *call,
+                               const dsgd_origin *origins, size_t n)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     const uint32_t n_values = (uint32_t)n_pieces + dsgd_has_state(values);
     dsgd_node *const node = dsgd_node_new(values,
                                           (dsgd_node){.kind = NODE_GRADIENT,
-                                                      .where = where,
+                                                      .where = call->where,
                                                       .n_inputs = n_values,
                                                       .n_outputs = n_values,
-                                                      .count = samples->count},
-                                          samples->n);
+                                                      .count = call->count},
+                                          n);
     for (size_t k = 0; k < n_pieces; k++)
-        dsgd_node_set_input(node, k, x[k]);
+        dsgd_node_set_input(node, k, call->x[k]);
     if (dsgd_has_state(values))
-        dsgd_node_set_input(node, n_pieces, state);
-    memcpy(node->samples, samples->origins, samples->n * sizeof *samples->origins);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
+        dsgd_node_set_input(node, n_pieces, *call->states);
+    memcpy(node->samples, origins, n * sizeof *origins);
     return dsgd_node_intern(values, node);
 }
 
-dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piece,
-                             const dsgd_value *inputs, dsgd_rate rate)
+dsgd_node *dsgd_graph_update(dsgd_values *values, const dsgd_call *call)
 {
-    const dsgd_optimizer *const rule = &values->config.problem.update;
-    const bool state = dsgd_optimizer_states(rule) > 0;
-    if (rule->kind != DSGD_OPTIMIZER_ADAMW)
-        rate.t = 0; /* or updates by the same rule at the same rate would not be merged */
+    const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
+    /* by another rule, t would keep equal updates at the same rate from being merged */
+    const dsgd_rate rate = {call->rate.lr, adaptive ? call->rate.t : 0};
     dsgd_node *const node = dsgd_node_new(values,
                                           (dsgd_node){.kind = NODE_UPDATE,
-                                                      .where = where,
-                                                      .shape = (uint32_t)piece,
-                                                      .n_inputs = state ? 3 : 2,
-                                                      .n_outputs = state ? 2 : 1,
+                                                      .where = call->where,
+                                                      .shape = (uint32_t)call->piece,
+                                                      .n_inputs = (uint32_t)call->n,
+                                                      .n_outputs = (uint32_t)call->n - 1,
                                                       .rate = rate},
                                           0);
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        dsgd_node_set_input(node, i, inputs[i]);
+    for (size_t i = 0; i < call->n; i++)
+        dsgd_node_set_input(node, i, call->x[i]);
     return dsgd_node_intern(values, node);
 }
 
@@ -62,60 +61,27 @@ static operands make_operands(size_t room)
     return (operands){0, x, (double *)(x + room)};
 }
 
-typedef struct indexed {
-    uint64_t identity;
-    size_t index;
-} indexed;
-
-static int by_identity(const void *a, const void *b)
-{
-    const indexed *const p = a;
-    const indexed *const q = b;
-    if (p->identity != q->identity)
-        return p->identity < q->identity ? -1 : 1;
-    return p->index < q->index ? -1 : p->index > q->index;
-}
-
-/**
- * merged[i] += sum of the weights of all operands equal to operand i, where it is the first of them
- * and not zeros.
- */
-static void merge_few(size_t n, const dsgd_value *x, const double *weights, double *merged)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t first = 0;
-        while (dsgd_value_identity(x[first]) != dsgd_value_identity(x[i]))
-            first++;
-        merged[first] += x[i].node == NULL ? 0 : weights[i];
-    }
-}
-
-/** Like merge_few(), in O(n log n). */
-static void merge_many(size_t n, const dsgd_value *x, const double *weights, double *merged)
-{
-    indexed *const order = dsgd_xcalloc(n, sizeof *order);
-    for (size_t i = 0; i < n; i++)
-        order[i] = (indexed){dsgd_value_identity(x[i]), i};
-    qsort(order, n, sizeof *order, by_identity);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (order[i].identity != order[first].identity)
-            first = i;
-        merged[order[first].index] += order[i].identity == 0 ? 0 : weights[order[i].index];
-    }
-    free(order);
-}
-
-enum { FEW = 8 };
-
 /** Removes zeros and merges equal operands at the place of the first. */
 static operands simplify(size_t n, const dsgd_value *x, const double *weights)
 {
     operands out = make_operands(n);
-    (n <= FEW ? merge_few : merge_many)(n, x, weights, out.weights);
     for (size_t i = 0; i < n; i++) {
+        if (x[i].node == NULL)
+            continue;
+        uint32_t *const number = &x[i].node->operand_numbers[x[i].index];
+        if (*number == 0) {
+            out.x[out.n] = x[i];
+            *number = (uint32_t)++out.n;
+        }
+        out.weights[*number - 1] += weights[i];
+    }
+    const size_t n_distinct = out.n;
+    out.n = 0;
+    for (size_t i = 0; i < n_distinct; i++) {
+        out.x[i].node->operand_numbers[out.x[i].index] = 0;
         if (out.weights[i] == 0)
             continue;
-        out.x[out.n] = x[i];
+        out.x[out.n] = out.x[i];
         out.weights[out.n++] = out.weights[i];
     }
     return out;
@@ -139,42 +105,41 @@ static bool fusable(const dsgd_values *values, const operands *in)
 }
 
 /** The mini-batches of the operands, in order, as gradients of blocks, which the caller unrefs. */
-static operands fuse(dsgd_values *values, dsgd_origin where, size_t piece, const operands *in)
+static operands fuse(dsgd_values *values, const dsgd_call *call, const operands *in)
 {
     const uint32_t batch = values->config.stream.batch;
     const size_t per_block = batch >= DSGD_FUSED_SAMPLES ? 1 : DSGD_FUSED_SAMPLES / batch;
     operands out = make_operands((in->n + per_block - 1) / per_block);
     dsgd_origin *const origins = dsgd_xcalloc(per_block, sizeof *origins);
+    const dsgd_call gradient = {.where = call->where, .count = batch, .x = in->x[0].node->inputs};
     for (size_t first = 0; first < in->n; first += per_block) {
         const size_t n = first + per_block < in->n ? per_block : in->n - first;
         for (size_t i = 0; i < n; i++)
             origins[i] = in->x[first + i].node->samples[0];
-        dsgd_node *const block =
-            dsgd_graph_gradient(values, where, in->x[0].node->inputs, DSGD_ZERO_VALUE,
-                                &(sample_set){origins, n, batch});
-        out.x[out.n] = (dsgd_value){block, (uint32_t)piece};
+        dsgd_node *const block = dsgd_graph_gradient(values, &gradient, origins, n);
+        out.x[out.n] = (dsgd_value){block, (uint32_t)call->piece};
         out.weights[out.n++] = in->weights[0] * (double)n;
     }
     free(origins);
     return out;
 }
 
-static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, const operands *in,
-                          double divisor)
+/** The call's sum, of these operands. */
+static dsgd_value combine(dsgd_values *values, const dsgd_call *call, const operands *in)
 {
     if (in->n == 0)
         return DSGD_ZERO_VALUE;
-    if (in->n == 1 && in->weights[0] == divisor) {
+    if (in->n == 1 && in->weights[0] == call->divisor) {
         dsgd_value_ref(in->x[0]);
         return in->x[0];
     }
     dsgd_node *const node = dsgd_node_new(values,
                                           (dsgd_node){.kind = NODE_COMBINE,
-                                                      .where = where,
-                                                      .shape = (uint32_t)shape,
+                                                      .where = call->where,
+                                                      .shape = (uint32_t)call->piece,
                                                       .n_inputs = (uint32_t)in->n,
                                                       .n_outputs = 1,
-                                                      .divisor = divisor},
+                                                      .divisor = call->divisor},
                                           0);
     for (size_t i = 0; i < in->n; i++) {
         dsgd_node_set_input(node, i, in->x[i]);
@@ -183,20 +148,18 @@ static dsgd_value combine(dsgd_values *values, dsgd_origin where, size_t shape, 
     return (dsgd_value){dsgd_node_intern(values, node), 0};
 }
 
-dsgd_value dsgd_graph_combine(dsgd_values *values, dsgd_origin where, size_t shape, size_t n,
-                              const dsgd_value *x, const double *weights, double divisor)
+dsgd_value dsgd_graph_combine(dsgd_values *values, const dsgd_call *call)
 {
-    const operands in = simplify(n, x, weights);
-    dsgd_value sum = DSGD_ZERO_VALUE;
-    if (fusable(values, &in)) {
-        const operands blocks = fuse(values, where, shape, &in);
-        sum = combine(values, where, shape, &blocks, divisor);
-        for (size_t b = 0; b < blocks.n; b++)
-            dsgd_node_unref(values, blocks.x[b].node);
-        free(blocks.x);
-    } else {
-        sum = combine(values, where, shape, &in, divisor);
+    operands in = simplify(call->n, call->x, call->elements);
+    const bool fused = fusable(values, &in);
+    if (fused) {
+        const operands blocks = fuse(values, call, &in);
+        free(in.x);
+        in = blocks;
     }
+    const dsgd_value sum = combine(values, call, &in);
+    for (size_t b = 0; fused && b < in.n; b++)
+        dsgd_node_unref(values, in.x[b].node);
     free(in.x);
     return sum;
 }
@@ -214,8 +177,13 @@ static void add_input(dsgd_node *node, size_t shape, dsgd_value value, double sh
 static void add_mean(dsgd_values *values, dsgd_node *node, size_t shape, size_t n,
                      const dsgd_value *x, const double *ones)
 {
-    add_input(node, shape, dsgd_graph_combine(values, node->where, shape, n, x, ones, (double)n),
-              0);
+    const dsgd_call mean = {.where = node->where,
+                            .piece = shape,
+                            .n = n,
+                            .x = x,
+                            .elements = ones,
+                            .divisor = (double)n};
+    add_input(node, shape, dsgd_graph_combine(values, &mean), 0);
 }
 
 /** Adds the distinct values of x[n], with their share of the models. */
@@ -236,9 +204,9 @@ static void add_distinct(dsgd_node *node, size_t piece, size_t n, const dsgd_val
 }
 
 /** Inputs: pieces of the mean model, the mean state if there is one, distinct pieces of models. */
-dsgd_node *dsgd_graph_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
-                               const dsgd_value *states)
+dsgd_node *dsgd_graph_evaluate(dsgd_values *values, const dsgd_call *call)
 {
+    const size_t n = call->n;
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1) + 1;
     dsgd_node *const node =
@@ -249,12 +217,12 @@ dsgd_node *dsgd_graph_evaluate(dsgd_values *values, size_t n, const dsgd_value *
     for (size_t i = 0; i < n; i++) {
         ones[i] = 1;
         for (size_t k = 0; k < n_pieces; k++)
-            pieces[k * n + i] = x[i * n_pieces + k];
+            pieces[k * n + i] = call->x[i * n_pieces + k];
     }
     for (size_t k = 0; k < n_pieces; k++)
         add_mean(values, node, k, n, pieces + k * n, ones);
     if (dsgd_has_state(values))
-        add_mean(values, node, n_pieces, n, states, ones);
+        add_mean(values, node, n_pieces, n, call->states, ones);
     for (size_t k = 0; k < n_pieces; k++)
         add_distinct(node, k, n, pieces + k * n, ones);
     free(pieces);

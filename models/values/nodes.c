@@ -64,6 +64,13 @@ static dsgd_node *find_equal(const dsgd_values *values, const dsgd_node *node)
     return found;
 }
 
+static void link_in_bucket(const dsgd_values *values, dsgd_node *node)
+{
+    dsgd_node **const bucket = bucket_of(values, node);
+    node->next_in_bucket = *bucket;
+    *bucket = node;
+}
+
 static void grow_table(dsgd_values *values)
 {
     dsgd_node **const old = values->buckets;
@@ -73,9 +80,7 @@ static void grow_table(dsgd_values *values)
     for (size_t i = 0; i < n_old; i++) {
         for (dsgd_node *node = old[i], *next = NULL; node != NULL; node = next) {
             next = node->next_in_bucket;
-            dsgd_node **const bucket = bucket_of(values, node);
-            node->next_in_bucket = *bucket;
-            *bucket = node;
+            link_in_bucket(values, node);
         }
     }
     free(old);
@@ -85,9 +90,7 @@ static void table_add(dsgd_values *values, dsgd_node *node)
 {
     if (values->n_in_table >= values->n_buckets)
         grow_table(values);
-    dsgd_node **const bucket = bucket_of(values, node);
-    node->next_in_bucket = *bucket;
-    *bucket = node;
+    link_in_bucket(values, node);
     node->in_table = true;
     values->n_in_table++;
 }
@@ -130,6 +133,7 @@ static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_node *node)
     PLACE(node->output_refs, node->n_outputs);
     PLACE(node->external_refs, node->n_outputs);
     PLACE(node->names, node->n_outputs);
+    PLACE(node->operand_numbers, node->n_outputs);
     PLACE(node->n_readers, node->n_outputs);
 #undef PLACE
     return at;
@@ -137,10 +141,8 @@ static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_node *node)
 
 static dsgd_node *new_memory(dsgd_values *values, size_t bytes)
 {
-    if (values->n_all == values->room_all) {
-        values->room_all = values->room_all == 0 ? 1024 : 2 * values->room_all;
-        values->all = dsgd_xrealloc(values->all, values->room_all, sizeof(dsgd_node *));
-    }
+    values->all =
+        dsgd_array_grow(values->all, values->n_all, &values->room_all, sizeof(dsgd_node *));
     dsgd_node *const node = dsgd_xcalloc(1, bytes);
     node->place = values->n_all;
     values->all[values->n_all++] = node;
@@ -215,11 +217,8 @@ static void drop_output(dsgd_values *values, dsgd_value value)
     table_remove(values, value.node);
     if (value.node->pending)
         return;
-    if (values->n_dropped == values->room_dropped) {
-        values->room_dropped = values->room_dropped == 0 ? 64 : 2 * values->room_dropped;
-        values->dropped =
-            dsgd_xrealloc(values->dropped, values->room_dropped, sizeof *values->dropped);
-    }
+    values->dropped = dsgd_array_grow(values->dropped, values->n_dropped, &values->room_dropped,
+                                      sizeof *values->dropped);
     values->dropped[values->n_dropped++] = value;
 }
 

@@ -71,6 +71,7 @@ struct dsgd_node {
     uint32_t *output_refs; /* [n_outputs] */
     uint32_t *external_refs; /* [n_outputs] */
     uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
+    uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
     bool pending; /* not submitted yet */
     bool selected; /* for submission by the current flush */
     bool is_operand; /* of a selected node */
@@ -107,14 +108,16 @@ typedef struct ticket {
     dsgd_evaluation result;
 } ticket;
 
+/** Queue of buffers; element i is v[(first + i) % room], room a power of two. */
+typedef struct buffer_ring {
+    dsgd_buffer *v;
+    size_t first, n, room;
+} buffer_ring;
+
 /** Free buffers of one shape that one thread has written. */
 typedef struct buffer_pool {
-    /* [n_own] read by this thread only; the last may still be in its cache */
-    dsgd_buffer *own;
-    size_t n_own, own_room;
-    /* ring of buffers that other threads have read, the oldest at `first` */
-    dsgd_buffer *quarantine;
-    size_t first, n_quarantine, quarantine_room;
+    buffer_ring own; /* read by this thread only; the last may still be in its cache */
+    buffer_ring quarantine; /* that other threads have read, the oldest first */
 } buffer_pool;
 
 /** Run queue of a thread: ready nodes that read what it computed last, and its buffers. */
@@ -204,6 +207,15 @@ static inline uint64_t dsgd_value_identity(dsgd_value value)
     return value.node == NULL ? 0 : value.node->id << 16 | value.index;
 }
 
+/** @p array with room for one more than its @p n elements of @p bytes each. */
+static inline void *dsgd_array_grow(void *array, size_t n, size_t *room, size_t bytes)
+{
+    if (n < *room)
+        return array;
+    *room = *room == 0 ? 64 : 2 * *room;
+    return dsgd_xrealloc(array, *room, bytes);
+}
+
 /* --- buffers.c: under the lock ---------------------------------------------------------------- */
 
 /** A buffer for @p thread to write. */
@@ -246,23 +258,13 @@ void dsgd_nodes_free(dsgd_values *values);
 
 /* --- graph.c: caller's thread; what they return is referenced for the caller ------------------ */
 
-/** The first @p count samples of n mini-batches. */
-typedef struct sample_set {
-    const dsgd_origin *origins; /* [n] */
-    size_t n;
-    uint32_t count;
-} sample_set;
-
-dsgd_node *dsgd_graph_gradient(dsgd_values *values, dsgd_origin where, const dsgd_value *x,
-                               dsgd_value state, const sample_set *samples);
-/** @p inputs are x, g, and v where the optimizer has state. */
-dsgd_node *dsgd_graph_update(dsgd_values *values, dsgd_origin where, size_t piece,
-                             const dsgd_value *inputs, dsgd_rate rate);
-dsgd_value dsgd_graph_combine(dsgd_values *values, dsgd_origin where, size_t shape, size_t n,
-                              const dsgd_value *x, const double *weights, double divisor);
+/** The call's gradient, over the mini-batches @p origins[n]. */
+dsgd_node *dsgd_graph_gradient(dsgd_values *values, const dsgd_call *call,
+                               const dsgd_origin *origins, size_t n);
+dsgd_node *dsgd_graph_update(dsgd_values *values, const dsgd_call *call);
+dsgd_value dsgd_graph_combine(dsgd_values *values, const dsgd_call *call);
 /** Pending, but in no ring, because nothing refers to it. */
-dsgd_node *dsgd_graph_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
-                               const dsgd_value *states);
+dsgd_node *dsgd_graph_evaluate(dsgd_values *values, const dsgd_call *call);
 /** Submits a node and the pending ones that it needs. Under the lock. */
 void dsgd_graph_submit(dsgd_values *values, dsgd_node *node);
 /** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */

@@ -98,6 +98,14 @@ static void report(const dsgd_values *values, const dsgd_call *call)
         values->recorder->call(values->recorder, call);
 }
 
+/** Reports a call that makes the outputs of a node. */
+static void report_made(const dsgd_values *values, dsgd_call *call, dsgd_node *node)
+{
+    call->made = (dsgd_value){node, 0};
+    call->n_made = node->n_outputs;
+    report(values, call);
+}
+
 /** A reference becomes the caller's handle. */
 static dsgd_value make_external(dsgd_value value)
 {
@@ -187,10 +195,8 @@ static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
         dsgd_executor_wait(values, 0); /* this thread is about to call the device */
     dsgd_executor_put(values, node, x);
     pthread_mutex_unlock(&values->lock);
-    report(
-        values,
-        &(dsgd_call){
-            .kind = DSGD_CALL_CONSTANT, .piece = shape, .elements = x, .made = made, .n_made = 1});
+    report_made(values, &(dsgd_call){.kind = DSGD_CALL_CONSTANT, .piece = shape, .elements = x},
+                node);
     return make_external(made);
 }
 
@@ -218,15 +224,10 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
     if (++values->gradients_since_flush >= values->flush_every)
         flush_locked(values, values->id_at_flush);
     const dsgd_value old = dsgd_has_state(values) ? *state : DSGD_ZERO_VALUE;
-    dsgd_node *const node =
-        dsgd_graph_gradient(values, where, x, old, &(sample_set){&where, 1, count});
-    report(values, &(dsgd_call){.kind = DSGD_CALL_GRADIENT,
-                                .where = where,
-                                .count = count,
-                                .x = x,
-                                .states = &old,
-                                .made = {node, 0},
-                                .n_made = node->n_outputs});
+    dsgd_call call = {
+        .kind = DSGD_CALL_GRADIENT, .where = where, .count = count, .x = x, .states = &old};
+    dsgd_node *const node = dsgd_graph_gradient(values, &call, &where, 1);
+    report_made(values, &call, node);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
         g[k] = make_external((dsgd_value){node, (uint32_t)k});
@@ -243,15 +244,14 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
         return DSGD_ZERO_VALUE;
     const bool state = dsgd_optimizer_states(&values->config.problem.update) > 0;
     const dsgd_value inputs[] = {x, g, state ? *v : DSGD_ZERO_VALUE};
-    dsgd_node *const node = dsgd_graph_update(values, where, piece, inputs, rate);
-    report(values, &(dsgd_call){.kind = DSGD_CALL_UPDATE,
-                                .where = where,
-                                .piece = piece,
-                                .n = node->n_inputs,
-                                .x = inputs,
-                                .rate = rate,
-                                .made = {node, 0},
-                                .n_made = node->n_outputs});
+    dsgd_call call = {.kind = DSGD_CALL_UPDATE,
+                      .where = where,
+                      .piece = piece,
+                      .n = state ? 3 : 2,
+                      .x = inputs,
+                      .rate = rate};
+    dsgd_node *const node = dsgd_graph_update(values, &call);
+    report_made(values, &call, node);
     const dsgd_value x_new = make_external((dsgd_value){node, 0});
     if (state) {
         *v = make_external((dsgd_value){node, 1});
@@ -265,17 +265,17 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    const dsgd_value sum = dsgd_graph_combine(values, where, piece, n, x, weights, divisor);
-    report(values, &(dsgd_call){.kind = DSGD_CALL_COMBINE,
-                                .where = where,
-                                .piece = piece,
-                                .n = n,
-                                .x = x,
-                                .elements = weights,
-                                .divisor = divisor,
-                                .made = sum,
-                                .n_made = sum.node != NULL});
-    return make_external(sum);
+    dsgd_call call = {.kind = DSGD_CALL_COMBINE,
+                      .where = where,
+                      .piece = piece,
+                      .n = n,
+                      .x = x,
+                      .elements = weights,
+                      .divisor = divisor};
+    call.made = dsgd_graph_combine(values, &call);
+    call.n_made = call.made.node != NULL;
+    report(values, &call);
+    return make_external(call.made);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -285,7 +285,8 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
 {
     if (values == NULL)
         return 0;
-    dsgd_node *const node = dsgd_graph_evaluate(values, n, x, states);
+    const dsgd_call call = {.kind = DSGD_CALL_EVALUATE, .n = n, .x = x, .states = states};
+    dsgd_node *const node = dsgd_graph_evaluate(values, &call);
     ticket *const t = dsgd_xcalloc(1, sizeof *t);
     *t = (ticket){node->id, {NAN, NAN, NAN}};
     node->evaluation = &t->result;
@@ -296,7 +297,7 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
     dsgd_graph_submit(values, node);
     flush(values, values->id_at_flush);
     pthread_mutex_unlock(&values->lock);
-    report(values, &(dsgd_call){.kind = DSGD_CALL_EVALUATE, .n = n, .x = x, .states = states});
+    report(values, &call);
     return values->n_tickets++;
 }
 

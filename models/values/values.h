@@ -114,17 +114,11 @@ dsgd_value dsgd_values_state(dsgd_values *values, const double *state);
 void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
                           const dsgd_value *x, dsgd_value *state, dsgd_value *g);
 
-/**
- * One piece of x after an update. *v is replaced by the new optimizer state, and its old handle
- * released.
- */
+/** One piece of x after an update. *v is replaced by the new state, its old handle released. */
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
                               dsgd_value g, dsgd_value *v, dsgd_rate rate);
 
-/**
- * sum_i weights[i] x[i] / divisor, in order. Zero operands vanish, equal ones are merged, and
- * 1 * x / 1 is x itself.
- */
+/** sum_i weights[i] x[i] / divisor, in order. Zeros vanish, equal operands merge, 1 x / 1 is x. */
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor);
 

@@ -5,8 +5,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_cnn;
-
 typedef struct cnn_params {
     dsgd_numbers channels;
     long hidden;
@@ -36,10 +34,5 @@ static const dsgd_option cnn_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_model_kind dsgd_model_cnn = {
-    .about = {.name = "cnn",
-              .summary = "two convolutions with maxima, one hidden layer, softmax",
-              .params_size = sizeof(cnn_params),
-              .options = cnn_options},
-    .build = cnn_build,
-};
+DSGD_MODEL(cnn, .summary = "two convolutions with maxima, one hidden layer, softmax",
+           .params_size = sizeof(cnn_params), .options = cnn_options);

@@ -5,8 +5,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_hyperplane;
-
 static dsgd_status hyperplane_build(const void *params, const dsgd_data *data,
                                     dsgd_network *network, dsgd_error *error)
 {
@@ -16,9 +14,5 @@ static dsgd_status hyperplane_build(const void *params, const dsgd_data *data,
     return dsgd_network_end(&b);
 }
 
-const dsgd_model_kind dsgd_model_hyperplane = {
-    .about = {.name = "hyperplane",
-              .summary = "linear regression: one linear output, squared loss",
-              .reference = "Li et al., PPoPP 2020, section 6.2"},
-    .build = hyperplane_build,
-};
+DSGD_MODEL(hyperplane, .summary = "linear regression: one linear output, squared loss",
+           .reference = "Li et al., PPoPP 2020, section 6.2");

@@ -4,8 +4,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_logreg;
-
 static dsgd_status logreg_build(const void *params, const dsgd_data *data, dsgd_network *network,
                                 dsgd_error *error)
 {
@@ -15,8 +13,4 @@ static dsgd_status logreg_build(const void *params, const dsgd_data *data, dsgd_
     return dsgd_network_end(&b);
 }
 
-const dsgd_model_kind dsgd_model_logreg = {
-    .about = {.name = "logreg",
-              .summary = "multinomial logistic regression: one linear layer and softmax"},
-    .build = logreg_build,
-};
+DSGD_MODEL(logreg, .summary = "multinomial logistic regression: one linear layer and softmax");

@@ -5,8 +5,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_lstm;
-
 typedef struct lstm_params {
     long units;
 } lstm_params;
@@ -27,11 +25,6 @@ static const dsgd_option lstm_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_model_kind dsgd_model_lstm = {
-    .about = {.name = "lstm",
-              .summary = "one LSTM layer over sequences of different lengths, softmax",
-              .reference = "Hochreiter, Schmidhuber, Neural Computation 9(8), 1997",
-              .params_size = sizeof(lstm_params),
-              .options = lstm_options},
-    .build = lstm_build,
-};
+DSGD_MODEL(lstm, .summary = "one LSTM layer over sequences of different lengths, softmax",
+           .reference = "Hochreiter, Schmidhuber, Neural Computation 9(8), 1997",
+           .params_size = sizeof(lstm_params), .options = lstm_options);

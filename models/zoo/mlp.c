@@ -4,8 +4,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_mlp;
-
 typedef struct mlp_params {
     dsgd_numbers hidden;
 } mlp_params;
@@ -29,10 +27,5 @@ static const dsgd_option mlp_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_model_kind dsgd_model_mlp = {
-    .about = {.name = "mlp",
-              .summary = "perceptron with ReLU hidden layers and softmax",
-              .params_size = sizeof(mlp_params),
-              .options = mlp_options},
-    .build = mlp_build,
-};
+DSGD_MODEL(mlp, .summary = "perceptron with ReLU hidden layers and softmax",
+           .params_size = sizeof(mlp_params), .options = mlp_options);

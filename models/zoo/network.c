@@ -58,11 +58,16 @@ void dsgd_network_flatten(dsgd_builder *b)
     *t = (dsgd_tensor){1, t->n_rows * t->n_columns, 1, t->offset};
 }
 
+static dsgd_tensor tensor_of(const dsgd_network *network, uint32_t tensor)
+{
+    return tensor == 0 ? network->layers[0].in : network->layers[tensor - 1].out;
+}
+
 void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
 {
     dsgd_layer *const next = &b->network->layers[b->network->n_layers];
     next->from = tensor;
-    next->in = tensor == 0 ? b->network->layers[0].in : b->network->layers[tensor - 1].out;
+    next->in = tensor_of(b->network, tensor);
 }
 
 /** An option given as a double, as an integer in [1, 65536]; else an error. */
@@ -74,7 +79,7 @@ static uint32_t whole(dsgd_builder *b, double n, const char *what)
     return b->status == DSGD_OK ? (uint32_t)n : 1;
 }
 
-/** Appends a layer from the current tensor to one of this shape. NULL after an error. */
+/** Appends a layer from the current tensor to one of this shape; after an error, room for one. */
 static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows,
                           uint32_t n_columns, uint32_t width)
 {
@@ -82,9 +87,10 @@ static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows
     if (b->status == DSGD_OK && network->n_layers + 1 == DSGD_MAX_LAYERS)
         b->status = dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: more than %d layers", b->model,
                               DSGD_MAX_LAYERS - 1);
+    dsgd_layer *const layer = &network->layers[network->n_layers];
     if (b->status != DSGD_OK)
-        return NULL;
-    dsgd_layer *const layer = &network->layers[network->n_layers++];
+        return layer;
+    network->n_layers++;
     layer->kind = kind;
     layer->out = (dsgd_tensor){n_rows, n_columns, width, network->n_reals};
     network->n_reals += (size_t)n_rows * n_columns;
@@ -97,6 +103,8 @@ static void fill(dsgd_builder *b, dsgd_layer *layer, size_t n_rows, size_t n_col
                  double bound)
 {
     dsgd_network *const network = b->network;
+    if (b->status != DSGD_OK)
+        return;
     DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
     const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
     /* The offset is relative to the layer until dsgd_network_end(). */
@@ -115,22 +123,15 @@ static double he_bound(size_t n_inputs)
     return sqrt(6.0 / (double)n_inputs);
 }
 
-static uint32_t last_tensor(const dsgd_builder *b)
-{
-    return b->network->n_layers;
-}
-
 uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_units, "units");
     dsgd_layer *const layer = append(b, DSGD_LINEAR, in.n_rows, n, in.width);
-    if (layer == NULL)
-        return 0;
     layer->relu = relu;
     fill(b, layer, in.n_columns, n, 0, he_bound(in.n_columns));
     fill(b, layer, 1, n, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
@@ -143,8 +144,6 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
     const uint32_t out_width = (in.width + 2 * padding - kernel_size) / stride + 1;
     const uint32_t out_height = (height + 2 * padding - kernel_size) / stride + 1;
     dsgd_layer *const layer = append(b, DSGD_CONVOLUTION, out_height * out_width, n, out_width);
-    if (layer == NULL)
-        return 0;
     layer->kernel_size = kernel_size;
     layer->stride = stride;
     layer->padding = padding;
@@ -156,7 +155,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
     fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
     if (biased)
         fill(b, layer, 1, n, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
@@ -169,21 +168,20 @@ uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
             dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: images of %u by %u pixels are too small",
                       b->model, b->data->n_rows / b->data->width, b->data->width);
     dsgd_layer *const layer = append(b, DSGD_MAX_POOL, height * width, in.n_columns, width);
-    if (layer != NULL)
-        layer->kernel_size = layer->stride = window;
-    return last_tensor(b);
+    layer->kernel_size = layer->stride = window;
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_mean_rows(dsgd_builder *b)
 {
     append(b, DSGD_MEAN_ROWS, 1, here(b)->n_columns, 1);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_last_row(dsgd_builder *b)
 {
     append(b, DSGD_LAST_ROW, 1, here(b)->n_columns, 1);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
@@ -191,8 +189,6 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
     const dsgd_tensor in = *here(b);
     dsgd_network *const network = b->network;
     dsgd_layer *const layer = append(b, DSGD_BATCH_NORM, in.n_rows, in.n_columns, in.width);
-    if (layer == NULL)
-        return 0;
     layer->relu = relu;
     layer->totals = network->n_totals; /* mean, 1 / deviation, two sums of the backward pass */
     network->n_totals += 4 * (size_t)in.n_columns;
@@ -201,19 +197,17 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
     network->coupled = true;
     fill(b, layer, 1, in.n_columns, 1, 0);
     fill(b, layer, 1, in.n_columns, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu)
 {
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_ADD, in.n_rows, in.n_columns, in.width);
-    if (layer == NULL)
-        return 0;
     layer->relu = relu;
     layer->other = other;
-    layer->second = b->network->layers[other - 1].out;
-    return last_tensor(b);
+    layer->second = tensor_of(b->network, other);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_columns)
@@ -221,39 +215,33 @@ uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_col
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_columns, "columns");
     dsgd_layer *const layer = append(b, DSGD_EMBEDDING, in.n_rows, n, 1);
-    if (layer == NULL)
-        return 0;
     layer->n_tokens = n_tokens;
     fill(b, layer, n_tokens, n, 0, 0.1);
     fill(b, layer, in.n_rows, n, 0, 0.1);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_layer_norm(dsgd_builder *b)
 {
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_LAYER_NORM, in.n_rows, in.n_columns, in.width);
-    if (layer == NULL)
-        return 0;
     layer->saved = b->network->n_saved; /* mean and 1 / deviation of each row */
     b->network->n_saved += 2 * (size_t)in.n_rows;
     fill(b, layer, 1, in.n_columns, 1, 0);
     fill(b, layer, 1, in.n_columns, 0, 0);
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
 {
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_ATTENTION, in.n_rows, in.n_columns / 3, 1);
-    if (layer == NULL)
-        return 0;
-    DSGD_ASSERT(in.n_columns % (3 * n_heads) == 0, "%u columns for %u heads", in.n_columns,
-                n_heads);
+    DSGD_ASSERT(b->status != DSGD_OK || in.n_columns % (3 * n_heads) == 0,
+                "%u columns for %u heads", in.n_columns, n_heads);
     layer->n_heads = n_heads;
     layer->saved = b->network->n_saved; /* weights of each head, and their grads */
     b->network->n_saved += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
@@ -262,15 +250,11 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     dsgd_network_linear(b, 4.0 * n, false);
     const dsgd_tensor in = *here(b);
     dsgd_layer *const layer = append(b, DSGD_LSTM, in.n_rows, n, 1);
-    if (layer == NULL)
-        return 0;
-    /*
-     * Per row: 4 gates, cell, previous output, and the grads of cell and output from the next row.
-     */
+    /* per row: 4 gates, cell, previous output, grads of cell and output from the next row */
     layer->saved = b->network->n_saved;
     b->network->n_saved += 8 * (size_t)in.n_rows * n;
     fill(b, layer, n, 4 * (size_t)n, 0, 1 / sqrt(n));
-    return last_tensor(b);
+    return dsgd_network_here(b);
 }
 
 /* --- end of the network ----------------------------------------------------------------------- */

@@ -8,8 +8,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_policy;
-
 typedef struct policy_params {
     long hidden, environments;
     double discount, entropy;
@@ -37,11 +35,6 @@ static const dsgd_option policy_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_model_kind dsgd_model_policy = {
-    .about = {.name = "policy",
-              .summary = "a policy trained by the steps that it takes itself",
-              .reference = "Williams, Machine Learning 8, 1992; Wijmans et al., ICLR 2020",
-              .params_size = sizeof(policy_params),
-              .options = policy_options},
-    .build = policy_build,
-};
+DSGD_MODEL(policy, .summary = "a policy trained by the steps that it takes itself",
+           .reference = "Williams, Machine Learning 8, 1992; Wijmans et al., ICLR 2020",
+           .params_size = sizeof(policy_params), .options = policy_options);

@@ -7,8 +7,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_resnet_small;
-
 typedef struct resnet_params {
     long blocks, width;
 } resnet_params;
@@ -30,8 +28,8 @@ static void block(dsgd_builder *b, double width, uint32_t stride)
     dsgd_network_add(b, shortcut, true);
 }
 
-static dsgd_status resnet_build(const void *params, const dsgd_data *data, dsgd_network *network,
-                                dsgd_error *error)
+static dsgd_status resnet_small_build(const void *params, const dsgd_data *data,
+                                      dsgd_network *network, dsgd_error *error)
 {
     const resnet_params *p = params;
     dsgd_builder b =
@@ -52,11 +50,6 @@ static const dsgd_option resnet_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_model_kind dsgd_model_resnet_small = {
-    .about = {.name = "resnet_small",
-              .summary = "residual blocks with batch normalisation, local statistics",
-              .reference = "He et al., CVPR 2016, section 4.2",
-              .params_size = sizeof(resnet_params),
-              .options = resnet_options},
-    .build = resnet_build,
-};
+DSGD_MODEL(resnet_small, .summary = "residual blocks with batch normalisation, local statistics",
+           .reference = "He et al., CVPR 2016, section 4.2", .params_size = sizeof(resnet_params),
+           .options = resnet_options);

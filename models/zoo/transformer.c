@@ -6,8 +6,6 @@
  */
 #include "models/zoo/network.h"
 
-extern const dsgd_model_kind dsgd_model_transformer;
-
 typedef struct transformer_params {
     long blocks, width, heads;
 } transformer_params;
@@ -51,11 +49,6 @@ static const dsgd_option transformer_options[] = {
     DSGD_OPTION_END,
 };
 
-const dsgd_model_kind dsgd_model_transformer = {
-    .about = {.name = "transformer",
-              .summary = "a small decoder that predicts the next character of a text",
-              .reference = "Vaswani et al., NeurIPS 2017; Radford et al., 2019",
-              .params_size = sizeof(transformer_params),
-              .options = transformer_options},
-    .build = transformer_build,
-};
+DSGD_MODEL(transformer, .summary = "a small decoder that predicts the next character of a text",
+           .reference = "Vaswani et al., NeurIPS 2017; Radford et al., 2019",
+           .params_size = sizeof(transformer_params), .options = transformer_options);
