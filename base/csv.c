@@ -111,6 +111,17 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
     return DSGD_OK;
 }
 
+/** Passes over a line that is blank or a comment. */
+static bool skip_line(cursor *c)
+{
+    const size_t length = strcspn(c->at, "\n");
+    if (*c->at != '#' && strspn(c->at, " ") < length)
+        return false;
+    c->at += length + (c->at[length] == '\n');
+    c->line++;
+    return true;
+}
+
 dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
 {
     va_list arguments;
@@ -120,8 +131,9 @@ dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ..
     dsgd_status status = read_text(csv, error);
     cursor c = {csv->text, 1};
     size_t n = 0;
-    for (size_t row = 0; status == DSGD_OK && *c.at != '\0'; row++)
-        status = read_row(csv, &c, row, &n, error);
+    for (size_t row = 0; status == DSGD_OK && *c.at != '\0';)
+        if (row == 0 || !skip_line(&c))
+            status = read_row(csv, &c, row++, &n, error);
     return status;
 }
 

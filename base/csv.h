@@ -9,7 +9,10 @@
 
 #include "base/status.h"
 
-/** A CSV file in memory: a header, and rows with the same number of fields. */
+/**
+ * A CSV file in memory: a header, and rows with the same number of fields. Below the header, blank
+ * lines and those that begin with # are no rows.
+ */
 typedef struct dsgd_csv {
     char *path, *text;
     char **fields; /* [1 + n_rows][n_columns], the header first; pointers into text */

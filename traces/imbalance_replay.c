@@ -84,7 +84,7 @@ static dsgd_status tabulate(const dsgd_csv *csv, double (*rows)[N_COLUMNS], void
 static dsgd_status replay_load(const void *params, void **state, dsgd_error *error)
 {
     dsgd_csv csv;
-    dsgd_status status = dsgd_csv_read(((const replay_params *)params)->file, &csv, error);
+    dsgd_status status = dsgd_csv_read(&csv, error, "%s", ((const replay_params *)params)->file);
     double(*rows)[N_COLUMNS] = NULL;
     if (status == DSGD_OK) {
         rows = dsgd_xcalloc(csv.n_rows, sizeof *rows);

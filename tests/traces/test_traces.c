@@ -404,6 +404,7 @@ static const struct {
 } replays[] = {
     {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n1,1,4\n", NULL},
     {"seconds,note,step,worker\n4,x,1,1\n3,y,1,0\n2,,0,1\n1,,0,0\n", NULL},
+    {"worker,step,seconds\n# node 0\n0,0,1\n\n1,0,2\n0,1,3\n  \n1,1,4\n", NULL},
     {"", "empty"},
     {"worker,step\n0,0\n", "seconds"},
     {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n", "3 rows"},
