@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "models/values/nodes.h"
+#include "models/values/buffers.h"
 
 /* Per thread and shape. */
 enum {

@@ -10,7 +10,8 @@
 #include <time.h>
 
 #include "base/program.h"
-#include "models/values/nodes.h"
+#include "models/values/buffers.h"
+#include "models/values/executor.h"
 
 /* --- run queues ------------------------------------------------------------------------------- */
 

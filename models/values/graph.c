@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/values/executor.h"
+#include "models/values/graph.h"
 #include "models/values/nodes.h"
 
 dsgd_node *dsgd_graph_gradient(dsgd_values *values, const dsgd_call *call,

@@ -3,6 +3,7 @@
  * Nodes of the lazy graph: their memory, the table of common subexpressions, references.
  */
 #include "models/values/nodes.h"
+#include "models/values/executor.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/values/executor.h"
+#include "models/values/graph.h"
 #include "models/values/nodes.h"
 
 /* --- open and close --------------------------------------------------------------------------- */

@@ -1,0 +1,219 @@
+/**
+ * @file store.h
+ * Private header of the value store: nodes of its lazy graph, and the state of the store.
+ *
+ * Calls go down this list only:
+ *
+ *   values.c    the functions of values.h: open, close, when to flush, results, what is recorded
+ *   graph.c     builds nodes (simplification, fusion) and submits them
+ *   nodes.c     memory of nodes, common subexpressions, references
+ *   executor.c  computes submitted nodes on its threads
+ *   buffers.c   memory of outputs
+ *
+ * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
+ * without the lock, so that what is merged, fused or never computed follows from the calls. The
+ * last two change under the lock while threads compute; they only decide when memory is released.
+ *
+ *   name              counts                                  changed in  at 0
+ *   n_refs            references to any output: handles,      nodes.c     pending: deleted; fusable
+ *                     inputs of pending nodes and of                      gradient: inputs dropped
+ *                     fusable gradients
+ *   output_refs[k]    references to output k                  nodes.c     output dropped, where
+ *                                                                         dsgd_node_per_output()
+ *   external_refs[k]  those of them that are handles          values.c    release recorded
+ *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
+ *                     + 1 until it is dropped                             the node is done
+ *   n_live            outputs with readers,                   executor.c  node's memory reused
+ *                     + 1 until the node is done
+ */
+#ifndef DSGD_MODELS_VALUES_STORE_H
+#define DSGD_MODELS_VALUES_STORE_H
+
+#include <pthread.h>
+
+#include "models/values/recorder.h"
+
+typedef enum node_kind {
+    NODE_CONSTANT,
+    NODE_GRADIENT,
+    NODE_UPDATE,
+    NODE_COMBINE,
+    NODE_EVALUATE,
+    NODE_KINDS
+} node_kind;
+
+/** An entry in the list of nodes that wait for an input. */
+typedef struct node_waiter {
+    dsgd_node *node;
+    struct node_waiter *next;
+} node_waiter;
+
+struct dsgd_node {
+    /* Constant once the node is built. */
+    node_kind kind;
+    uint64_t id; /* from 1, in the order of the calls */
+    dsgd_origin where;
+    uint32_t shape; /* of the outputs; GRADIENT: of output 0, output k has shape k */
+    uint32_t n_inputs, n_outputs;
+    dsgd_value *inputs; /* [n_inputs] */
+    uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs */
+    double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
+    uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
+    double divisor; /* COMBINE */
+    dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
+    dsgd_origin *samples; /* [n_samples] GRADIENT: mini-batches */
+    uint32_t n_samples;
+    uint32_t count; /* GRADIENT: samples of each mini-batch, from its beginning */
+    dsgd_evaluation *evaluation; /* EVALUATE: where the result is stored */
+
+    /* Caller's thread only; the counts are described above. */
+    uint32_t n_refs;
+    uint32_t *output_refs; /* [n_outputs] */
+    uint32_t *external_refs; /* [n_outputs] */
+    uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
+    uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
+    bool pending; /* not submitted yet */
+    bool selected; /* for submission by the current flush */
+    bool is_operand; /* of a selected node */
+    bool in_table; /* of common subexpressions */
+    bool large; /* more than the usual memory */
+    size_t place; /* in dsgd_values.all */
+    uint64_t hash;
+    dsgd_node *next_in_bucket;
+    dsgd_node *before, *after; /* in the ring of pending nodes; `after` also links spare nodes */
+
+    /* Under the lock. */
+    uint32_t n_live;
+    uint32_t *n_readers; /* [n_outputs] */
+    bool done; /* computed, or skipped after a divergence */
+    uint32_t n_missing; /* inputs that are not done */
+    node_waiter *waiters; /* submitted nodes that wait for this one */
+    node_waiter *waits; /* [n_inputs] this node's entries in the lists of its inputs */
+    uint32_t thread; /* that computed the node and owns its buffers */
+    bool read_elsewhere; /* another thread has read its outputs */
+    uint64_t rank; /* in the order of submission: inputs right before the first that reads them */
+    dsgd_node *next_dead;
+    dsgd_buffer *outputs; /* [n_outputs] set before the node is computed, then read unlocked */
+    dsgd_buffer *operands; /* [n_inputs] of the thread that computes the node */
+};
+
+/** Binary heap of ready nodes; the one of lowest rank is v[0]. */
+typedef struct node_heap {
+    dsgd_node **v; /* [n] */
+    size_t n, room;
+} node_heap;
+
+typedef struct ticket {
+    uint64_t id; /* of the EVALUATE node */
+    dsgd_evaluation result;
+} ticket;
+
+/** Queue of buffers; element i is v[(first + i) % room], room a power of two. */
+typedef struct buffer_ring {
+    dsgd_buffer *v;
+    size_t first, n, room;
+} buffer_ring;
+
+/** Free buffers of one shape that one thread has written. */
+typedef struct buffer_pool {
+    buffer_ring own; /* read by this thread only; the last may still be in its cache */
+    buffer_ring quarantine; /* that other threads have read, the oldest first */
+} buffer_pool;
+
+/** Run queue of a thread: ready nodes that read what it computed last, and its buffers. */
+typedef struct run_queue {
+    node_heap ready[NODE_KINDS];
+    uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
+    buffer_pool *pools; /* by shape */
+} run_queue;
+
+struct dsgd_values {
+    dsgd_values_config config;
+    void *context; /* of the device */
+
+    /* values.c; caller's thread only */
+    dsgd_recorder *recorder; /* or NULL */
+    uint32_t gradients_since_flush, flush_every;
+    uint64_t id_at_flush; /* next_id at the last flush */
+    ticket **tickets;
+    size_t n_tickets;
+
+    /* nodes.c and graph.c; caller's thread only */
+    dsgd_node pending; /* head of the ring of pending nodes, in the order of their ids */
+    uint64_t next_id;
+    dsgd_node **buckets; /* table of common subexpressions */
+    size_t n_buckets, n_in_table;
+    dsgd_value *dropped; /* outputs of submitted nodes, not yet reported to the executor */
+    size_t n_dropped, room_dropped;
+    dsgd_node **all; /* [n_all] with the spare ones */
+    size_t n_all, room_all;
+    dsgd_node *spare; /* memory of usual size for new nodes */
+
+    /* executor.c; under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t work_ready, work_done;
+    pthread_t *threads;
+    uint32_t n_threads_started, n_idle;
+    bool closing;
+    bool caller_waits; /* until n_unfinished <= waits_for */
+    size_t waits_for;
+    dsgd_node *dead; /* n_live == 0; nodes.c reuses them */
+    uint64_t next_rank;
+    size_t n_unfinished; /* nodes submitted and not done */
+    run_queue *queues; /* [n_queues] one for each thread that computes */
+    uint32_t n_queues;
+    uint64_t diverged_id; /* UINT64_MAX: none */
+    dsgd_origin diverged_where;
+    dsgd_values_stats stats;
+
+    /* buffers.c; under the lock */
+    size_t held_bytes;
+};
+
+/* The shape of a buffer: k < n_pieces, piece k of a vector; n_pieces, a model state;
+ * n_pieces + 1 + k, the optimizer's state of piece k. */
+
+static inline size_t dsgd_n_shapes(const dsgd_values *values)
+{
+    return 2 * values->config.problem.n_pieces + 1;
+}
+
+/** Whether gradients have a model state as one more input and output. */
+static inline bool dsgd_has_state(const dsgd_values *values)
+{
+    return values->config.problem.network->n_state > 0;
+}
+
+/** Whether a combination may fuse it: a gradient that holds its model until it is dropped. */
+static inline bool dsgd_node_fusable(const dsgd_values *values, const dsgd_node *node)
+{
+    return node->kind == NODE_GRADIENT && !values->config.problem.network->coupled;
+}
+
+/**
+ * Whether each output is dropped by itself: a new model must not hold the memory of the velocity
+ * computed with it. The pieces of a fusable gradient are dropped together, because the calls that
+ * fuse it come piece by piece.
+ */
+static inline bool dsgd_node_per_output(const dsgd_values *values, const dsgd_node *node)
+{
+    return node->kind == NODE_UPDATE ||
+           (node->kind == NODE_GRADIENT && !dsgd_node_fusable(values, node));
+}
+
+/** Identity of a value, valid also when its node is gone; 0 for zeros. */
+static inline uint64_t dsgd_value_identity(dsgd_value value)
+{
+    return value.node == NULL ? 0 : value.node->id << 16 | value.index;
+}
+
+/** @p array with room for one more than its @p n elements of @p bytes each. */
+static inline void *dsgd_array_grow(void *array, size_t n, size_t *room, size_t bytes)
+{
+    if (n < *room)
+        return array;
+    *room = *room == 0 ? 64 : 2 * *room;
+    return dsgd_xrealloc(array, *room, bytes);
+}
+
+#endif
