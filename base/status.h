@@ -38,7 +38,7 @@ typedef struct dsgd_error {
  */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#ifdef __clang_analyzer__ /* which does not see the definition, and would take a failure for DSGD_OK */
+#ifdef __clang_analyzer__ /* does not see the definition; would take a failure for DSGD_OK */
 #define dsgd_fail(error, status, ...) ((dsgd_fail)(error, status, __VA_ARGS__), (status))
 #endif
 

@@ -20,7 +20,7 @@ typedef struct dsgd_columns {
 
 void dsgd_columns_row(dsgd_columns *t);
 
-/** The next cell of the row. The cells of the first row make the columns; later heads are unused. */
+/** The next cell of the row. The first row's cells make the columns; later heads are unused. */
 void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,6 +1,7 @@
 /**
  * @file my_algorithm.c
- * Local SGD whose averages become rare: all models are averaged after `period` steps, then after twice as many, and so on.
+ * Local SGD whose averages become rare: all models are averaged after `period` steps, then after
+ * twice as many, and so on.
  *
  * Sent per worker and average: one allreduce of the model.
  */
@@ -31,7 +32,7 @@ static void doubling_work(dsgd_node *self)
     }
 }
 
-/** Struct, field (its name is the key in the file), default, least, most, words instead of a number, unit, help. */
+/** Struct, field (its name is the key in the file), default, least, most, unit, help. */
 static const dsgd_option doubling_options[] = {
     DSGD_OPTION_LONG(doubling_params, period, 4, 1, 1e9, "steps",
                      "local steps before the first average; doubles with each"),

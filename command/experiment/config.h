@@ -59,7 +59,7 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
                             const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /**
- * Fills @p params from a mapping. Keys in @p elsewhere (NULL-terminated, may be NULL) are skipped. A
+ * Fills @p params from a mapping. Skips keys in @p elsewhere (NULL-terminated, may be NULL). A
  * NULL mapping gives the defaults.
  */
 dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,

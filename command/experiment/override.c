@@ -29,7 +29,7 @@ static struct fy_node *walk(struct fy_node *node, char **rest)
     return node;
 }
 
-/** The value below the keys that are still missing: "c.d" and v give {c: {d: v}}; no keys give v. */
+/** The value below the keys still missing: "c.d" and v give {c: {d: v}}; no keys give v. */
 static char *nested(const char *keys, const char *value)
 {
     if (keys == NULL)

@@ -21,8 +21,8 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
                               dsgd_error *error);
 
 /**
- * Like dsgd_shipped_open(), for a name in @p entry of @p from, which owns *config. A path is relative
- * to @p from; a sweep is refused. @p also: further names for the hint (may be NULL).
+ * Like dsgd_shipped_open(), for a name in @p entry of @p from, which owns *config. A path is
+ * relative to @p from; a sweep is refused. @p also: further names for the hint (may be NULL).
  */
 dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
                             const char *name, const char *const *also, dsgd_config **config,

@@ -73,8 +73,7 @@ typedef struct dsgd_point {
 
 typedef struct dsgd_divergence {
     bool happened;
-    dsgd_origin
-        where; /* of the first operation, in the order of the calls, with a non-finite value */
+    dsgd_origin where; /* of the first call whose operation gave a non-finite value */
 } dsgd_divergence;
 
 /** Totals of a store so far. */
