@@ -34,7 +34,7 @@ size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
 
 size_t dsgd_value_shape(const dsgd_values *values, dsgd_value value)
 {
-    const dsgd_node *const node = value.node;
+    const dsgd_value_node *const node = value.node;
     return node->kind == NODE_UPDATE && value.index == 1
                ? values->config.problem.n_pieces + 1 + node->shape
                : node->shape + value.index;
@@ -117,7 +117,7 @@ dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape)
     return buffer;
 }
 
-void dsgd_buffer_release(dsgd_values *values, dsgd_node *node, uint32_t k)
+void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k)
 {
     const size_t shape = dsgd_value_shape(values, (dsgd_value){node, k});
     buffer_pool *const pool = &values->queues[node->thread].pools[shape];

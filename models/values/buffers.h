@@ -10,7 +10,7 @@
 /** A buffer for @p thread to write. */
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape);
 /** Returns output @p k to the pool of the thread that wrote it. */
-void dsgd_buffer_release(dsgd_values *values, dsgd_node *node, uint32_t k);
+void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k);
 void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools);
 
 #endif

@@ -15,13 +15,13 @@
 
 /* --- run queues ------------------------------------------------------------------------------- */
 
-static void make_ready(dsgd_values *values, uint32_t thread, dsgd_node *node)
+static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
 {
     run_queue *const queue = &values->queues[thread];
     node_heap *const heap = &queue->ready[node->kind];
     if (node->rank < queue->first_rank)
         queue->first_rank = node->rank;
-    heap->v = dsgd_array_grow(heap->v, heap->n, &heap->room, sizeof(dsgd_node *));
+    heap->v = dsgd_array_grow(heap->v, heap->n, &heap->room, sizeof(dsgd_value_node *));
     size_t at = heap->n++;
     for (size_t above = 0; at > 0; at = above) {
         above = (at - 1) / 2;
@@ -44,10 +44,10 @@ static node_heap *first_heap(run_queue *queue)
     return first;
 }
 
-static dsgd_node *take_first(run_queue *queue, node_heap *heap)
+static dsgd_value_node *take_first(run_queue *queue, node_heap *heap)
 {
-    dsgd_node *const node = heap->v[0];
-    dsgd_node *const last = heap->v[--heap->n];
+    dsgd_value_node *const node = heap->v[0];
+    dsgd_value_node *const last = heap->v[--heap->n];
     size_t at = 0;
     for (size_t below = 1; below < heap->n; below = 2 * at + 1) {
         if (below + 1 < heap->n && heap->v[below + 1]->rank < heap->v[below]->rank)
@@ -89,9 +89,9 @@ static run_queue *next_queue(const dsgd_values *values, uint32_t thread)
 }
 
 /** Of the thread that computed the first input; readers of constants are divided by workers. */
-static uint32_t queue_of(const dsgd_values *values, const dsgd_node *node)
+static uint32_t queue_of(const dsgd_values *values, const dsgd_value_node *node)
 {
-    const dsgd_node *const first = node->n_inputs > 0 ? node->inputs[0].node : NULL;
+    const dsgd_value_node *const first = node->n_inputs > 0 ? node->inputs[0].node : NULL;
     if (first != NULL && first->kind != NODE_CONSTANT)
         return first->thread;
     const uint64_t n_workers = values->config.stream.n_workers;
@@ -100,14 +100,14 @@ static uint32_t queue_of(const dsgd_values *values, const dsgd_node *node)
 
 /* --- submission and counts -------------------------------------------------------------------- */
 
-void dsgd_executor_add(dsgd_values *values, dsgd_node *node)
+void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node)
 {
     values->n_unfinished++;
     node->n_live = node->n_outputs + 1;
     for (uint32_t k = 0; k < node->n_outputs; k++)
         node->n_readers[k] = 1;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        dsgd_node *const input = node->inputs[i].node;
+        dsgd_value_node *const input = node->inputs[i].node;
         if (input == NULL)
             continue;
         input->n_readers[node->inputs[i].index]++;
@@ -122,7 +122,7 @@ void dsgd_executor_add(dsgd_values *values, dsgd_node *node)
         make_ready(values, queue_of(values, node), node);
 }
 
-void dsgd_executor_put(dsgd_values *values, dsgd_node *node, const double *x)
+void dsgd_executor_put(dsgd_values *values, dsgd_value_node *node, const double *x)
 {
     node->n_live = 1;
     node->n_readers[0] = 1;
@@ -132,7 +132,7 @@ void dsgd_executor_put(dsgd_values *values, dsgd_node *node, const double *x)
                                dsgd_shape_size(values, node->shape));
 }
 
-static void unref_live(dsgd_values *values, dsgd_node *node)
+static void unref_live(dsgd_values *values, dsgd_value_node *node)
 {
     if (--node->n_live > 0)
         return;
@@ -140,7 +140,7 @@ static void unref_live(dsgd_values *values, dsgd_node *node)
     values->dead = node;
 }
 
-static void release_if_unread(dsgd_values *values, dsgd_node *node, uint32_t k)
+static void release_if_unread(dsgd_values *values, dsgd_value_node *node, uint32_t k)
 {
     if (node->n_readers[k] == 0 && node->done && node->outputs[k] != NULL)
         dsgd_buffer_release(values, node, k);
@@ -155,7 +155,7 @@ void dsgd_executor_unread(dsgd_values *values, dsgd_value value)
 }
 
 /** Marks the node as done by @p thread, whose run queue gets the nodes that waited for it. */
-static void finish(dsgd_values *values, uint32_t thread, dsgd_node *node)
+static void finish(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
 {
     node->thread = thread;
     node->done = true;
@@ -164,7 +164,7 @@ static void finish(dsgd_values *values, uint32_t thread, dsgd_node *node)
             make_ready(values, thread, w->node);
     node->waiters = NULL;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        dsgd_node *const input = node->inputs[i].node;
+        dsgd_value_node *const input = node->inputs[i].node;
         if (input == NULL)
             continue;
         input->read_elsewhere = input->read_elsewhere || input->thread != thread;
@@ -184,7 +184,7 @@ enum { MAX_BATCH = 4096 };
 typedef struct batch {
     node_kind kind;
     size_t n, room;
-    dsgd_node **nodes; /* [n] */
+    dsgd_value_node **nodes; /* [n] */
     bool *finite; /* [n] */
     union {
         dsgd_gradient_op *gradients;
@@ -195,7 +195,7 @@ typedef struct batch {
     size_t room_samples;
 } batch;
 
-static void gather_operands(const dsgd_node *node)
+static void gather_operands(const dsgd_value_node *node)
 {
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const dsgd_value input = node->inputs[i];
@@ -203,7 +203,8 @@ static void gather_operands(const dsgd_node *node)
     }
 }
 
-static void sample_indices(const dsgd_values *values, const dsgd_node *node, uint32_t *indices)
+static void sample_indices(const dsgd_values *values, const dsgd_value_node *node,
+                           uint32_t *indices)
 {
     for (uint32_t i = 0; i < node->n_samples; i++)
         for (uint32_t j = 0; j < node->count; j++)
@@ -212,7 +213,7 @@ static void sample_indices(const dsgd_values *values, const dsgd_node *node, uin
                                             node->samples[i].step, j);
 }
 
-static size_t count_samples(const dsgd_node *node)
+static size_t count_samples(const dsgd_value_node *node)
 {
     return (size_t)node->n_samples * node->count;
 }
@@ -229,7 +230,7 @@ static void describe_gradients(const dsgd_values *values, batch *b)
     }
     uint32_t *samples = b->samples;
     for (size_t i = 0; i < b->n; i++) {
-        const dsgd_node *const node = b->nodes[i];
+        const dsgd_value_node *const node = b->nodes[i];
         sample_indices(values, node, samples);
         b->ops.gradients[i] = (dsgd_gradient_op){
             .x = node->operands,
@@ -242,7 +243,7 @@ static void describe_gradients(const dsgd_values *values, batch *b)
     }
 }
 
-static dsgd_update_op describe_update(const dsgd_values *values, const dsgd_node *node)
+static dsgd_update_op describe_update(const dsgd_values *values, const dsgd_value_node *node)
 {
     const bool state = node->n_outputs == 2;
     return (dsgd_update_op){.n = dsgd_shape_size(values, node->shape),
@@ -255,7 +256,7 @@ static dsgd_update_op describe_update(const dsgd_values *values, const dsgd_node
                             .t = node->rate.t};
 }
 
-static dsgd_combine_op describe_combination(const dsgd_values *values, const dsgd_node *node)
+static dsgd_combine_op describe_combination(const dsgd_values *values, const dsgd_value_node *node)
 {
     return (dsgd_combine_op){.n = dsgd_shape_size(values, node->shape),
                              .n_inputs = node->n_inputs,
@@ -265,8 +266,8 @@ static dsgd_combine_op describe_combination(const dsgd_values *values, const dsg
                              .y = node->outputs[0]};
 }
 
-/** Loss and accuracy of the mean model, and the models' distance from it; inputs as in graph.c. */
-static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_node *node)
+/** Loss and accuracy of the mean model, and the models' distance from it; inputs: lazy_graph.c */
+static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node *node)
 {
     const dsgd_device *const device = values->config.device;
     const size_t n_pieces = values->config.problem.n_pieces;
@@ -323,7 +324,7 @@ static void compute(dsgd_values *values, uint32_t thread, batch *b)
 }
 
 /** Keeps the first node, in the order of the calls, with a non-finite output. */
-static void note_divergence(dsgd_values *values, const dsgd_node *node)
+static void note_divergence(dsgd_values *values, const dsgd_value_node *node)
 {
     if (node->id >= values->diverged_id)
         return;
@@ -332,7 +333,7 @@ static void note_divergence(dsgd_values *values, const dsgd_node *node)
 }
 
 /** Takes buffers for the outputs and counts the node. */
-static void prepare(dsgd_values *values, uint32_t thread, dsgd_node *node)
+static void prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
 {
     dsgd_values_stats *const stats = &values->stats;
     for (uint32_t k = 0; k < node->n_outputs; k++)
@@ -355,7 +356,7 @@ static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
         b->kind = heap->v[0]->kind;
         const size_t most = b->kind == NODE_EVALUATE ? 1 : b->room;
         while (heap->n > 0 && b->n < most) {
-            dsgd_node *const node = take_first(queue, heap);
+            dsgd_value_node *const node = take_first(queue, heap);
             if (node->id > values->diverged_id)
                 finish(values, thread, node);
             else

@@ -8,9 +8,9 @@
 #include "models/values/store.h"
 
 /** Takes a node whose inputs were added before; dsgd_executor_wake() then wakes the threads. */
-void dsgd_executor_add(dsgd_values *values, dsgd_node *node);
+void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node);
 /** Stores @p x as the output of a constant, which is done at once. */
-void dsgd_executor_put(dsgd_values *values, dsgd_node *node, const double *x);
+void dsgd_executor_put(dsgd_values *values, dsgd_value_node *node, const double *x);
 /** One reader of an output less. */
 void dsgd_executor_unread(dsgd_values *values, dsgd_value value);
 void dsgd_executor_wake(dsgd_values *values);

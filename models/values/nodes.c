@@ -24,7 +24,7 @@ static uint64_t bits_of(double number)
     return bits;
 }
 
-static uint64_t hash_of(const dsgd_node *node)
+static uint64_t hash_of(const dsgd_value_node *node)
 {
     uint64_t hash = mix(mix(mix(node->kind, node->shape), node->count), bits_of(node->rate.lr));
     hash = mix(mix(hash, bits_of(node->divisor)), node->rate.t);
@@ -37,7 +37,7 @@ static uint64_t hash_of(const dsgd_node *node)
     return hash;
 }
 
-static bool equal_nodes(const dsgd_node *a, const dsgd_node *b)
+static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
 {
     if (a->hash != b->hash || a->kind != b->kind || a->shape != b->shape ||
         a->rate.lr != b->rate.lr || a->rate.t != b->rate.t || a->divisor != b->divisor ||
@@ -52,34 +52,34 @@ static bool equal_nodes(const dsgd_node *a, const dsgd_node *b)
     return memcmp(a->input_ids, b->input_ids, a->n_inputs * sizeof *a->input_ids) == 0;
 }
 
-static dsgd_node **bucket_of(const dsgd_values *values, const dsgd_node *node)
+static dsgd_value_node **bucket_of(const dsgd_values *values, const dsgd_value_node *node)
 {
     return &values->buckets[node->hash & (values->n_buckets - 1)];
 }
 
-static dsgd_node *find_equal(const dsgd_values *values, const dsgd_node *node)
+static dsgd_value_node *find_equal(const dsgd_values *values, const dsgd_value_node *node)
 {
-    dsgd_node *found = values->n_buckets == 0 ? NULL : *bucket_of(values, node);
+    dsgd_value_node *found = values->n_buckets == 0 ? NULL : *bucket_of(values, node);
     while (found != NULL && !equal_nodes(found, node))
         found = found->next_in_bucket;
     return found;
 }
 
-static void link_in_bucket(const dsgd_values *values, dsgd_node *node)
+static void link_in_bucket(const dsgd_values *values, dsgd_value_node *node)
 {
-    dsgd_node **const bucket = bucket_of(values, node);
+    dsgd_value_node **const bucket = bucket_of(values, node);
     node->next_in_bucket = *bucket;
     *bucket = node;
 }
 
 static void grow_table(dsgd_values *values)
 {
-    dsgd_node **const old = values->buckets;
+    dsgd_value_node **const old = values->buckets;
     const size_t n_old = values->n_buckets;
     values->n_buckets = n_old == 0 ? 1024 : 2 * n_old;
     values->buckets = dsgd_xcalloc(values->n_buckets, sizeof *values->buckets);
     for (size_t i = 0; i < n_old; i++) {
-        for (dsgd_node *node = old[i], *next = NULL; node != NULL; node = next) {
+        for (dsgd_value_node *node = old[i], *next = NULL; node != NULL; node = next) {
             next = node->next_in_bucket;
             link_in_bucket(values, node);
         }
@@ -87,7 +87,7 @@ static void grow_table(dsgd_values *values)
     free(old);
 }
 
-static void table_add(dsgd_values *values, dsgd_node *node)
+static void table_add(dsgd_values *values, dsgd_value_node *node)
 {
     if (values->n_in_table >= values->n_buckets)
         grow_table(values);
@@ -96,11 +96,11 @@ static void table_add(dsgd_values *values, dsgd_node *node)
     values->n_in_table++;
 }
 
-static void table_remove(dsgd_values *values, dsgd_node *node)
+static void table_remove(dsgd_values *values, dsgd_value_node *node)
 {
     if (!node->in_table)
         return;
-    dsgd_node **link = bucket_of(values, node);
+    dsgd_value_node **link = bucket_of(values, node);
     while (*link != node)
         link = &(*link)->next_in_bucket;
     *link = node->next_in_bucket;
@@ -113,7 +113,7 @@ static void table_remove(dsgd_values *values, dsgd_node *node)
 enum { USUAL_BYTES = 512 };
 
 /** Places a node's arrays behind it, and returns the bytes of all; @p memory NULL only measures. */
-static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_node *node)
+static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_value_node *node)
 {
     const bool weighted = node->kind == NODE_COMBINE || node->kind == NODE_EVALUATE;
     size_t at = sizeof *node;
@@ -140,20 +140,20 @@ static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_node *node)
     return at;
 }
 
-static dsgd_node *new_memory(dsgd_values *values, size_t bytes)
+static dsgd_value_node *new_memory(dsgd_values *values, size_t bytes)
 {
     values->all =
-        dsgd_array_grow(values->all, values->n_all, &values->room_all, sizeof(dsgd_node *));
-    dsgd_node *const node = dsgd_xcalloc(1, bytes);
+        dsgd_array_grow(values->all, values->n_all, &values->room_all, sizeof(dsgd_value_node *));
+    dsgd_value_node *const node = dsgd_xcalloc(1, bytes);
     node->place = values->n_all;
     values->all[values->n_all++] = node;
     return node;
 }
 
-dsgd_node *dsgd_node_new(dsgd_values *values, dsgd_node header, size_t n_samples)
+dsgd_value_node *dsgd_value_node_new(dsgd_values *values, dsgd_value_node header, size_t n_samples)
 {
     const size_t bytes = lay_out(NULL, n_samples, &header);
-    dsgd_node *node = values->spare;
+    dsgd_value_node *node = values->spare;
     if (bytes > USUAL_BYTES || node == NULL) {
         node = new_memory(values, bytes > USUAL_BYTES ? bytes : USUAL_BYTES);
     } else {
@@ -168,7 +168,7 @@ dsgd_node *dsgd_node_new(dsgd_values *values, dsgd_node header, size_t n_samples
     return node;
 }
 
-static void delete_node(dsgd_values *values, dsgd_node *node)
+static void delete_node(dsgd_values *values, dsgd_value_node *node)
 {
     node->n_outputs = 0;
     if (!node->large) {
@@ -176,7 +176,7 @@ static void delete_node(dsgd_values *values, dsgd_node *node)
         values->spare = node;
         return;
     }
-    dsgd_node *const last = values->all[--values->n_all];
+    dsgd_value_node *const last = values->all[--values->n_all];
     last->place = node->place;
     values->all[last->place] = last;
     free(node);
@@ -185,7 +185,7 @@ static void delete_node(dsgd_values *values, dsgd_node *node)
 void dsgd_nodes_free(dsgd_values *values)
 {
     for (size_t i = 0; i < values->n_all; i++) {
-        dsgd_node *const node = values->all[i];
+        dsgd_value_node *const node = values->all[i];
         for (uint32_t k = 0; k < node->n_outputs; k++)
             if (node->outputs[k] != NULL)
                 values->config.device->release(values->context, node->outputs[k]);
@@ -206,7 +206,7 @@ void dsgd_value_ref(dsgd_value value)
     value.node->output_refs[value.index]++;
 }
 
-void dsgd_node_ref(dsgd_node *node)
+void dsgd_value_node_ref(dsgd_value_node *node)
 {
     for (uint32_t k = 0; k < node->n_outputs; k++)
         dsgd_value_ref((dsgd_value){node, k});
@@ -225,11 +225,11 @@ static void drop_output(dsgd_values *values, dsgd_value value)
 
 void dsgd_value_unref(dsgd_values *values, dsgd_value value)
 {
-    dsgd_node *const node = value.node;
+    dsgd_value_node *const node = value.node;
     if (node == NULL)
         return;
     DSGD_ASSERT(node->output_refs[value.index] > 0, "a value is released once too often");
-    const bool per_output = dsgd_node_per_output(values, node);
+    const bool per_output = dsgd_value_node_per_output(values, node);
     node->n_refs--;
     if (--node->output_refs[value.index] == 0 && per_output)
         drop_output(values, value);
@@ -237,16 +237,16 @@ void dsgd_value_unref(dsgd_values *values, dsgd_value value)
         return;
     for (uint32_t k = 0; k < node->n_outputs && !per_output; k++)
         drop_output(values, (dsgd_value){node, k});
-    const bool refs_inputs = node->pending || dsgd_node_fusable(values, node);
+    const bool refs_inputs = node->pending || dsgd_value_node_fusable(values, node);
     for (uint32_t i = 0; refs_inputs && i < node->n_inputs; i++)
         dsgd_value_unref(values, node->inputs[i]);
     if (!node->pending)
         return;
-    dsgd_node_unlink(node);
+    dsgd_value_node_unlink(node);
     delete_node(values, node);
 }
 
-void dsgd_node_unref(dsgd_values *values, dsgd_node *node)
+void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node)
 {
     const uint32_t n = node->n_outputs; /* the last call may delete the node */
     for (uint32_t k = 0; k < n; k++)
@@ -258,7 +258,7 @@ void dsgd_nodes_collect(dsgd_values *values)
     for (size_t i = 0; i < values->n_dropped; i++)
         dsgd_executor_unread(values, values->dropped[i]);
     values->n_dropped = 0;
-    for (dsgd_node *node = values->dead, *next = NULL; node != NULL; node = next) {
+    for (dsgd_value_node *node = values->dead, *next = NULL; node != NULL; node = next) {
         next = node->next_dead;
         delete_node(values, node);
     }
@@ -267,23 +267,23 @@ void dsgd_nodes_collect(dsgd_values *values)
 
 /* --- building --------------------------------------------------------------------------------- */
 
-void dsgd_node_set_input(dsgd_node *node, size_t i, dsgd_value value)
+void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
 {
     node->inputs[i] = value;
     node->input_ids[i] = dsgd_value_identity(value);
 }
 
-dsgd_node *dsgd_node_intern(dsgd_values *values, dsgd_node *node)
+dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node)
 {
     node->hash = hash_of(node);
-    dsgd_node *const equal = find_equal(values, node);
+    dsgd_value_node *const equal = find_equal(values, node);
     if (equal != NULL) {
         delete_node(values, node);
-        dsgd_node_ref(equal);
+        dsgd_value_node_ref(equal);
         return equal;
     }
     node->id = ++values->next_id;
-    dsgd_node_ref(node);
+    dsgd_value_node_ref(node);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         dsgd_value_ref(node->inputs[i]);
     node->pending = true;
@@ -294,7 +294,7 @@ dsgd_node *dsgd_node_intern(dsgd_values *values, dsgd_node *node)
     return node;
 }
 
-void dsgd_node_unlink(dsgd_node *node)
+void dsgd_value_node_unlink(dsgd_value_node *node)
 {
     node->before->after = node->after;
     node->after->before = node->before;

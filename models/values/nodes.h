@@ -8,14 +8,14 @@
 #include "models/values/store.h"
 
 /** A node of this kind and these numbers of inputs and outputs, with room for @p n_samples. */
-dsgd_node *dsgd_node_new(dsgd_values *values, dsgd_node header, size_t n_samples);
-void dsgd_node_set_input(dsgd_node *node, size_t i, dsgd_value value);
+dsgd_value_node *dsgd_value_node_new(dsgd_values *values, dsgd_value_node header, size_t n_samples);
+void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value);
 /** @p node, now pending, or the equal node that exists; each output referenced for the caller. */
-dsgd_node *dsgd_node_intern(dsgd_values *values, dsgd_node *node);
-void dsgd_node_unlink(dsgd_node *node);
+dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node);
+void dsgd_value_node_unlink(dsgd_value_node *node);
 /** Of every output. */
-void dsgd_node_ref(dsgd_node *node);
-void dsgd_node_unref(dsgd_values *values, dsgd_node *node);
+void dsgd_value_node_ref(dsgd_value_node *node);
+void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node);
 void dsgd_value_ref(dsgd_value value);
 void dsgd_value_unref(dsgd_values *values, dsgd_value value);
 /** Reports dropped outputs to the executor and reuses the memory of dead nodes. Under the lock. */

@@ -4,11 +4,11 @@
  *
  * Calls go down this list only:
  *
- *   values.c    the functions of values.h: open, close, when to flush, results, what is recorded
- *   graph.c     builds nodes (simplification, fusion) and submits them
- *   nodes.c     memory of nodes, common subexpressions, references
- *   executor.c  computes submitted nodes on its threads
- *   buffers.c   memory of outputs
+ *   values.c      the functions of values.h: open, close, when to flush, results, what is recorded
+ *   lazy_graph.c  builds nodes (simplification, fusion) and submits them
+ *   nodes.c       memory of nodes, common subexpressions, references
+ *   executor.c    computes submitted nodes on its threads
+ *   buffers.c     memory of outputs
  *
  * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
  * without the lock, so that what is merged, fused or never computed follows from the calls. The
@@ -18,8 +18,8 @@
  *   n_refs            references to any output: handles,      nodes.c     pending: deleted; fusable
  *                     inputs of pending nodes and of                      gradient: inputs dropped
  *                     fusable gradients
- *   output_refs[k]    references to output k                  nodes.c     output dropped, where
- *                                                                         dsgd_node_per_output()
+ *   output_refs[k]    references to output k                  nodes.c     output dropped, if outputs are
+ *                                                                         dropped one by one
  *   external_refs[k]  those of them that are handles          values.c    release recorded
  *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
  *                     + 1 until it is dropped                             the node is done
@@ -44,11 +44,11 @@ typedef enum node_kind {
 
 /** An entry in the list of nodes that wait for an input. */
 typedef struct node_waiter {
-    dsgd_node *node;
+    dsgd_value_node *node;
     struct node_waiter *next;
 } node_waiter;
 
-struct dsgd_node {
+struct dsgd_value_node {
     /* Constant once the node is built. */
     node_kind kind;
     uint64_t id; /* from 1, in the order of the calls */
@@ -79,8 +79,9 @@ struct dsgd_node {
     bool large; /* more than the usual memory */
     size_t place; /* in dsgd_values.all */
     uint64_t hash;
-    dsgd_node *next_in_bucket;
-    dsgd_node *before, *after; /* in the ring of pending nodes; `after` also links spare nodes */
+    dsgd_value_node *next_in_bucket;
+    dsgd_value_node *before,
+        *after; /* in the ring of pending nodes; `after` also links spare nodes */
 
     /* Under the lock. */
     uint32_t n_live;
@@ -92,14 +93,14 @@ struct dsgd_node {
     uint32_t thread; /* that computed the node and owns its buffers */
     bool read_elsewhere; /* another thread has read its outputs */
     uint64_t rank; /* in the order of submission: inputs right before the first that reads them */
-    dsgd_node *next_dead;
+    dsgd_value_node *next_dead;
     dsgd_buffer *outputs; /* [n_outputs] set before the node is computed, then read unlocked */
     dsgd_buffer *operands; /* [n_inputs] of the thread that computes the node */
 };
 
 /** Binary heap of ready nodes; the one of lowest rank is v[0]. */
 typedef struct node_heap {
-    dsgd_node **v; /* [n] */
+    dsgd_value_node **v; /* [n] */
     size_t n, room;
 } node_heap;
 
@@ -138,16 +139,16 @@ struct dsgd_values {
     ticket **tickets;
     size_t n_tickets;
 
-    /* nodes.c and graph.c; caller's thread only */
-    dsgd_node pending; /* head of the ring of pending nodes, in the order of their ids */
+    /* nodes.c and lazy_graph.c; caller's thread only */
+    dsgd_value_node pending; /* head of the ring of pending nodes, in the order of their ids */
     uint64_t next_id;
-    dsgd_node **buckets; /* table of common subexpressions */
+    dsgd_value_node **buckets; /* table of common subexpressions */
     size_t n_buckets, n_in_table;
     dsgd_value *dropped; /* outputs of submitted nodes, not yet reported to the executor */
     size_t n_dropped, room_dropped;
-    dsgd_node **all; /* [n_all] with the spare ones */
+    dsgd_value_node **all; /* [n_all] with the spare ones */
     size_t n_all, room_all;
-    dsgd_node *spare; /* memory of usual size for new nodes */
+    dsgd_value_node *spare; /* memory of usual size for new nodes */
 
     /* executor.c; under the lock */
     pthread_mutex_t lock;
@@ -157,7 +158,7 @@ struct dsgd_values {
     bool closing;
     bool caller_waits; /* until n_unfinished <= waits_for */
     size_t waits_for;
-    dsgd_node *dead; /* n_live == 0; nodes.c reuses them */
+    dsgd_value_node *dead; /* n_live == 0; nodes.c reuses them */
     uint64_t next_rank;
     size_t n_unfinished; /* nodes submitted and not done */
     run_queue *queues; /* [n_queues] one for each thread that computes */
@@ -185,7 +186,7 @@ static inline bool dsgd_has_state(const dsgd_values *values)
 }
 
 /** Whether a combination may fuse it: a gradient that holds its model until it is dropped. */
-static inline bool dsgd_node_fusable(const dsgd_values *values, const dsgd_node *node)
+static inline bool dsgd_value_node_fusable(const dsgd_values *values, const dsgd_value_node *node)
 {
     return node->kind == NODE_GRADIENT && !values->config.problem.network->coupled;
 }
@@ -195,10 +196,11 @@ static inline bool dsgd_node_fusable(const dsgd_values *values, const dsgd_node 
  * computed with it. The pieces of a fusable gradient are dropped together, because the calls that
  * fuse it come piece by piece.
  */
-static inline bool dsgd_node_per_output(const dsgd_values *values, const dsgd_node *node)
+static inline bool dsgd_value_node_per_output(const dsgd_values *values,
+                                              const dsgd_value_node *node)
 {
     return node->kind == NODE_UPDATE ||
-           (node->kind == NODE_GRADIENT && !dsgd_node_fusable(values, node));
+           (node->kind == NODE_GRADIENT && !dsgd_value_node_fusable(values, node));
 }
 
 /** Identity of a value, valid also when its node is gone; 0 for zeros. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "models/values/executor.h"
-#include "models/values/graph.h"
+#include "models/values/lazy_graph.h"
 #include "models/values/nodes.h"
 
 /* --- open and close --------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static void report(const dsgd_values *values, const dsgd_call *call)
 }
 
 /** Reports a call that makes the outputs of a node. */
-static void report_made(const dsgd_values *values, dsgd_call *call, dsgd_node *node)
+static void report_made(const dsgd_values *values, dsgd_call *call, dsgd_value_node *node)
 {
     call->made = (dsgd_value){node, 0};
     call->n_made = node->n_outputs;
@@ -159,7 +159,7 @@ static void flush(dsgd_values *values, uint64_t last)
 {
     values->gradients_since_flush = 0;
     values->id_at_flush = values->next_id;
-    dsgd_graph_flush(values, last);
+    dsgd_lazy_flush(values, last);
     dsgd_nodes_collect(values);
     dsgd_executor_wake(values);
     if (values->held_bytes > values->config.memory_bytes)
@@ -187,8 +187,9 @@ void dsgd_values_flush(dsgd_values *values)
 
 static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
 {
-    dsgd_node *const node = dsgd_node_new(
-        values, (dsgd_node){.kind = NODE_CONSTANT, .shape = (uint32_t)shape, .n_outputs = 1}, 0);
+    dsgd_value_node *const node = dsgd_value_node_new(
+        values, (dsgd_value_node){.kind = NODE_CONSTANT, .shape = (uint32_t)shape, .n_outputs = 1},
+        0);
     const dsgd_value made = {node, 0};
     node->id = ++values->next_id;
     dsgd_value_ref(made);
@@ -228,7 +229,7 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
     const dsgd_value old = dsgd_has_state(values) ? *state : DSGD_ZERO_VALUE;
     dsgd_call call = {
         .kind = DSGD_CALL_GRADIENT, .where = where, .count = count, .x = x, .states = &old};
-    dsgd_node *const node = dsgd_graph_gradient(values, &call, &where, 1);
+    dsgd_value_node *const node = dsgd_lazy_gradient(values, &call, &where, 1);
     report_made(values, &call, node);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
@@ -252,7 +253,7 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
                       .n = state ? 3 : 2,
                       .x = inputs,
                       .rate = rate};
-    dsgd_node *const node = dsgd_graph_update(values, &call);
+    dsgd_value_node *const node = dsgd_lazy_update(values, &call);
     report_made(values, &call, node);
     const dsgd_value x_new = make_external((dsgd_value){node, 0});
     if (state) {
@@ -274,7 +275,7 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
                       .x = x,
                       .elements = weights,
                       .divisor = divisor};
-    call.made = dsgd_graph_combine(values, &call);
+    call.made = dsgd_lazy_combine(values, &call);
     call.n_made = call.made.node != NULL;
     report(values, &call);
     return make_external(call.made);
@@ -288,7 +289,7 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
     if (values == NULL)
         return 0;
     const dsgd_call call = {.kind = DSGD_CALL_EVALUATE, .n = n, .x = x, .states = states};
-    dsgd_node *const node = dsgd_graph_evaluate(values, &call);
+    dsgd_value_node *const node = dsgd_lazy_evaluate(values, &call);
     ticket *const t = dsgd_xcalloc(1, sizeof *t);
     *t = (ticket){node->id, {NAN, NAN, NAN}};
     node->evaluation = &t->result;
@@ -296,7 +297,7 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
         dsgd_xrealloc(values->tickets, values->n_tickets + 1, sizeof *values->tickets);
     values->tickets[values->n_tickets] = t;
     pthread_mutex_lock(&values->lock);
-    dsgd_graph_submit(values, node);
+    dsgd_lazy_submit(values, node);
     flush(values, values->id_at_flush);
     pthread_mutex_unlock(&values->lock);
     report(values, &call);
@@ -349,7 +350,7 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
         return;
     }
     pthread_mutex_lock(&values->lock);
-    dsgd_graph_submit(values, value.node);
+    dsgd_lazy_submit(values, value.node);
     flush(values, UINT64_MAX);
     dsgd_executor_wait(values, 0);
     const dsgd_buffer buffer = value.node->outputs[value.index];

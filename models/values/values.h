@@ -26,12 +26,12 @@
 enum { DSGD_FUSED_SAMPLES = 256 };
 
 typedef struct dsgd_values dsgd_values;
-typedef struct dsgd_node dsgd_node;
+typedef struct dsgd_value_node dsgd_value_node;
 typedef struct dsgd_recorder dsgd_recorder; /* recorder.h */
 
 /** One piece of a vector: output `index` of a node. Compared by both members. */
 typedef struct dsgd_value {
-    dsgd_node *node; /* NULL: zeros, or no value where the store is NULL */
+    dsgd_value_node *node; /* NULL: zeros, or no value where the store is NULL */
     uint32_t index;
 } dsgd_value;
 

@@ -1,51 +1,52 @@
 /**
- * @file graph.c
+ * @file lazy_graph.c
  * Builds the lazy graph, with simplified and fused combinations, and submits it to the executor.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/values/executor.h"
-#include "models/values/graph.h"
+#include "models/values/lazy_graph.h"
 #include "models/values/nodes.h"
 
-dsgd_node *dsgd_graph_gradient(dsgd_values *values, const dsgd_call *call,
-                               const dsgd_origin *origins, size_t n)
+dsgd_value_node *dsgd_lazy_gradient(dsgd_values *values, const dsgd_call *call,
+                                    const dsgd_origin *origins, size_t n)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     const uint32_t n_values = (uint32_t)n_pieces + dsgd_has_state(values);
-    dsgd_node *const node = dsgd_node_new(values,
-                                          (dsgd_node){.kind = NODE_GRADIENT,
-                                                      .where = call->where,
-                                                      .n_inputs = n_values,
-                                                      .n_outputs = n_values,
-                                                      .count = call->count},
-                                          n);
+    dsgd_value_node *const node = dsgd_value_node_new(values,
+                                                      (dsgd_value_node){.kind = NODE_GRADIENT,
+                                                                        .where = call->where,
+                                                                        .n_inputs = n_values,
+                                                                        .n_outputs = n_values,
+                                                                        .count = call->count},
+                                                      n);
     for (size_t k = 0; k < n_pieces; k++)
-        dsgd_node_set_input(node, k, call->x[k]);
+        dsgd_value_node_set_input(node, k, call->x[k]);
     if (dsgd_has_state(values))
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
-        dsgd_node_set_input(node, n_pieces, *call->states);
+        dsgd_value_node_set_input(node, n_pieces, *call->states);
     memcpy(node->samples, origins, n * sizeof *origins);
-    return dsgd_node_intern(values, node);
+    return dsgd_value_node_intern(values, node);
 }
 
-dsgd_node *dsgd_graph_update(dsgd_values *values, const dsgd_call *call)
+dsgd_value_node *dsgd_lazy_update(dsgd_values *values, const dsgd_call *call)
 {
     const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
     /* by another rule, t would keep equal updates at the same rate from being merged */
     const dsgd_rate rate = {call->rate.lr, adaptive ? call->rate.t : 0};
-    dsgd_node *const node = dsgd_node_new(values,
-                                          (dsgd_node){.kind = NODE_UPDATE,
-                                                      .where = call->where,
-                                                      .shape = (uint32_t)call->piece,
-                                                      .n_inputs = (uint32_t)call->n,
-                                                      .n_outputs = (uint32_t)call->n - 1,
-                                                      .rate = rate},
-                                          0);
+    dsgd_value_node *const node =
+        dsgd_value_node_new(values,
+                            (dsgd_value_node){.kind = NODE_UPDATE,
+                                              .where = call->where,
+                                              .shape = (uint32_t)call->piece,
+                                              .n_inputs = (uint32_t)call->n,
+                                              .n_outputs = (uint32_t)call->n - 1,
+                                              .rate = rate},
+                            0);
     for (size_t i = 0; i < call->n; i++)
-        dsgd_node_set_input(node, i, call->x[i]);
-    return dsgd_node_intern(values, node);
+        dsgd_value_node_set_input(node, i, call->x[i]);
+    return dsgd_value_node_intern(values, node);
 }
 
 /* --- combinations ----------------------------------------------------------------------------- */
@@ -94,11 +95,11 @@ static bool fusable(const dsgd_values *values, const operands *in)
 {
     if (in->n < 2)
         return false;
-    const dsgd_node *const first = in->x[0].node;
+    const dsgd_value_node *const first = in->x[0].node;
     const size_t bytes = values->config.problem.n_pieces * sizeof *first->input_ids;
     for (size_t i = 0; i < in->n; i++) {
-        const dsgd_node *const node = in->x[i].node;
-        if (!dsgd_node_fusable(values, node) || node->n_samples != 1 ||
+        const dsgd_value_node *const node = in->x[i].node;
+        if (!dsgd_value_node_fusable(values, node) || node->n_samples != 1 ||
             node->count != values->config.stream.batch || in->weights[i] != in->weights[0] ||
             memcmp(node->input_ids, first->input_ids, bytes) != 0)
             return false;
@@ -118,7 +119,7 @@ static operands fuse(dsgd_values *values, const dsgd_call *call, const operands 
         const size_t n = first + per_block < in->n ? per_block : in->n - first;
         for (size_t i = 0; i < n; i++)
             origins[i] = in->x[first + i].node->samples[0];
-        dsgd_node *const block = dsgd_graph_gradient(values, &gradient, origins, n);
+        dsgd_value_node *const block = dsgd_lazy_gradient(values, &gradient, origins, n);
         out.x[out.n] = (dsgd_value){block, (uint32_t)call->piece};
         out.weights[out.n++] = in->weights[0] * (double)n;
     }
@@ -135,22 +136,23 @@ static dsgd_value combine(dsgd_values *values, const dsgd_call *call, const oper
         dsgd_value_ref(in->x[0]);
         return in->x[0];
     }
-    dsgd_node *const node = dsgd_node_new(values,
-                                          (dsgd_node){.kind = NODE_COMBINE,
-                                                      .where = call->where,
-                                                      .shape = (uint32_t)call->piece,
-                                                      .n_inputs = (uint32_t)in->n,
-                                                      .n_outputs = 1,
-                                                      .divisor = call->divisor},
-                                          0);
+    dsgd_value_node *const node =
+        dsgd_value_node_new(values,
+                            (dsgd_value_node){.kind = NODE_COMBINE,
+                                              .where = call->where,
+                                              .shape = (uint32_t)call->piece,
+                                              .n_inputs = (uint32_t)in->n,
+                                              .n_outputs = 1,
+                                              .divisor = call->divisor},
+                            0);
     for (size_t i = 0; i < in->n; i++) {
-        dsgd_node_set_input(node, i, in->x[i]);
+        dsgd_value_node_set_input(node, i, in->x[i]);
         node->weights[i] = in->weights[i];
     }
-    return (dsgd_value){dsgd_node_intern(values, node), 0};
+    return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
-dsgd_value dsgd_graph_combine(dsgd_values *values, const dsgd_call *call)
+dsgd_value dsgd_lazy_combine(dsgd_values *values, const dsgd_call *call)
 {
     operands in = simplify(call->n, call->x, call->elements);
     const bool fused = fusable(values, &in);
@@ -161,22 +163,22 @@ dsgd_value dsgd_graph_combine(dsgd_values *values, const dsgd_call *call)
     }
     const dsgd_value sum = combine(values, call, &in);
     for (size_t b = 0; fused && b < in.n; b++)
-        dsgd_node_unref(values, in.x[b].node);
+        dsgd_value_node_unref(values, in.x[b].node);
     free(in.x);
     return sum;
 }
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
-static void add_input(dsgd_node *node, size_t shape, dsgd_value value, double share)
+static void add_input(dsgd_value_node *node, size_t shape, dsgd_value value, double share)
 {
-    dsgd_node_set_input(node, node->n_inputs, value);
+    dsgd_value_node_set_input(node, node->n_inputs, value);
     node->shapes[node->n_inputs] = (uint32_t)shape;
     node->weights[node->n_inputs++] = share;
 }
 
 /** Adds the mean of x[n]. */
-static void add_mean(dsgd_values *values, dsgd_node *node, size_t shape, size_t n,
+static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, size_t n,
                      const dsgd_value *x, const double *ones)
 {
     const dsgd_call mean = {.where = node->where,
@@ -185,11 +187,11 @@ static void add_mean(dsgd_values *values, dsgd_node *node, size_t shape, size_t 
                             .x = x,
                             .elements = ones,
                             .divisor = (double)n};
-    add_input(node, shape, dsgd_graph_combine(values, &mean), 0);
+    add_input(node, shape, dsgd_lazy_combine(values, &mean), 0);
 }
 
 /** Adds the distinct values of x[n], with their share of the models. */
-static void add_distinct(dsgd_node *node, size_t piece, size_t n, const dsgd_value *x,
+static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const dsgd_value *x,
                          const double *ones)
 {
     size_t n_zeros = 0;
@@ -206,13 +208,13 @@ static void add_distinct(dsgd_node *node, size_t piece, size_t n, const dsgd_val
 }
 
 /** Inputs: pieces of the mean model, the mean state if there is one, distinct pieces of models. */
-dsgd_node *dsgd_graph_evaluate(dsgd_values *values, const dsgd_call *call)
+dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
 {
     const size_t n = call->n;
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1) + 1;
-    dsgd_node *const node =
-        dsgd_node_new(values, (dsgd_node){.kind = NODE_EVALUATE, .n_inputs = (uint32_t)most}, 0);
+    dsgd_value_node *const node = dsgd_value_node_new(
+        values, (dsgd_value_node){.kind = NODE_EVALUATE, .n_inputs = (uint32_t)most}, 0);
     node->n_inputs = 0;
     dsgd_value *const pieces = dsgd_xcalloc(n_pieces * n, sizeof *pieces); /* [n_pieces][n] */
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
@@ -237,31 +239,31 @@ dsgd_node *dsgd_graph_evaluate(dsgd_values *values, const dsgd_call *call)
 
 /* --- submission ------------------------------------------------------------------------------- */
 
-void dsgd_graph_submit(dsgd_values *values, dsgd_node *node)
+void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
 {
     if (!node->pending)
         return;
-    dsgd_node_unlink(node);
+    dsgd_value_node_unlink(node);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].node != NULL)
-            dsgd_graph_submit(values, node->inputs[i].node);
+            dsgd_lazy_submit(values, node->inputs[i].node);
     dsgd_executor_add(values, node);
     /* Outputs without references were dropped before the executor knew them. */
     for (uint32_t k = 0; k < node->n_outputs; k++)
-        if (node->output_refs[k] == 0 && dsgd_node_per_output(values, node))
+        if (node->output_refs[k] == 0 && dsgd_value_node_per_output(values, node))
             dsgd_executor_unread(values, (dsgd_value){node, k});
-    if (!dsgd_node_fusable(values, node))
+    if (!dsgd_value_node_fusable(values, node))
         for (uint32_t i = 0; i < node->n_inputs; i++)
             dsgd_value_unref(values, node->inputs[i]);
 }
 
 /** Whether it is a mean of updated models, or an update of such a mean or of the initial model. */
-static bool mixes_models(const dsgd_node *node)
+static bool mixes_models(const dsgd_value_node *node)
 {
     bool updated = false;
     for (uint32_t i = 0; node->kind == NODE_COMBINE && i < node->n_inputs; i++)
         updated = updated || node->inputs[i].node->kind == NODE_UPDATE;
-    const dsgd_node *const x = node->n_inputs == 0 ? NULL : node->inputs[0].node;
+    const dsgd_value_node *const x = node->n_inputs == 0 ? NULL : node->inputs[0].node;
     return updated || (node->kind == NODE_UPDATE && x != NULL && x->kind != NODE_UPDATE);
 }
 
@@ -270,13 +272,13 @@ static bool mixes_models(const dsgd_node *node)
  * average whose inputs are all submitted is submitted with them, while they are in cache. Other
  * later nodes wait, because they may still be merged.
  */
-static bool selects(const dsgd_node *node, uint64_t last)
+static bool selects(const dsgd_value_node *node, uint64_t last)
 {
     if (node->id <= last)
         return true;
     bool all = mixes_models(node);
     for (uint32_t i = 0; all && i < node->n_inputs; i++) {
-        const dsgd_node *const input = node->inputs[i].node;
+        const dsgd_value_node *const input = node->inputs[i].node;
         all = input == NULL || !input->pending || input->selected;
     }
     return all;
@@ -287,20 +289,21 @@ static bool selects(const dsgd_node *node, uint64_t last)
  * selected node reads are submitted in order, each right after its inputs, so that what belongs
  * together is computed together.
  */
-void dsgd_graph_flush(dsgd_values *values, uint64_t last)
+void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
 {
-    dsgd_node *const head = &values->pending;
-    for (dsgd_node *node = head->after; node != head; node = node->after)
+    dsgd_value_node *const head = &values->pending;
+    for (dsgd_value_node *node = head->after; node != head; node = node->after)
         node->selected = selects(node, last);
-    for (dsgd_node *node = head->before; node != head; node = node->before) {
-        const bool reads = node->selected && (node->is_operand || !dsgd_node_fusable(values, node));
+    for (dsgd_value_node *node = head->before; node != head; node = node->before) {
+        const bool reads =
+            node->selected && (node->is_operand || !dsgd_value_node_fusable(values, node));
         for (uint32_t i = 0; reads && i < node->n_inputs; i++)
             if (node->inputs[i].node != NULL)
                 node->inputs[i].node->is_operand = true;
     }
-    for (dsgd_node *node = head->after, *next = NULL; node != head; node = next) {
+    for (dsgd_value_node *node = head->after, *next = NULL; node != head; node = next) {
         next = node->after; /* a later node, so no input of this one */
-        if (node->selected && !node->is_operand && !dsgd_node_fusable(values, node))
-            dsgd_graph_submit(values, node);
+        if (node->selected && !node->is_operand && !dsgd_value_node_fusable(values, node))
+            dsgd_lazy_submit(values, node);
     }
 }
