@@ -18,7 +18,7 @@
  *   n_refs            references to any output: handles,      nodes.c     pending: deleted; fusable
  *                     inputs of pending nodes and of                      gradient: inputs dropped
  *                     fusable gradients
- *   output_refs[k]    references to output k                  nodes.c     output dropped, if outputs are
+ *   output_refs[k]    references to output k                  nodes.c     dropped, if outputs are
  *                                                                         dropped one by one
  *   external_refs[k]  those of them that are handles          values.c    release recorded
  *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
