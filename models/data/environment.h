@@ -15,7 +15,7 @@
 
 #include "base/draw.h"
 #include "base/philox.h"
-#include "models/layers/real.h"
+#include "base/real.h"
 
 enum {
     DSGD_ENVIRONMENT_REALS = 5, /* state e: x, y, goal x, goal y, steps so far */

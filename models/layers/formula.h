@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "models/devices/device.h"
-#include "models/layers/real.h"
+#include "base/real.h"
+#include "models/optim/optimizer.h"
 
 /** 1 / (1 + exp(-z)). */
 static inline DSGD_DEVICE_FUNCTION real dsgd_sigmoid(real z)

@@ -4,8 +4,8 @@
  * double with DSGD_IN_DOUBLE. DSGD_DEVICE_FUNCTION marks its functions; cuda.cu defines it as
  * __host__ __device__ before any include.
  */
-#ifndef DSGD_MODELS_LAYERS_REAL_H
-#define DSGD_MODELS_LAYERS_REAL_H
+#ifndef DSGD_BASE_REAL_H
+#define DSGD_BASE_REAL_H
 
 #include <math.h>
 
