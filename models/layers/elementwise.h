@@ -503,7 +503,8 @@ KERNEL(attention, i)
 {
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
-    const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
+    const uint32_t head_size = l->out.n_columns / l->n_heads;
+    const real scale = (real)1 / real_sqrt((real)head_size);
     real *const score = r->saved + l->saved * r->n + i * t;
     real largest = score[0];
     for (size_t j = 1; j < present; j++)
@@ -521,7 +522,8 @@ KERNEL(attention_backward, i)
 {
     const size_t t = l->in.n_rows;
     const size_t present = i % t + 1;
-    const real scale = (real)1 / real_sqrt((real)(l->out.n_columns / l->n_heads));
+    const uint32_t head_size = l->out.n_columns / l->n_heads;
+    const real scale = (real)1 / real_sqrt((real)head_size);
     const real *const weight = r->saved + l->saved * r->n + i * t;
     real *const grad = r->saved + (l->saved + (size_t)l->n_heads * t * t) * r->n + i * t;
     real sum = 0;
