@@ -18,11 +18,14 @@ typedef struct ad_psgd_params {
 enum { RANDOM, EXPONENTIAL, OWN };
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
 
-/** Distance +-1, +-(1 + 2), +-(1 + 4), ... in turn: from an odd rank to an even one. */
+/**
+ * Distance +-1, +-(1 + 2), +-(1 + 4), ... +-(1 + 2^floor(log2(P - 1))) in turn: from an odd rank to
+ * an even one.
+ */
 static int exponential_neighbour(const dsgd_node *self, long round)
 {
     const int p = self->n_workers;
-    const int n_exponents = p > 2 ? dsgd_log2(p - 1) : 1;
+    const int n_exponents = dsgd_log2(p - 1) + 1; /* dsgd_log2(0) is 0 */
     const int exponent = (int)(round / 2 % n_exponents);
     const int distance = exponent == 0 ? 1 : 1 + (1 << exponent);
     const int peer = round % 2 == 0 ? self->rank + distance : self->rank - distance;

@@ -97,6 +97,41 @@ START_TEST(averaging_in_pairs_converges_to_one_model)
 }
 END_TEST
 
+/**
+ * Whom an odd rank asks in turn, of 20: the longest distance is 1 + 2^floor(log2 19). (After four
+ * rounds of 16 workers all models are one.)
+ */
+static const int distances[] = {1, -1, 3, -3, 5, -5, 9, -9, 17, -17};
+
+enum { ASKING = 20, ROUNDS = sizeof distances / sizeof distances[0] };
+
+static void average_pairs(double *x, size_t n, int distance)
+{
+    for (int odd = 1; odd < ASKING; odd += 2) {
+        double *const mine = x + (size_t)odd * n;
+        double *const theirs = x + (size_t)((odd + distance + ASKING) % ASKING) * n;
+        for (size_t i = 0; i < n; i++)
+            mine[i] = theirs[i] = (mine[i] + theirs[i]) / 2;
+    }
+}
+
+/** Without gradients, one averaging per step. */
+START_TEST(exponential_neighbours_have_all_distances_in_turn)
+{
+    support_case *c = support_new("ad_psgd", ASKING);
+    support_option(c, "neighbours", 1);
+    c->learning.optimizer.lr = 0;
+    c->config.until.steps = ROUNDS;
+    support_spread(c);
+    const support_outcome *got = support_ok(c);
+    support_algorithm(c, &support_alone);
+    support_outcome *const want = support_ok(c);
+    for (int round = 0; round < ROUNDS; round++)
+        average_pairs(want->x, want->n_params, distances[round]);
+    ck_assert_double_le(support_distance(got->x, want->x, ASKING * want->n_params), 1e-12);
+}
+END_TEST
+
 Suite *pair_suite(void)
 {
     Suite *s = suite_create("pair");
@@ -105,6 +140,7 @@ Suite *pair_suite(void)
     tcase_add_test(t, an_averaging_is_a_vector_each_way_and_a_fetch_one_way);
     tcase_add_test(t, pair_averaging_keeps_the_mean_under_message_delay);
     tcase_add_loop_test(t, averaging_in_pairs_converges_to_one_model, 0, 8);
+    tcase_add_test(t, exponential_neighbours_have_all_distances_in_turn);
     suite_add_tcase(s, t);
     return s;
 }
