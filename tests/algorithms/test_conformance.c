@@ -236,11 +236,7 @@ START_TEST(every_choice_ends_and_sends_what_is_declared)
     const dsgd_option *o = dsgd_algorithms[_i]->options;
     for (; o != NULL && o->name != NULL; o++) {
         for (size_t i = 0; with_choice(_i, o, i, 8) != NULL; i++) {
-            /* With WAGMA's CTA all arrive at one instant behind a synchronisation, and several
-             * activate. */
-            const bool ties = strcmp(dsgd_algorithms[_i]->name, "wagma") == 0 &&
-                              strcmp(o->name, "order") == 0 && i == 1;
-            for (int p = 7; p <= 8 && !ties && !SUPPORT_SLOW; p++)
+            for (int p = 7; p <= 8 && !SUPPORT_SLOW; p++)
                 expect_traffic(with_choice(_i, o, i, p));
             support_case *c = with_choice(_i, o, i, 8);
             disturb(c);
