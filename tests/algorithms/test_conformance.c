@@ -139,6 +139,8 @@ static void expect_traffic(support_case *c)
     support_imbalance_number(c, "ramp", "seconds", 0.05); /* one worker comes first */
     if (support_has(c, "period"))
         support_option(c, "period", 4);
+    if (support_has(c, "calibration"))
+        support_option(c, "calibration", 4);
     if (dsgd_run_check(&c->config, NULL) != DSGD_OK)
         return;
     const support_outcome *few = count_traffic(c, FEW_STEPS);
