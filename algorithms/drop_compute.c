@@ -5,8 +5,8 @@
  *
  * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via
  * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. Sent per
- * worker and step: one allreduce of the gradient; while an automatic threshold is being found, one
- * of everyone's compute times (8 P bytes) too.
+ * worker and step: one allreduce of the gradient; once, for an automatic threshold, everyone's
+ * compute times (8 P bytes per calibration step).
  */
 #include <stdlib.h>
 
@@ -18,44 +18,58 @@ typedef struct drop_compute_params {
     long calibration, spare;
 } drop_compute_params;
 
-enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 5, PAPERS_M = 12 };
+enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 6, PAPERS_M = 12 };
 
-/** Gain of a threshold: mean over steps of (share of work done) / (share of time taken). */
-static double effective_speed_up(dsgd_node *self, const double *step_s, double limit_s)
+/** What the calibration steps took. */
+typedef struct measured {
+    double *compute_s; /* [P][calibration] */
+    double overhead_s; /* T^c: mean of step - the longest computation in it */
+} measured;
+
+static double longest_computation(const dsgd_node *self, const measured *m, long step)
 {
     const drop_compute_params *p = self->params;
-    const int n_workers = self->n_workers;
+    double longest_s = 0;
+    for (int i = 0; i < self->n_workers; i++)
+        longest_s = fmax(longest_s, m->compute_s[i * p->calibration + step]);
+    return longest_s;
+}
+
+/** Gain of a threshold: mean over steps of (share of work done) / (share of time taken). */
+static double effective_speed_up(dsgd_node *self, const measured *m, double limit_s)
+{
+    const drop_compute_params *p = self->params;
     const double n = (double)p->micro_batches;
     double sum = 0;
     for (long t = 0; t < p->calibration; t++) {
-        double longest_s = 0;
         double cut_s = 0;
         double done = 0;
-        for (int i = 0; i < n_workers; i++) {
-            const double all_s = step_s[t * n_workers + i];
+        for (int i = 0; i < self->n_workers; i++) {
+            const double all_s = m->compute_s[i * p->calibration + t];
             const dsgd_cut cut = dsgd_cut_step(self, all_s, (int)p->micro_batches, limit_s);
-            longest_s = fmax(longest_s, all_s);
             cut_s = fmax(cut_s, cut.compute_s);
-            done += cut.done / n / n_workers;
+            done += cut.done / n / self->n_workers;
         }
-        if (cut_s > 0)
-            sum += done / (cut_s / longest_s) / (double)p->calibration;
+        const double raw_s = longest_computation(self, m, t) + m->overhead_s;
+        const double left_s = cut_s + m->overhead_s;
+        if (left_s > 0)
+            sum += done / (left_s / raw_s) / (double)p->calibration;
     }
     return sum;
 }
 
 /**
- * The candidate of the largest gain, from 5 / max(12, M) of the shortest step (the paper: the end
- * of the 5th of 12 micro-batches) to the longest step; INFINITY if none gains.
+ * The candidate of the largest gain, from 6 / max(12, M) of the shortest step (released code: the
+ * end of the 6th of 12 micro-batches) to the longest step; INFINITY if none gains.
  */
-static double best_threshold(dsgd_node *self, const double *step_s)
+static double best_threshold(dsgd_node *self, const measured *m)
 {
     const drop_compute_params *p = self->params;
     double shortest_s = INFINITY;
     double longest_s = 0;
     for (long i = 0; i < p->calibration * self->n_workers; i++) {
-        shortest_s = fmin(shortest_s, step_s[i]);
-        longest_s = fmax(longest_s, step_s[i]);
+        shortest_s = fmin(shortest_s, m->compute_s[i]);
+        longest_s = fmax(longest_s, m->compute_s[i]);
     }
     const double from_s =
         shortest_s * EARLIEST_MICRO_BATCH / fmax(PAPERS_M, (double)p->micro_batches);
@@ -63,7 +77,7 @@ static double best_threshold(dsgd_node *self, const double *step_s)
     double best = 1;
     for (int c = 0; c < CANDIDATES; c++) {
         const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
-        const double gain = effective_speed_up(self, step_s, limit_s);
+        const double gain = effective_speed_up(self, m, limit_s);
         if (gain > best + 1e-9) { /* more than rounding */
             best = gain;
             best_s = limit_s;
@@ -72,16 +86,18 @@ static double best_threshold(dsgd_node *self, const double *step_s)
     return best_s;
 }
 
-/** Gathers all compute times; after the last calibration step rank 0 chooses the threshold. */
-static double calibrate(dsgd_node *self, double *step_s)
+/** Gathers all compute times; rank 0 chooses the threshold by them and its own wall time. */
+static double calibrate(dsgd_node *self, const double *mine_s, double wall_s)
 {
     const drop_compute_params *p = self->params;
-    const double mine_s = dsgd_compute_time_s(self);
-    dsgd_allgather(self, &mine_s, 1, step_s + self->step * self->n_workers);
-    if (self->step + 1 < p->calibration)
-        return INFINITY;
-    const double found = self->rank == 0 ? best_threshold(self, step_s) : 0;
-    double *const everyones = step_s; /* no longer needed */
+    const size_t n = (size_t)p->calibration;
+    measured m = {.compute_s = dsgd_numbers_new(self, n * (size_t)self->n_workers)};
+    dsgd_allgather(self, mine_s, n, m.compute_s);
+    m.overhead_s = wall_s / (double)n;
+    for (long t = 0; t < p->calibration; t++)
+        m.overhead_s -= longest_computation(self, &m, t) / (double)n;
+    const double found = self->rank == 0 ? best_threshold(self, &m) : 0;
+    double *const everyones = m.compute_s; /* no longer needed */
     dsgd_allgather(self, &found, 1, everyones);
     return everyones[0];
 }
@@ -91,17 +107,22 @@ static void drop_compute_work(dsgd_node *self)
     const drop_compute_params *p = self->params;
     const bool automatic = p->threshold == AUTO;
     double limit_s = p->threshold >= 0 ? p->threshold : INFINITY;
-    double *step_s = dsgd_numbers_new(self, (size_t)(p->calibration * self->n_workers));
+    double *mine_s = dsgd_numbers_new(self, (size_t)p->calibration);
+    double began_s = 0; /* the calibration */
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const bool spared = self->step < p->spare;
-        dsgd_gradient_until(self, g, x, (int)p->micro_batches, spared ? INFINITY : limit_s);
+        const long t = self->step - p->spare; /* calibration follows the steps that are spared */
+        if (t == 0)
+            began_s = dsgd_time_s(self);
+        dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);
         dsgd_allreduce_mean(self, g); /* dropped micro-batches count as zeros */
         dsgd_local_step(self, x, g);
-        if (automatic && self->step < p->calibration)
-            limit_s = calibrate(self, step_s);
+        if (automatic && t >= 0 && t < p->calibration)
+            mine_s[t] = dsgd_compute_time_s(self);
+        if (automatic && t == p->calibration - 1)
+            limit_s = calibrate(self, mine_s, dsgd_time_s(self) - began_s);
     }
 }
 
@@ -117,12 +138,14 @@ static const dsgd_option drop_compute_options[] = {
     DSGD_OPTION_DOUBLE(
         drop_compute_params, threshold, AUTO, 0, 1e9, "s",
         "compute time after which no micro-batch begins, or continues with its backward "
-        "pass; auto takes the best of 200",
+        "pass; auto takes the best of 200, from the end of the 6th micro-batch on (of fewer than "
+        "12: half a step), by the work kept over the time left, communication included",
         .words = threshold_words),
     DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL,
                      "M, accumulated per step; the reduced model's mini-batch is cut alike"),
-    DSGD_OPTION_LONG(drop_compute_params, calibration, 20, 1, 1e6, "steps",
-                     "from whose times auto is found; nothing is dropped in them"),
+    DSGD_OPTION_LONG(drop_compute_params, calibration, 44, 1, 1e6, "steps",
+                     "after those spared, from whose times auto is found (released code: 44); "
+                     "nothing is dropped in them"),
     DSGD_OPTION_LONG(drop_compute_params, spare, 5, 0, 1e9, "steps",
                      "the first ones, in which nothing is dropped whatever the threshold"),
     DSGD_OPTION_END,

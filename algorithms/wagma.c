@@ -51,6 +51,8 @@ static void wagma_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         if (p->order == ATC)
             dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+        else
+            dsgd_follow(self, x, g); /* a piece of the old x arrives when its gradient is ready */
         if ((self->step + 1) % p->period == 0) {
             dsgd_allreduce_mean(self, x); /* waits for all */
             dsgd_partial_publish(self, average, x);
@@ -59,7 +61,7 @@ static void wagma_work(dsgd_node *self)
             dsgd_partial_mix(self, average, x, p->late_check ? size : 0, size + 1);
         }
         if (p->order == CTA)
-            dsgd_local_step(self, x, g); /* the old x was averaged beside the backward pass */
+            dsgd_local_step(self, x, g);
     }
 }
 
@@ -87,14 +89,17 @@ static const char *const group_words[] = {"sqrt", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
 static const dsgd_option wagma_options[] = {
-    DSGD_OPTION_LONG(wagma_params, group, -1, 1, 1 << 20, "workers",
-                     "group size S, a power of two; sqrt is the paper's rule",
-                     .words = group_words),
+    DSGD_OPTION_LONG(
+        wagma_params, group, -1, 1, 1 << 20, "workers",
+        "group size S, a power of two; sqrt is the paper's sqrt(P), rounded up where that is "
+        "none (the released code has 8)",
+        .words = group_words),
     DSGD_OPTION_LONG(wagma_params, period, 10, 1, 1e9, "steps",
-                     "between averages of all models, which wait for all"),
+                     "between averages of all models, which wait for all (the released code's "
+                     "limiter of 10 means 11)"),
     DSGD_OPTION_CHOICE(wagma_params, order, order_words,
-                       "average after the local step (atc, the paper), or the old models beside it "
-                       "(cta, released code)"),
+                       "the new models are averaged after the local step (atc, the paper), or the "
+                       "old ones when the gradient is ready, before it (cta, released code)"),
     DSGD_OPTION_BOOL(
         wagma_params, rotate, true,
         "other groups in every step; without it, the paper's ablation with fixed ones"),

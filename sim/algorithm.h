@@ -129,6 +129,9 @@ dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, doub
 /** Seconds that this worker's computation of this step takes, without a limit. */
 double dsgd_compute_time_s(dsgd_node *self);
 
+/** Virtual seconds since the run began, for an algorithm that measures its steps. Like MPI_Wtime. */
+double dsgd_time_s(dsgd_node *self);
+
 /** Each piece of x becomes ready when that piece of g does. For an x computed from g. */
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 

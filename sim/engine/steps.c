@@ -85,6 +85,12 @@ bool dsgd_next_step(dsgd_node *self)
     return !is_to_stop(w);
 }
 
+double dsgd_time_s(dsgd_node *self)
+{
+    (void)self;
+    return dsgd_now_s();
+}
+
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)
 {
     dsgd_worker *const w = dsgd_worker_of(self);

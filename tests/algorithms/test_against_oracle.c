@@ -83,6 +83,33 @@ START_TEST(wagma)
 }
 END_TEST
 
+/**
+ * Two workers, the second 0.5 s late, and no learning: the average of step 0 starts with the first
+ * worker's gradient, from models that had been there before. The second comes late to it.
+ */
+START_TEST(wagma_cta_averages_when_the_gradient_is_ready)
+{
+    support_case *c = support_new("wagma", 2);
+    support_option(c, "order", 1);
+    support_imbalance_number(c, "ramp", "seconds", 0.5);
+    c->config.exchange.pieces = 3;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 1;
+    c->learning.optimizer.lr = 0;
+    support_spread(c);
+    const support_outcome *got = support_ok(c);
+    support_algorithm(c, &support_alone);
+    const support_outcome *first = support_ok(c);
+    double want[2 * N];
+    for (int i = 0; i < N; i++) {
+        const double sum = first->x[i] + first->x[N + i];
+        want[i] = sum / 2;
+        want[N + i] = (sum + first->x[N + i]) / 3;
+    }
+    ck_assert_double_le(support_distance(got->x, want, sizeof want / sizeof want[0]), 1e-12);
+}
+END_TEST
+
 START_TEST(dasgd)
 {
     static const long tau[] = {4, 4, 3, 5};
@@ -477,6 +504,7 @@ Suite *against_oracle_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, local_sgd, 0, 3);
     tcase_add_loop_test(t, wagma, 0, 5);
+    tcase_add_test(t, wagma_cta_averages_when_the_gradient_is_ready);
     tcase_add_loop_test(t, dasgd, 0, 4);
     tcase_add_loop_test(t, d_psgd, 0, 36);
     tcase_add_loop_test(t, sgp, 0, 6);

@@ -48,6 +48,30 @@ START_TEST(an_automatic_threshold_is_the_one_that_gains_most)
 }
 END_TEST
 
+/**
+ * As before, but the allreduce takes V s. A late worker's k micro-batches of 1 s leave (3 + k / 4)
+ * / 4 of the work in (k + V) / (4 + V) of the time, which gains as long as V < 12.
+ */
+START_TEST(an_automatic_threshold_counts_communication)
+{
+    static const double share_of_a_vector = 2 * 3 / 4.0; /* that each of 4 workers sends */
+    static const double communication_s[] = {11, 13};
+    support_case *c = support_new("drop_compute", 4);
+    support_no_learning(c);
+    c->workload.bytes = communication_s[_i] * 10e9 / share_of_a_vector;
+    support_option(c, "micro_batches", 4);
+    support_option(c, "calibration", 4);
+    support_option(c, "spare", 1);
+    support_imbalance_number(c, "delay", "seconds", 3);
+    c->config.until.steps = 10;
+    const bool gains = _i == 0;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.samples, 128 * (5 * 4 + 5 * (gains ? 3.25 : 4)), 1e-9);
+    ck_assert_double_eq_tol(got->result.virtual_s,
+                            10 * communication_s[_i] + 5 * 4 + 5 * (gains ? 1 : 4), 1e-3);
+}
+END_TEST
+
 START_TEST(the_first_few_steps_are_spared)
 {
     support_case *c = support_new("drop_compute", 1);
@@ -67,15 +91,19 @@ START_TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
     support_no_learning(c);
     c->workload.bytes = 1;
     support_option(c, "calibration", 2);
+    support_option(c, "spare", 2);
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 20, 1e-3);
 }
 END_TEST
+
+enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 
 /**
  * Samples per second with a threshold (AUTO_THRESHOLD: the automatic one), a worker in eight being
  * much later than the others.
  */
-static double throughput_with(double threshold, double backward_share, int micro_batches)
+static double throughput_with(double threshold, double backward_share, int micro_batches,
+                              double bytes)
 {
     /* Also where the threshold is fixed, so that only thresholds are compared. */
     enum { WHOLE_STEPS = 10 };
@@ -83,8 +111,9 @@ static double throughput_with(double threshold, double backward_share, int micro
     support_no_learning(c);
     support_option(c, "threshold", threshold);
     support_option(c, "calibration", WHOLE_STEPS);
-    support_option(c, "spare", WHOLE_STEPS);
+    support_option(c, "spare", threshold == AUTO_THRESHOLD ? 0 : WHOLE_STEPS);
     support_option(c, "micro_batches", micro_batches);
+    c->workload.bytes = bytes;
     c->workload.backward_share = backward_share;
     dsgd_table *const table = support_imbalance(c, "quantiles");
     static double percent[] = {0, 85, 90, 100};
@@ -98,22 +127,25 @@ static double throughput_with(double threshold, double backward_share, int micro
 static const struct {
     double backward_share;
     int micro_batches;
-} thresholds[] = {{0.5, 12}, {1, 4}, {0.5, 4}, {0, 12}, {1, 2}};
+    double bytes; /* 1e10: 1.75 s of communication */
+    double gains; /* at least, against no threshold */
+} thresholds[] = {{0.5, 12, 1e6, 1.3}, {1, 4, 1e6, 1.3}, {0.5, 4, 1e6, 1.3},  {0, 12, 1e6, 1.3},
+                  {1, 2, 1e6, 1.3},    {1, 12, 1e10, 1}, {1, 12, 6e10, 0.999}};
 
 START_TEST(the_automatic_threshold_is_as_good_as_the_best_fixed_one)
 {
     const double backward_share = thresholds[_i].backward_share;
     const int m = thresholds[_i].micro_batches;
-    enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
+    const double bytes = thresholds[_i].bytes;
     double best = 0;
     for (double threshold = 0.1; threshold < 4; threshold += 0.1)
-        best = fmax(best, throughput_with(threshold, backward_share, m));
-    const double automatic = throughput_with(AUTO_THRESHOLD, backward_share, m);
-    const double none = throughput_with(NO_THRESHOLD, backward_share, m);
+        best = fmax(best, throughput_with(threshold, backward_share, m, bytes));
+    const double automatic = throughput_with(AUTO_THRESHOLD, backward_share, m, bytes);
+    const double none = throughput_with(NO_THRESHOLD, backward_share, m, bytes);
     printf("DropCompute, %d micro-batches: %.0f samples/s without a threshold, "
            "%.0f with the automatic one, %.0f with the best fixed one\n",
            m, none, automatic, best);
-    ck_assert_double_gt(automatic, 1.3 * none);
+    ck_assert_double_gt(automatic, thresholds[_i].gains * none);
     ck_assert_double_gt(automatic, 0.98 * best);
 }
 END_TEST
@@ -125,6 +157,7 @@ Suite *drop_compute_suite(void)
     tcase_set_timeout(t, 240);
     tcase_add_loop_test(t, a_threshold_stops_before_the_next_backward_pass, 0, 9);
     tcase_add_test(t, an_automatic_threshold_is_the_one_that_gains_most);
+    tcase_add_loop_test(t, an_automatic_threshold_counts_communication, 0, 2);
     tcase_add_test(t, the_first_few_steps_are_spared);
     tcase_add_test(t, an_automatic_threshold_drops_nothing_where_that_gains_nothing);
     if (!SUPPORT_SLOW) {
