@@ -8,10 +8,10 @@
  * hundreds of local steps per round, or one worker a hundred times slower, a wait may take most of
  * the run. Therefore the run is continued, uncounted and without values, until every wait that was
  * under way at its end is over. A worker hangs if its wait is not over when every worker has made
- * twice the steps that any had made by then, or waits itself, and nothing moves. So an algorithm is
- * wronged only if the collective that others wait for comes later than that: later in steps than
- * the whole run was long. Where nobody waits, or the waits end soon, as they do after a run that is
- * well, this costs less than a step.
+ * twice the steps that any had made by then, and LEAST_STEPS, or waits itself, and nothing moves.
+ * So an algorithm is wronged only if what others wait for comes later than that: by more steps than
+ * the whole run was long. The waits of a run that is well end soon: this costs less than a step,
+ * and nothing where nobody waits.
  */
 #include <stdlib.h>
 
@@ -76,13 +76,16 @@ void dsgd_waits_watch(dsgd_engine *engine)
     }
 }
 
-static long most_steps_done(const dsgd_engine *engine)
+enum { LEAST_STEPS = 1000 }; /* twice the local steps of the longest rounds in use */
+
+/** Steps after which whoever waits is given up. */
+static long enough_steps(const dsgd_engine *engine)
 {
     long most = 0;
     for (int i = 0; i < engine->n_workers; i++)
         if (engine->workers[i].steps_done > most)
             most = engine->workers[i].steps_done;
-    return most;
+    return most >= LEAST_STEPS / 2 ? 2 * (most + 1) : LEAST_STEPS;
 }
 
 /** What changes while anything moves that can end a wait: steps, or computations under way. */
@@ -126,7 +129,7 @@ void dsgd_waits_watch_on(dsgd_engine *engine)
     engine->computed = engine->values;
     engine->result = dsgd_run_alloc(engine, sizeof *engine->result);
     engine->values = NULL;
-    engine->most_steps = 2 * (most_steps_done(engine) + 1);
+    engine->most_steps = enough_steps(engine);
     engine->continued = true;
     engine->watch_semaphore = dsgd_semaphore_new();
     for (int i = 0; i < engine->n_workers; i++)
