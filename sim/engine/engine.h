@@ -113,8 +113,7 @@ struct dsgd_worker {
     /* accounting.c's. */
     double communicated_s, counted_until_s;
 
-    /* waiting.c's. */
-    dsgd_wait waits[DSGD_MAX_WAITS];
+    dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
 
     /* channels.c's and exchange/collectives.c's. */
     dsgd_request *requests; /* begun and not ended */
@@ -240,6 +239,14 @@ void dsgd_work_wake(dsgd_worker *w);
 /** Sleeps until dsgd_work_wake(); for loops around a condition. */
 void dsgd_work_sleep(dsgd_worker *w);
 
+/** Notes that the calling actor waits for others, from now until dsgd_wait_end(). */
+dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job);
+void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait);
+
+/** Waits in @p in for ever. */
+void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
+    __attribute__((noreturn));
+
 /** Does not return where the worker was made to stop. Each of its actors calls it after waiting. */
 void dsgd_stay_if_stopped(const dsgd_worker *w);
 
@@ -260,34 +267,6 @@ void dsgd_vectors_release(dsgd_engine *engine);
 
 /** For tests: elements [n_params] of a vector, computed now. */
 void dsgd_vector_read(dsgd_vector *x, double *elements);
-
-/* --- waiting.c: who waits for whom ------------------------------------------------------------- */
-
-/** Notes that the calling actor waits for others, from now until dsgd_wait_end(). */
-dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job);
-void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait);
-
-/** Waits in @p in for ever. */
-void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
-    __attribute__((noreturn));
-
-/** Watches all waits that are under way. */
-void dsgd_waits_watch(dsgd_engine *engine);
-
-/**
- * For the clock, at the end of the run: watches all waits. If there are any, sums up, and continues
- * the run until it is known which of them never end; those stay watched.
- */
-void dsgd_waits_watch_on(dsgd_engine *engine);
-
-/** After the simulation: sums up unless that is done. */
-void dsgd_waits_end(dsgd_engine *engine);
-
-/** Workers with a watched wait. */
-int dsgd_waits_watched(const dsgd_engine *engine);
-
-/** Appends "worker 3 waits in dsgd_gossip for worker 4 since 2.5 s; ..." of the watched waits. */
-void dsgd_waits_tell(const dsgd_engine *engine, char **text);
 
 /* --- accounting.c: time, messages and staleness ----------------------------------------------- */
 
@@ -349,5 +328,25 @@ void dsgd_gpu_main(void *worker);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
+
+/* --- waiting.c: who waits for whom ------------------------------------------------------------- */
+
+/** Watches all waits that are under way. */
+void dsgd_waits_watch(dsgd_engine *engine);
+
+/**
+ * For the clock, at the end of the run: watches all waits. If there are any, sums up, and continues
+ * the run until it is known which of them never end; those stay watched.
+ */
+void dsgd_waits_watch_on(dsgd_engine *engine);
+
+/** After the simulation: sums up unless that is done. */
+void dsgd_waits_end(dsgd_engine *engine);
+
+/** Workers with a watched wait. */
+int dsgd_waits_watched(const dsgd_engine *engine);
+
+/** Appends "worker 3 waits in dsgd_gossip for worker 4 since 2.5 s; ..." of the watched waits. */
+void dsgd_waits_tell(const dsgd_engine *engine, char **text);
 
 #endif
