@@ -157,6 +157,8 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
 /* --- collectives of all workers --------------------------------------------------------------- */
 
+/* As in MPI, all workers call the same collectives in the same order, at any steps of theirs. */
+
 /** x_i <- (1/P) sum_j x_j. Like MPI_Allreduce: waits for all workers, piece by piece. */
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x);
 
@@ -246,7 +248,10 @@ void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbo
 /** Sends the shares; x_i <- a_ii x_i. Like MPI_Ineighbor_allgather. */
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
-/** Whether all messages of @p request have arrived. Like MPI_Request_get_status. */
+/**
+ * Whether all messages of @p request have arrived. Like MPI_Request_get_status. Takes no time, so
+ * that asking again is of use only behind a verb that takes some.
+ */
 bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request);
 
 /** x_i <- x_i + sum_j a_ij x_j, weight included. Waits for all messages, like MPI_Wait. */

@@ -21,6 +21,7 @@ static void work_main(void *worker)
 {
     dsgd_worker *const w = worker;
     w->engine->config->algorithm->work(&w->node);
+    w->left_early = !w->may_return && !w->engine->finished;
     if (--w->engine->n_working == 0)
         dsgd_semaphore_post(w->engine->end_semaphore);
 }
@@ -95,19 +96,45 @@ static void close_workers(dsgd_engine *engine)
 
 /* --- the simulation --------------------------------------------------------------------------- */
 
-/** Ends the run as failed, naming the first worker that had been made to stop. */
+/** Index of the first worker that was made to stop, or -1. */
+static int first_stopped(const dsgd_engine *engine)
+{
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].stopped)
+            return i;
+    return -1;
+}
+
+/** Index of the first worker whose work() returned before it had to, or -1. */
+static int first_left(const dsgd_engine *engine)
+{
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].left_early)
+            return i;
+    return -1;
+}
+
+/** Ends the run as failed. Names the workers that wait, that left, that had been made to stop. */
 static void fail(dsgd_engine *engine, const char *what)
 {
     dsgd_run_result *const result = engine->result;
+    const int left = first_left(engine);
+    const int stopped = first_stopped(engine);
+    char *waits = dsgd_xstrdup("");
+    dsgd_waits_tell(engine, &waits);
+    char *why = dsgd_xprintf("%s at %g s%s%s", what, result->virtual_s,
+                             waits[0] == '\0' ? "" : ": ", waits);
+    if (left >= 0)
+        dsgd_append(&why,
+                    "; work() of worker %d had returned in step %ld before "
+                    "dsgd_next_step() was false",
+                    left, engine->workers[left].node.step);
+    if (stopped >= 0)
+        dsgd_append(&why, "; worker %d had stopped", stopped);
     result->outcome = DSGD_RUN_FAILED;
-    int stopped = -1;
-    for (int i = engine->n_workers; i-- > 0;)
-        stopped = engine->workers[i].stopped ? i : stopped;
-    if (stopped < 0)
-        dsgd_fail(&result->why, DSGD_OK, "%s at %g s", what, dsgd_now_s());
-    else
-        dsgd_fail(&result->why, DSGD_OK, "%s at %g s; worker %d had stopped", what, dsgd_now_s(),
-                  stopped);
+    dsgd_fail(&result->why, DSGD_OK, "%s", why);
+    free(why);
+    free(waits);
 }
 
 static void evaluate_and_inspect(dsgd_engine *engine)
@@ -125,9 +152,8 @@ static void clock_main(void *argument)
 {
     dsgd_engine *const engine = argument;
     const dsgd_run_config *const config = engine->config;
-    bool out_of_time = false;
     if (config->until.seconds > 0)
-        out_of_time = !dsgd_semaphore_wait_for(engine->end_semaphore, config->until.seconds);
+        dsgd_semaphore_wait_for(engine->end_semaphore, config->until.seconds);
     else
         dsgd_semaphore_wait(engine->end_semaphore);
     engine->result->virtual_s = dsgd_now_s();
@@ -137,8 +163,21 @@ static void clock_main(void *argument)
         fail(engine, "every worker has stopped");
     engine->finished = true;
     evaluate_and_inspect(engine);
-    if (out_of_time && config->steps_each == 0)
-        dsgd_cluster_halt(); /* starvation is not due to the bound alone */
+    if (config->steps_each == 0 && engine->n_working > 0)
+        dsgd_waits_watch_on(engine);
+}
+
+/** A run fails where a worker waits for ever, or left without being told. */
+static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
+{
+    const int n = dsgd_waits_watched(engine);
+    if (!ended || n == engine->n_workers)
+        fail(engine, "every worker waited for another (deadlock or starvation)");
+    else if (n > 0)
+        fail(engine, n == 1 ? "a worker hung" : "some workers hung");
+    else if (engine->result->outcome == DSGD_RUN_OK && engine->config->steps_each == 0 &&
+             first_left(engine) >= 0)
+        fail(engine, "the run ended");
 }
 
 static double reference_flops(const dsgd_platform *platform)
@@ -159,15 +198,16 @@ static void simulate(dsgd_engine *engine)
     if (engine->values != NULL)
         dsgd_evaluate_now(engine);
     const double start_s = dsgd_wall_s();
-    if (!dsgd_cluster_run(clock_main, engine)) {
-        if (!engine->finished)
-            result->virtual_s = dsgd_now_s();
-        fail(engine, "every worker waited for another (deadlock or starvation)");
+    const bool ended = dsgd_cluster_run(clock_main, engine);
+    if (!ended) {
+        result->virtual_s = dsgd_now_s();
+        dsgd_waits_watch(engine);
     }
+    dsgd_waits_end(engine);
+    fail_if_workers_hang(engine, ended);
     result->timing_wall_s = dsgd_wall_s() - start_s;
     /* The simulation does not wait for later computations. */
     result->timing_wall_s -= dsgd_values_stats_get(engine->values).waiting_wall_s;
-    dsgd_sum_up(engine);
     dsgd_learning_end(engine);
     dsgd_sum_up_learning(engine);
     dsgd_semaphore_free(engine->end_semaphore);
@@ -215,6 +255,7 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->bytes += engine->piece_bytes[k];
     engine->steps_bound = steps_bound(config);
+    engine->most_steps = config->steps_each;
 }
 
 static void close_engine(dsgd_engine *engine)

@@ -33,6 +33,7 @@
     X(collectives)                                                                                 \
     X(exchange)                                                                                    \
     X(pair)                                                                                        \
+    X(hang)                                                                                        \
     X(partial)                                                                                     \
     X(server)                                                                                      \
     X(accounting)                                                                                  \

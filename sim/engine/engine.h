@@ -19,11 +19,13 @@
 
 enum {
     DSGD_MAX_BITS = 20, /* of a rank */
-    DSGD_MAX_DEFERRED = 4 /* local steps of one gradient */
+    DSGD_MAX_DEFERRED = 4, /* local steps of one gradient */
+    DSGD_MAX_WAITS = 2 /* of a worker at a time: work and assist */
 };
 
 typedef struct dsgd_engine dsgd_engine;
 typedef struct dsgd_worker dsgd_worker;
+struct dsgd_job; /* exchange/channels.h */
 
 /** A piece of a vector. */
 typedef struct dsgd_piece {
@@ -59,6 +61,22 @@ typedef struct dsgd_computation {
     size_t n_deferred;
 } dsgd_computation;
 
+/** A verb in which a worker waits for others, as the report of a run that hangs names them. */
+typedef struct dsgd_waiting {
+    const char *verb;
+    /** Whether a worker (from n_workers on: a server) has yet to do its part; @p job may be NULL. */
+    bool (*lacks)(const dsgd_worker *w, const struct dsgd_job *job, int host);
+} dsgd_waiting;
+
+/** An actor's wait for others. */
+typedef struct dsgd_wait {
+    const dsgd_waiting *in; /* NULL: none */
+    const struct dsgd_job *job; /* waited for; may be NULL */
+    double since_s;
+    long collective; /* which of the worker's it is, from 1; 0: another verb */
+    bool watched; /* was under way when the run ended */
+} dsgd_wait;
+
 /** A worker or a server. A server uses the members marked (S) only. */
 struct dsgd_worker {
     dsgd_node node; /* (S) first, so that a dsgd_node is its worker; steps.c counts node.step */
@@ -78,6 +96,8 @@ struct dsgd_worker {
     /* steps.c's. */
     long steps_done;
     bool stopped; /* none of its actors continues */
+    bool may_return; /* dsgd_next_step() was false */
+    bool left_early; /* work() has returned before; run.c's */
     uint32_t draws; /* made by the algorithm in this step */
     double exposed_s; /* from the ends of computations to the ends of their steps */
 
@@ -92,6 +112,14 @@ struct dsgd_worker {
 
     /* accounting.c's. */
     double communicated_s, counted_until_s;
+
+    dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
+
+    /* channels.c's and exchange/collectives.c's. */
+    dsgd_request *requests; /* begun and not ended */
+    long collectives; /* of all workers, that it has begun */
+    double polled_s; /* when it last asked for a request that was not done, ... */
+    long polls; /* ... and how often at that instant */
 
     /* Defined in channels.h and in partial.c, which alone write them. */
     struct dsgd_channel *channels; /* (S) [n_channels] */
@@ -124,6 +152,14 @@ struct dsgd_engine {
     long steps_total; /* of all workers */
     double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
+    long most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
+
+    /* waiting.c's. */
+    bool continued; /* beyond its end, uncounted, to see who waits for ever */
+    int n_watched; /* waits */
+    dsgd_semaphore *watch_semaphore; /* posted when n_watched becomes 0 */
+    struct dsgd_run_result *counted; /* the result, while the run is continued, ... */
+    dsgd_values *computed; /* ... and the values */
 
     /* vectors.c's. */
     int at_barrier;
@@ -202,6 +238,14 @@ void dsgd_work_wake(dsgd_worker *w);
 
 /** Sleeps until dsgd_work_wake(); for loops around a condition. */
 void dsgd_work_sleep(dsgd_worker *w);
+
+/** Notes that the calling actor waits for others, from now until dsgd_wait_end(). */
+dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job);
+void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait);
+
+/** Waits in @p in for ever. */
+void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
+    __attribute__((noreturn));
 
 /** Does not return where the worker was made to stop. Each of its actors calls it after waiting. */
 void dsgd_stay_if_stopped(const dsgd_worker *w);
@@ -284,5 +328,25 @@ void dsgd_gpu_main(void *worker);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
+
+/* --- waiting.c: who waits for whom ------------------------------------------------------------- */
+
+/** Watches all waits that are under way. */
+void dsgd_waits_watch(dsgd_engine *engine);
+
+/**
+ * For the clock, at the end of the run: watches all waits. If there are any, sums up, and continues
+ * the run until it is known which of them never end; those stay watched.
+ */
+void dsgd_waits_watch_on(dsgd_engine *engine);
+
+/** After the simulation: sums up unless that is done. */
+void dsgd_waits_end(dsgd_engine *engine);
+
+/** Workers with a watched wait. */
+int dsgd_waits_watched(const dsgd_engine *engine);
+
+/** Appends "worker 3 waits in dsgd_gossip for worker 4 since 2.5 s; ..." of the watched waits. */
+void dsgd_waits_tell(const dsgd_engine *engine, char **text);
 
 #endif

@@ -7,9 +7,10 @@
 #include "base/draw.h"
 #include "sim/engine/engine.h"
 
-static void sleep_for_ever(dsgd_worker *w)
+/** The run has ended. Returns only where it is continued (waiting.c). */
+static void stay(dsgd_worker *w)
 {
-    for (;;)
+    while (!w->engine->continued)
         dsgd_work_sleep(w);
 }
 
@@ -40,9 +41,12 @@ static void count_step(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_until *const until = &engine->config->until;
-    if (engine->finished)
-        sleep_for_ever(w); /* another worker ended the run at this very instant */
+    const bool counts = !engine->finished; /* another worker may have ended the run just now */
+    if (!counts)
+        stay(w);
     w->steps_done++;
+    if (!counts)
+        return;
     engine->steps_total++;
     engine->whole_steps += w->computation.share;
     double accuracy = 0;
@@ -56,18 +60,19 @@ static void count_step(dsgd_worker *w)
         (until->samples > 0 && samples >= until->samples * (1 - rounding)))
         finish(engine);
     if (engine->finished)
-        sleep_for_ever(w);
+        stay(w);
 }
 
 /** Whether this worker was to stop by now, or has done all its steps. */
 static bool is_to_stop(dsgd_worker *w)
 {
-    const dsgd_run_config *const config = w->engine->config;
+    const dsgd_engine *const engine = w->engine;
+    const dsgd_run_config *const config = engine->config;
     const dsgd_stop *const stops = config->stops.v;
-    for (size_t i = 0; i < config->stops.n; i++)
+    for (size_t i = 0; i < config->stops.n && !engine->continued; i++)
         if (stops[i].worker == w->node.rank && dsgd_now_s() >= stops[i].after_s)
             w->stopped = true;
-    return w->stopped || (config->steps_each > 0 && w->steps_done >= config->steps_each);
+    return w->stopped || (engine->most_steps > 0 && w->steps_done >= engine->most_steps);
 }
 
 bool dsgd_next_step(dsgd_node *self)
@@ -82,7 +87,8 @@ bool dsgd_next_step(dsgd_node *self)
         dsgd_barrier(self);
     self->step++;
     w->draws = 0;
-    return !is_to_stop(w);
+    w->may_return = is_to_stop(w);
+    return !w->may_return;
 }
 
 double dsgd_time_s(dsgd_node *self)

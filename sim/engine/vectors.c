@@ -68,6 +68,47 @@ void dsgd_stay_if_stopped(const dsgd_worker *w)
         dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
+dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
+{
+    dsgd_wait *wait = w->waits;
+    while (wait < w->waits + DSGD_MAX_WAITS && wait->in != NULL)
+        wait++;
+    DSGD_ASSERT(wait < w->waits + DSGD_MAX_WAITS, "worker %d has %d actors that wait in verbs",
+                w->node.rank, DSGD_MAX_WAITS + 1);
+    *wait = (dsgd_wait){.in = in, .job = job, .since_s = dsgd_now_s()};
+    return wait;
+}
+
+void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
+{
+    const bool watched = wait->watched;
+    *wait = (dsgd_wait){.in = NULL};
+    if (watched && --w->engine->n_watched == 0)
+        dsgd_semaphore_post(w->engine->watch_semaphore);
+}
+
+void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
+{
+    dsgd_wait_begin(w, in, job);
+    for (;;)
+        dsgd_semaphore_wait(w->engine->never_semaphore);
+}
+
+static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none, int host);
+
+static const dsgd_waiting barrier = {"the barrier before a step", is_not_at_barrier};
+
+static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none, int host)
+{
+    (void)none;
+    if (host >= w->engine->n_workers)
+        return false;
+    for (int i = 0; i < DSGD_MAX_WAITS; i++)
+        if (w->engine->workers[host].waits[i].in == &barrier)
+            return false;
+    return true;
+}
+
 void dsgd_barrier(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
@@ -80,8 +121,10 @@ void dsgd_barrier(dsgd_node *self)
             dsgd_work_wake(&engine->workers[i]);
         return;
     }
+    dsgd_wait *const wait = dsgd_wait_begin(w, &barrier, NULL);
     while (engine->barrier_round == round)
         dsgd_work_sleep(w);
+    dsgd_wait_end(w, wait);
 }
 
 /* --- vectors ---------------------------------------------------------------------------------- */

@@ -58,10 +58,15 @@ void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
     }
 }
 
-void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job)
+void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
 {
+    if (job->done)
+        return;
+    dsgd_wait *const wait = dsgd_wait_begin(w, in, job);
+    wait->collective = job->collective;
     while (!job->done)
         dsgd_work_sleep(w);
+    dsgd_wait_end(w, wait);
 }
 
 /* --- exchanges -------------------------------------------------------------------------------- */
@@ -93,7 +98,7 @@ static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     if (request->jobs[k] != NULL)
-        dsgd_job_wait(w, request->jobs[k]);
+        dsgd_job_wait(w, &request->exchange->waiting, request->jobs[k]);
     request->exchange->end(w, k, request);
     dsgd_run_free(request->jobs[k]);
 }
@@ -121,19 +126,62 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
     for (size_t k = 0; k < w->engine->n_pieces; k++)
         begin_piece(w, k, request);
     request->arguments = NULL;
+    request->next = w->requests;
+    w->requests = request;
     return request;
 }
 
-bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request)
+/** What points to the request, which the worker has begun with this exchange and not ended. */
+static dsgd_request **find_request(dsgd_worker *w, const dsgd_exchange *exchange,
+                                   const dsgd_request *request)
 {
-    for (size_t k = 0; k < w->engine->n_pieces; k++)
-        if (request->jobs[k] != NULL && !request->jobs[k]->done)
-            return false;
+    dsgd_request **link = &w->requests;
+    while (*link != NULL && *link != request)
+        link = &(*link)->next;
+    DSGD_ASSERT(*link != NULL, /* the memory of one that has ended may not be read */
+                "worker %d asks %s() in step %ld for a request that is not under way: it has "
+                "ended already, or another worker began it",
+                w->node.rank, exchange->waiting.verb, w->node.step);
+    DSGD_ASSERT(request->exchange == exchange,
+                "worker %d asks %s() in step %ld for a request that only %s() can end",
+                w->node.rank, exchange->waiting.verb, w->node.step,
+                request->exchange->waiting.verb);
+    return link;
+}
+
+enum { MOST_POLLS = 1000000 };
+
+/** Counts a request that is not done. */
+static void count_poll(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_job *job)
+{
+    const double now_s = dsgd_now_s();
+    w->polls = w->polled_s == now_s ? w->polls + 1 : 1;
+    w->polled_s = now_s;
+    if (w->polls < MOST_POLLS)
+        return;
+    dsgd_waiting *const in = dsgd_run_alloc(w->engine, sizeof *in);
+    *in = (dsgd_waiting){"a million polls of a request without time passing",
+                         exchange->waiting.lacks};
+    dsgd_wait_for_ever(w, in, job);
+}
+
+bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request)
+{
+    find_request(w, exchange, request);
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+        if (request->jobs[k] == NULL || request->jobs[k]->done)
+            continue;
+        count_poll(w, exchange, request->jobs[k]);
+        return false;
+    }
     return true;
 }
 
-void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out)
+void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
+                       dsgd_vector *out)
 {
+    dsgd_request **const link = find_request(w, exchange, request);
+    *link = request->next;
     request->out = out;
     for (size_t k = 0; k < w->engine->n_pieces; k++)
         end_piece(w, k, request);

@@ -24,6 +24,7 @@ typedef struct dsgd_job {
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
     bool done;
+    long collective; /* which of the worker's it belongs to, from 1; 0: to none */
 } dsgd_job;
 
 struct dsgd_channel {
@@ -41,8 +42,8 @@ void dsgd_channels_close(dsgd_worker *w);
 /** Hands a job to the channel of its piece. */
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job);
 
-/** For work and assist actors: waits until the job is done. */
-void dsgd_job_wait(dsgd_worker *w, const dsgd_job *job);
+/** For work and assist actors: waits until the job is done, in @p in. */
+void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job);
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
@@ -52,11 +53,13 @@ typedef struct dsgd_exchange {
     void (*begin)(dsgd_worker *w, size_t k, dsgd_request *request);
     /** Called once the job of piece k is done, before it is freed. Sets out[k]. */
     void (*end)(dsgd_worker *w, size_t k, dsgd_request *request);
+    dsgd_waiting waiting; /* the verb that waits for its end */
 } dsgd_exchange;
 
 /** One call of a verb. Like an MPI_Request, but of all pieces. */
 struct dsgd_request {
     const dsgd_exchange *exchange;
+    dsgd_request *next; /* of the worker, begun and not ended */
     dsgd_vector *in; /* sent; NULL: nothing */
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
@@ -74,11 +77,15 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
 dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                   const void *arguments);
 
-/** Whether all jobs are done. Like MPI_Request_get_status. */
-bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request);
+/**
+ * Whether all jobs are done. Like MPI_Request_get_status. A worker that asks MOST_POLLS times at
+ * one instant would ask for ever, because others move only while it waits: it does not return.
+ */
+bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request);
 
 /** Ends all pieces and frees the request. Like MPI_Wait. */
-void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
+void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
+                       dsgd_vector *out);
 
 /* --- messages --------------------------------------------------------------------------------- */
 

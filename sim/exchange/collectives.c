@@ -28,9 +28,18 @@ static collective_job *new_collective_job(dsgd_worker *w, size_t k, double bytes
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (collective_job){.job = {.run = run_collective, .piece = k},
-                            .reduction = dsgd_reduction_join_next(w, divisor),
+                            .reduction = dsgd_reduction_join_next(w, bytes, divisor),
                             .bytes = bytes};
+    w->collectives += k == 0;
+    job->job.collective = w->collectives;
     return job;
+}
+
+/** Whether a worker has yet to call the collective. */
+static bool lacks_call(const dsgd_worker *w, const dsgd_job *job, int host)
+{
+    return host < w->engine->n_workers &&
+           !dsgd_reduction_joined(w->engine, ((const collective_job *)job)->reduction, host);
 }
 
 /* --- allreduces ------------------------------------------------------------------------------- */
@@ -64,19 +73,23 @@ static void end_allreduce_later(dsgd_worker *w, size_t k, dsgd_request *request)
     end_allreduce(w, k, request);
 }
 
-static const dsgd_exchange allreduce = {begin_allreduce, end_allreduce};
-static const dsgd_exchange iallreduce = {begin_allreduce, end_allreduce_later};
+static const dsgd_exchange allreduce_mean = {
+    begin_allreduce, end_allreduce, {"dsgd_allreduce_mean", lacks_call}};
+static const dsgd_exchange allreduce_sum = {
+    begin_allreduce, end_allreduce, {"dsgd_allreduce_sum", lacks_call}};
+static const dsgd_exchange iallreduce = {
+    begin_allreduce, end_allreduce_later, {"dsgd_allreduce_end", lacks_call}};
 
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x)
 {
     const double p = self->n_workers;
-    dsgd_exchange_run(dsgd_worker_of(self), &allreduce, x, x, &p);
+    dsgd_exchange_run(dsgd_worker_of(self), &allreduce_mean, x, x, &p);
 }
 
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x)
 {
     const double one = 1;
-    dsgd_exchange_run(dsgd_worker_of(self), &allreduce, x, x, &one);
+    dsgd_exchange_run(dsgd_worker_of(self), &allreduce_sum, x, x, &one);
 }
 
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x)
@@ -87,10 +100,12 @@ dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x)
 
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
 {
-    dsgd_exchange_end(dsgd_worker_of(self), request, mean);
+    dsgd_exchange_end(dsgd_worker_of(self), &iallreduce, request, mean);
 }
 
 /* --- control data ----------------------------------------------------------------------------- */
+
+static const dsgd_waiting allgather = {"dsgd_allgather", lacks_call};
 
 void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
 {
@@ -99,7 +114,7 @@ void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
     collective_job *const job = new_collective_job(w, 0, (double)bytes, 1);
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, n);
     dsgd_channel_add(w, &job->job);
-    dsgd_job_wait(w, &job->job);
+    dsgd_job_wait(w, &allgather, &job->job);
     memcpy(all, job->reduction->numbers, bytes);
     dsgd_reduction_leave(w->engine, job->reduction);
     dsgd_run_free(job);

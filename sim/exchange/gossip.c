@@ -214,8 +214,20 @@ static void require_neighbours(const dsgd_node *self, const dsgd_neighbours *nei
         dsgd_require_peer(self, neighbours->from[i]);
 }
 
-static const dsgd_exchange gossip = {begin_gossip, end_gossip};
-static const dsgd_exchange igossip = {begin_igossip, end_gossip};
+/** Whether a worker's message has yet to arrive. */
+static bool lacks_message(const dsgd_worker *w, const dsgd_job *any_job, int host)
+{
+    (void)w;
+    const gossip_job *const job = (const gossip_job *)any_job;
+    for (int i = 0; i < job->n_from; i++)
+        if (job->peer[i].from == host && job->peer[i].received == NULL)
+            return true;
+    return false;
+}
+
+static const dsgd_exchange gossip = {begin_gossip, end_gossip, {"dsgd_gossip", lacks_message}};
+static const dsgd_exchange igossip = {
+    begin_igossip, end_gossip, {"dsgd_gossip_end", lacks_message}};
 
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
@@ -231,12 +243,12 @@ dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neig
 
 bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request)
 {
-    return dsgd_exchange_done(dsgd_worker_of(self), request);
+    return dsgd_exchange_done(dsgd_worker_of(self), &igossip, request);
 }
 
 void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
 {
-    dsgd_exchange_end(dsgd_worker_of(self), request, x);
+    dsgd_exchange_end(dsgd_worker_of(self), &igossip, request, x);
 }
 
 void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)

@@ -88,12 +88,21 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_message_free(w, job->reply);
 }
 
-static const dsgd_exchange pair = {begin_pair, end_pair};
+static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
+{
+    (void)w;
+    return host == ((const pair_job *)job)->wanted.peer;
+}
+
+static const dsgd_exchange average = {begin_pair, end_pair, {"dsgd_pair_average", lacks_reply}};
+static const dsgd_exchange fetch = {begin_pair, end_pair, {"dsgd_pair_fetch", lacks_reply}};
+static const dsgd_exchange iaverage = {begin_pair, end_pair, {"dsgd_pair_end", lacks_reply}};
 
 static void question_peer(dsgd_node *self, dsgd_vector *x, pair_question question)
 {
     dsgd_require_peer(self, question.peer);
-    dsgd_exchange_run(dsgd_worker_of(self), &pair, x, x, &question);
+    dsgd_exchange_run(dsgd_worker_of(self), question.kind == FETCH ? &fetch : &average, x, x,
+                      &question);
 }
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
@@ -110,12 +119,12 @@ dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)
 {
     dsgd_require_peer(self, peer);
     const pair_question question = {peer, AVERAGE};
-    return dsgd_exchange_begin(dsgd_worker_of(self), &pair, x, &question);
+    return dsgd_exchange_begin(dsgd_worker_of(self), &iaverage, x, &question);
 }
 
 void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
 {
-    dsgd_exchange_end(dsgd_worker_of(self), request, x);
+    dsgd_exchange_end(dsgd_worker_of(self), &iaverage, request, x);
 }
 
 /* --- answering -------------------------------------------------------------------------------- */

@@ -187,8 +187,8 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
     }
 }
 
-/** Whether this worker may activate the version of its step. */
-static bool may_activate(const dsgd_worker *w)
+/** Whether a worker may activate the version of this worker's step. */
+static bool may_activate(const dsgd_worker *w, int rank)
 {
     const long version = w->node.step;
     const uint32_t p = (uint32_t)w->engine->n_workers;
@@ -196,20 +196,20 @@ static bool may_activate(const dsgd_worker *w)
     case DSGD_FIRST_ARRIVER:
         return true;
     case DSGD_EACH_IN_TURN:
-        return version % p == w->node.rank;
+        return version % p == rank;
     case DSGD_RANDOM_WORKER:
         break;
     }
     const dsgd_draw at = {
         .seed = w->engine->config->seed, .purpose = DSGD_DRAW_SHARED, .step = (uint32_t)version};
-    return dsgd_draw_below(at, p) == (uint64_t)w->node.rank;
+    return dsgd_draw_below(at, p) == (uint64_t)rank;
 }
 
 /** Arrives at piece @p k of this step's version. */
 static void arrive(dsgd_worker *w, size_t k)
 {
     DSGD_ASSERT(version_exists(w->partial, w->node.step), "step %ld has no version", w->node.step);
-    if (may_activate(w))
+    if (may_activate(w, w->node.rank))
         activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
 }
 
@@ -225,12 +225,32 @@ static void spend_call(dsgd_worker *w)
     dsgd_count_communication(w, since_s);
 }
 
+static bool has_started(const dsgd_worker *w, long version)
+{
+    return w->partial != NULL && w->partial->started >= version * (long)w->engine->n_pieces;
+}
+
+/** Whether a worker has yet to activate the version of this worker's step, or to start it. */
+static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
+{
+    (void)none;
+    if (host >= w->engine->n_workers)
+        return false;
+    if (!has_started(w, w->node.step))
+        return may_activate(w, host);
+    return !has_started(&w->engine->workers[host], w->node.step);
+}
+
 /** Waits for this step's version or a later one; counts the versions missed, and the use. */
-static partial_piece *await(dsgd_worker *w, size_t k)
+static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *request)
 {
     partial_piece *const piece = &w->partial->piece[k];
-    while (piece->received_version < w->node.step)
-        dsgd_work_sleep(w);
+    if (piece->received_version < w->node.step) {
+        dsgd_wait *const wait = dsgd_wait_begin(w, &request->exchange->waiting, NULL);
+        while (piece->received_version < w->node.step)
+            dsgd_work_sleep(w);
+        dsgd_wait_end(w, wait);
+    }
     spend_call(w);
     for (long missed = piece->used + 1; missed < piece->received_version; missed++)
         w->engine->result->partial_skipped += version_exists(w->partial, missed);
@@ -261,13 +281,13 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const partial_piece *const piece = await(w, k);
+    const partial_piece *const piece = await(w, k, request);
     dsgd_piece_wait(request->out, k);
     dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(piece->received->sum),
                    w->node.step);
 }
 
-static const dsgd_exchange partial_sum = {begin_sum, end_sum};
+static const dsgd_exchange partial_sum = {begin_sum, end_sum, {"dsgd_partial_sum", lacks_version}};
 
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
@@ -291,7 +311,7 @@ static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const divisors *const by = request->arguments;
     dsgd_piece *const x = &request->out->piece[k];
-    const partial_piece *const piece = await(w, k);
+    const partial_piece *const piece = await(w, k, request);
     const bool fresh =
         by->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
     const dsgd_value sum = piece->received->sum;
@@ -300,7 +320,7 @@ static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_piece_set(w->engine, x, mixed, dsgd_local_steps(w, k));
 }
 
-static const dsgd_exchange partial_mix = {begin_mix, end_mix};
+static const dsgd_exchange partial_mix = {begin_mix, end_mix, {"dsgd_partial_mix", lacks_version}};
 
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late)

@@ -46,13 +46,24 @@ static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
     return reduction;
 }
 
-dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double divisor)
+dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double bytes, double divisor)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_reduction wanted = {.number = reductions_of(engine)->begun[w->node.rank]++,
                                    .n_members = engine->n_workers,
+                                   .bytes = bytes,
                                    .divisor = divisor};
-    return join(engine, wanted);
+    dsgd_reduction *const reduction = join(engine, wanted);
+    DSGD_ASSERT(reduction->bytes == bytes && reduction->divisor == divisor,
+                "worker %d calls a collective of %g bytes in step %ld where another worker called "
+                "one of %g, or a sum where that called a mean; all must call the same in one order",
+                w->node.rank, bytes, w->node.step, reduction->bytes);
+    return reduction;
+}
+
+bool dsgd_reduction_joined(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank)
+{
+    return engine->reductions->begun[rank] > reduction->number;
 }
 
 dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,

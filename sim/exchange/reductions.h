@@ -16,15 +16,21 @@ typedef struct dsgd_reduction {
     int references; /* members that still need it */
     dsgd_group group;
     int leader; /* member i is the i-th rank of the group */
-    double divisor;
+    double bytes, divisor;
     bool combined;
     dsgd_value sum; /* sum / divisor */
     double *numbers; /* of control data, instead */
     dsgd_piece contribution[]; /* [n_members] */
 } dsgd_reduction;
 
-/** Joins the worker's next collective of all workers; their order is the same everywhere. */
-dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double divisor);
+/**
+ * Joins the worker's next collective of all workers; their order is the same everywhere, and the
+ * n-th has the same @p bytes and @p divisor.
+ */
+dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double bytes, double divisor);
+
+/** Whether a worker has joined a collective of all workers. */
+bool dsgd_reduction_joined(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank);
 
 /** Joins reduction @p number of the group of @p leader. Every member joins once and leaves once. */
 dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,

@@ -104,7 +104,12 @@ static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_message_free(w, job->reply);
 }
 
-static const dsgd_exchange fetch = {begin_fetch, end_fetch};
+static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
+{
+    return host == w->engine->n_workers + server_of(w->engine, job->piece);
+}
+
+static const dsgd_exchange fetch = {begin_fetch, end_fetch, {"dsgd_server_fetch", lacks_reply}};
 
 void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 {

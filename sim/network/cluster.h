@@ -52,12 +52,6 @@ void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), 
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
-/**
- * For the clock: no other actor continues from now on. Returns when the first of them would
- * continue; if none ever would, that is a deadlock, and dsgd_cluster_run() returns false.
- */
-void dsgd_cluster_halt(void);
-
 /** Virtual seconds since the start. */
 double dsgd_now_s(void);
 void dsgd_sleep(double seconds);

@@ -4,7 +4,6 @@
  * time does not depend on numerics.
  */
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,8 +318,8 @@ START_TEST(a_rank_out_of_range_cannot_be_a_peer) /* _i: the verb */
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &lost);
     verb = _i;
-    dsgd_run_result result;
-    dsgd_simulate(&c->config, &result, NULL);
+    support_expect_abort(c, verb == 0 ? "names worker 4 in step -1, but with 4 workers they are 0"
+                                      : "names worker -1 in step -1, but with 4 workers");
 }
 END_TEST
 
@@ -389,7 +388,7 @@ Suite *algorithms_suite(void)
     tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
     tcase_add_test(t, starvation_is_reported_not_waited_for);
     tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
-    tcase_add_loop_test_raise_signal(t, a_rank_out_of_range_cannot_be_a_peer, SIGABRT, 0, 5);
+    tcase_add_loop_test(t, a_rank_out_of_range_cannot_be_a_peer, 0, 5);
     tcase_add_test(t, fewer_servers_than_none_are_refused);
     tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
     suite_add_tcase(s, t);

@@ -80,8 +80,10 @@ END_TEST
 
 START_TEST(a_plug_in_is_listed_and_described_beside_the_others)
 {
-    expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so | cut -d ' ' -f 1 | tr '\\n' ' '",
-           0, "diloco doubling ");
+    expect("usr/bin/dsgd list algorithms | cut -d ' ' -f 1 | grep . > names &&"
+           " echo doubling >> names && usr/bin/dsgd list algorithms --plugin my_algorithm.so |"
+           " cut -d ' ' -f 1 | grep . | diff names -",
+           0, NULL);
     expect("usr/bin/dsgd describe --plugin ./my_algorithm.so algorithm doubling", 0,
            "period             4 (steps), from 1 to 1000000000");
     expect("usr/bin/dsgd describe algorithm doubling", 2, "`doubling` is unknown");
@@ -109,6 +111,21 @@ START_TEST(a_plug_in_runs)
     expect("awk -F, '/,allreduce,/ {all = $20} /,doubling,/ {two = $20}"
            " END {print all / two}' r/runs.csv",
            0, "5\n");
+}
+END_TEST
+
+/** Worker 0 alone averages; the others reach the bound. */
+START_TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
+{
+    expect("sed -e 's/dsgd_allreduce_mean(self, x);/if (self->rank == 0) &/' template.c >"
+           " mine/my_algorithm.c && ! cmp -s template.c mine/my_algorithm.c && " BUILD,
+           0, NULL);
+    expect("usr/bin/dsgd run e.yaml -o h --plugin mine/build/my_algorithm.so > said 2>&1;"
+           " test $? = 5 && ! grep Oops said && tr -s '\\n ' ' ' < said",
+           0,
+           "run 2 failed: a worker hung at 1.3 s: worker 0 waits in dsgd_allreduce_mean (its 1st "
+           "collective) for workers 1, 2 and 3 since 0.3 s");
+    expect("cut -d, -f 2-9 h/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,");
 }
 END_TEST
 
@@ -231,6 +248,7 @@ Suite *plugin_suite(void)
     tcase_add_test(t, the_template_is_short);
     tcase_add_test(t, a_plug_in_is_listed_and_described_beside_the_others);
     tcase_add_test(t, a_plug_in_runs);
+    tcase_add_test(t, a_plug_in_that_hangs_fails_and_says_who_waits);
     tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
                         sizeof stale / sizeof stale[0]);
     tcase_add_loop_test(t, a_plug_in_of_other_headers_is_refused, 0,

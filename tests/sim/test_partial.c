@@ -189,6 +189,7 @@ static void audit_work(dsgd_node *self, dsgd_initiator initiator)
     dsgd_combine(self, balance, 1, -1, g);
     dsgd_copy(self, x, balance);
     dsgd_next_step(self);
+    dsgd_barrier(self); /* the run ends before the last one arrives */
 }
 
 static void audit_first(dsgd_node *self)

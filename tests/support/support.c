@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +325,40 @@ support_outcome *support_ok(const support_case *c)
     ck_assert_msg(outcome->result.outcome == DSGD_RUN_OK, "%s: %s", c->config.algorithm->about.name,
                   outcome->result.why.text);
     return outcome;
+}
+
+void support_function_aborts(void (*function)(const void *argument), const void *argument,
+                             const char *sentence)
+{
+    FILE *const said = tmpfile();
+    ck_assert_ptr_nonnull(said);
+    fflush(stdout);
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        dup2(fileno(said), STDERR_FILENO);
+        function(argument);
+        _exit(0);
+    }
+    int state = 0;
+    waitpid(child, &state, 0);
+    char text[2000];
+    rewind(said);
+    text[fread(text, 1, sizeof text - 1, said)] = '\0';
+    fclose(said);
+    ck_assert_msg(WIFSIGNALED(state) && WTERMSIG(state) == SIGABRT, "state %d: %s", state, text);
+    ck_assert_msg(strstr(text, sentence) != NULL, "no `%s` in: %s", sentence, text);
+}
+
+static void simulate_case(const void *c)
+{
+    dsgd_run_result result;
+    dsgd_simulate(&((const support_case *)c)->config, &result, NULL);
+}
+
+void support_expect_abort(const support_case *c, const char *sentence)
+{
+    support_function_aborts(simulate_case, c, sentence);
 }
 
 double support_distance(const double *a, const double *b, size_t n)

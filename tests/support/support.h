@@ -116,6 +116,13 @@ support_outcome *support_simulate(const support_case *c);
 /** Like support_simulate(), and demands success. */
 support_outcome *support_ok(const support_case *c);
 
+/** Runs it, and demands that it aborts and says the sentence on the standard error. */
+void support_expect_abort(const support_case *c, const char *sentence);
+
+/** The same of any function. */
+void support_function_aborts(void (*function)(const void *argument), const void *argument,
+                             const char *sentence);
+
 /** Where algorithms of a test leave notes; in the simulating process. */
 extern support_outcome *support_current;
 

@@ -1,0 +1,182 @@
+/**
+ * @file waiting.c
+ * Who waits for whom; and whether a run that reached its bound has workers that would wait for
+ * ever.
+ *
+ * At the bound of a run that is well some workers wait too: for a straggler, for a message on its
+ * way, for the rest of a round. No count of steps or seconds tells them from those that hang: with
+ * hundreds of local steps per round, or one worker a hundred times slower, a wait may take most of
+ * the run. Therefore the run is continued, uncounted and without values, until every wait that was
+ * under way at its end is over. A worker hangs if its wait is not over when every worker has made
+ * twice the steps that any had made by then, and LEAST_STEPS, or waits itself, and nothing moves.
+ * So an algorithm is wronged only if what others wait for comes later than that: by more steps than
+ * the whole run was long. The waits of a run that is well end soon: this costs less than a step,
+ * and nothing where nobody waits.
+ */
+#include <stdlib.h>
+
+#include "sim/engine/engine.h"
+#include "sim/result.h"
+
+/* --- at the end of a run ---------------------------------------------------------------------- */
+
+static const dsgd_wait *watched_wait(const dsgd_worker *w)
+{
+    for (int i = 0; i < DSGD_MAX_WAITS; i++)
+        if (w->waits[i].watched)
+            return &w->waits[i];
+    return NULL;
+}
+
+int dsgd_waits_watched(const dsgd_engine *engine)
+{
+    int n = 0;
+    for (int i = 0; i < engine->n_workers; i++)
+        n += watched_wait(&engine->workers[i]) != NULL;
+    return n;
+}
+
+void dsgd_waits_watch(dsgd_engine *engine)
+{
+    for (int i = 0; i < engine->n_workers * DSGD_MAX_WAITS; i++) {
+        dsgd_worker *const w = &engine->workers[i / DSGD_MAX_WAITS];
+        dsgd_wait *const wait = &w->waits[i % DSGD_MAX_WAITS];
+        if (w->stopped || wait->in == NULL)
+            continue;
+        wait->watched = true;
+        engine->n_watched++;
+    }
+}
+
+enum { LEAST_STEPS = 1000 }; /* twice the local steps of the longest rounds in use */
+
+/** Steps after which whoever waits is given up. */
+static long enough_steps(const dsgd_engine *engine)
+{
+    long most = 0;
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].steps_done > most)
+            most = engine->workers[i].steps_done;
+    return most >= LEAST_STEPS / 2 ? 2 * (most + 1) : LEAST_STEPS;
+}
+
+/** What changes while anything moves that can end a wait: steps, or computations under way. */
+static long moves(const dsgd_engine *engine, bool *any_computes)
+{
+    long sum = 0;
+    *any_computes = false;
+    for (int i = 0; i < engine->n_workers; i++) {
+        sum += engine->workers[i].steps_done;
+        *any_computes = *any_computes || dsgd_computing(&engine->workers[i]);
+    }
+    return sum;
+}
+
+/**
+ * Messages alone may move for this long, as a multiple of the run; bounded because actors that
+ * exchange beside the steps may do so for ever.
+ */
+static const double patience = 100;
+
+/** Until no wait is watched, or no worker makes a step any more. */
+static void wait_for_waits(dsgd_engine *engine)
+{
+    const double patience_s = patience * dsgd_now_s();
+    bool any_computes = true;
+    long before = -1;
+    for (long now = 0; any_computes || now != before; now = moves(engine, &any_computes)) {
+        before = moves(engine, &any_computes);
+        if (dsgd_semaphore_wait_for(engine->watch_semaphore, patience_s))
+            return;
+    }
+}
+
+void dsgd_waits_watch_on(dsgd_engine *engine)
+{
+    dsgd_waits_watch(engine);
+    if (engine->n_watched == 0)
+        return;
+    dsgd_sum_up(engine);
+    engine->counted = engine->result;
+    engine->computed = engine->values;
+    engine->result = dsgd_run_alloc(engine, sizeof *engine->result);
+    engine->values = NULL;
+    engine->most_steps = enough_steps(engine);
+    engine->continued = true;
+    engine->watch_semaphore = dsgd_semaphore_new();
+    for (int i = 0; i < engine->n_workers; i++)
+        dsgd_work_wake(&engine->workers[i]);
+    wait_for_waits(engine);
+}
+
+void dsgd_waits_end(dsgd_engine *engine)
+{
+    if (!engine->continued) {
+        dsgd_sum_up(engine);
+        return;
+    }
+    free(engine->result->ages);
+    engine->result = engine->counted;
+    engine->values = engine->computed;
+    dsgd_semaphore_free(engine->watch_semaphore);
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+enum { MOST_TOLD = 3 }; /* workers that wait; and as many for which they wait */
+
+static const char *ordinal_suffix(long n)
+{
+    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
+    return n % 100 / 10 == 1 || n % 10 > 3 ? suffixes[0] : suffixes[n % 10];
+}
+
+/** " for workers 0, 1 and 5 more" */
+static void tell_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
+{
+    const dsgd_engine *const engine = w->engine;
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    int n = 0;
+    for (int host = 0; host < n_hosts; host++)
+        n += wait->in->lacks(w, wait->job, host);
+    const int n_named = n > MOST_TOLD ? MOST_TOLD - 1 : n;
+    int named = 0;
+    for (int host = 0; host < n_hosts && named < n_named; host++) {
+        if (!wait->in->lacks(w, wait->job, host))
+            continue;
+        const bool server = host >= engine->n_workers;
+        const char *const plural = n > 1 ? "s " : " ";
+        dsgd_append(text, "%s%s%s%d",
+                    named == 0       ? " for "
+                    : named + 1 == n ? " and "
+                                     : ", ",
+                    named > 0 ? ""
+                    : server  ? "server"
+                              : "worker",
+                    named > 0 ? "" : plural, server ? host - engine->n_workers : host);
+        named++;
+    }
+    if (n > n_named)
+        dsgd_append(text, " and %d more", n - n_named);
+}
+
+void dsgd_waits_tell(const dsgd_engine *engine, char **text)
+{
+    const int n = dsgd_waits_watched(engine);
+    int told = 0;
+    for (int i = 0; i < engine->n_workers && told < MOST_TOLD; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        const dsgd_wait *const wait = watched_wait(w);
+        if (wait == NULL)
+            continue;
+        dsgd_append(text, "%sworker %d waits in %s", told++ == 0 ? "" : "; ", i, wait->in->verb);
+        if (wait->collective > 0)
+            dsgd_append(text, " (its %ld%s collective)", wait->collective,
+                        ordinal_suffix(wait->collective));
+        tell_peers(w, wait, text);
+        dsgd_append(text, " since %g s", wait->since_s);
+    }
+    if (n > told)
+        dsgd_append(text, "; %d more worker%s wait%s", n - told, n - told > 1 ? "s" : "",
+                    n - told > 1 ? "" : "s");
+}

@@ -1,0 +1,428 @@
+/**
+ * @file test_hang.c
+ * Workers that wait for ever make a run fail, which says who waits in which verb for whom since
+ * when; workers that are late do not. Misused requests stop the program with a sentence.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+enum { WORKERS = 8, STEPS = 20 };
+
+/* --- algorithms that hang --------------------------------------------------------------------- */
+
+/** What a worker of a broken algorithm does behind the gradient of a step. */
+typedef void fault(dsgd_node *self, dsgd_vector *x);
+
+static fault *broken; /* set before the simulation forks */
+
+static void broken_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        broken(self, x);
+    }
+}
+
+static void serve_thrice(dsgd_node *self)
+{
+    for (int i = 0; i < 3; i++)
+        dsgd_serve(self, dsgd_model(self));
+}
+
+static int one_server(const void *params, int n_workers)
+{
+    (void)params;
+    (void)n_workers;
+    return 1;
+}
+
+static const dsgd_algorithm breaking = {.about = {.name = "breaking"}, .work = broken_work};
+static const dsgd_algorithm serving = {.about = {.name = "serving"},
+                                       .work = broken_work,
+                                       .serve = serve_thrice,
+                                       .n_servers = one_server};
+
+static void calls_alone(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 0)
+        dsgd_allreduce_mean(self, x);
+}
+
+static void calls_alone_at_last(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 7 && self->step == STEPS - 1)
+        dsgd_allreduce_mean(self, x);
+}
+
+/** Only some make the 17th, which has two pieces like all others. */
+static void calls_once_more(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->step < 16 || self->rank == 3 || self->rank == 5)
+        dsgd_allreduce_sum(self, x);
+}
+
+static void ends_alone(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank != 1)
+        return;
+    dsgd_request *const sum = dsgd_allreduce_begin(self, x);
+    dsgd_allreduce_end(self, sum, x);
+}
+
+static void gathers_without_one(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    double all[WORKERS];
+    const double mine = self->rank;
+    if (self->rank != 6)
+        dsgd_allgather(self, &mine, 1, all);
+}
+
+static void meets_alone(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    if (self->rank == 4 && self->step == 2)
+        dsgd_barrier(self);
+}
+
+/** Awaits a message that its neighbour does not send. */
+static dsgd_request *expect_of(dsgd_node *self, dsgd_vector *x, int peer)
+{
+    int from[] = {peer};
+    const dsgd_neighbours neighbours = {.n_from = 1, .from = from, .keep = 1};
+    return dsgd_gossip_begin(self, x, &neighbours);
+}
+
+static void expects_a_message(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 2)
+        dsgd_gossip_end(self, expect_of(self, x, 3), x);
+}
+
+static void polls_for_ever(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank != 2)
+        return;
+    dsgd_request *const request = expect_of(self, x, 3);
+    while (!dsgd_gossip_done(self, request))
+        ;
+    dsgd_gossip_end(self, request, x);
+}
+
+static void asks_the_deaf(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank % 4 == 1)
+        dsgd_pair_average(self, x, self->rank - 1);
+}
+
+static void fetches_from_a_server(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 1)
+        dsgd_server_fetch(self, x);
+}
+
+static dsgd_partial *partial_of(dsgd_node *self, dsgd_initiator initiator)
+{
+    static dsgd_partial *partial; /* of the one worker that has one */
+    const dsgd_partial_spec spec = {.initiator = initiator};
+    if (self->step == 0)
+        partial = dsgd_partial_new(self, spec, NULL);
+    return partial;
+}
+
+static void arrives_alone(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 0)
+        dsgd_partial_sum(self, partial_of(self, DSGD_FIRST_ARRIVER), x, x);
+}
+
+static void arrives_without_initiator(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 1)
+        dsgd_partial_mix(self, partial_of(self, DSGD_EACH_IN_TURN), x, WORKERS, WORKERS + 1);
+}
+
+/** Two wait for each other in different verbs, while the others go on. */
+static void two_wait_for_each_other(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 0 && self->step == 3)
+        dsgd_gossip_end(self, expect_of(self, x, 1), x);
+    if (self->rank == 1 && self->step == 3)
+        dsgd_gossip_end(self, expect_of(self, x, 0), x);
+}
+
+static const struct {
+    const dsgd_algorithm *algorithm;
+    fault *fault;
+    const char *says;
+} faults[] = {
+    {&breaking, calls_alone,
+     "a worker hung at %g s: worker 0 waits in dsgd_allreduce_mean (its 1st collective) for "
+     "workers 1, 2 and 5 more since 1 s"},
+    {&breaking, calls_alone_at_last,
+     "worker 7 waits in dsgd_allreduce_mean (its 1st collective) for workers 0, 1 and 5 more "
+     "since 20 s"},
+    {&breaking, calls_once_more,
+     "worker 3 waits in dsgd_allreduce_sum (its 17th collective) for workers 0, 1 and 4 more "
+     "since 17.0"},
+    {&breaking, ends_alone,
+     "worker 1 waits in dsgd_allreduce_end (its 1st collective) for workers 0, 2 and 5 more since "
+     "1 s"},
+    {&breaking, gathers_without_one,
+     "some workers hung at %g s: worker 0 waits in dsgd_allgather (its 1st collective) for worker "
+     "6 since 0 s; worker 1 waits in dsgd_allgather (its 1st collective) for worker 6 since 0 s; "
+     "worker 2 waits in dsgd_allgather (its 1st collective) for worker 6 since 0 s; 4 more workers "
+     "wait"},
+    {&breaking, meets_alone,
+     "worker 4 waits in the barrier before a step for workers 0, 1 and 5 more since 2 s"},
+    {&breaking, expects_a_message, "worker 2 waits in dsgd_gossip_end for worker 3 since 1 s"},
+    {&breaking, polls_for_ever,
+     "worker 2 waits in a million polls of a request without time passing for worker 3 since 1 s"},
+    {&breaking, asks_the_deaf,
+     "worker 1 waits in dsgd_pair_average for worker 0 since 1 s; worker 5 waits in "
+     "dsgd_pair_average for worker 4 since 1 s"},
+    {&serving, fetches_from_a_server,
+     "worker 1 waits in dsgd_server_fetch for server 0 since 2.00"},
+    {&breaking, arrives_alone,
+     "worker 0 waits in dsgd_partial_sum for workers 1, 2 and 5 more since 1 s"},
+    {&breaking, arrives_without_initiator,
+     "worker 1 waits in dsgd_partial_mix for worker 0 since 1 s"},
+    {&breaking, two_wait_for_each_other,
+     "worker 0 waits in dsgd_gossip_end for worker 1 since 4 s; worker 1 waits in dsgd_gossip_end "
+     "for worker 0 since 4 s"},
+};
+
+enum { N_FAULTS = sizeof faults / sizeof faults[0], N_BOUNDS = 3 };
+
+/** A case that ends after some STEPS by each of the bounds. */
+static support_case *bounded(const char *algorithm, int workers, int bound)
+{
+    support_case *c = support_new(algorithm, workers);
+    if (bound == 1)
+        c->config.until = (dsgd_until){.seconds = STEPS + 5.5};
+    else if (bound == 2)
+        c->config.until = (dsgd_until){.samples = STEPS * workers * c->workload.samples};
+    return c;
+}
+
+START_TEST(who_waits_for_ever_makes_the_run_fail) /* _i: fault, bound */
+{
+    support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
+    support_algorithm(c, faults[_i / N_BOUNDS].algorithm);
+    c->config.exchange.pieces = 2;
+    c->config.exchange.overlap = false;
+    broken = faults[_i / N_BOUNDS].fault;
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_OK);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    char says[640];
+    snprintf(says, sizeof says, faults[_i / N_BOUNDS].says, got->result.virtual_s);
+    ck_assert_msg(strstr(got->result.why.text, says) != NULL, "no `%s` in: %s", says,
+                  got->result.why.text);
+}
+END_TEST
+
+/** Worker 2 leaves in step 3. */
+static void leaving_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        if (self->rank == 2 && self->step == 3)
+            return;
+        dsgd_gradient(self, g, x);
+    }
+}
+
+static const dsgd_algorithm leaving = {.about = {.name = "leaving"}, .work = leaving_work};
+
+START_TEST(a_work_that_returns_by_itself_makes_the_run_fail)
+{
+    support_case *c = bounded(NULL, 4, _i);
+    support_algorithm(c, &leaving);
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_nonnull(strstr(got->result.why.text,
+                                 "work() of worker 2 had returned in step 3 before "
+                                 "dsgd_next_step() was false"));
+}
+END_TEST
+
+/** Those that ask the worker that stopped hang, however fast the others reach the bound. */
+START_TEST(who_waits_for_a_worker_that_stopped_hangs)
+{
+    support_case *c = support_new("ad_psgd", 4);
+    dsgd_stop stop = {.worker = 0, .after_s = 3};
+    c->config.stops = (dsgd_records){1, &stop};
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_ptr_nonnull(
+        strstr(got->result.why.text, "waits in dsgd_pair_average for worker 0 since"));
+    ck_assert_ptr_nonnull(strstr(got->result.why.text, "; worker 0 had stopped"));
+}
+END_TEST
+
+/** A stop that comes after the run's end is none. */
+START_TEST(a_stop_after_the_end_stops_nobody)
+{
+    support_case *c = support_new("allreduce", 4);
+    dsgd_stop stop = {.worker = 0, .after_s = 2.1};
+    c->config.stops = (dsgd_records){1, &stop};
+    c->workload.bytes = 4e9; /* all wait in the allreduce at the bound */
+    c->config.until = (dsgd_until){.seconds = 2.05};
+    support_ok(c);
+}
+END_TEST
+
+/* --- late is not hung ------------------------------------------------------------------------- */
+
+static const char *const late[][3] = {
+    {"slow", "factor", "100"}, {"delay", "seconds", "7.7"}, {"ramp", "seconds", "1.3"}};
+
+enum { N_LATE = sizeof late / sizeof late[0] };
+
+START_TEST(nobody_hangs_for_being_late) /* _i: algorithm */
+{
+    for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {
+        support_case *c = bounded(dsgd_algorithms[_i]->name, WORKERS, i % N_BOUNDS);
+        const char *const *const how = late[i / N_BOUNDS % N_LATE];
+        support_no_learning(c);
+        support_set(dsgd_about_find(dsgd_imbalance_kinds, how[0]), support_imbalance(c, how[0]),
+                    how[1], strtod(how[2], NULL));
+        c->workload.bytes = i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* 3 s per vector */
+        c->config.exchange.pieces = 3;
+        c->config.exchange.blocking = i % 2 == 0;
+        support_ok(c);
+    }
+}
+END_TEST
+
+/**
+ * Worker r makes r + 1 times as many steps per round as worker 0, so that fast workers are far
+ * ahead in steps of those that wait for them.
+ */
+static void rounds_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const long period = 3 * (self->rank + 1);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if ((self->step + 1) % period == 0)
+            dsgd_allreduce_mean(self, x);
+    }
+}
+
+static const dsgd_algorithm rounds = {.about = {.name = "rounds"}, .work = rounds_work};
+
+START_TEST(rounds_may_have_other_steps_at_each_worker)
+{
+    for (double seconds = 2.5; seconds < 80; seconds += 5) {
+        support_case *c = support_new(NULL, WORKERS);
+        support_algorithm(c, &rounds);
+        c->config.until = (dsgd_until){.seconds = seconds};
+        support_ok(c);
+    }
+}
+END_TEST
+
+/** What a run counts does not depend on whether it is continued at its end. */
+START_TEST(nothing_counts_after_the_end)
+{
+    for (int i = 0; i < support_n_algorithms(); i++) {
+        support_case *c = support_new(dsgd_algorithms[i]->name, WORKERS);
+        support_imbalance_number(c, "ramp", "seconds", 0.3);
+        c->workload.bytes = 3e9;
+        c->config.until = (dsgd_until){.seconds = 11.05};
+        const support_outcome *got = support_ok(c);
+        ck_assert_double_eq(got->result.virtual_s, 11.05);
+        ck_assert_double_le(got->result.steps, 11);
+        ck_assert_double_le(got->result.ideal_s, 11.05);
+        ck_assert_double_le(got->result.bytes / 10e9 / WORKERS / 2, 11.05);
+    }
+}
+END_TEST
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void ends_twice(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_request *const sum = dsgd_allreduce_begin(self, x);
+    dsgd_allreduce_end(self, sum, x);
+    if (self->rank == 3 && self->step == 5)
+        dsgd_allreduce_end(self, sum, x);
+}
+
+static void ends_otherwise(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_request *const sum = dsgd_allreduce_begin(self, x);
+    if (self->rank == 3)
+        dsgd_gossip_end(self, sum, x);
+    dsgd_allreduce_end(self, sum, x);
+}
+
+static void ends_anothers(dsgd_node *self, dsgd_vector *x)
+{
+    static dsgd_request *sum;
+    if (self->rank == 0)
+        sum = dsgd_allreduce_begin(self, x);
+    dsgd_barrier(self);
+    dsgd_allreduce_end(self, sum, x);
+}
+
+static void calls_other_collectives(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 0)
+        dsgd_allreduce_sum(self, x);
+    else
+        dsgd_allreduce_mean(self, x);
+}
+
+static const struct {
+    fault *fault;
+    const char *says;
+} misuses[] = {
+    {ends_twice,
+     "worker 3 asks dsgd_allreduce_end() in step 5 for a request that is not under way"},
+    {ends_otherwise, "worker 3 asks dsgd_gossip_end() in step 0 for a request that only "
+                     "dsgd_allreduce_end() can end"},
+    {ends_anothers, "asks dsgd_allreduce_end() in step 0 for a request that is not under way: it "
+                    "has ended already, or another worker began it"},
+    {calls_other_collectives, "all must call the same in one order"},
+};
+
+enum { N_MISUSES = sizeof misuses / sizeof misuses[0] };
+
+START_TEST(misused_requests_and_collectives_are_bugs)
+{
+    support_case *c = support_new(NULL, WORKERS);
+    support_algorithm(c, &breaking);
+    broken = misuses[_i].fault;
+    support_expect_abort(c, misuses[_i].says);
+}
+END_TEST
+
+Suite *hang_suite(void)
+{
+    Suite *s = suite_create("hang");
+    TCase *t = tcase_create("hang");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS * N_BOUNDS);
+    tcase_add_loop_test(t, a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS);
+    tcase_add_test(t, who_waits_for_a_worker_that_stopped_hangs);
+    tcase_add_test(t, a_stop_after_the_end_stops_nobody);
+    tcase_add_loop_test(t, nobody_hangs_for_being_late, 0, support_n_algorithms());
+    tcase_add_test(t, rounds_may_have_other_steps_at_each_worker);
+    tcase_add_test(t, nothing_counts_after_the_end);
+    tcase_add_loop_test(t, misused_requests_and_collectives_are_bugs, 0, N_MISUSES);
+    suite_add_tcase(s, t);
+    return s;
+}
