@@ -3,6 +3,7 @@
  * Every kind of bad input gets one sentence and its exit status, and changes no file.
  */
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/command/shell.h"
@@ -208,13 +209,14 @@ START_TEST(output_that_is_lost_is_a_failure)
 }
 END_TEST
 
-START_TEST(a_record_replaces_no_device)
+START_TEST(a_record_replaces_only_a_file)
 {
     write_experiment(learn);
     char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml --record /dev/full --only 1", &output), 2);
-    ck_assert_msg(strstr(output, "--record /dev/full: this is neither a file nor") != NULL, "%s",
-                  output);
+    ck_assert_int_eq(mkfifo(kept(dsgd_xprintf("%s/pipe", folder)), 0600), 0);
+    ck_assert_int_eq(dsgd("run e.yaml --record pipe --only 1", &output), 2);
+    ck_assert_msg(strstr(output, "--record pipe: this is neither a file nor a folder") != NULL,
+                  "%s", output);
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 END_TEST
@@ -387,7 +389,7 @@ Suite *input_suite(void)
                         sizeof bad / sizeof bad[0]);
     tcase_add_loop_test(t, what_stands_behind_a_null_byte_is_not_lost, 0, 4);
     tcase_add_loop_test(t, output_that_is_lost_is_a_failure, 0, 4);
-    tcase_add_test(t, a_record_replaces_no_device);
+    tcase_add_test(t, a_record_replaces_only_a_file);
     tcase_add_test(t, a_folder_of_results_is_no_command);
     tcase_add_test(t, a_platform_is_checked_against_its_numbers);
     tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
