@@ -376,7 +376,8 @@ static dsgd_status find_results(const pool *p, size_t i, bool *has_row, bool *is
     const dsgd_status status = dsgd_results_state(p->config->folder, i, &state, error);
     char *const record = record_path(p->config, i);
     *has_row = state != DSGD_RUN_ABSENT;
-    *is_done = state == DSGD_RUN_DONE && (record == NULL || access(record, F_OK) == 0);
+    *is_done = state == DSGD_RUN_DONE &&
+               (record == NULL || dsgd_results_has_record(p->config->experiment, i, record));
     free(record);
     return status;
 }

@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "command/experiment/config.h"
 #include "command/run/curve.h"
+#include "models/record/replay.h"
 #include "sim/network/cluster.h"
 
 static const char run_columns[] =
@@ -422,6 +423,24 @@ static bool computes(const dsgd_experiment *experiment)
 static bool same_member(const json_t *a, const json_t *b, const char *key)
 {
     return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
+}
+
+bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
+{
+    char *const head = dsgd_record_head(path);
+    if (head == NULL)
+        return false;
+    char *const about = dsgd_results_about(experiment, i, "");
+    json_t *const old = json_loads(head, 0, NULL);
+    json_t *const new = json_loads(about, 0, NULL);
+    const bool has =
+        same_member(old, new, "run") &&
+        same_member(json_object_get(old, "manifest"), json_object_get(new, "manifest"), "runs");
+    json_decref(old);
+    json_decref(new);
+    free(head);
+    free(about);
+    return has;
 }
 
 /** Checksum and length of a regular file; NULL of anything else. The caller frees it. */

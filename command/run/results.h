@@ -34,6 +34,9 @@ dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *err
  */
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
 
+/** Whether the file is the whole record of run @p i. */
+bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path);
+
 /** What a folder has of a run. */
 typedef enum dsgd_run_state {
     DSGD_RUN_ABSENT, /* nothing that is whole */

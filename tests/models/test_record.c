@@ -1206,6 +1206,13 @@ START_TEST(a_run_again_makes_the_records_that_are_missing)
     expect_command(DSGD_BINARY " run e.yaml -o on --record r", 0, "");
     expect_command("test -e r/2.record && find r -newermt 2002-01-01 | sort | tr '\\n' ' '", 0,
                    "r/1.record r/2.record r/4.record");
+    /* Another run's, and one that is cut off, are none. */
+    expect_command("cp r/1.record r/4.record && truncate -s -1 r/2.record && touch -d 2001-01-01 "
+                   "r/*.record",
+                   0, "");
+    expect_command(DSGD_BINARY " run e.yaml -o on --record r", 0, "");
+    expect_command("find r -newermt 2002-01-01 | grep record | sort | tr '\\n' ' '", 0,
+                   "r/2.record r/4.record");
 }
 END_TEST
 
