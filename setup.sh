@@ -30,7 +30,7 @@ case "${1:-}" in
 headline)
     install_missing
     build release
-    build/release/dsgd run plots/headline/headline.yaml -o results/headline -j "$(nproc)"
+    build/release/dsgd run plots/headline/headline.yaml -o results/headline --force -j "$(nproc)"
     build/release/dsgd plot results/headline
     echo "results: $PWD/results/headline    figures: $PWD/results/headline/figures"
     ;;

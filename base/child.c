@@ -1,12 +1,14 @@
 /**
  * @file child.c
- * fork(), and a pipe for the report.
+ * fork(), with its end tied to the parent's, and a pipe for the report.
  */
 #include "base/child.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,19 @@ typedef struct head {
     dsgd_status status;
     dsgd_error error;
 } head;
+
+pid_t dsgd_fork(void)
+{
+    fflush(NULL);
+    const pid_t parent = getpid();
+    const pid_t process = fork();
+    if (process != 0)
+        return process;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it ended before */
+        _exit(1);
+    return 0;
+}
 
 dsgd_status
 dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error *error),
@@ -26,8 +41,7 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     const size_t length = sizeof(head) + bytes;
     char *const message = dsgd_xcalloc(1, length);
     head *const first = (head *)message;
-    fflush(NULL); /* or the child would print what is buffered, too */
-    const pid_t process = fork();
+    const pid_t process = dsgd_fork();
     if (process == 0) {
         first->status = work(argument, report, &first->error);
         memcpy(message + sizeof(head), report, bytes);

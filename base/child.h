@@ -7,8 +7,15 @@
 #define DSGD_BASE_CHILD_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/status.h"
+
+/**
+ * fork(), but the child is killed when this process ends, by a signal or otherwise. Flushes all
+ * streams before, or the child would print what is buffered, too.
+ */
+pid_t dsgd_fork(void);
 
 /**
  * Calls work(argument, report, error) in a child process and returns its status. Copies back its

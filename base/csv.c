@@ -5,11 +5,14 @@
 #include "base/csv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 /** The reader's position. Fields are unquoted in place: the text only becomes shorter. */
 typedef struct cursor {
@@ -31,22 +34,16 @@ static void strip(char *text)
 
 static dsgd_status read_text(dsgd_csv *csv, dsgd_error *error)
 {
-    FILE *const stream = fopen(csv->path, "r");
-    if (stream == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", csv->path);
-    size_t room = 0;
-    const bool any = getdelim(&csv->text, &room, '\0', stream) > 0;
-    dsgd_status status = DSGD_OK;
-    if (ferror(stream))
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", csv->path);
-    else if (!any)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
-    else if (!feof(stream))
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
-    fclose(stream);
-    if (status == DSGD_OK)
-        strip(csv->text);
-    return status;
+    size_t n = 0;
+    const dsgd_status status = dsgd_file_read(csv->path, &csv->text, &n, error);
+    if (status != DSGD_OK)
+        return status;
+    if (n == 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
+    if (strlen(csv->text) != n)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
+    strip(csv->text);
+    return DSGD_OK;
 }
 
 /** Unquotes a field that begins with a quote; false if its end is missing. */
@@ -122,19 +119,31 @@ static bool skip_line(cursor *c)
     return true;
 }
 
-dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
+static dsgd_status parse(dsgd_csv *csv, dsgd_error *error)
 {
-    va_list arguments;
-    va_start(arguments, path);
-    *csv = (dsgd_csv){.path = dsgd_xvprintf(path, arguments)};
-    va_end(arguments);
-    dsgd_status status = read_text(csv, error);
+    dsgd_status status = DSGD_OK;
     cursor c = {csv->text, 1};
     size_t n = 0;
     for (size_t row = 0; status == DSGD_OK && *c.at != '\0';)
         if (row == 0 || !skip_line(&c))
             status = read_row(csv, &c, row++, &n, error);
     return status;
+}
+
+dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
+{
+    va_list arguments;
+    va_start(arguments, path);
+    *csv = (dsgd_csv){.path = dsgd_xvprintf(path, arguments)};
+    va_end(arguments);
+    const dsgd_status status = read_text(csv, error);
+    return status == DSGD_OK ? parse(csv, error) : status;
+}
+
+dsgd_status dsgd_csv_parse(dsgd_csv *csv, const char *text, dsgd_error *error)
+{
+    *csv = (dsgd_csv){.path = dsgd_xstrdup("a text"), .text = dsgd_xstrdup(text)};
+    return parse(csv, error);
 }
 
 void dsgd_csv_close(dsgd_csv *csv)
@@ -207,10 +216,17 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     file->path = dsgd_xvprintf(path, arguments);
     va_end(arguments);
     file->beside = dsgd_xprintf("%s.new", file->path);
-    file->stream = fopen(file->beside, "w");
+    /* A link of this name would lead elsewhere; what a killed process left is replaced. */
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int descriptor = open(file->beside, flags, 0666);
+    if (descriptor < 0 && errno == EEXIST && unlink(file->beside) == 0)
+        descriptor = open(file->beside, flags, 0666);
+    file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (file->stream != NULL)
         return file->stream;
     dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
+    if (descriptor >= 0)
+        close(descriptor);
     free(file->path);
     free(file->beside);
     return NULL;
@@ -218,13 +234,29 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
 {
-    const bool failed = ferror(file->stream) != 0;
+    errno = ENOSPC; /* of an earlier failure, whose own errno is gone */
+    /* On the disk before it has its name, or a power cut could leave an empty file under it. */
+    const bool written = !ferror(file->stream) && fflush(file->stream) == 0 &&
+                         (fsync(fileno(file->stream)) == 0 || errno == EINVAL);
+    const int why = errno;
+    const bool closed = fclose(file->stream) == 0;
+    errno = written ? errno : why;
     dsgd_status status = DSGD_OK;
-    if (fclose(file->stream) != 0 || failed || rename(file->beside, file->path) != 0)
+    if (!written || !closed || rename(file->beside, file->path) != 0) {
         status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
+        unlink(file->beside);
+    }
     free(file->path);
     free(file->beside);
     return status;
+}
+
+void dsgd_whole_drop(dsgd_whole_file *file)
+{
+    fclose(file->stream);
+    unlink(file->beside);
+    free(file->path);
+    free(file->beside);
 }
 
 bool dsgd_can_read(const char *path, ...)

@@ -27,6 +27,8 @@ typedef struct dsgd_csv {
  */
 dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
+/** Like dsgd_csv_read(), from a text. */
+dsgd_status dsgd_csv_parse(dsgd_csv *csv, const char *text, dsgd_error *error);
 void dsgd_csv_close(dsgd_csv *csv);
 
 /** Index of the first column called @p name, or n_columns. */
@@ -47,7 +49,7 @@ void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
 /** Writes a field, quoted where it has a comma, a quote or a line end. */
 void dsgd_csv_text(FILE *stream, const char *text);
 
-/** A file that is written as PATH.new and renamed when it is complete. */
+/** A file that is written as PATH.new and renamed when it is complete and on the disk. */
 typedef struct dsgd_whole_file {
     char *path, *beside;
     FILE *stream;
@@ -57,6 +59,8 @@ typedef struct dsgd_whole_file {
 FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error);
+/** Gives it up: what was written so far goes. */
+void dsgd_whole_drop(dsgd_whole_file *file);
 
 /** Whether a file exists and can be read. */
 bool dsgd_can_read(const char *path, ...) __attribute__((format(printf, 1, 2)));

@@ -1,14 +1,14 @@
 /**
  * @file program.c
- * The folder of the executable, and a monotonic clock.
+ * The folder of the executable, the end of main(), and a monotonic clock.
  */
 #include "base/program.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/status.h"
 
 char *dsgd_program_folder(void)
 {
@@ -20,6 +20,17 @@ char *dsgd_program_folder(void)
         return dsgd_xstrdup(".");
     *slash = '\0';
     return dsgd_xstrdup(program);
+}
+
+dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error)
+{
+    if (status != DSGD_OK && error->text[0] != '\0')
+        fprintf(stderr, "%s: %s\n", program, error->text);
+    const bool failed = ferror(stdout) != 0;
+    if (fclose(stdout) == 0 && !failed)
+        return status;
+    fprintf(stderr, "%s: standard output could not be written: %m\n", program);
+    return status == DSGD_OK ? DSGD_EIO : status;
 }
 
 double dsgd_wall_s(void)

@@ -1,13 +1,21 @@
 /**
  * @file program.h
- * The running program: its folder, beside which its module and shipped files are installed, and its
- * clock.
+ * The running program: its folder, beside which its module and shipped files are installed, its
+ * end, and its clock.
  */
 #ifndef DSGD_BASE_PROGRAM_H
 #define DSGD_BASE_PROGRAM_H
 
+#include "base/status.h"
+
 /** The folder of the executable; the caller frees it. */
 char *dsgd_program_folder(void);
+
+/**
+ * For the end of main(): prints the sentence of a failure, closes standard output, and gives the
+ * exit status. Output that could not be written is a failure.
+ */
+dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error);
 
 /** Seconds of a monotonic wall clock. */
 double dsgd_wall_s(void);

@@ -24,6 +24,8 @@ static int key_of(const dsgd_argument *options, size_t i)
 
 static void store(const dsgd_argument *o, void *field, const char *text, struct argp_state *state)
 {
+    if (o->gone != NULL)
+        argp_error(state, "--%s: %s", o->name, o->gone);
     switch (o->kind) {
     case DSGD_ARGUMENT_FLAG:
         *(bool *)field = true;
@@ -84,7 +86,8 @@ dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void 
         options[i] = (struct argp_option){.name = o->name,
                                           .key = key_of(syntax->options, i),
                                           .arg = o->value,
-                                          .flags = o->implied == NULL ? 0 : OPTION_ARG_OPTIONAL,
+                                          .flags = (o->implied == NULL ? 0 : OPTION_ARG_OPTIONAL) |
+                                                   (o->gone == NULL ? 0 : OPTION_HIDDEN),
                                           .doc = o->help};
     }
     const struct argp argp = {

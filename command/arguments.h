@@ -28,6 +28,7 @@ typedef struct dsgd_argument {
     size_t offset; /* of the field in the struct of arguments */
     const char *const *words; /* of a WORD */
     const char *implied; /* value of a TEXT that is given without one; NULL: it needs one */
+    const char *gone; /* why this option of earlier versions is refused; NULL: it is not */
 } dsgd_argument;
 
 typedef struct dsgd_operands {
@@ -57,6 +58,13 @@ typedef struct dsgd_texts {
 #define DSGD_ARGUMENT_PLUGIN                                                                       \
     DSGD_ARGUMENT(TEXTS, plugins, "plugin", 0, "FILE",                                             \
                   "Adds the algorithms of a shared object; may be repeated")
+
+/** A row for those who know --resume. */
+#define DSGD_ARGUMENT_RESUME                                                                       \
+    {                                                                                              \
+        .name = "resume",                                                                          \
+        .gone = "the same command takes up what is done by itself; --force does all anew"          \
+    }
 
 typedef struct dsgd_syntax {
     const char *operands, *help;

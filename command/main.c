@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "base/program.h"
 #include "command/command.h"
 #include "command/run/replay.h"
 #include "command/table.h"
@@ -66,16 +67,16 @@ static dsgd_status unknown(const char *name, dsgd_error *error)
 
 int main(int count, char **words)
 {
+    dsgd_error error = {""};
     if (count < 2 || strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0) {
         print_help(count < 2 ? stderr : stdout);
-        return count < 2 ? DSGD_EUSAGE : DSGD_OK;
+        return dsgd_program_end("dsgd", count < 2 ? DSGD_EUSAGE : DSGD_OK, &error);
     }
     if (strcmp(words[1], "--version") == 0) {
         puts(argp_program_version);
-        return DSGD_OK;
+        return dsgd_program_end("dsgd", DSGD_OK, &error);
     }
     argp_err_exit_status = DSGD_EUSAGE;
-    dsgd_error error = {""};
     dsgd_status status = DSGD_EUSAGE;
     const dsgd_command *command = NULL;
     for (size_t i = 0; commands[i] != NULL; i++)
@@ -84,7 +85,5 @@ int main(int count, char **words)
         status = unknown(words[1], &error);
     else
         status = command->run(count - 1, words + 1, &error);
-    if (status != DSGD_OK && error.text[0] != '\0')
-        fprintf(stderr, "dsgd: %s\n", error.text);
-    return status;
+    return dsgd_program_end("dsgd", status, &error);
 }

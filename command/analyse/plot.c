@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/csv.h"
 #include "command/arguments.h"
 #include "command/command.h"
@@ -50,9 +51,10 @@ static bool has_data(const char *script, const char *folder)
 
 static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_error *error)
 {
-    char *const setting =
-        dsgd_xprintf("dir='%s'; style='%s/plots/style.gp'", folder, dsgd_data_folder());
-    const pid_t process = fork();
+    /* gnuplot would take a name that begins with | or < for a command. */
+    char *const setting = dsgd_xprintf("dir='%s%s'; style='%s/plots/style.gp'",
+                                       folder[0] == '/' ? "" : "./", folder, dsgd_data_folder());
+    const pid_t process = dsgd_fork();
     if (process == 0) {
         execlp("gnuplot", "gnuplot", "-e", setting, script, (char *)NULL);
         _exit(127);

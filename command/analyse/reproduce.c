@@ -33,7 +33,7 @@
 typedef struct arguments {
     dsgd_operands figures;
     const char *output, *jobs;
-    bool resume;
+    bool force;
 } arguments;
 
 /** Columns of published.csv that are no keys. */
@@ -320,15 +320,14 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
     const arguments *const a = ((const experiment_run *)argument)->arguments;
     const figure *const f = ((const experiment_run *)argument)->figure;
     char *const yaml = dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), f->name, f->name);
-    char *words[] = {(char *)"run", yaml, (char *)"--force", (char *)"-o", f->folder, NULL, NULL,
-                     NULL,          NULL};
-    int count = 5;
+    char *words[] = {(char *)"run", yaml, (char *)"-o", f->folder, NULL, NULL, NULL, NULL};
+    int count = 4;
     if (a->jobs != NULL) {
         words[count++] = (char *)"-j";
         words[count++] = (char *)a->jobs;
     }
-    if (a->resume)
-        words[count++] = (char *)"--resume";
+    if (a->force)
+        words[count++] = (char *)"--force";
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     return dsgd_command_run.run(count, words, error);
@@ -486,7 +485,9 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *names, s
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "DIR", "Folder of the results (results/reproduce)"),
     DSGD_ARGUMENT(TEXT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
-    DSGD_ARGUMENT(FLAG, resume, "resume", 0, NULL, "Does only what has no results yet"),
+    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
+                  "Does all anew, in place of the results that are there"),
+    DSGD_ARGUMENT_RESUME,
     {.name = NULL},
 };
 

@@ -104,6 +104,11 @@ dsgd_status dsgd_sensitivity_vary(dsgd_experiment *experiment, double percent, d
             for (int sign = -1; sign <= 1; sign += 2)
                 for (size_t i = 0; i < experiment->n_unchanged; i++)
                     add_variation(experiment, i, part, o, parameter, 1 + sign * percent / 100);
+            if (experiment->n_runs > DSGD_MOST_RUNS)
+                return dsgd_fail(error, DSGD_EUSAGE,
+                                 "%s: with their variations there are more than %d runs; shorten a "
+                                 "list or a sweep",
+                                 experiment->path, DSGD_MOST_RUNS);
         }
     }
     if (experiment->n_runs == experiment->n_unchanged)
@@ -216,9 +221,10 @@ static double *throughputs(const analysis *a, size_t v, size_t place, size_t con
 
 static double read_throughput(const char *folder, size_t i)
 {
-    char *const field = dsgd_results_has(folder, i)
-                            ? dsgd_results_field(folder, i, "throughput_samples_per_s")
-                            : NULL;
+    dsgd_run_state state = DSGD_RUN_ABSENT;
+    dsgd_results_state(folder, i, &state, NULL); /* dsgd_pool_run() has read them all before */
+    char *const field =
+        state == DSGD_RUN_DONE ? dsgd_results_field(folder, i, "throughput_samples_per_s") : NULL;
     const double number = field == NULL || *field == '\0' ? NAN : strtod(field, NULL);
     free(field);
     return number > 0 ? number : NAN; /* nothing was done: there is no ratio to it */

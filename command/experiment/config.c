@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "command/experiment/shipped.h"
 
 /** Memory that goes with the config. */
@@ -27,14 +28,17 @@ typedef struct override {
 } override;
 
 struct dsgd_config {
-    char *path;
-    struct fy_document *document;
+    char *path, *text;
+    struct fy_document *document; /* its scalars are in the text */
     block *blocks;
     override *overrides;
     dsgd_sweep **sweeps;
     size_t n_sweeps;
-    dsgd_config *named; /* files that this one names, through their `next` */
+    dsgd_config *top; /* the file that led here; NULL: none */
+    dsgd_config *named; /* of a top: all files that led from it, through their `next` */
     dsgd_config *next;
+    const char **data_files; /* of a top: [n_data_files + 1] */
+    size_t n_data_files;
 };
 
 void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
@@ -59,40 +63,145 @@ const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
-dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
+/** Bytes of the character of UTF-8 at @p s, of which @p n are left; 0: there is none. */
+static size_t utf8_length(const unsigned char *s, size_t n)
 {
-    if (access(path, R_OK) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    if (s[0] < 0x80)
+        return s[0] != 0;
+    const size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4 || length > n)
+        return 0;
+    for (size_t k = 1; k < length; k++)
+        if ((s[k] & 0xc0) != 0x80)
+            return 0;
+    const bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    const bool surrogate = s[0] == 0xed && s[1] >= 0xa0;
+    return overlong || surrogate || (s[0] == 0xf4 && s[1] >= 0x90) ? 0 : length;
+}
+
+/** libfyaml ends silently at a byte that is no UTF-8 and at a null byte. */
+static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd_error *error)
+{
+    const char *line = text;
+    size_t number = 1;
+    for (size_t i = 0, length = 0; i < n; i += length) {
+        length = utf8_length((const unsigned char *)text + i, n - i);
+        if (length == 0)
+            return dsgd_fail(error, DSGD_EIO,
+                             "%s:%zu:%td: byte 0x%02x is no text in UTF-8; save the file as UTF-8",
+                             path, number, text + i - line + 1, (unsigned char)text[i]);
+        if (text[i] == '\n') {
+            line = text + i + 1;
+            number++;
+        }
+    }
+    return DSGD_OK;
+}
+
+enum { MOST_VALUES = 1000000, MOST_DEPTH = 256 };
+
+/**
+ * Counts the values at and below a node as often as aliases repeat them, up to MOST_VALUES. A
+ * circle ends by its depth; the resolver refuses it.
+ */
+static void count_values(struct fy_node *node, int depth, size_t *n)
+{
+    if (fy_node_is_alias(node))
+        node = fy_node_resolve_alias(node);
+    if (node == NULL || ++*n > MOST_VALUES || depth > MOST_DEPTH)
+        return;
+    void *iterator = NULL;
+    if (fy_node_is_sequence(node)) {
+        for (struct fy_node *e = NULL;
+             *n <= MOST_VALUES && (e = fy_node_sequence_iterate(node, &iterator)) != NULL;)
+            count_values(e, depth + 1, n);
+    } else if (fy_node_is_mapping(node)) {
+        for (struct fy_node_pair *p = NULL;
+             *n <= MOST_VALUES && (p = fy_node_mapping_iterate(node, &iterator)) != NULL;)
+            count_values(fy_node_pair_value(p), depth + 1, n);
+    }
+}
+
+/** The sentence about a text without a document. */
+static dsgd_status no_document(const char *path, const char *text, struct fy_diag *diag,
+                               dsgd_error *error)
+{
+    void *iterator = NULL;
+    const struct fy_diag_error *const first = fy_diag_errors_iterate(diag, &iterator);
+    if (first != NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s:%d:%d: this is no YAML: %s", path, first->line,
+                         first->column, first->msg);
+    while (text[strspn(text, " \t\r\n")] == '#')
+        text += strcspn(text, "\n") + (strchr(text, '\n') != NULL);
+    return dsgd_fail(error, DSGD_EIO,
+                     text[strspn(text, " \t\r\n")] == '\0' ? "%s: the file is empty"
+                                                           : "%s: this is no YAML",
+                     path);
+}
+
+/** The only document of a text, which has to live as long as it; NULL with an error. */
+static struct fy_document *parse(const char *path, const char *text, size_t n, dsgd_error *error)
+{
     struct fy_diag *const diag = fy_diag_create(NULL);
     fy_diag_set_collect_errors(diag, true);
-    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_RESOLVE_DOCUMENT, .diag = diag};
-    struct fy_document *const document = fy_document_build_from_file(&cfg, path);
-    if (document == NULL || fy_document_root(document) == NULL) {
-        void *iterator = NULL;
-        const struct fy_diag_error *const first = fy_diag_errors_iterate(diag, &iterator);
-        if (first != NULL)
-            dsgd_fail(error, DSGD_EIO, "%s:%d:%d: this is no YAML: %s", path, first->line,
-                      first->column, first->msg);
-        else
-            dsgd_fail(error, DSGD_EIO, "%s: the file is empty", path);
-        if (document != NULL)
-            fy_document_destroy(document);
-        fy_diag_destroy(diag);
+    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = diag};
+    struct fy_parser *const parser = fy_parser_create(&cfg);
+    DSGD_ASSERT(parser != NULL, "no memory for a parser");
+    fy_parser_set_string(parser, text, n);
+    struct fy_document *document = fy_parse_load_document(parser);
+    dsgd_status status = DSGD_OK;
+    size_t n_values = 0;
+    if (document != NULL)
+        count_values(fy_document_root(document), 0, &n_values);
+    struct fy_document *const second = document == NULL ? NULL : fy_parse_load_document(parser);
+    if (second != NULL) {
+        const struct fy_mark *const mark =
+            fy_document_state_start_mark(fy_document_get_document_state(second));
+        status = dsgd_fail(error, DSGD_EIO,
+                           "%s:%d: a second document begins here, behind ---; a file has one", path,
+                           mark == NULL ? 1 : mark->line + 1);
+        fy_parse_document_destroy(parser, second);
+    } else if (n_values > MOST_VALUES) {
+        status =
+            dsgd_fail(error, DSGD_EIO, "%s: with its aliases (*) the file has more than %d values",
+                      path, MOST_VALUES);
+    } else if (document == NULL || fy_document_root(document) == NULL ||
+               fy_parser_get_stream_error(parser) || fy_document_resolve(document) != 0) {
+        status = no_document(path, text, diag, error);
+    }
+    if (status != DSGD_OK && document != NULL) {
+        fy_parse_document_destroy(parser, document);
+        document = NULL;
+    }
+    fy_parser_destroy(parser);
+    fy_diag_destroy(diag);
+    return document;
+}
+
+dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
+{
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_status status = dsgd_file_read(path, &text, &n, error);
+    if (status == DSGD_OK)
+        status = check_text(path, text, n, error);
+    struct fy_document *const document = status == DSGD_OK ? parse(path, text, n, error) : NULL;
+    if (document == NULL) {
+        free(text);
         return DSGD_EIO;
     }
-    fy_diag_destroy(diag);
     *config = dsgd_xcalloc(1, sizeof **config);
     (*config)->path = dsgd_xstrdup(path);
+    (*config)->text = text;
     (*config)->document = document;
     find_sweeps(*config, fy_document_root(document), "");
     if (!fy_node_is_mapping(fy_document_root(document))) {
-        const dsgd_status status = dsgd_entry_fail(*config, fy_document_root(document), error,
-                                                   "a mapping of keys to values is expected here");
+        status = dsgd_entry_fail(*config, fy_document_root(document), error,
+                                 "a mapping of keys to values is expected here");
         dsgd_config_close(*config);
         *config = NULL;
-        return status;
     }
-    return DSGD_OK;
+    return status;
 }
 
 void dsgd_config_close(dsgd_config *config)
@@ -108,15 +217,27 @@ void dsgd_config_close(dsgd_config *config)
         next = c->next;
         dsgd_config_close(c);
     }
+    free(config->data_files);
     free(config->sweeps);
     free(config->path);
+    free(config->text);
     free(config);
 }
 
-void dsgd_config_adopt(dsgd_config *config, dsgd_config *named)
+dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
+                                   dsgd_error *error)
 {
-    named->next = config->named;
-    config->named = named;
+    dsgd_config *const top = from->top == NULL ? from : from->top;
+    for (*config = top->named; *config != NULL; *config = (*config)->next)
+        if (strcmp((*config)->path, path) == 0)
+            return DSGD_OK;
+    const dsgd_status status = dsgd_config_open(path, config, error);
+    if (status != DSGD_OK)
+        return status;
+    (*config)->top = top;
+    (*config)->next = top->named;
+    top->named = *config;
+    return DSGD_OK;
 }
 
 dsgd_entry *dsgd_config_root(dsgd_config *config)
@@ -132,6 +253,24 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
     const char *const beside =
         dsgd_config_keep(config, "%.*s/%s", (int)(slash - config->path), config->path, path);
     return access(beside, F_OK) == 0 ? beside : path;
+}
+
+void dsgd_config_note_data(dsgd_config *config, const char *path)
+{
+    dsgd_config *const top = config->top == NULL ? config : config->top;
+    for (size_t i = 0; i < top->n_data_files; i++)
+        if (strcmp(top->data_files[i], path) == 0)
+            return;
+    top->data_files =
+        dsgd_xrealloc(top->data_files, top->n_data_files + 2, sizeof *top->data_files);
+    top->data_files[top->n_data_files++] = dsgd_config_keep(top, "%s", path);
+    top->data_files[top->n_data_files] = NULL;
+}
+
+const char *const *dsgd_config_data_files(const dsgd_config *config)
+{
+    static const char *const none[] = {NULL};
+    return config->data_files == NULL ? none : config->data_files;
 }
 
 /** The first scalar at or below a node: what has a position in the file. */

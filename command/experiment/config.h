@@ -21,8 +21,12 @@ void dsgd_config_close(dsgd_config *config);
 /** Applies `a.b.c=value`, the value being YAML; elements of lists are named by index. */
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
 
-/** From now on @p named is closed with @p config. */
-void dsgd_config_adopt(dsgd_config *config, dsgd_config *named);
+/**
+ * Opens a file that @p from names, once for the file that led to @p from, which closes it. However
+ * many runs name it, it is read and held in memory once.
+ */
+dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
+                                   dsgd_error *error);
 
 dsgd_entry *dsgd_config_root(dsgd_config *config);
 
@@ -40,6 +44,12 @@ void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char
  * A path in the file: beside the file if that exists, else unchanged. Lives as long as the config.
  */
 const char *dsgd_config_path(dsgd_config *config, const char *path);
+
+/** Notes a file of data that the runs will read. */
+void dsgd_config_note_data(dsgd_config *config, const char *path);
+
+/** All that were noted, and then NULL. */
+const char *const *dsgd_config_data_files(const dsgd_config *config);
 
 /** The value of a key, or NULL. */
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "command/experiment/config.h"
 #include "command/experiment/shipped.h"
 #include "sim/network/placement.h"
@@ -148,6 +149,7 @@ static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
     if (name != NULL && ends_with(name, ".xml")) {
         run->platform.topology = DSGD_TOPOLOGY_XML;
         run->platform.file = dsgd_config_path(config, name);
+        dsgd_config_note_data(config, run->platform.file);
     } else if (name != NULL) {
         dsgd_config *file = NULL;
         status = dsgd_named_open(config, named, "platforms", name, NULL, &file, error);
@@ -229,6 +231,21 @@ static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entr
     return status;
 }
 
+/** A folder of results gets this name. */
+static dsgd_status read_name(dsgd_experiment *experiment, const char *name, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    if (name == NULL)
+        return DSGD_OK;
+    experiment->name = name;
+    if (dsgd_is_file_name(name))
+        return DSGD_OK;
+    return dsgd_entry_fail(config, dsgd_entry_find(dsgd_config_root(config), "name"), error,
+                           "name is `%s`, but a folder is called so: it needs a character, has "
+                           "no `/` and no control character, and does not begin with `.`",
+                           name);
+}
+
 /** Reads a run with the sweeps chosen as they are. */
 static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
                             dsgd_planned_run *run, dsgd_error *error)
@@ -240,8 +257,9 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
         status = read_axes(experiment, entries, run, error);
     if (status != DSGD_OK)
         return status;
-    if (run->name != NULL)
-        experiment->name = run->name;
+    status = read_name(experiment, run->name, error);
+    if (status != DSGD_OK)
+        return status;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
     run->config.params = run->algorithm.params;
     return DSGD_OK;
@@ -249,31 +267,62 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
 
 /* --- all runs --------------------------------------------------------------------------------- */
 
-/** The chosen element of each axis, and where the sweeps stand. */
+/** A sweep counts for a run unless it is in an element of an axis that the run did not choose. */
+typedef struct swept {
+    dsgd_sweep *sweep;
+    size_t axis, element; /* where it is; DSGD_N_AXES: in none */
+} swept;
+
+/** The chosen element of each axis, and the sweeps. */
 typedef struct odometer {
     dsgd_entry *lists[DSGD_N_AXES];
     size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
+    swept *sweeps; /* [n_columns] */
 } odometer;
 
-/** A sweep counts for a run unless it is in an element of an axis that the run did not choose. */
-static bool applies(dsgd_config *config, const odometer *o, const dsgd_sweep *sweep)
+static bool applies(const odometer *o, const swept *s)
 {
-    for (size_t a = 0; a < DSGD_N_AXES; a++) {
-        for (size_t i = 0; i < o->n[a]; i++) {
-            size_t n = 0;
-            dsgd_sweep **const inside =
-                o->lists[a] == NULL ? NULL
-                                    : dsgd_config_sweeps(config, dsgd_entry_at(o->lists[a], i), &n);
-            for (size_t j = 0; j < n; j++)
-                if (inside[j] == sweep && i != o->chosen[a])
-                    return false;
-        }
-    }
-    return true;
+    return s->axis == DSGD_N_AXES || o->chosen[s->axis] == s->element;
 }
 
-static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_sweep **sweeps,
-                           dsgd_error *error)
+/** Finds the sweeps in the axes. */
+static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps)
+{
+    dsgd_config *const config = experiment->config;
+    o->sweeps = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof *o->sweeps);
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        o->sweeps[k] = (swept){sweeps[k], DSGD_N_AXES, 0};
+    for (size_t a = 0; a < DSGD_N_AXES; a++)
+        for (size_t i = 0; experiment->n_columns > 0 && o->lists[a] != NULL && i < o->n[a]; i++) {
+            size_t n = 0;
+            dsgd_sweep **const inside =
+                dsgd_config_sweeps(config, dsgd_entry_at(o->lists[a], i), &n);
+            for (size_t j = 0; j < n; j++)
+                for (size_t k = 0; k < experiment->n_columns; k++)
+                    if (inside[j] == sweeps[k])
+                        o->sweeps[k] = (swept){sweeps[k], a, i};
+        }
+}
+
+/** The number of runs that an odometer will give. */
+static double count_runs(const dsgd_experiment *experiment, const odometer *o)
+{
+    double n_runs = 1;
+    for (size_t a = 0; a <= DSGD_N_AXES; a++) {
+        double of_axis = 0;
+        for (size_t i = 0; i < (a == DSGD_N_AXES ? 1 : o->n[a]); i++) {
+            double of_element = 1;
+            for (size_t k = 0; k < experiment->n_columns; k++)
+                if (o->sweeps[k].axis == a && o->sweeps[k].element == i)
+                    of_element *= (double)o->sweeps[k].sweep->n;
+            of_axis += of_element;
+        }
+        n_runs *= of_axis;
+    }
+    return n_runs;
+}
+
+static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
     dsgd_entry *entries[DSGD_N_AXES];
@@ -287,34 +336,35 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
         .swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *))};
     memcpy(run->chosen, o->chosen, sizeof run->chosen);
     for (size_t i = 0; i < experiment->n_columns; i++)
-        run->swept[i] = applies(config, o, sweeps[i]) ? dsgd_sweep_text(config, sweeps[i]) : NULL;
+        run->swept[i] =
+            applies(o, &o->sweeps[i]) ? dsgd_sweep_text(config, o->sweeps[i].sweep) : NULL;
     return read_run(experiment, entries, run, error);
 }
 
 /** Runs through the values of the sweeps from the i-th on that apply. */
-static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, dsgd_sweep **sweeps,
-                             size_t i, dsgd_error *error)
+static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, size_t i,
+                             dsgd_error *error)
 {
     if (i == experiment->n_columns)
-        return add_run(experiment, o, sweeps, error);
-    const size_t n = applies(experiment->config, o, sweeps[i]) ? sweeps[i]->n : 1;
+        return add_run(experiment, o, error);
+    dsgd_sweep *const sweep = o->sweeps[i].sweep;
+    const size_t n = applies(o, &o->sweeps[i]) ? sweep->n : 1;
     dsgd_status status = DSGD_OK;
     for (size_t v = 0; status == DSGD_OK && v < n; v++) {
-        sweeps[i]->chosen = v;
-        status = add_swept(experiment, o, sweeps, i + 1, error);
+        sweep->chosen = v;
+        status = add_swept(experiment, o, i + 1, error);
     }
-    sweeps[i]->chosen = 0;
+    sweep->chosen = 0;
     return status;
 }
 
-static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis,
-                           dsgd_sweep **sweeps, dsgd_error *error)
+static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis, dsgd_error *error)
 {
     if (axis == DSGD_N_AXES)
-        return add_swept(experiment, o, sweeps, 0, error);
+        return add_swept(experiment, o, 0, error);
     dsgd_status status = DSGD_OK;
     for (o->chosen[axis] = 0; status == DSGD_OK && o->chosen[axis] < o->n[axis]; o->chosen[axis]++)
-        status = add_all(experiment, o, axis + 1, sweeps, error);
+        status = add_all(experiment, o, axis + 1, error);
     return status;
 }
 
@@ -347,6 +397,25 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
             return dsgd_fail(error, status, "%s: run %zu: %s", experiment->path, i + 1, why.text);
     }
     return DSGD_OK;
+}
+
+static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps,
+                            dsgd_error *error)
+{
+    find_sweeps(experiment, o, sweeps);
+    const double n_runs = count_runs(experiment, o);
+    if (n_runs > DSGD_MOST_RUNS)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: there are %.10g runs, but %d is the most; shorten a list or a sweep, "
+                         "or cut the experiment in several",
+                         experiment->path, n_runs, DSGD_MOST_RUNS);
+    const dsgd_status status = add_all(experiment, o, 0, error);
+    if (status == DSGD_OK && !dsgd_is_file_name(experiment->name))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: no folder of results can be called after this file; give the "
+                         "experiment a `name`",
+                         experiment->path);
+    return status;
 }
 
 /** The file's name without folder and ending: the experiment's, where it has none. */
@@ -384,11 +453,11 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
     for (size_t i = 0; i < experiment->n_columns; i++)
         experiment->columns[i] = column_of(sweeps[i]->path);
-    odometer o = {{NULL}, {0}, {0}};
+    odometer o = {.n = {0}};
     if (status == DSGD_OK)
         status = find_axes(experiment, &o, error);
     if (status == DSGD_OK)
-        status = add_all(experiment, &o, 0, sweeps, error);
+        status = add_runs(experiment, &o, sweeps, error);
     if (status == DSGD_OK && experiment->n_runs == 0)
         status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
     if (status == DSGD_OK)

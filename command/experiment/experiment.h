@@ -9,6 +9,9 @@
 #include "sim/algorithm.h"
 #include "sim/run.h"
 
+/** Of one experiment, with the variations of `--sensitivity`; each takes some 10 kB. */
+enum { DSGD_MOST_RUNS = 100000 };
+
 /** The lists that multiply the runs, slowest first. */
 typedef enum dsgd_axis {
     DSGD_AXIS_PLATFORM,

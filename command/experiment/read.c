@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "command/experiment/config.h"
 #include "command/experiment/shipped.h"
 
@@ -194,18 +195,33 @@ static dsgd_status add_pair(dsgd_config *config, const dsgd_option *o, dsgd_pair
     return DSGD_OK;
 }
 
+/** The text of a file of lines, which the caller frees. @p instead: what there is without one. */
+static dsgd_status read_text(const dsgd_option *o, const char *path, const char *instead,
+                             char **text, dsgd_error *error)
+{
+    size_t n = 0;
+    if (dsgd_file_read(path, text, &n, NULL) != DSGD_OK)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
+                         o->name, *instead == '\0' ? "" : "; without a file, there is ", instead);
+    if (strlen(*text) == n)
+        return DSGD_OK;
+    free(*text);
+    return dsgd_fail(error, DSGD_EIO, "%s: the file of %s is no text: it has a null byte", path,
+                     o->name);
+}
+
 /** Two whole numbers per line; what follows a # is a remark. */
 static dsgd_status read_pairs_file(dsgd_config *config, const dsgd_option *o, const char *path,
                                    dsgd_pairs *field, dsgd_error *error)
 {
-    FILE *const stream = fopen(path, "r");
-    if (stream == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
+    char *text = NULL;
+    dsgd_status status = read_text(o, path, "", &text, error);
+    if (status != DSGD_OK)
+        return status;
+    char *rest = text;
     char *line = NULL;
-    size_t room = 0;
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 1; status == DSGD_OK && getline(&line, &room, stream) > 0; i++) {
-        line[strcspn(line, "#\n")] = '\0';
+    for (size_t i = 1; status == DSGD_OK && (line = strsep(&rest, "\n")) != NULL; i++) {
+        line[strcspn(line, "#")] = '\0';
         if (line[strspn(line, " \t\r")] == '\0')
             continue;
         double pair[2] = {0, 0};
@@ -220,10 +236,7 @@ static dsgd_status read_pairs_file(dsgd_config *config, const dsgd_option *o, co
             status = add_pair(config, o, field, pair, where, error);
         free(where);
     }
-    if (ferror(stream) && status == DSGD_OK)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
-    free(line);
-    fclose(stream);
+    free(text);
     return status;
 }
 
@@ -263,31 +276,25 @@ static dsgd_status read_lines_file(dsgd_config *config, const dsgd_option *o, co
 {
     static const char blank[] = " \t\r";
     char *const words = dsgd_listed(o->words, " or ");
-    FILE *const stream = fopen(path, "r");
-    dsgd_status status = DSGD_OK;
-    if (stream == NULL)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
-                           o->name, *words == '\0' ? "" : "; without a file, there is ", words);
+    char *text = NULL;
+    dsgd_status status = read_text(o, path, words, &text, error);
     free(words);
-    if (stream == NULL)
+    if (status != DSGD_OK)
         return status;
+    char *rest = text;
     char *line = NULL;
-    size_t room = 0;
-    for (size_t i = 1; status == DSGD_OK && getline(&line, &room, stream) > 0; i++) {
-        line[strcspn(line, "#\n")] = '\0';
-        char *const text = line + strspn(line, blank);
-        const size_t length = strcspn(text, blank);
-        if (text[length + strspn(text + length, blank)] != '\0')
+    for (size_t i = 1; status == DSGD_OK && (line = strsep(&rest, "\n")) != NULL; i++) {
+        line[strcspn(line, "#")] = '\0';
+        char *const word = line + strspn(line, blank);
+        const size_t length = strcspn(word, blank);
+        if (word[length + strspn(word + length, blank)] != '\0')
             status = dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: `%.60s`, but one word is expected",
                                path, i, line);
-        text[length] = '\0';
+        word[length] = '\0';
         if (status == DSGD_OK && length > 0)
-            add_line(config, field, text);
+            add_line(config, field, word);
     }
-    if (ferror(stream) && status == DSGD_OK)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file of %s cannot be read: %m", path, o->name);
-    free(line);
-    fclose(stream);
+    free(text);
     return status;
 }
 
@@ -416,6 +423,8 @@ static dsgd_status read_string(dsgd_config *config, dsgd_entry *entry, const dsg
                                shown(entry));
     const bool is_path = o->unit != NULL && strcmp(o->unit, "path") == 0;
     *field = is_path ? dsgd_config_path(config, text) : text;
+    if (is_path)
+        dsgd_config_note_data(config, *field);
     return DSGD_OK;
 }
 

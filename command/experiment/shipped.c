@@ -119,10 +119,7 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
         free(hint);
         return unknown;
     }
-    const dsgd_status status = dsgd_config_open(path, config, error);
+    const dsgd_status status = dsgd_config_open_named(from, path, config, error);
     free(path);
-    if (status != DSGD_OK)
-        return status;
-    dsgd_config_adopt(from, *config);
-    return refuse_sweeps(*config, error);
+    return status == DSGD_OK ? refuse_sweeps(*config, error) : status;
 }

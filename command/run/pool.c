@@ -5,6 +5,8 @@
 #include "command/run/pool.h"
 #include "base/program.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/csv.h"
 #include "command/run/results.h"
 #include "sim/run.h"
@@ -36,15 +39,28 @@ typedef struct pool {
     char scratch[64];
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
+    size_t n_rows; /* runs that have a row */
     _Atomic double *progress; /* [n_runs], shared with the processes */
     double start_wall_s, last_line_s;
+    bool is_stale; /* rows are not joined yet */
+    double joined_s, join_took_s; /* the last join's end, and its duration */
 } pool;
 
 static volatile sig_atomic_t interrupted;
 
+/** What ends the runs, and then this process in order. */
+static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
 static void on_interrupt(int number)
 {
     interrupted = number;
+}
+
+static void catch_signals(void)
+{
+    for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
+        if (signal(interrupts[k], on_interrupt) == SIG_IGN && interrupts[k] == SIGHUP)
+            signal(SIGHUP, SIG_IGN); /* as nohup has it */
 }
 
 long dsgd_cores(void)
@@ -125,13 +141,12 @@ static void run_here(const pool *p, size_t i)
 /** False, with errno, where there is no process to be had. */
 static bool start(pool *p, task *t)
 {
-    fflush(NULL);
-    const pid_t process = fork();
+    const pid_t process = dsgd_fork();
     if (process < 0)
         return false;
     if (process == 0) {
-        signal(SIGINT, SIG_DFL);
-        signal(SIGTERM, SIG_DFL);
+        for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
+            signal(interrupts[k], SIG_DFL);
         run_here(p, t->i);
     }
     t->started = true;
@@ -153,14 +168,38 @@ static void write_failure(const pool *p, const task *t, const dsgd_error *why)
     dsgd_results_write(p->config->folder, p->config->experiment, t->i, &failed, NULL);
 }
 
-/** Counts a run that ended. */
+/** Joins the parts, and counts their rows. */
+static dsgd_status join(pool *p, dsgd_error *error)
+{
+    const double start_s = dsgd_wall_s();
+    size_t n_rows = 0;
+    const dsgd_status status =
+        dsgd_results_join(p->config->folder, p->config->experiment, &n_rows, error);
+    p->joined_s = dsgd_wall_s();
+    p->join_took_s = p->joined_s - start_s;
+    p->is_stale = false;
+    if (status == DSGD_OK && n_rows < p->n_rows) /* more: of a run that is about to end */
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: %zu runs have results, but %zu are in runs.csv; has another program "
+                         "changed the folder?",
+                         p->config->folder, p->n_rows, n_rows);
+    return status;
+}
+
+/** Counts a run that ended. Joining takes at most a twentieth of the time. */
 static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
     t->process = 0;
     t->ended = true;
     p->n_ended++;
-    p->n_failed += !dsgd_results_has(p->config->folder, t->i);
-    return dsgd_results_join(p->config->folder, p->config->experiment, error);
+    dsgd_run_state state = DSGD_RUN_ABSENT;
+    const dsgd_status status = dsgd_results_state(p->config->folder, t->i, &state, error);
+    p->n_failed += state != DSGD_RUN_DONE;
+    p->n_rows += state != DSGD_RUN_ABSENT;
+    p->is_stale = true;
+    if (status != DSGD_OK || dsgd_wall_s() - p->joined_s < 20 * p->join_took_s)
+        return status;
+    return join(p, error);
 }
 
 /** Counts a run whose process exited or died of a signal. */
@@ -276,86 +315,134 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
     return DSGD_OK;
 }
 
-static void kill_all(const pool *p)
+static void kill_all(pool *p)
 {
     for (size_t k = 0; k < p->n_tasks; k++)
         if (p->tasks[k].process != 0)
             kill(p->tasks[k].process, SIGKILL);
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        task *const t = &p->tasks[k];
+        if (t->process == 0)
+            continue;
+        while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
+        }
+        /* It may have written its row in time. */
+        dsgd_run_state state = DSGD_RUN_ABSENT;
+        dsgd_results_state(p->config->folder, t->i, &state, NULL);
+        p->n_rows += state != DSGD_RUN_ABSENT;
+        p->is_stale = true;
+        t->process = 0;
+    }
+}
+
+/** Without a process that has ended, waits a little. */
+static dsgd_status wait_for_one(pool *p, dsgd_error *error)
+{
+    int state = 0;
+    const pid_t process = waitpid(-1, &state, WNOHANG);
+    task *const t = process > 0 ? task_of(p, process) : NULL;
+    if (t != NULL)
+        return end_process(p, t, state, error);
+    nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
+    return DSGD_OK;
 }
 
 static dsgd_status run_all(pool *p, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
-    while (p->n_ended < p->n_tasks && status == DSGD_OK) {
-        if (interrupted)
-            kill_all(p);
-        else
-            status = start_what_fits(p, error);
-        int state = 0;
-        const pid_t process = waitpid(-1, &state, WNOHANG);
-        task *const t = process > 0 ? task_of(p, process) : NULL;
-        if (status == DSGD_OK && t != NULL)
-            status = end_process(p, t, state, error);
-        else if (interrupted && process < 0)
-            break;
-        else
-            nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
+    dsgd_status status = join(p, error);
+    while (p->n_ended < p->n_tasks && status == DSGD_OK && !interrupted) {
+        status = start_what_fits(p, error);
+        if (status == DSGD_OK)
+            status = wait_for_one(p, error);
         show_progress(p, false);
     }
+    kill_all(p);
+    const dsgd_status joined = p->is_stale ? join(p, status == DSGD_OK ? error : NULL) : DSGD_OK;
     show_progress(p, true);
-    if (interrupted)
+    if (status == DSGD_OK)
+        status = joined;
+    if (status == DSGD_OK && interrupted)
         return dsgd_fail(error, DSGD_ERUNS,
-                         "interrupted; %s keeps what was done, and --resume does the rest",
+                         "interrupted; %s keeps what was done, and the same command does the rest",
                          p->config->folder);
     return status;
 }
 
-/** Whether a run has its results, and its record where one is asked for. */
-static bool is_done(const pool *p, size_t i)
+/** Whether a run has a row, and whether its results, and its record where one is asked for. */
+static dsgd_status find_results(const pool *p, size_t i, bool *has_row, bool *is_done,
+                                dsgd_error *error)
 {
+    dsgd_run_state state = DSGD_RUN_ABSENT;
+    const dsgd_status status = dsgd_results_state(p->config->folder, i, &state, error);
     char *const record = record_path(p->config, i);
-    const bool done =
-        dsgd_results_has(p->config->folder, i) && (record == NULL || access(record, F_OK) == 0);
+    *has_row = state != DSGD_RUN_ABSENT;
+    *is_done = state == DSGD_RUN_DONE &&
+               (record == NULL || dsgd_results_has_record(p->config->experiment, i, record));
     free(record);
-    return done;
+    return status;
 }
 
 /** Lists the runs to do, longest first. */
-static void list_tasks(pool *p)
+static dsgd_status list_tasks(pool *p, dsgd_error *error)
 {
     p->tasks = dsgd_xcalloc(p->config->experiment->n_runs, sizeof *p->tasks);
     for (size_t i = 0; i < p->config->experiment->n_runs; i++) {
-        if (p->config->only > 0 && (size_t)p->config->only != i + 1)
+        bool has_row = false;
+        bool is_done = false;
+        const dsgd_status status = find_results(p, i, &has_row, &is_done, error);
+        if (status != DSGD_OK)
+            return status;
+        const bool is_left_out = p->config->only > 0 && (size_t)p->config->only != i + 1;
+        if (is_left_out || (is_done && !p->config->anew)) {
+            p->n_rows += has_row;
             continue;
-        if (p->config->resume && is_done(p, i))
-            continue;
+        }
         dsgd_results_forget(p->config->folder, i);
         p->tasks[p->n_tasks++] =
             (task){.i = i, .cost = estimated_cost(&p->config->experiment->runs[i].config)};
     }
     qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
+    return DSGD_OK;
+}
+
+/** A folder for temporary files. */
+static dsgd_status make_scratch(pool *p, dsgd_error *error)
+{
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(p->scratch, sizeof p->scratch, "%.40s/dsgd-XXXXXX",
+             tmp == NULL || strlen(tmp) > 40 ? "/tmp" : tmp);
+    if (mkdtemp(p->scratch) == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: no folder for temporary files: %m", p->scratch);
+    return DSGD_OK;
+}
+
+/** Removes it, with what runs left that were killed. */
+static void remove_scratch(const pool *p)
+{
+    DIR *const directory = opendir(p->scratch);
+    for (struct dirent *e = NULL; directory != NULL && (e = readdir(directory)) != NULL;)
+        unlinkat(dirfd(directory), e->d_name, 0);
+    if (directory != NULL)
+        closedir(directory);
+    rmdir(p->scratch);
 }
 
 dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     pool p = {.config = config, .start_wall_s = dsgd_wall_s()};
-    signal(SIGINT, on_interrupt);
-    signal(SIGTERM, on_interrupt);
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(p.scratch, sizeof p.scratch, "%.40s/dsgd-XXXXXX",
-             tmp == NULL || strlen(tmp) > 40 ? "/tmp" : tmp);
-    if (mkdtemp(p.scratch) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: no folder for temporary files: %m", p.scratch);
+    catch_signals();
+    dsgd_status status = make_scratch(&p, error);
+    if (status != DSGD_OK)
+        return status;
     const size_t shared_bytes = experiment->n_runs * sizeof *p.progress;
     p.progress =
         mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     DSGD_ASSERT(p.progress != MAP_FAILED, "no shared memory of %zu bytes", shared_bytes);
-    list_tasks(&p);
-    dsgd_status status = dsgd_results_join(config->folder, experiment, error);
+    status = list_tasks(&p, error);
     if (status == DSGD_OK)
         status = run_all(&p, error);
-    rmdir(p.scratch);
+    remove_scratch(&p);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
     munmap((void *)p.progress, shared_bytes);
     free(p.tasks);

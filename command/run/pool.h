@@ -17,7 +17,7 @@ typedef struct dsgd_pool_config {
     long threads; /* computing threads per process; 0: cores / jobs - 1 */
     long only; /* this run alone, counted from 1; 0: all */
     int numerics; /* dsgd_numerics */
-    bool resume; /* only runs without results or record */
+    bool anew; /* also what has its results, and its record where one is asked for */
 } dsgd_pool_config;
 
 typedef struct dsgd_pool_counts {
@@ -25,8 +25,8 @@ typedef struct dsgd_pool_counts {
 } dsgd_pool_counts;
 
 /**
- * Does the runs, shows progress on stderr, writes a row of each. DSGD_ERUNS after SIGINT or
- * SIGTERM; finished runs are kept.
+ * Does the runs, shows progress on stderr, writes a row of each. DSGD_ERUNS after SIGINT, SIGTERM
+ * or SIGHUP; finished runs are kept.
  */
 dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done,
                           dsgd_error *error);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/program.h"
 #include "command/arguments.h"
 #include "command/run/curve.h"
@@ -90,9 +91,13 @@ static void print_result(const dsgd_replay_result *r)
 static dsgd_status write_curves(char **folder, const dsgd_replay_result *result, const char *rows,
                                 dsgd_error *error)
 {
+    const char *const name = result->experiment == NULL ? "record" : result->experiment;
+    if (*folder == NULL && !dsgd_is_file_name(name))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "no folder of results can be called after the experiment of the record; "
+                         "give one with -o");
     if (*folder == NULL)
-        *folder = dsgd_xprintf("results/%s-replay",
-                               result->experiment == NULL ? "record" : result->experiment);
+        *folder = dsgd_xprintf("results/%s-replay", name);
     const dsgd_status status = dsgd_make_folder(error, "%s", *folder);
     if (status != DSGD_OK)
         return status;

@@ -5,18 +5,25 @@
 #include "command/run/results.h"
 
 #include <cblas.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "command/experiment/config.h"
 #include "command/run/curve.h"
+#include "models/record/replay.h"
 #include "sim/network/cluster.h"
 
 static const char run_columns[] =
@@ -29,8 +36,8 @@ static const char worker_columns[] =
 static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
-/* Path of a fragment: the folder of results, the number of the run, a name out of `parts`. */
-#define PART "%s/.parts/%zu.%s"
+/* Path of a part: the folder of results, the number of the run. */
+#define PART "%s/.parts/%zu.part"
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -120,116 +127,226 @@ static void print_note(FILE *stream, const dsgd_run_result *r)
             (double)r->numerics.peak_bytes / 1e6);
 }
 
-static const char *const parts[] = {"runs", "curves", "workers", "staleness", "note"};
+/* --- parts ------------------------------------------------------------------------------------ */
 
-enum { PART_RUNS, PART_CURVES, PART_WORKERS, PART_STALENESS, PART_NOTE, N_TABLES = PART_NOTE };
+/** What is in a part, in this order. */
+enum {
+    ROWS_RUNS,
+    ROWS_CURVES,
+    ROWS_WORKERS,
+    ROWS_STALENESS,
+    N_TABLES,
+    NOTE = N_TABLES,
+    N_SECTIONS
+};
+
+static const char *const tables[N_TABLES] = {"runs", "curves", "workers", "staleness"};
+
+/** A part in memory: its head, and behind that the sections. */
+typedef struct part {
+    char *text; /* NULL: the run is not done */
+    const char *sections[N_SECTIONS];
+    size_t n_bytes[N_SECTIONS];
+} part;
+
+/*
+ * The head of a part proves that it is complete: the checksum of all that follows, and the bytes of
+ * each section.
+ */
+#define HEAD "dsgd part 1, crc %08lx, bytes"
+
+static unsigned long checksum(const char *bytes, size_t n)
+{
+    return crc32_z(0, (const unsigned char *)bytes, n);
+}
 
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
     const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed};
-    /* The row of runs.csv last: it implies the other fragments. */
-    for (size_t k = sizeof parts / sizeof parts[0]; k-- > 0;) {
-        dsgd_whole_file file;
-        FILE *const stream = dsgd_whole_open(&file, error, PART, folder, i + 1, parts[k]);
-        if (stream == NULL)
-            return DSGD_EIO;
-        if (k == PART_RUNS)
+    char *text = NULL;
+    size_t n = 0;
+    size_t ends[N_SECTIONS];
+    FILE *const stream = open_memstream(&text, &n);
+    DSGD_ASSERT(stream != NULL, "no memory for rows");
+    for (int k = 0; k < N_SECTIONS; k++) {
+        if (k == ROWS_RUNS)
             print_run(stream, experiment, &key, result);
-        else if (k == PART_CURVES)
+        else if (k == ROWS_CURVES)
             dsgd_curve_print(stream, &key, result->n_points, result->points);
-        else if (k == PART_WORKERS)
+        else if (k == ROWS_WORKERS)
             print_workers(stream, &key, result);
-        else if (k == PART_STALENESS)
+        else if (k == ROWS_STALENESS)
             print_staleness(stream, &key, result);
         else
             print_note(stream, result);
-        if (dsgd_whole_close(&file, error) != DSGD_OK)
-            return DSGD_EIO;
-    }
-    return DSGD_OK;
-}
-
-/* --- fragments -------------------------------------------------------------------------------- */
-
-/** A fragment as text, or NULL. The caller frees it. */
-static char *read_part(const char *folder, size_t i, const char *what)
-{
-    char *const path = dsgd_xprintf(PART, folder, i + 1, what);
-    FILE *const stream = fopen(path, "r");
-    free(path);
-    if (stream == NULL)
-        return NULL;
-    char *text = NULL;
-    size_t room = 0;
-    if (getdelim(&text, &room, '\0', stream) < 0) {
-        free(text);
-        text = dsgd_xstrdup("");
+        fflush(stream);
+        ends[k] = n;
     }
     fclose(stream);
+    dsgd_whole_file file;
+    dsgd_status status = DSGD_EIO;
+    if (dsgd_whole_open(&file, error, PART, folder, i + 1) != NULL) {
+        fprintf(file.stream, HEAD, checksum(text, n));
+        for (int k = 0; k < N_SECTIONS; k++)
+            fprintf(file.stream, " %zu", ends[k] - (k == 0 ? 0 : ends[k - 1]));
+        fputc('\n', file.stream);
+        fwrite(text, 1, n, file.stream);
+        status = dsgd_whole_close(&file, error);
+    }
+    free(text);
+    return status;
+}
+
+/** Finds the sections; false unless all of them are there as they were written. */
+static bool find_sections(part *p, size_t n)
+{
+    unsigned long expected = 0;
+    int length = 0;
+    if (sscanf(p->text, HEAD "%n", &expected, &length) != 1 || length == 0)
+        return false;
+    const char *at = p->text + length;
+    const char *const body = at + strcspn(at, "\n") + 1;
+    if (body > p->text + n)
+        return false;
+    const size_t n_body = (size_t)(p->text + n - body);
+    size_t sum = 0;
+    for (int k = 0; k < N_SECTIONS; k++) {
+        char *end = NULL;
+        p->n_bytes[k] = strtoul(at, &end, 10);
+        if (end == at || end >= body || p->n_bytes[k] > n_body - sum)
+            return false;
+        p->sections[k] = body + sum;
+        sum += p->n_bytes[k];
+        at = end;
+    }
+    return sum == n_body && checksum(body, n_body) == expected;
+}
+
+/**
+ * Reads the part of run @p i; text is NULL where there is none, or a damaged one. The caller frees
+ * the text.
+ */
+static dsgd_status read_part(const char *folder, size_t i, part *p, dsgd_error *error)
+{
+    char *const path = dsgd_xprintf(PART, folder, i + 1);
+    size_t n = 0;
+    *p = (part){.text = NULL};
+    dsgd_status status = dsgd_file_read(path, &p->text, &n, error);
+    if (status != DSGD_OK && errno == ENOENT)
+        status = DSGD_OK;
+    if (p->text != NULL && !find_sections(p, n)) {
+        free(p->text);
+        p->text = NULL;
+    }
+    free(path);
+    return status;
+}
+
+static char *section(const char *folder, size_t i, int k)
+{
+    part p;
+    if (read_part(folder, i, &p, NULL) != DSGD_OK || p.text == NULL)
+        return NULL;
+    char *const text = dsgd_xprintf("%.*s", (int)p.n_bytes[k], p.sections[k]);
+    free(p.text);
     return text;
 }
 
 char *dsgd_results_note(const char *folder, size_t i)
 {
-    return read_part(folder, i, "note");
+    return section(folder, i, NOTE);
 }
 
-char *dsgd_results_field(const char *folder, size_t i, const char *column)
+/** Field @p column of a row of runs.csv, in fresh memory. */
+static char *field_of(const char *row, const char *column)
 {
     size_t k = 0; /* commas before the column */
     for (const char *at = run_columns; strncmp(at, column, strlen(column)) != 0; k++)
         at = strchr(at, ',') + 1;
-    dsgd_csv row; /* read as the header of a file without rows */
-    dsgd_csv_read(&row, NULL, PART, folder, i + 1, "runs");
-    char *const field = k < row.n_columns ? dsgd_xstrdup(row.fields[k]) : NULL;
-    dsgd_csv_close(&row);
+    dsgd_csv csv; /* the row as the header of a table without rows */
+    dsgd_csv_parse(&csv, row, NULL);
+    char *const field = k < csv.n_columns ? dsgd_xstrdup(csv.fields[k]) : NULL;
+    dsgd_csv_close(&csv);
     return field;
 }
 
-bool dsgd_results_has(const char *folder, size_t i)
+char *dsgd_results_field(const char *folder, size_t i, const char *column)
 {
-    char *const status = dsgd_results_field(folder, i, "status");
-    const bool has =
-        status != NULL && (strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0);
-    free(status);
-    return has;
+    char *const row = section(folder, i, ROWS_RUNS);
+    char *const field = row == NULL ? NULL : field_of(row, column);
+    free(row);
+    return field;
+}
+
+dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
+                               dsgd_error *error)
+{
+    part p;
+    *state = DSGD_RUN_ABSENT;
+    const dsgd_status status = read_part(folder, i, &p, error);
+    if (status != DSGD_OK || p.text == NULL)
+        return status;
+    char *const row = dsgd_xprintf("%.*s", (int)p.n_bytes[ROWS_RUNS], p.sections[ROWS_RUNS]);
+    char *const outcome = field_of(row, "status");
+    const bool done =
+        outcome != NULL && (strcmp(outcome, "ok") == 0 || strcmp(outcome, "diverged") == 0);
+    *state = done ? DSGD_RUN_DONE : DSGD_RUN_HAS_ROW;
+    free(outcome);
+    free(row);
+    free(p.text);
+    return DSGD_OK;
 }
 
 void dsgd_results_forget(const char *folder, size_t i)
 {
-    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
-        char *const path = dsgd_xprintf(PART, folder, i + 1, parts[k]);
-        unlink(path);
-        free(path);
-    }
+    char *const path = dsgd_xprintf(PART, folder, i + 1);
+    unlink(path);
+    free(path);
 }
 
-dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment,
+/** Appends the rows of all parts to the tables. */
+static dsgd_status append_parts(const char *folder, const dsgd_experiment *experiment,
+                                const dsgd_whole_file *files, size_t *n_rows, dsgd_error *error)
+{
+    *n_rows = 0;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        part p;
+        const dsgd_status status = read_part(folder, i, &p, error);
+        if (status != DSGD_OK)
+            return status;
+        for (int k = 0; k < N_TABLES && p.text != NULL; k++)
+            fwrite(p.sections[k], 1, p.n_bytes[k], files[k].stream);
+        *n_rows += p.text != NULL;
+        free(p.text);
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment, size_t *n_rows,
                               dsgd_error *error)
 {
     static const char *const headers[] = {run_columns, dsgd_curve_columns, worker_columns,
                                           staleness_columns};
-    for (size_t k = 0; k < N_TABLES; k++) {
-        dsgd_whole_file file;
-        FILE *const stream = dsgd_whole_open(&file, error, "%s/%s.csv", folder, parts[k]);
-        if (stream == NULL)
-            return DSGD_EIO;
-        fputs(headers[k], stream);
-        for (size_t c = 0; k == PART_RUNS && c < experiment->n_columns; c++)
-            fprintf(stream, ",%s", experiment->columns[c]);
-        fputs(k == PART_RUNS ? "\n" : "", stream);
-        for (size_t i = 0; i < experiment->n_runs; i++) {
-            char *const rows = read_part(folder, i, parts[k]);
-            if (rows != NULL)
-                fputs(rows, stream);
-            free(rows);
-        }
-        if (dsgd_whole_close(&file, error) != DSGD_OK)
-            return DSGD_EIO;
+    dsgd_whole_file files[N_TABLES];
+    size_t n_open = 0;
+    while (n_open < N_TABLES &&
+           dsgd_whole_open(&files[n_open], error, "%s/%s.csv", folder, tables[n_open]) != NULL)
+        fputs(headers[n_open], files[n_open].stream), n_open++;
+    dsgd_status status = n_open == N_TABLES ? DSGD_OK : DSGD_EIO;
+    if (status == DSGD_OK) {
+        for (size_t c = 0; c < experiment->n_columns; c++)
+            fprintf(files[ROWS_RUNS].stream, ",%s", experiment->columns[c]);
+        fputc('\n', files[ROWS_RUNS].stream);
+        status = append_parts(folder, experiment, files, n_rows, error);
     }
-    return DSGD_OK;
+    for (size_t k = 0; k < n_open; k++)
+        if (status != DSGD_OK)
+            dsgd_whole_drop(&files[k]);
+        else
+            status = dsgd_whole_close(&files[k], error);
+    return status;
 }
 
 /* --- the manifest ----------------------------------------------------------------------------- */
@@ -308,42 +425,146 @@ static bool same_member(const json_t *a, const json_t *b, const char *key)
     return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
 }
 
-dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
-                              const char *command, bool force, dsgd_error *error)
+bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
 {
-    json_t *const new = manifest(experiment, 0, experiment->n_runs, command);
-    DSGD_ASSERT(new != NULL, "the manifest is no JSON");
-    json_object_set_new(new, "computed", json_boolean(computes(experiment)));
+    char *const head = dsgd_record_head(path);
+    if (head == NULL)
+        return false;
+    char *const about = dsgd_results_about(experiment, i, "");
+    json_t *const old = json_loads(head, 0, NULL);
+    json_t *const new = json_loads(about, 0, NULL);
+    const bool has =
+        same_member(old, new, "run") &&
+        same_member(json_object_get(old, "manifest"), json_object_get(new, "manifest"), "runs");
+    json_decref(old);
+    json_decref(new);
+    free(head);
+    free(about);
+    return has;
+}
+
+/** Checksum and length of a regular file; NULL of anything else. The caller frees it. */
+static char *fingerprint(const char *path)
+{
+    struct stat facts;
+    char *text = NULL;
+    size_t n = 0;
+    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+        dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
+        return NULL;
+    char *const print = dsgd_xprintf("%08lx %zu", checksum(text, n), n);
+    free(text);
+    return print;
+}
+
+/** Adds {name: fingerprint of the file}. */
+static void add_file(json_t *json, const char *path, const char *name)
+{
+    char *const print = fingerprint(path);
+    json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
+    if (print != NULL)
+        json_object_set_new(json, json_string_value(key), json_string(print));
+    json_decref(key);
+    free(print);
+}
+
+/**
+ * The manifest of the folder. Beside the experiment it has what else decides results: the program
+ * with its plug-ins, and files of data.
+ */
+static json_t *whole_manifest(const dsgd_results_config *config)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    json_t *const json = manifest(experiment, 0, experiment->n_runs, config->command);
+    DSGD_ASSERT(json != NULL, "the manifest is no JSON");
+    json_object_set_new(json, "computed", json_boolean(computes(experiment)));
+    json_t *const program = json_object();
+    add_file(program, "/proc/self/exe", "dsgd");
+    for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++)
+        add_file(program, config->plugins->v[i], config->plugins->v[i]);
+    json_object_set_new(json, "program", program);
+    json_t *const files = json_object();
+    for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
+        add_file(files, *f, *f);
+    json_object_set_new(json, "files", files);
+    return json;
+}
+
+/** In which way a folder's results are not those that would be written; NULL: they are. */
+static const char *other(const char *folder, const json_t *old, const json_t *new)
+{
+    if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
+        return dsgd_can_read("%s/runs.csv", folder) ? "results without a manifest.json" : NULL;
+    if (!same_member(old, new, "runs"))
+        return "the results of another experiment";
+    if (!same_member(old, new, "computed"))
+        return "the results of this experiment with other --numerics";
+    if (!same_member(old, new, "files"))
+        return "the results of this experiment with other contents of a file that it names";
+    return same_member(old, new, "program")
+               ? NULL
+               : "the results of this experiment by another build of dsgd or a plug-in";
+}
+
+/** Nobody else writes here until this process and those that it starts have ended. */
+static dsgd_status lock(const char *folder, dsgd_error *error)
+{
+    char *const path = dsgd_xprintf("%s/.parts/lock", folder);
+    const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    dsgd_status status = DSGD_OK;
+    if (descriptor < 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
+    else if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+        status = dsgd_fail(error, errno == EWOULDBLOCK ? DSGD_EUSAGE : DSGD_EIO,
+                           errno == EWOULDBLOCK
+                               ? "%s: another dsgd is writing its results here; wait for its end, "
+                                 "or take another folder with -o"
+                               : "%s: the folder cannot be locked: %m",
+                           folder);
+    if (status != DSGD_OK && descriptor >= 0)
+        close(descriptor);
+    free(path);
+    return status;
+}
+
+static dsgd_status write_manifest(const char *folder, const char *text, dsgd_error *error)
+{
+    dsgd_whole_file file;
+    if (dsgd_whole_open(&file, error, "%s/manifest.json", folder) == NULL)
+        return DSGD_EIO;
+    fprintf(file.stream, "%s\n", text);
+    return dsgd_whole_close(&file, error);
+}
+
+dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *error)
+{
+    const char *const folder = config->folder;
+    dsgd_status status = dsgd_make_folder(error, "%s", folder);
+    if (status == DSGD_OK)
+        status = dsgd_make_folder(error, "%s/.parts", folder);
+    if (status == DSGD_OK)
+        status = lock(folder, error);
+    if (status != DSGD_OK)
+        return status;
+    json_t *const new = whole_manifest(config);
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const old = json_load_file(path, 0, NULL);
     /* Read back what would be written, so that numbers are compared as they stand in a file. */
     char *const text = json_dumps(new, JSON_INDENT(1));
     json_t *const again = json_loads(text, 0, NULL);
-    const bool other = access(path, F_OK) == 0 &&
-                       !(same_member(old, again, "runs") && same_member(old, again, "computed"));
+    const char *const are = other(folder, old, again);
+    if (are != NULL && !config->force)
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "%s: the folder has %s; take another folder with -o, or --force to "
+                           "replace them",
+                           folder, are);
+    for (size_t i = 0; status == DSGD_OK && are != NULL && i < config->experiment->n_runs; i++)
+        dsgd_results_forget(folder, i);
+    if (status == DSGD_OK)
+        status = write_manifest(folder, text, error);
     json_decref(old);
     json_decref(again);
     json_decref(new);
-    dsgd_status status = DSGD_OK;
-    if (other && !force)
-        status =
-            dsgd_fail(error, DSGD_EUSAGE,
-                      "%s: the folder has the results of another experiment, or of this one with "
-                      "other --numerics; take another folder with -o, or --force to replace them",
-                      folder);
-    if (status == DSGD_OK)
-        status = dsgd_make_folder(error, "%s", folder);
-    if (status == DSGD_OK)
-        status = dsgd_make_folder(error, "%s/.parts", folder);
-    for (size_t i = 0; status == DSGD_OK && other && i < experiment->n_runs; i++)
-        dsgd_results_forget(folder, i);
-    dsgd_whole_file file;
-    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s", path) == NULL)
-        status = DSGD_EIO;
-    if (status == DSGD_OK) {
-        fprintf(file.stream, "%s\n", text);
-        status = dsgd_whole_close(&file, error);
-    }
     free(path);
     free(text);
     return status;

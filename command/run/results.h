@@ -3,21 +3,30 @@
  * The results of an experiment in one folder: runs.csv, curves.csv, workers.csv, staleness.csv,
  * manifest.json.
  *
- * Each run writes its rows into fragments (DIR/.parts/N.runs, ..., N from 1), which are joined in
- * the order of the list whenever a run ends. Every file is written beside its place and renamed: a
- * kill loses at most the runs under way.
+ * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
+ * joined in the order of the list. Every file is written beside its place and renamed: a kill loses
+ * at most the runs under way. A part is whole, or its run is done again.
  */
 #ifndef DSGD_COMMAND_RUN_RESULTS_H
 #define DSGD_COMMAND_RUN_RESULTS_H
 
+#include "command/arguments.h"
 #include "command/experiment/experiment.h"
 
+typedef struct dsgd_results_config {
+    const char *folder;
+    const dsgd_experiment *experiment;
+    const char *command; /* the command line */
+    const dsgd_texts *plugins; /* files; NULL: none */
+    bool force; /* results of another experiment are forgotten */
+} dsgd_results_config;
+
 /**
- * Makes the folder and writes the manifest. DSGD_EUSAGE: it has results of another experiment, and
- * not @p force.
+ * Makes the folder, locks it until this process ends, and writes the manifest. DSGD_EUSAGE: another
+ * process has the lock; or the folder has results, and not @p force, of another experiment, other
+ * contents of the files that it names, or another build of the program or its plug-ins.
  */
-dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experiment,
-                              const char *command, bool force, dsgd_error *error);
+dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *error);
 
 /**
  * JSON on run @p i with its manifest, for the head of a record (models/record/record.h). The caller
@@ -25,8 +34,19 @@ dsgd_status dsgd_results_open(const char *folder, const dsgd_experiment *experim
  */
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
 
-/** Whether run @p i has a row with status ok or diverged. */
-bool dsgd_results_has(const char *folder, size_t i);
+/** Whether the file is the whole record of run @p i. */
+bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path);
+
+/** What a folder has of a run. */
+typedef enum dsgd_run_state {
+    DSGD_RUN_ABSENT, /* nothing that is whole */
+    DSGD_RUN_HAS_ROW, /* a row with status failed or timeout */
+    DSGD_RUN_DONE /* a row with status ok or diverged */
+} dsgd_run_state;
+
+/** DSGD_EIO: it cannot be known. */
+dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
+                               dsgd_error *error);
 
 /** Forgets the results of run @p i. */
 void dsgd_results_forget(const char *folder, size_t i);
@@ -35,8 +55,8 @@ void dsgd_results_forget(const char *folder, size_t i);
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error);
 
-/** Joins all fragments. */
-dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment,
+/** Joins all parts, of which *n_rows are whole. */
+dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment, size_t *n_rows,
                               dsgd_error *error);
 
 /** Field @p column of the row of run @p i, NULL without a row. The caller frees it. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -26,7 +27,7 @@ typedef struct arguments {
     long jobs, only, threads; /* 0: not given */
     int numerics;
     double sensitivity_percent; /* 0: none */
-    bool resume, force, verbose;
+    bool force, verbose;
 } arguments;
 
 static const char *const numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
@@ -41,7 +42,6 @@ static const dsgd_argument run_options[] = {
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
                   "Computing threads per run, beside the one that simulates (cores / jobs - 1); "
                   "changes no result"),
-    DSGD_ARGUMENT(FLAG, resume, "resume", 0, NULL, "Does only what has no results yet"),
     DSGD_ARGUMENT(TEXT, record, "record", 0, "FILE",
                   "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or "
                   "where FILE is a folder, to FILE/RUN.record. With --numerics off nothing is "
@@ -49,7 +49,10 @@ static const dsgd_argument run_options[] = {
     DSGD_ARGUMENT(COUNT, only, "only", 0, "RUN", "Does this run alone"),
     DSGD_ARGUMENT(FLAG, verbose, "verbose", 'v', NULL,
                   "Shows all runs, with the times of their parts and their memory"),
-    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces the results of another experiment"),
+    DSGD_ARGUMENT(
+        FLAG, force, "force", 0, NULL,
+        "Does all anew, in place of the results that are there: of this experiment, which "
+        "are taken up otherwise, or of another, which are refused"),
     DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT",
                   "Runs the experiment also with each calibrated parameter of its platform and "
                   "workload PERCENT (20) smaller and larger, and says which speed-ups and rankings "
@@ -59,6 +62,7 @@ static const dsgd_argument run_options[] = {
     DSGD_ARGUMENT(TEXT, baseline, "baseline", 0, "NAME",
                   "Of the speed-ups of --sensitivity (the first algorithm)"),
     DSGD_ARGUMENT_PLUGIN,
+    DSGD_ARGUMENT_RESUME,
     {.name = NULL},
 };
 
@@ -156,7 +160,7 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
         free(note);
     }
     if (n_reasons > MOST_REASONS && !verbose)
-        printf("... %zu more; --resume -v shows them all\n", n_reasons - MOST_REASONS);
+        printf("... %zu more; -v shows them all\n", n_reasons - MOST_REASONS);
 }
 
 /** Columns of runs.csv in the table. */
@@ -209,7 +213,12 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
     const dsgd_experiment *const experiment = config->experiment;
     const char *const folder = config->folder;
     dsgd_pool_counts done = {0};
-    dsgd_status status = dsgd_results_open(folder, experiment, config->command, a->force, error);
+    const dsgd_results_config where = {.folder = folder,
+                                       .experiment = experiment,
+                                       .command = config->command,
+                                       .plugins = &a->plugins,
+                                       .force = a->force};
+    dsgd_status status = dsgd_results_open(&where, error);
     if (status == DSGD_OK)
         status = dsgd_pool_run(config, &done, error);
     if (status == DSGD_OK)
@@ -261,8 +270,12 @@ static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experime
 static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
+    struct stat facts;
     if (*config->record == '\0')
         return dsgd_fail(error, DSGD_EUSAGE, "--record: the name of a file is expected");
+    if (stat(config->record, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))
+        return dsgd_fail(error, DSGD_EUSAGE, "--record %s: this is neither a file nor a folder",
+                         config->record);
     for (size_t i = 0; i < experiment->n_runs; i++)
         if (experiment->runs[i].config.learning == NULL)
             return dsgd_fail(error, DSGD_EUSAGE,
@@ -358,7 +371,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                    .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
                                    .threads = a.threads,
                                    .only = a.only,
-                                   .resume = a.resume};
+                                   .anew = a.force};
         status = run_open(&a, &config, error);
         free(folder);
         dsgd_experiment_close(&experiment);

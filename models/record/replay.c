@@ -612,3 +612,13 @@ void dsgd_replay_result_free(dsgd_replay_result *result)
     free(result->points);
     *result = (dsgd_replay_result){0};
 }
+
+char *dsgd_record_head(const char *path)
+{
+    record_file file;
+    char *head = NULL;
+    if (record_open(&file, path, NULL) == DSGD_OK && record_next(&file, NULL) == DSGD_OK)
+        head = dsgd_xstrdup((const char *)file.bytes);
+    record_close(&file);
+    return head;
+}

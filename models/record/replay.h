@@ -44,4 +44,7 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
                         dsgd_error *error);
 void dsgd_replay_result_free(dsgd_replay_result *result);
 
+/** The head of a record, as JSON, which the caller frees; NULL: the file is no whole record. */
+char *dsgd_record_head(const char *path);
+
 #endif

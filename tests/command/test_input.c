@@ -3,6 +3,7 @@
  * Every kind of bad input gets one sentence and its exit status, and changes no file.
  */
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/command/shell.h"
@@ -12,6 +13,11 @@
 #define EDGES(edges)                                                                               \
     "check e.yaml --set workers=4 --set algorithms='{name: d_psgd, graph: {kind: edges, "          \
     "edges: " edges "}}'"
+
+/** An experiment of five lines. */
+#define GOOD                                                                                       \
+    "platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\n"          \
+    "until: {steps: 1}\n"
 
 static const struct {
     const char *experiment; /* all of it, or NULL for a good one */
@@ -128,6 +134,35 @@ static const struct {
     {NULL, "check e.yaml --set algorithms='{name: wagma, label: \"a,b\"}'", 2, "without commas"},
     {NULL, "check e.yaml --set algorithms='{name: wagma, optimizer: {rate: 1}}'", 2,
      "key `rate` is unknown"},
+    /* What would be dropped silently behind it. */
+    {GOOD "# M\xfcller\nseed: [1, 2]\n", "check e.yaml", 3, "e.yaml:6:4: byte 0xfc is no text"},
+    {GOOD "# \xed\xa0\x80\nseed: [1, 2]\n", "check e.yaml", 3, "e.yaml:6:3: byte 0xed is no text"},
+    {GOOD "# \xc0\x80\nseed: [1, 2]\n", "check e.yaml", 3, "e.yaml:6:3: byte 0xc0 is no text"},
+    {GOOD "# \xf0\x9f\x98", "check e.yaml", 3, "e.yaml:6:3: byte 0xf0 is no text"},
+    {GOOD "---\nseed: [1, 2]\n", "run e.yaml", 3, "e.yaml:6: a second document begins here"},
+    {GOOD "...\n---\nseed: [1, 2]\n", "run e.yaml", 3, "e.yaml:7: a second document begins here"},
+    {"# nothing\n\n", "run e.yaml", 3, "e.yaml: the file is empty"},
+    {NULL, "run .", 3, ".: the file cannot be read: Is a directory"},
+    {NULL, "check /dev/zero", 3, "/dev/zero: the file cannot be read: File too large"},
+    {NULL, "check e.yaml --set placement=/dev/zero", 3, "File too large"},
+    {NULL, EDGES("/dev/zero"), 3, "File too large"},
+    {NULL, "check e.yaml --set 'imbalance={kind: replay, file: /dev/zero}'", 3, "File too large"},
+    {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+     "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+     "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
+     "g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g,*g]\n",
+     "check e.yaml", 3, "more than 1000000 values"},
+    {"a: &a [*a, *a]\n", "check e.yaml", 3, "e.yaml"},
+    {GOOD "seed: {sweep: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\nimbalance: [&d {kind: delay, seconds: "
+          "{sweep: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}}, *d, *d, *d, *d]\n",
+     "check e.yaml", 2, "e.yaml: there are 1000000 runs, but 100000 is the most"},
+    {"name: ../other\n" GOOD, "run e.yaml", 2, "e.yaml:1:7: name is `../other`, but"},
+    {"name: a/b\n" GOOD, "run e.yaml", 2, "e.yaml:1:7: name is `a/b`, but"},
+    {"name: ''\n" GOOD, "run e.yaml", 2, "e.yaml:1:8: name is ``, but"},
+    {"name: ..\n" GOOD, "run e.yaml", 2, "e.yaml:1:7: name is `..`, but"},
+    {"name: \"a\\nb\"\n" GOOD, "run e.yaml", 2, "e.yaml:1:8: name is `a"},
+    {NULL, "run e.yaml --resume", 2, "--resume: the same command takes up what is done"},
+    {NULL, "reproduce --resume", 2, "--resume: the same command takes up what is done"},
 };
 
 START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
@@ -142,6 +177,66 @@ START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
     ck_assert_msg(strstr(output, bad[_i].sentence) != NULL, "%s: %s", bad[_i].arguments, output);
     char *const results = kept(dsgd_xprintf("%s/results", folder));
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
+}
+END_TEST
+
+START_TEST(what_stands_behind_a_null_byte_is_not_lost) /* _i: in which file */
+{
+    static const char *const files[][2] = {
+        {"e.yaml", "e.yaml:9:4"},
+        {"platform.yaml --set platform=./platform.yaml", "platform.yaml:1:4"},
+        {"workload.yaml --set workload=./workload.yaml", "workload.yaml:1:4"},
+        {"imbalance.yaml --set imbalance=./imbalance.yaml", "imbalance.yaml:1:4"},
+    };
+    write_experiment("# a remark\n\n");
+    char *output = NULL;
+    const int length = (int)strcspn(files[_i][0], " ");
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && printf '# a\\0b\\nbogus: 1\\n' >> %.*s",
+                                             folder, length, files[_i][0])),
+                           &output),
+                     0);
+    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml%s", files[_i][0] + length)), &output), 3);
+    ck_assert_msg(strstr(output, files[_i][1]) != NULL, "%s", output);
+    ck_assert_msg(strstr(output, ": byte 0x00 is no text") != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(output_that_is_lost_is_a_failure)
+{
+    static const char *const commands[] = {"list algorithms", "check e.yaml", "--version",
+                                           "run e.yaml -o r --only 1"};
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && exec 2>&1 && DSGD_DATA=%s %s %s > /dev/full",
+                                             folder, DSGD_SOURCE_DIR, DSGD_BINARY, commands[_i])),
+                           &output),
+                     3);
+    ck_assert_msg(strstr(output, "dsgd: standard output could not be written: No space") != NULL,
+                  "%s", output);
+}
+END_TEST
+
+START_TEST(a_record_replaces_only_a_file)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(mkfifo(kept(dsgd_xprintf("%s/pipe", folder)), 0600), 0);
+    ck_assert_int_eq(dsgd("run e.yaml --record pipe --only 1", &output), 2);
+    ck_assert_msg(strstr(output, "--record pipe: this is neither a file nor a folder") != NULL,
+                  "%s", output);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_folder_of_results_is_no_command)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o '|touch pwned;'", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot '|touch pwned;'", &output) == 0, "%s", output);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/pwned", folder)), F_OK), 0);
+    const char *const figure = kept(dsgd_xprintf("%s/|touch pwned;/figures/time.svg", folder));
+    ck_assert_int_eq(access(figure, F_OK), 0);
 }
 END_TEST
 
@@ -299,6 +394,10 @@ Suite *input_suite(void)
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_loop_test(t, bad_input_gets_one_sentence_and_its_exit_status, 0,
                         sizeof bad / sizeof bad[0]);
+    tcase_add_loop_test(t, what_stands_behind_a_null_byte_is_not_lost, 0, 4);
+    tcase_add_loop_test(t, output_that_is_lost_is_a_failure, 0, 4);
+    tcase_add_test(t, a_record_replaces_only_a_file);
+    tcase_add_test(t, a_folder_of_results_is_no_command);
     tcase_add_test(t, a_platform_is_checked_against_its_numbers);
     tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
     tcase_add_loop_test(t, edges_can_come_from_a_file, 0, sizeof edge_files / sizeof edge_files[0]);

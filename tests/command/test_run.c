@@ -1,10 +1,15 @@
 /**
  * @file test_run.c
  * Results of runs: the same bytes at any -j and any number of threads, nothing final of a run that
- * has failed, and --resume, --force.
+ * has failed, and nothing that was done is lost: not by a run again, a kill, a limit or another
+ * experiment.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tests/command/shell.h"
 #include "tests/suites.h"
@@ -110,30 +115,30 @@ START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
 }
 END_TEST
 
-START_TEST(resume_without_numerics_is_another_experiment)
+START_TEST(a_run_again_without_numerics_is_another_experiment)
 {
     write_experiment(learn);
     char *output = NULL;
     ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off", &output), 0);
-    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off --resume", &output), 0);
-    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics cpu --resume", &output), 2);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics cpu", &output), 2);
     ck_assert_msg(strstr(output, "with other --numerics") != NULL, "%s", output);
 }
 END_TEST
 
 /** Results of another experiment go, also behind a run that has none. */
-START_TEST(force_and_resume_mix_no_experiments)
+START_TEST(force_mixes_no_experiments)
 {
     write_experiment("");
     char *output = NULL;
     ck_assert_int_eq(dsgd("run e.yaml -o r --only 6", &output), 0);
-    ck_assert_int_eq(dsgd("run e.yaml -o r --force --resume --set until.steps=7", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --force --set until.steps=7", &output), 0);
     const char *const rows = read_file("r/runs.csv");
     ck_assert_ptr_nonnull(strstr(rows, "\n6,ad_psgd,8,1,idle-switch,inline,ok,7,"));
 }
 END_TEST
 
-START_TEST(resume_does_only_what_is_missing)
+START_TEST(a_run_again_does_only_what_is_missing)
 {
     write_experiment("");
     char *output = NULL;
@@ -141,14 +146,172 @@ START_TEST(resume_does_only_what_is_missing)
     const char *const first = read_file("r/runs.csv");
     ck_assert_ptr_nonnull(strstr(first, "\n2,wagma,4,"));
     ck_assert_ptr_null(strstr(first, "\n1,allreduce"));
-    ck_assert_int_eq(dsgd("run e.yaml -o r --resume", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "5 of 5 runs"));
-    ck_assert_int_eq(dsgd("run e.yaml -o r --resume", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
+    ck_assert_int_eq(dsgd("run e.yaml -o r --force", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "6 of 6 runs"));
 }
 END_TEST
 
-START_TEST(names_with_commas_are_resumed_too)
+/** A part is whole, or its run is done again. */
+START_TEST(damaged_parts_are_done_again)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    const char *const rows = without_wall(read_file("r/runs.csv"));
+    const char *const workers = read_file("r/workers.csv");
+    const char *const damage = kept(dsgd_xprintf(
+        "cd %s/r/.parts && : > 1.part && truncate -s -5 2.part && echo garbage >> 3.part && "
+        "sed -i s/,8,/,9,/ 4.part",
+        folder));
+    ck_assert_int_eq(shell(damage, &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
+    ck_assert_msg(strstr(output, "4 of 4 runs") != NULL, "%s", output);
+    ck_assert_str_eq(without_wall(read_file("r/runs.csv")), rows);
+    ck_assert_str_eq(read_file("r/workers.csv"), workers);
+}
+END_TEST
+
+START_TEST(results_are_of_this_manifest_these_files_and_this_program)
+{
+    write_experiment("");
+    write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");
+    char *output = NULL;
+    static const char again[] =
+        "run e.yaml -o r --only 1 --set 'imbalance=[{kind: replay, file: delays.csv}]'";
+    ck_assert_msg(dsgd(again, &output) == 0, "%s", output);
+    ck_assert_msg(dsgd(again, &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "0 of 0 runs") != NULL, "%s", output);
+    write_file("delays.csv", "worker,step,seconds\n0,0,0.07\n");
+    ck_assert_int_eq(dsgd(again, &output), 2);
+    ck_assert_msg(strstr(output, "other contents of a file") != NULL, "%s", output);
+    write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("cd %s/r && sed -i 's/\"dsgd\": \"/&0/' manifest.json", folder)),
+              &output),
+        0);
+    ck_assert_int_eq(dsgd(again, &output), 2);
+    ck_assert_msg(strstr(output, "another build of dsgd") != NULL, "%s", output);
+    ck_assert_int_eq(unlink(kept(dsgd_xprintf("%s/r/manifest.json", folder))), 0);
+    ck_assert_int_eq(dsgd(again, &output), 2);
+    ck_assert_msg(strstr(output, "results without a manifest.json") != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(one_process_at_a_time_writes_to_a_folder)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --only 1", &output) == 0, "%s", output);
+    const int held = open(kept(dsgd_xprintf("%s/r/.parts/lock", folder)), O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(flock(held, LOCK_EX), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --force", &output), 2);
+    ck_assert_msg(strstr(output, "r: another dsgd is writing") != NULL, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n1,allreduce,4,"));
+    close(held);
+    ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
+}
+END_TEST
+
+START_TEST(links_in_the_folder_lead_nowhere)
+{
+    write_experiment("");
+    write_file("victim", "precious");
+    char *output = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && mkdir -p r/.parts && ln -s ../victim "
+                                             "r/runs.csv.new && ln -s ../../victim "
+                                             "r/.parts/1.part.new",
+                                             folder)),
+                           &output),
+                     0);
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    ck_assert_str_eq(read_file("victim"), "precious");
+    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n1,allreduce,4,"));
+}
+END_TEST
+
+/** Seeds 1 to n. */
+static const char *seeds(int n)
+{
+    char *text = dsgd_xstrdup("seed: [1");
+    for (int i = 2; i <= n; i++)
+        dsgd_append(&text, ", %d", i);
+    dsgd_append(&text, "]\n");
+    return kept(text);
+}
+
+START_TEST(ten_thousand_runs_are_planned_with_256_descriptors)
+{
+    write_experiment(seeds(10000));
+    char *output = NULL;
+    const int status = shell(
+        kept(dsgd_xprintf("cd %s && ulimit -n 256 && DSGD_DATA=%s %s check e.yaml --set workers=4 "
+                          "--set algorithms=allreduce --set platform=piz-daint --set "
+                          "workload=resnet50-p100 --set imbalance=gpu-variability 2>&1 | grep "
+                          "'10000 runs\\|^10000 '",
+                          folder, DSGD_SOURCE_DIR, DSGD_BINARY)),
+        &output);
+    ck_assert_msg(status == 0 && strstr(output, ": 10000 runs\n10000  allreduce") != NULL, "%s",
+                  output);
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* KB; 94,000 without sanitizers */
+}
+END_TEST
+
+/** Whatever the limit, there are all rows or a sentence, and then the same command does the rest. */
+START_TEST(a_low_limit_of_descriptors_loses_no_row) /* _i: the limit */
+{
+    write_experiment(seeds(29));
+    static const char arguments[] = "run e.yaml -o r -j 2 --set workers=4 --set "
+                                    "algorithms=allreduce --set platform=piz-daint";
+    char *output = NULL;
+    const int status = shell(
+        kept(dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1 && ulimit -n %d && exec %s %s",
+                          folder, DSGD_SOURCE_DIR, _i == 12 ? 64 : _i, DSGD_BINARY, arguments)),
+        &output);
+    if (status != 0)
+        ck_assert_msg(strstr(output, "open files") != NULL, "exit %d: %s", status, output);
+    else
+        ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n29,allreduce,4,29,"));
+    ck_assert_msg(dsgd(arguments, &output) == 0, "%s", output);
+    const char *const rows = read_file("r/runs.csv");
+    for (int i = 1; i <= 29; i++)
+        ck_assert_ptr_nonnull(strstr(rows, kept(dsgd_xprintf("\n%d,allreduce,4,%d,", i, i))));
+}
+END_TEST
+
+/**
+ * Runs of minutes, in the background; their parent gets a signal when they compute. The pipe to
+ * this process ends with the last of them. What is left of temporary files is listed.
+ */
+START_TEST(no_process_outlives_its_parent) /* _i: by which signal */
+{
+    static const struct {
+        const char *name, *output;
+    } by[] = {{"KILL", "137\n"}, {"HUP", "5\n"}, {"TERM", "5\n"}};
+    write_experiment("");
+    char *output = NULL;
+    const char *const script = kept(dsgd_xprintf(
+        "exec 2> /dev/null; cd %s && mkdir tmp && export TMPDIR=$PWD/tmp DSGD_DATA=%s && { %s run "
+        "e.yaml -o r -j 2 "
+        "--set until.steps=100000000 2> log & } && runs=/proc/$!/task/$!/children && until grep -q "
+        "' .* ' $runs; do :; done && kill -%s $! && wait $!; echo $?",
+        folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].name));
+    ck_assert_int_eq(shell(script, &output), 0);
+    ck_assert_str_eq(output, by[_i].output);
+    if (strcmp(by[_i].name, "KILL") == 0)
+        return; /* which leaves no time to say something */
+    ck_assert_msg(strstr(read_file("log"), "interrupted; r keeps what was done") != NULL, "%s",
+                  read_file("log"));
+    ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */
+}
+END_TEST
+
+START_TEST(names_with_commas_are_taken_up_too)
 {
     write_experiment("");
     write_file("a, b.yaml", "host_latency: 1us\n");
@@ -156,7 +319,7 @@ START_TEST(names_with_commas_are_resumed_too)
     ck_assert_msg(dsgd("run e.yaml -o r --set platform='\"a, b.yaml\"'", &output) == 0, "%s",
                   output);
     ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), ",1,\"a, b.yaml\",inline,ok,"));
-    ck_assert_int_eq(dsgd("run e.yaml -o r --resume --set platform='\"a, b.yaml\"'", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set platform='\"a, b.yaml\"'", &output), 0);
     ck_assert_msg(strstr(output, "0 of 0 runs") != NULL, "%s", output);
 }
 END_TEST
@@ -205,12 +368,19 @@ Suite *run_suite(void)
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
-    tcase_add_test(t, resume_without_numerics_is_another_experiment);
-    tcase_add_test(t, force_and_resume_mix_no_experiments);
-    tcase_add_test(t, resume_does_only_what_is_missing);
-    tcase_add_test(t, names_with_commas_are_resumed_too);
+    tcase_add_test(t, a_run_again_without_numerics_is_another_experiment);
+    tcase_add_test(t, force_mixes_no_experiments);
+    tcase_add_test(t, a_run_again_does_only_what_is_missing);
+    tcase_add_test(t, names_with_commas_are_taken_up_too);
     tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
     tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
+    tcase_add_test(t, damaged_parts_are_done_again);
+    tcase_add_test(t, results_are_of_this_manifest_these_files_and_this_program);
+    tcase_add_test(t, one_process_at_a_time_writes_to_a_folder);
+    tcase_add_test(t, links_in_the_folder_lead_nowhere);
+    tcase_add_test(t, ten_thousand_runs_are_planned_with_256_descriptors);
+    tcase_add_loop_test(t, a_low_limit_of_descriptors_loses_no_row, 6, 13);
+    tcase_add_loop_test(t, no_process_outlives_its_parent, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "tests/command/shell.h"
 #include "tests/suites.h"
@@ -93,7 +94,7 @@ START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
     const char *const second = strstr(output, "\nplatform.message_overhead ");
     const char *const third = strstr(output, "\nworkload.step ");
     ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
-    output = sensitivity(swapping, "--sensitivity --resume --baseline push --set workers=16");
+    output = sensitivity(swapping, "--sensitivity --baseline push --set workers=16");
     ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
     ck_assert_double_eq_tol(
         sensitivity_of("platform.message_overhead,1.2,allreduce,16,", "speedup"), 1 / dearer, 1e-9);
@@ -134,11 +135,14 @@ START_TEST(differences_below_the_spread_of_seeds_or_1_per_cent_are_ties)
          i++) { /* four unchanged ones, four with less bandwidth, four with more */
         const double(*const x)[2] =
             i < 4 || i >= 8 ? close_calls[_i].unchanged : close_calls[_i].varied;
-        write_file(kept(dsgd_xprintf("r/.parts/%d.runs", i + 1)),
-                   kept(dsgd_xprintf("%d,x,4,1,inline,inline,ok,1,1,1,,%.9g\n", i + 1,
-                                     x[i / 2 % 2][i % 2])));
+        const char *const row = kept(
+            dsgd_xprintf("%d,x,4,1,inline,inline,ok,1,1,1,,%.9g\n", i + 1, x[i / 2 % 2][i % 2]));
+        const size_t n = strlen(row);
+        write_file(kept(dsgd_xprintf("r/.parts/%d.part", i + 1)),
+                   kept(dsgd_xprintf("dsgd part 1, crc %08lx, bytes %zu 0 0 0 0\n%s",
+                                     crc32_z(0, (const unsigned char *)row, n), n, row)));
     }
-    const char *const output = sensitivity(experiment, "--sensitivity --resume");
+    const char *const output = sensitivity(experiment, "--sensitivity");
     const size_t n = strlen(close_calls[_i].end);
     ck_assert_msg(strlen(output) > n &&
                       strcmp(output + strlen(output) - n, close_calls[_i].end) == 0,
@@ -260,7 +264,7 @@ START_TEST(variations_have_their_places_in_the_list)
     ck_assert_ptr_null(strstr(output, "ranking")); /* not before all are there */
     ck_assert_ptr_nonnull(strstr(output, "\n 17  wagma "));
     ck_assert_ptr_nonnull(strstr(read_file("b/runs.csv"), "\n17,wagma,8,"));
-    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --resume -j 3", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b -j 3", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "53 of 53 runs"));
     ck_assert_str_eq(without_wall(read_file("b/runs.csv")), whole);
     ck_assert_str_eq(read_file("b/sensitivity.csv"), effects);

@@ -1181,7 +1181,7 @@ START_TEST(a_run_that_reads_no_value_records_no_decision)
     expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r", 0, "");
     expect_command(DSGD_REPLAY_BINARY " r -o x | grep -c followed", 1, "0");
     /* With nothing to do, nothing is left behind. */
-    expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r --resume && ls r.part", 2,
+    expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r && ls r.part", 2,
                    "No such file");
 }
 END_TEST
@@ -1197,15 +1197,22 @@ START_TEST(the_final_loss_is_that_of_the_run)
 }
 END_TEST
 
-START_TEST(resume_makes_the_records_that_are_missing)
+START_TEST(a_run_again_makes_the_records_that_are_missing)
 {
     write_experiment("e.yaml", some_learning);
     expect_command(DSGD_BINARY " run e.yaml -o on", 0, "");
-    expect_command(DSGD_BINARY " run e.yaml -o on --resume --record r", 0, "");
+    expect_command(DSGD_BINARY " run e.yaml -o on --record r", 0, "");
     expect_command("rm r/2.record && touch -d 2001-01-01 r/3.record", 0, "");
-    expect_command(DSGD_BINARY " run e.yaml -o on --resume --record r", 0, "");
+    expect_command(DSGD_BINARY " run e.yaml -o on --record r", 0, "");
     expect_command("test -e r/2.record && find r -newermt 2002-01-01 | sort | tr '\\n' ' '", 0,
                    "r/1.record r/2.record r/4.record");
+    /* Another run's, and one that is cut off, are none. */
+    expect_command("cp r/1.record r/4.record && truncate -s -1 r/2.record && touch -d 2001-01-01 "
+                   "r/*.record",
+                   0, "");
+    expect_command(DSGD_BINARY " run e.yaml -o on --record r", 0, "");
+    expect_command("find r -newermt 2002-01-01 | grep record | sort | tr '\\n' ' '", 0,
+                   "r/2.record r/4.record");
 }
 END_TEST
 
@@ -1329,7 +1336,7 @@ Suite *record_suite(void)
     tcase_add_test(programs, both_programs_write_the_curves_of_the_run);
     tcase_add_test(programs, a_run_that_reads_no_value_records_no_decision);
     tcase_add_test(programs, the_final_loss_is_that_of_the_run);
-    tcase_add_test(programs, resume_makes_the_records_that_are_missing);
+    tcase_add_test(programs, a_run_again_makes_the_records_that_are_missing);
     tcase_add_loop_test(programs, bad_usage_is_one_sentence, 0,
                         sizeof refusals / sizeof refusals[0]);
     tcase_add_test(programs, the_replay_program_needs_no_simulator);

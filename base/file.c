@@ -1,0 +1,67 @@
+/**
+ * @file file.c
+ * Reads files.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { MOST_ENDLESS_BYTES = 64 << 20 };
+
+/** The number of bytes read; errno is 0 unless it went wrong. */
+static size_t read_all(FILE *stream, char **text)
+{
+    struct stat facts;
+    errno = 0;
+    if (fstat(fileno(stream), &facts) != 0)
+        return 0;
+    const bool is_regular = S_ISREG(facts.st_mode);
+    size_t n = 0;
+    size_t room = is_regular && facts.st_size > 0 ? (size_t)facts.st_size + 1 : 4096;
+    *text = dsgd_xrealloc(NULL, room + 1, 1);
+    for (size_t more = 0; (more = fread(*text + n, 1, room - n, stream)) > 0;) {
+        n += more;
+        if (n < room)
+            continue;
+        if (!is_regular && n > MOST_ENDLESS_BYTES) {
+            errno = EFBIG;
+            break;
+        }
+        room *= 2;
+        *text = dsgd_xrealloc(*text, room + 1, 1);
+    }
+    (*text)[n] = '\0';
+    return n;
+}
+
+dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_error *error)
+{
+    *text = NULL;
+    *length = 0;
+    FILE *const stream = fopen(path, "r");
+    int why = errno;
+    if (stream != NULL) {
+        *length = read_all(stream, text);
+        why = errno;
+        fclose(stream);
+        if (why == 0)
+            return DSGD_OK;
+        free(*text);
+        *text = NULL;
+    }
+    errno = why;
+    dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    errno = why;
+    return DSGD_EIO;
+}
+
+bool dsgd_is_file_name(const char *text)
+{
+    bool is = *text != '\0' && *text != '.';
+    for (const char *c = text; *c != '\0'; c++)
+        is = is && *c != '/' && (unsigned char)*c >= ' ' && *c != '\x7f';
+    return is;
+}
