@@ -240,8 +240,11 @@ static void print_traffic(const dsgd_algorithm *a)
     void *const params = dsgd_xcalloc(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
     if (a->traffic != NULL && (a->check == NULL || a->check(params, WORKERS, NULL) == DSGD_OK)) {
-        const dsgd_scale scale = {WORKERS, a->n_servers == NULL ? 0 : a->n_servers(params, WORKERS),
-                                  1, &bytes, DSGD_COLLECTIVE_AUTO};
+        const dsgd_scale scale = {.n_workers = WORKERS,
+                                  .n_servers =
+                                      a->n_servers == NULL ? 0 : a->n_servers(params, WORKERS),
+                                  .n_pieces = 1,
+                                  .piece_bytes = &bytes};
         const dsgd_traffic t = a->traffic(params, &scale);
         printf("%*sby default, of 64 workers with a model of 100 MB: %.4g MB in %.3g messages\n",
                DOC_INDENT, "", t.bytes / 1e6, t.messages);

@@ -41,6 +41,8 @@ const dsgd_option dsgd_learning_options[] = {
 };
 
 static const char *const pieces_words[] = {"tensors", NULL};
+static const char *const partial_words[] = {"as-collective", "auto", "recursive-doubling",
+                                            "rabenseifner",  "ring", NULL};
 
 const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_LONG(dsgd_exchange_config, pieces, 1, 1, 4096, NULL,
@@ -56,6 +58,12 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_BOOL(
         dsgd_exchange_config, barrier, false,
         "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
+    DSGD_OPTION_CHOICE(dsgd_exchange_config, collective, dsgd_collective_names,
+                       "how an allreduce of all workers travels; auto: by size, recursive doubling "
+                       "below 64 KiB, else Rabenseifner's"),
+    DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
+                       "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
+                       "library has recursive-doubling at any size"),
     DSGD_OPTION_END,
 };
 

@@ -15,7 +15,7 @@
 #include "traces/platform.h"
 #include "traces/workload.h"
 
-/** The algorithm of an allreduce. Partial collectives always use recursive doubling. */
+/** The algorithm of an allreduce. */
 typedef enum dsgd_collective {
     DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -24,6 +24,9 @@ typedef enum dsgd_collective {
 } dsgd_collective;
 
 extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
+
+/** Of a partial collective: 0 is as that of all workers, else 1 + a dsgd_collective. */
+enum { DSGD_PARTIAL_AS_COLLECTIVE, DSGD_PARTIAL_COLLECTIVE };
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
@@ -50,6 +53,8 @@ typedef struct dsgd_exchange_config {
     bool overlap;
     bool blocking; /* exchanges of a worker follow one another */
     bool barrier; /* no worker begins a step before all have ended theirs */
+    dsgd_collective collective; /* of all workers */
+    int partial_collective; /* of partial collectives and groups: DSGD_PARTIAL_* */
 } dsgd_exchange_config;
 
 /** When a run ends: at the first bound; 0: no bound. At least one is set. */
@@ -70,6 +75,14 @@ typedef struct dsgd_stop {
 extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
     dsgd_stop_options[];
 
+/** The algorithm of partial collectives. */
+static inline dsgd_collective dsgd_partial_collective_of(const dsgd_exchange_config *exchange)
+{
+    return exchange->partial_collective == DSGD_PARTIAL_AS_COLLECTIVE
+               ? exchange->collective
+               : (dsgd_collective)(exchange->partial_collective - DSGD_PARTIAL_COLLECTIVE);
+}
+
 struct dsgd_algorithm;
 struct dsgd_engine;
 
@@ -84,7 +97,6 @@ typedef struct dsgd_run_config {
     int workers;
     uint64_t seed;
     dsgd_until until;
-    dsgd_collective collective;
     dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/placement.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */

@@ -253,12 +253,12 @@ static json_t *run_json(const dsgd_planned_run *run)
         c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
     /* The nulls keep the places of the options. */
     json_t *const json = json_pack(
-        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o, s:i}", "algorithm",
+        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o}", "algorithm",
         dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers", c->workers,
         "seed", (json_int_t)c->seed, "platform",
         dsgd_json_options(dsgd_platform_options, &run->platform), "workload",
         dsgd_json_options(dsgd_workload_options, &run->workload), "inherent", (int)c->inherent,
-        "imbalance", "until", "learn", learn, "collective", c->collective);
+        "imbalance", "until", "learn", learn);
     json_object_update_new(json, dsgd_json_options(run_options, c));
     return json;
 }

@@ -23,6 +23,25 @@ typedef struct dsgd_reduction {
     dsgd_piece contribution[]; /* [n_members] */
 } dsgd_reduction;
 
+/** Index of a rank among those that differ from it in the bits of @p group, in rising order. */
+static inline int dsgd_group_index(dsgd_group group, int rank)
+{
+    int index = 0;
+    for (int bit = 0, to = 0; (group >> bit) != 0; bit++)
+        if ((group >> bit) & 1)
+            index |= ((rank >> bit) & 1) << to++;
+    return index;
+}
+
+/** The rank with that index; @p leader is the lowest. */
+static inline int dsgd_group_rank(dsgd_group group, int leader, int index)
+{
+    for (int bit = 0, from = 0; (group >> bit) != 0; bit++)
+        if ((group >> bit) & 1)
+            leader |= ((index >> from++) & 1) << bit;
+    return leader;
+}
+
 /** Joins the worker's next collective of all workers; their order is the same everywhere. */
 dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double divisor);
 
