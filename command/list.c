@@ -198,7 +198,7 @@ static void print_default(const dsgd_option *o)
         if (o->init < 0 && o->words != NULL)
             fputs(o->words[-(long)o->init - 1], stdout);
         else
-            printf("%g", o->init);
+            printf("%.10g", o->init);
         break;
     case DSGD_CHOICE:
         fputs(o->words[(int)o->init], stdout);
@@ -374,8 +374,12 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     if (status == DSGD_OK) {
         double *bytes = NULL;
         print_head(name, w.summary, w.origin);
-        printf("  one gradient        %.4g MB in %zu tensors\n", dsgd_workload_bytes(&w) / 1e6,
-               dsgd_workload_pieces(&w, 0, 0, &bytes));
+        double *buckets = NULL;
+        printf(
+            "  one gradient        %.4g MB in %zu tensors, exchanged in %zu buckets by default\n",
+            dsgd_workload_bytes(&w) / 1e6, dsgd_workload_pieces(&w, 0, 0, &bytes),
+            dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets));
+        free(buckets);
         printf("  step                %g s, without what imbalance adds\n  samples             %g "
                "%s per worker and step\n",
                w.step_s, w.samples, w.sample_unit);

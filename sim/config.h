@@ -45,10 +45,19 @@ typedef struct dsgd_learning {
     dsgd_precision precision;
 } dsgd_learning;
 
+/** Instead of a number of pieces: the words of `exchange: pieces`. */
+enum {
+    DSGD_PIECES_TENSORS = -1, /* the workload's */
+    DSGD_PIECES_BUCKETS = -2 /* whole tensors until a bucket has reached its size */
+};
+
+/** PyTorch DDP's bucket_cap_mb: 25. */
+enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20 };
+
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {
-    long pieces; /* a number of equal ones; -1: the workload's tensors */
-    double bucket_bytes; /* buckets of this size instead, of whole tensors; 0: no */
+    long pieces; /* a number of equal ones, or a word */
+    double bucket_bytes; /* of PIECES_BUCKETS */
     /* Pieces of a gradient become ready during the backward pass, not all at its end. */
     bool overlap;
     bool blocking; /* exchanges of a worker follow one another */

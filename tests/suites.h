@@ -48,6 +48,7 @@
     X(describe)                                                                                    \
     X(input)                                                                                       \
     X(run)                                                                                         \
+    X(exchanges)                                                                                   \
     X(sweep)                                                                                       \
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \

@@ -72,7 +72,7 @@ static const char swapping[] =
     "workload: {bytes: 100MB, step: 10ms, samples: 8, backward_share: 0}\n"
     "workers: [8, 16]\n"
     "algorithms: [allreduce, {name: sgp, label: push, graph: {kind: exponential, peers: 4}}]\n"
-    "exchange: {collective: ring}\nuntil: {steps: 5}\n";
+    "exchange: {pieces: 1, collective: ring}\nuntil: {steps: 5}\n";
 
 START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
 {

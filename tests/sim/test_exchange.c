@@ -24,7 +24,9 @@ START_TEST(exchanges_are_as_many_as_pieces_tensors_or_buckets)
 {
     static dsgd_tensors tensors[] = {{1000, 3}, {5000, 2}};
     static const dsgd_exchange_config ways[] = {
-        {.pieces = 2}, {.pieces = -1}, {.pieces = 1, .bucket_bytes = 8000}};
+        {.pieces = 2},
+        {.pieces = DSGD_PIECES_TENSORS},
+        {.pieces = DSGD_PIECES_BUCKETS, .bucket_bytes = 8000}};
     static const uint64_t exchanges[] = {2, 5, 3};
     support_case *c = costly("allreduce", 2);
     c->workload.bytes = 0;
