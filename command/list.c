@@ -451,17 +451,25 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
 
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
+    static const char missing[] = "describe: give a kind and a name, such as `dsgd describe "
+                                  "algorithm wagma`; or exchange alone";
     static const dsgd_syntax syntax = {
         "KIND NAME",
-        "Says what something is and which options it takes.",
+        "Says what something is and which options it takes; of `exchange` alone its options.",
+        1,
         2,
-        2,
-        "describe: give a kind and a name, such as `dsgd describe algorithm wagma`",
+        missing,
         plugin_option};
     arguments a = {.words = {0, NULL}};
     const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
+    if (strcmp(a.words.v[0], "exchange") == 0 && a.words.n == 1) {
+        print_options(dsgd_exchange_options, 2);
+        return DSGD_OK;
+    }
+    if (a.words.n == 1)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s", missing);
     const char *const name = a.words.v[1];
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)

@@ -138,10 +138,12 @@ static dsgd_collective how_for(dsgd_collective collective, double bytes)
     return bytes < SHORT_BYTES ? DSGD_COLLECTIVE_RECURSIVE_DOUBLING : DSGD_COLLECTIVE_RABENSEIFNER;
 }
 
-static void allreduce(dsgd_channel *channel, const team *t, dsgd_collective how, double bytes)
+static void allreduce(dsgd_channel *channel, const team *t, dsgd_collective setting, double bytes)
 {
     if (t->n == 1)
         return;
+    const dsgd_collective how = how_for(setting, bytes);
+    dsgd_count_collective(channel->worker->engine, t->group != 0, how, bytes);
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         recursive_doubling(channel, t, bytes);
     else if (how == DSGD_COLLECTIVE_RABENSEIFNER)
@@ -154,7 +156,7 @@ void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 {
     const dsgd_worker *const w = channel->worker;
     const team all = {.n = w->node.n_workers, .index = w->node.rank};
-    allreduce(channel, &all, how_for(w->engine->config->exchange.collective, bytes), bytes);
+    allreduce(channel, &all, w->engine->config->exchange.collective, bytes);
 }
 
 void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes)
@@ -164,8 +166,7 @@ void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes)
                     .index = dsgd_group_index(group, w->node.rank),
                     .group = group,
                     .leader = w->node.rank & (int)~group};
-    const dsgd_collective setting = dsgd_partial_collective_of(&w->engine->config->exchange);
-    allreduce(channel, &t, how_for(setting, bytes), bytes);
+    allreduce(channel, &t, dsgd_partial_collective_of(&w->engine->config->exchange), bytes);
 }
 
 /* --- traffic ---------------------------------------------------------------------------------- */
