@@ -5,8 +5,8 @@
  *
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
  * operations", PPoPP 2020, figure 7. A gradient that comes too late stays in the send buffer for
- * the next version. Sent per worker and step: log2(P) N bytes. A worker that falls more than one
- * version behind misses sums, so models drift until they are synchronised.
+ * the next version. Sent per worker and step: one allreduce, about 2 N bytes. A worker that falls
+ * more than one version behind misses sums, so models drift until they are synchronised.
  */
 #include "sim/algorithm.h"
 
@@ -96,7 +96,8 @@ static const dsgd_option eager_options[] = {
     "B <- B + g;  R <- sum of what all B held when it started, which empties them;  "              \
     "x <- x + U(R / P, x, t)"
 #define EAGER_SENDS                                                                                \
-    "the gradient log2 P times (recursive doubling), and activations of 4 bytes: log2(P) N bytes"
+    "an allreduce of the gradient, and activations of 4 bytes: about 2 N bytes, or log2(P) N by "  \
+    "recursive doubling"
 
 static const dsgd_law eager_laws[] = {{.kind = DSGD_LAW_PLAIN_SGD},
                                       {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"limiter", 4}}},

@@ -4,8 +4,8 @@
  * models every `period` steps.
  *
  * S. Li et al., "Breaking (global) barriers in parallel stochastic optimization with wait-avoiding
- * group averaging", TPDS 2021, Algorithms 1 and 2. Sent per worker and step: log2(S) N bytes, and
- * one allreduce of the model every `period` steps.
+ * group averaging", TPDS 2021, Algorithms 1 and 2. Sent per worker and step: one
+ * allreduce of the model among S, about 2 N bytes, and one of all every `period` steps.
  */
 #include "sim/algorithm.h"
 
@@ -122,8 +122,9 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
          .rule =
              "x <- x + U(g, x, t);  x <- sum of the group / S, or, if late, (sum + x) / (S + 1);  "
              "every `period` steps the mean of all",
-         .sends = "the model log2 S times (recursive doubling), activations of 4 bytes, and an "
-                  "allreduce per period: about log2(S) N bytes",
+         .sends =
+             "an allreduce of the model in the group, activations of 4 bytes, and an allreduce "
+             "of all per period: about 2 N bytes, or log2(S) N by recursive doubling",
          .waits = "no worker for a computation, but everyone for the slowest once per period"},
     .check = wagma_check,
     .work = wagma_work,

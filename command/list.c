@@ -198,7 +198,7 @@ static void print_default(const dsgd_option *o)
         if (o->init < 0 && o->words != NULL)
             fputs(o->words[-(long)o->init - 1], stdout);
         else
-            printf("%g", o->init);
+            printf("%.10g", o->init);
         break;
     case DSGD_CHOICE:
         fputs(o->words[(int)o->init], stdout);
@@ -240,8 +240,11 @@ static void print_traffic(const dsgd_algorithm *a)
     void *const params = dsgd_xcalloc(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
     if (a->traffic != NULL && (a->check == NULL || a->check(params, WORKERS, NULL) == DSGD_OK)) {
-        const dsgd_scale scale = {WORKERS, a->n_servers == NULL ? 0 : a->n_servers(params, WORKERS),
-                                  1, &bytes, DSGD_COLLECTIVE_AUTO};
+        const dsgd_scale scale = {.n_workers = WORKERS,
+                                  .n_servers =
+                                      a->n_servers == NULL ? 0 : a->n_servers(params, WORKERS),
+                                  .n_pieces = 1,
+                                  .piece_bytes = &bytes};
         const dsgd_traffic t = a->traffic(params, &scale);
         printf("%*sby default, of 64 workers with a model of 100 MB: %.4g MB in %.3g messages\n",
                DOC_INDENT, "", t.bytes / 1e6, t.messages);
@@ -371,8 +374,12 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     if (status == DSGD_OK) {
         double *bytes = NULL;
         print_head(name, w.summary, w.origin);
-        printf("  one gradient        %.4g MB in %zu tensors\n", dsgd_workload_bytes(&w) / 1e6,
-               dsgd_workload_pieces(&w, 0, 0, &bytes));
+        double *buckets = NULL;
+        printf(
+            "  one gradient        %.4g MB in %zu tensors, exchanged in %zu buckets by default\n",
+            dsgd_workload_bytes(&w) / 1e6, dsgd_workload_pieces(&w, 0, 0, &bytes),
+            dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets));
+        free(buckets);
         printf("  step                %g s, without what imbalance adds\n  samples             %g "
                "%s per worker and step\n",
                w.step_s, w.samples, w.sample_unit);
@@ -444,17 +451,25 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
 
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
+    static const char missing[] = "describe: give a kind and a name, such as `dsgd describe "
+                                  "algorithm wagma`; or exchange alone";
     static const dsgd_syntax syntax = {
         "KIND NAME",
-        "Says what something is and which options it takes.",
+        "Says what something is and which options it takes; of `exchange` alone its options.",
+        1,
         2,
-        2,
-        "describe: give a kind and a name, such as `dsgd describe algorithm wagma`",
+        missing,
         plugin_option};
     arguments a = {.words = {0, NULL}};
     const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
+    if (strcmp(a.words.v[0], "exchange") == 0 && a.words.n == 1) {
+        print_options(dsgd_exchange_options, 2);
+        return DSGD_OK;
+    }
+    if (a.words.n == 1)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s", missing);
     const char *const name = a.words.v[1];
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)

@@ -53,16 +53,17 @@ void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...
     va_end(arguments);
 }
 
-void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
+/** Index of a column, or n_columns. */
+static size_t find_column(const dsgd_columns *t, const char *head)
 {
     size_t k = 0;
     while (k < t->n_columns && strcmp(t->heads[k], head) != 0)
         k++;
-    for (size_t i = k; i < t->n_cells; i += t->n_columns)
-        if (strcmp(t->cells[i], text) != 0)
-            return;
-    if (k == t->n_columns)
-        return;
+    return k;
+}
+
+static void drop_column(dsgd_columns *t, size_t k)
+{
     const size_t n_cells = t->n_cells;
     t->n_cells = 0;
     for (size_t i = 0; i < n_cells; i++)
@@ -73,6 +74,32 @@ void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
     free(t->heads[k]);
     t->n_columns--;
     memmove(&t->heads[k], &t->heads[k + 1], (t->n_columns - k) * sizeof *t->heads);
+}
+
+void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
+{
+    const size_t k = find_column(t, head);
+    for (size_t i = k; i < t->n_cells; i += t->n_columns)
+        if (strcmp(t->cells[i], text) != 0)
+            return;
+    if (k < t->n_columns)
+        drop_column(t, k);
+}
+
+bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, char **text)
+{
+    const size_t k = find_column(t, head);
+    const char *common = none;
+    for (size_t i = k; i < t->n_cells; i += t->n_columns) {
+        if (strcmp(common, none) == 0)
+            common = t->cells[i];
+        if (strcmp(t->cells[i], none) != 0 && strcmp(t->cells[i], common) != 0)
+            return false;
+    }
+    *text = dsgd_xstrdup(common);
+    if (k < t->n_columns)
+        drop_column(t, k);
+    return true;
 }
 
 static bool is_number(const char *text)

@@ -31,6 +31,12 @@ void dsgd_columns_take(dsgd_columns *t, const char *head, char *text);
 void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text);
 
 /**
+ * Removes the column if its cells, but for those that are @p none, are one text, and sets *text to
+ * it (where there is no other: to @p none); the caller frees it. False: they are several.
+ */
+bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, char **text);
+
+/**
  * Prints the table on stdout and frees it. Columns of numbers are right-aligned, the others
  * left-aligned.
  */

@@ -44,7 +44,7 @@ typedef struct dsgd_scale {
     int n_workers, n_servers;
     size_t n_pieces;
     const double *piece_bytes; /* [n_pieces] */
-    int collective; /* dsgd_collective */
+    int collective, partial_collective; /* dsgd_collective */
 } dsgd_scale;
 
 /** Means over workers and over a whole number of the algorithm's periods. */
@@ -303,7 +303,7 @@ uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */
 
-/** One allreduce of a vector: messages and bytes per worker. */
+/** One allreduce of a vector: messages and bytes per worker. Without `exchange: fusion`. */
 dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
 
 /** @p times vectors, sent piece by piece. */

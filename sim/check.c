@@ -15,6 +15,15 @@ int dsgd_n_servers(const dsgd_run_config *config)
     return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
 }
 
+size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
+{
+    const dsgd_exchange_config *const exchange = &config->exchange;
+    const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS;
+    return dsgd_workload_pieces(config->workload,
+                                exchange->pieces > 0 ? (size_t)exchange->pieces : 0,
+                                in_buckets ? exchange->bucket_bytes : 0, bytes);
+}
+
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
     return (dsgd_machine){.platform = config->platform,
@@ -100,12 +109,14 @@ enum { MOST_PIECES = 4096 };
 static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
-    if (exchange->bucket_bytes > 0 && exchange->pieces != 1)
-        return dsgd_fail(error, DSGD_EUSAGE, "exchange: give either pieces or bucket, not both");
+    const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS;
+    if (!in_buckets && exchange->bucket_bytes > 0 &&
+        exchange->bucket_bytes != DSGD_DEFAULT_BUCKET_BYTES)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: give either pieces or bucket, not both; pieces: buckets goes "
+                         "with a bucket");
     const double buckets =
-        exchange->bucket_bytes > 0
-            ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes)
-            : 0;
+        in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes) : 0;
     const int n_servers = dsgd_n_servers(config);
     const double pieces = fmax(buckets, (double)exchange->pieces) * fmax(1, n_servers);
     if (pieces > MOST_PIECES)

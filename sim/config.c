@@ -40,15 +40,22 @@ const dsgd_option dsgd_learning_options[] = {
     DSGD_OPTION_END,
 };
 
-static const char *const pieces_words[] = {"tensors", NULL};
+static const char *const pieces_words[] = {"tensors", "buckets", NULL};
+static const char *const partial_words[] = {"as-collective", "auto", "recursive-doubling",
+                                            "rabenseifner",  "ring", NULL};
 
 const dsgd_option dsgd_exchange_options[] = {
-    DSGD_OPTION_LONG(dsgd_exchange_config, pieces, 1, 1, 4096, NULL,
-                     "exchanges per vector: a number of equal ones, or the workload's tensors",
-                     .words = pieces_words),
-    DSGD_OPTION_AS("bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
-                   "instead of pieces: whole tensors until they reach this size; 0: no",
-                   .max = 1e15, .unit = "bytes"),
+    DSGD_OPTION_LONG(
+        dsgd_exchange_config, pieces, DSGD_PIECES_BUCKETS, 1, 4096, NULL,
+        "exchanges per vector: a number of equal ones, one per tensor of the workload, "
+        "or one per bucket",
+        .words = pieces_words),
+    DSGD_OPTION_AS(
+        "bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
+        "whole tensors in backward order until a bucket has reached this size, as in "
+        "PyTorch DDP but for its smaller first one; of a workload without tensors, equal "
+        "pieces of at most this size",
+        .init = DSGD_DEFAULT_BUCKET_BYTES, .min = 1, .max = 1e15, .unit = "bytes"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
                      "pieces become ready during the backward pass, not all at its end"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, blocking, true,
@@ -56,6 +63,12 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_BOOL(
         dsgd_exchange_config, barrier, false,
         "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
+    DSGD_OPTION_CHOICE(dsgd_exchange_config, collective, dsgd_collective_names,
+                       "how an allreduce of all workers travels; auto: by size, recursive doubling "
+                       "below 64 KiB, else Rabenseifner's"),
+    DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
+                       "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
+                       "library has recursive-doubling at any size"),
     DSGD_OPTION_END,
 };
 

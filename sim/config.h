@@ -15,7 +15,7 @@
 #include "traces/platform.h"
 #include "traces/workload.h"
 
-/** The algorithm of an allreduce. Partial collectives always use recursive doubling. */
+/** The algorithm of an allreduce. */
 typedef enum dsgd_collective {
     DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -24,6 +24,9 @@ typedef enum dsgd_collective {
 } dsgd_collective;
 
 extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
+
+/** Of a partial collective: 0 is as that of all workers, else 1 + a dsgd_collective. */
+enum { DSGD_PARTIAL_AS_COLLECTIVE, DSGD_PARTIAL_COLLECTIVE };
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
@@ -42,14 +45,25 @@ typedef struct dsgd_learning {
     dsgd_precision precision;
 } dsgd_learning;
 
+/** Instead of a number of pieces: the words of `exchange: pieces`. */
+enum {
+    DSGD_PIECES_TENSORS = -1, /* the workload's */
+    DSGD_PIECES_BUCKETS = -2 /* whole tensors until a bucket has reached its size */
+};
+
+/** PyTorch DDP's bucket_cap_mb: 25. */
+enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20 };
+
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {
-    long pieces; /* a number of equal ones; -1: the workload's tensors */
-    double bucket_bytes; /* buckets of this size instead, of whole tensors; 0: no */
+    long pieces; /* a number of equal ones, or a word */
+    double bucket_bytes; /* of PIECES_BUCKETS */
     /* Pieces of a gradient become ready during the backward pass, not all at its end. */
     bool overlap;
     bool blocking; /* exchanges of a worker follow one another */
     bool barrier; /* no worker begins a step before all have ended theirs */
+    dsgd_collective collective; /* of all workers */
+    int partial_collective; /* of partial collectives and groups: DSGD_PARTIAL_* */
 } dsgd_exchange_config;
 
 /** When a run ends: at the first bound; 0: no bound. At least one is set. */
@@ -70,6 +84,14 @@ typedef struct dsgd_stop {
 extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
     dsgd_stop_options[];
 
+/** The algorithm of partial collectives. */
+static inline dsgd_collective dsgd_partial_collective_of(const dsgd_exchange_config *exchange)
+{
+    return exchange->partial_collective == DSGD_PARTIAL_AS_COLLECTIVE
+               ? exchange->collective
+               : (dsgd_collective)(exchange->partial_collective - DSGD_PARTIAL_COLLECTIVE);
+}
+
 struct dsgd_algorithm;
 struct dsgd_engine;
 
@@ -84,7 +106,6 @@ typedef struct dsgd_run_config {
     int workers;
     uint64_t seed;
     dsgd_until until;
-    dsgd_collective collective;
     dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/placement.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */

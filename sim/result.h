@@ -48,6 +48,10 @@ typedef struct dsgd_run_result {
 
     uint64_t messages;
     double bytes;
+    size_t n_pieces; /* exchanges per vector */
+    double piece_bytes; /* of the largest */
+    /* dsgd_collective by which the largest vector travelled; AUTO: none did. */
+    int collective, partial_collective;
     double partial_active_mean; /* fresh contributions per partial collective */
     /* Sums that a worker missed because a later one had overwritten them. */
     uint64_t partial_skipped;

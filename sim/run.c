@@ -229,18 +229,15 @@ static long steps_bound(const dsgd_run_config *config)
 /** Cuts the workload's bytes for their exchanges, and each of those evenly among the servers. */
 static void cut_bytes(dsgd_engine *engine)
 {
-    const dsgd_exchange_config *const exchange = &engine->config->exchange;
     double *bytes = NULL;
-    const size_t n = dsgd_workload_pieces(engine->config->workload,
-                                          exchange->pieces < 0 ? 0 : (size_t)exchange->pieces,
-                                          exchange->bucket_bytes, &bytes);
+    const size_t n = dsgd_pieces_of(engine->config, &bytes);
     const size_t parts = engine->n_servers > 1 ? (size_t)engine->n_servers : 1;
     engine->n_pieces = n * parts;
     engine->piece_bytes = dsgd_xcalloc(engine->n_pieces, sizeof *engine->piece_bytes);
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->piece_bytes[k] = bytes[k / parts] / (double)parts;
     free(bytes);
-    engine->n_channels = exchange->blocking ? parts : engine->n_pieces;
+    engine->n_channels = engine->config->exchange.blocking ? parts : engine->n_pieces;
     if (engine->n_channels > DSGD_MAX_CHANNELS)
         engine->n_channels = DSGD_MAX_CHANNELS;
 }

@@ -30,6 +30,12 @@ dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, ds
 /** Servers that the algorithm needs; negative where it is wrong. */
 int dsgd_n_servers(const dsgd_run_config *config);
 
+/**
+ * The pieces into which a vector is cut for its exchanges, before each of several servers takes its
+ * part; *bytes has their sizes, in backward order, and the caller frees it.
+ */
+size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes);
+
 /** The machine that the run needs. Borrows from @p config. */
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config);
 

@@ -49,6 +49,7 @@
     X(describe)                                                                                    \
     X(input)                                                                                       \
     X(run)                                                                                         \
+    X(exchanges)                                                                                   \
     X(sweep)                                                                                       \
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \

@@ -17,6 +17,7 @@
 #include "command/analyse/summary.h"
 #include "command/arguments.h"
 #include "command/command.h"
+#include "command/run/exchanges.h"
 #include "command/table.h"
 
 /** The columns that are averaged; optional ones are not in every version of runs.csv. */
@@ -591,6 +592,7 @@ static void print_comparison(const comparison *c)
            name_of_key(c, c->by), c->baseline);
     if (c->n_left_out > 0)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c->n_left_out);
+    dsgd_exchanges_warn_of_mix(stdout, &c->csv);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

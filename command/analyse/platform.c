@@ -143,7 +143,7 @@ static dsgd_status check_bisection(check *c, dsgd_error *error)
 
 static const struct {
     const char *name;
-    int collective;
+    dsgd_collective collective;
 } collectives[] = {
     {"recursive doubling", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
     {"rabenseifner", DSGD_COLLECTIVE_RABENSEIFNER},
@@ -197,7 +197,7 @@ static double predicted_allreduce_s(const check *c, int collective, double bytes
 
 typedef struct allreduce {
     const check *check;
-    int collective;
+    dsgd_collective collective;
     double bytes;
 } allreduce;
 
@@ -212,8 +212,7 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
                                     .workers = a->check->workers,
                                     .seed = 1,
                                     .until = {.steps = 1},
-                                    .collective = a->collective,
-                                    .exchange = {.pieces = 1},
+                                    .exchange = {.pieces = 1, .collective = a->collective},
                                     .numerics = DSGD_NUMERICS_OFF,
                                     .scratch = "/tmp"};
     dsgd_run_result result;

@@ -26,14 +26,21 @@ static const char *shown(dsgd_entry *entry)
 static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                void *field, dsgd_error *error);
 
-/** The present name of a key or word that earlier versions called @p name, or NULL. */
-static const char *renamed(const char *name)
+/** What earlier versions called a key or word, its present name, and what to say of it. */
+static const struct renaming {
+    const char *name, *now, *sentence;
+} renamings[] = {
+    {"topology", "graph", "is now called `graph`"},
+    {"neighbours", "graph", "is now called `graph`"},
+    {"apart", "independent", "is now called `independent`"},
+    {"collective", "exchange", "has moved: exchange: {collective: ...}"},
+};
+
+static const struct renaming *renamed(const char *name)
 {
-    static const char *const names[][2] = {
-        {"topology", "graph"}, {"neighbours", "graph"}, {"apart", "independent"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i][0], name) == 0)
-            return names[i][1];
+    for (size_t i = 0; i < sizeof renamings / sizeof renamings[0]; i++)
+        if (strcmp(renamings[i].name, name) == 0)
+            return &renamings[i];
     return NULL;
 }
 
@@ -41,9 +48,9 @@ static const char *renamed(const char *name)
 static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *what,
                            const char *name, const char *const *names, dsgd_error *error)
 {
-    const char *const now = renamed(name);
-    if (now != NULL && dsgd_find_word(names, now) >= 0)
-        return dsgd_entry_fail(config, entry, error, "%s `%s` is now called `%s`", what, name, now);
+    const struct renaming *const now = renamed(name);
+    if (now != NULL && dsgd_find_word(names, now->now) >= 0)
+        return dsgd_entry_fail(config, entry, error, "%s `%s` %s", what, name, now->sentence);
     char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, " or ");
     const dsgd_status status =

@@ -73,8 +73,10 @@ static double estimated_cost(const dsgd_run_config *config)
 {
     const double p = config->workers;
     const double steps = config->until.steps > 0 ? config->until.steps : 100;
-    return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) *
-           (config->exchange.pieces < 1 ? 100 : (double)config->exchange.pieces);
+    double *bytes = NULL;
+    const double pieces = (double)dsgd_pieces_of(config, &bytes);
+    free(bytes);
+    return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) * pieces;
 }
 
 static int by_cost(const void *a, const void *b)

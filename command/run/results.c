@@ -30,7 +30,8 @@ static const char run_columns[] =
     "run,algorithm,workers,seed,platform,workload,status,steps,virtual_s,samples,learn_samples,"
     "throughput_samples_per_s,step_mean_s,compute_share,wait_share,comm_share,staleness_mean,"
     "staleness_max,messages,bytes,final_loss,final_accuracy,final_consensus,local_loss,"
-    "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,wall_s";
+    "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,pieces,piece_bytes,collective,"
+    "partial_collective,exchange_mode,wall_s";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
 static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
@@ -40,6 +41,26 @@ static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 #define PART "%s/.parts/%zu.part"
 
 /* --- rows ------------------------------------------------------------------------------------- */
+
+/** How vectors travelled: their pieces, the collectives, and the settings that are on. */
+static void print_exchange(FILE *stream, const dsgd_exchange_config *exchange,
+                           const dsgd_run_result *r)
+{
+    const bool done = r->n_pieces > 0; /* else the process died */
+    const double numbers[] = {done ? (double)r->n_pieces : NAN, done ? r->piece_bytes : NAN};
+    const int collectives[] = {r->collective, r->partial_collective};
+    dsgd_csv_numbers(stream, numbers, 2);
+    for (size_t k = 0; k < 2; k++)
+        fprintf(stream, ",%s",
+                collectives[k] == DSGD_COLLECTIVE_AUTO ? ""
+                                                       : dsgd_collective_names[collectives[k]]);
+    char *mode = dsgd_xstrdup(exchange->overlap ? "overlap" : "late");
+    dsgd_append(&mode, exchange->blocking ? " blocking" : " at-once");
+    if (exchange->barrier)
+        dsgd_append(&mode, " barrier");
+    fprintf(stream, ",%s", mode);
+    free(mode);
+}
 
 static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsgd_run_key *key,
                       const dsgd_run_result *r)
@@ -76,6 +97,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
                               r->exposed_mean_s,
                               r->partial_active_mean};
     dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
+    print_exchange(stream, &run->config.exchange, r);
     fprintf(stream, ",%.2f", r->total_wall_s);
     for (size_t k = 0; k < experiment->n_columns; k++) {
         fputc(',', stream);
@@ -369,13 +391,13 @@ static json_t *run_json(const dsgd_planned_run *run)
     json_t *const learn =
         c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
     /* The nulls keep the places of the options. */
-    json_t *const json = json_pack(
-        "{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o, s:i}", "algorithm",
-        dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers", c->workers,
-        "seed", (json_int_t)c->seed, "platform",
-        dsgd_json_options(dsgd_platform_options, &run->platform), "workload",
-        dsgd_json_options(dsgd_workload_options, &run->workload), "inherent", (int)c->inherent,
-        "imbalance", "until", "learn", learn, "collective", c->collective);
+    json_t *const json =
+        json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o}", "algorithm",
+                  dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers",
+                  c->workers, "seed", (json_int_t)c->seed, "platform",
+                  dsgd_json_options(dsgd_platform_options, &run->platform), "workload",
+                  dsgd_json_options(dsgd_workload_options, &run->workload), "inherent",
+                  (int)c->inherent, "imbalance", "until", "learn", learn);
     json_object_update_new(json, dsgd_json_options(run_options, c));
     return json;
 }

@@ -16,6 +16,7 @@
 #include "command/command.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/plugin.h"
+#include "command/run/exchanges.h"
 #include "command/run/pool.h"
 #include "command/run/results.h"
 #include "command/table.h"
@@ -191,20 +192,33 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
             dsgd_columns_take(&t, swept, swept_text(experiment, i));
         for (size_t k = 0; k < N_RESULTS; k++)
             dsgd_columns_take(&t, results[k].head, result_text(p, i, results[k].name));
+        dsgd_exchanges_put(&t, p->folder, i);
     }
     if (swept != NULL)
         dsgd_columns_hide(&t, swept, "");
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
             dsgd_columns_hide(&t, results[k].head, results[k].skipped);
+    char *const exchange = dsgd_exchanges_fold(&t);
     const size_t n_rows = t.n_rows;
     dsgd_columns_print(&t);
     if (n > n_rows)
         printf("... %zu more in %s/runs.csv\n", n - n_rows, p->folder);
     print_notes(p, verbose);
-    printf("\nresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\n"
+    printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\n"
            "figures: dsgd plot %s\n",
-           p->folder, p->folder);
+           exchange, *exchange == '\0' ? "" : "\n", p->folder, p->folder);
+    free(exchange);
+}
+
+/** Sentences on what may decide a comparison of the runs. */
+static void warn(const dsgd_pool_config *p)
+{
+    dsgd_csv runs;
+    if (dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->folder) == DSGD_OK)
+        dsgd_exchanges_warn_of_mix(stderr, &runs);
+    dsgd_csv_close(&runs);
+    dsgd_exchanges_warn_of_default(stderr, p->experiment);
 }
 
 static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *config,
@@ -223,6 +237,8 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
         status = dsgd_pool_run(config, &done, error);
     if (status == DSGD_OK)
         print_table(config, a->verbose);
+    if (status == DSGD_OK)
+        warn(config);
     if (status == DSGD_OK && a->sensitivity_percent > 0 && a->only == 0)
         status =
             dsgd_sensitivity_report(experiment, folder, a->sensitivity_percent, a->baseline, error);
@@ -416,6 +432,8 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
         status = check_learning(&experiment, error);
     if (status == DSGD_OK)
         print_plan(&experiment);
+    if (status == DSGD_OK)
+        dsgd_exchanges_warn_of_default(stderr, &experiment);
     dsgd_experiment_close(&experiment);
     return status;
 }

@@ -68,6 +68,18 @@ void dsgd_count_message(dsgd_engine *engine, double bytes)
     engine->result->bytes += bytes;
 }
 
+void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)
+{
+    double *const largest = partial ? &engine->largest_partial : &engine->largest_allreduce;
+    if (bytes <= *largest)
+        return;
+    *largest = bytes;
+    if (partial)
+        engine->result->partial_collective = (int)how;
+    else
+        engine->result->collective = (int)how;
+}
+
 void dsgd_count_contribution(const dsgd_worker *w, bool fresh)
 {
     w->engine->versions += w->node.rank == 0;
@@ -118,6 +130,9 @@ void dsgd_sum_up(dsgd_engine *engine)
         result->ages[i] /= engine->staleness_weight;
     result->partial_active_mean =
         engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
+    result->n_pieces = engine->n_pieces;
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
     result->link_s = result->bytes / p / config->platform->host_bandwidth_bytes_per_s;
     sum_up_workers(engine);
 }

@@ -167,6 +167,7 @@ struct dsgd_engine {
 
     /* accounting.c's. */
     double staleness_sum, staleness_weight;
+    double largest_allreduce, largest_partial; /* bytes, of one message schedule */
     uint64_t versions, fresh; /* of partial collectives; contributions made in time */
     struct dsgd_run_result *result; /* learning.c adds points, run.c the outcome */
 
@@ -284,6 +285,9 @@ void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp
 void dsgd_count_age(dsgd_engine *engine, double age, double weight);
 
 void dsgd_count_message(dsgd_engine *engine, double bytes);
+
+/** Counts what a vector travels by, of all workers or of a group. */
+void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
 
 /** Counts a worker's contribution to a version of a partial collective. */
 void dsgd_count_contribution(const dsgd_worker *w, bool fresh);

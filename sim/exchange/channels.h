@@ -115,11 +115,11 @@ void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double w
 
 enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
 
-/** An allreduce of all workers, by the run's algorithm. */
+/** An allreduce of all workers, by `exchange: collective`. */
 void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
 
-/** Recursive doubling, the full vector per phase, along the bits of @p group. */
-void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes);
+/** One of the ranks that differ in the bits of @p group, by `exchange: partial_collective`. */
+void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes);
 
 /* --- gossip.c: for tests ---------------------------------------------------------------------- */
 

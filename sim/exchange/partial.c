@@ -73,7 +73,7 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     const size_t k = any_job->piece;
     partial_piece *const piece = &w->partial->piece[k];
     begin_schedule(w, job);
-    dsgd_schedule_butterfly(channel, job->reduction->group, w->engine->piece_bytes[k]);
+    dsgd_schedule_group(channel, job->reduction->group, w->engine->piece_bytes[k]);
     dsgd_reduction_combine(w->engine, job->reduction,
                            (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
     dsgd_reduction_leave(w->engine, piece->received);

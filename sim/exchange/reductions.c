@@ -102,13 +102,7 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
 /** Index of a rank among the members, who are in the order of ranks. */
 static int member_of(const dsgd_reduction *reduction, int rank)
 {
-    if (reduction->scope == 0)
-        return rank;
-    int index = 0;
-    for (int bit = 0, to = 0; (reduction->group >> bit) != 0; bit++)
-        if ((reduction->group >> bit) & 1)
-            index |= ((rank >> bit) & 1) << to++;
-    return index;
+    return reduction->scope == 0 ? rank : dsgd_group_index(reduction->group, rank);
 }
 
 void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution)

@@ -31,6 +31,25 @@ dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double bytes, double di
 
 /** Whether a worker has joined a collective of all workers. */
 bool dsgd_reduction_joined(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank);
+/** Index of a rank among those that differ from it in the bits of @p group, in rising order. */
+static inline int dsgd_group_index(dsgd_group group, int rank)
+{
+    int index = 0;
+    for (int bit = 0, to = 0; (group >> bit) != 0; bit++)
+        if ((group >> bit) & 1)
+            index |= ((rank >> bit) & 1) << to++;
+    return index;
+}
+
+/** The rank with that index; @p leader is the lowest. */
+static inline int dsgd_group_rank(dsgd_group group, int leader, int index)
+{
+    for (int bit = 0, from = 0; (group >> bit) != 0; bit++)
+        if ((group >> bit) & 1)
+            leader |= ((index >> from++) & 1) << bit;
+    return leader;
+}
+
 
 /** Joins reduction @p number of the group of @p leader. Every member joins once and leaves once. */
 dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,

@@ -1,15 +1,16 @@
 /**
  * @file schedules.c
- * Allreduces as messages on the simulated network: recursive doubling with full vectors,
- * Rabenseifner's halving and doubling, and the ring. Each message costs the overhead, each
+ * Allreduces of all workers or of a group, as messages on the simulated network: recursive doubling
+ * with full vectors, Rabenseifner's halving and doubling, and the ring. Each message costs the overhead, each
  * reduction its time per byte, both serial with the wire.
  *
- * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k workers that
+ * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members that
  * arrive together on an idle network: recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o
  * + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n. (Thakur,
  * Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
  */
 #include "sim/exchange/channels.h"
+#include "sim/exchange/reductions.h"
 
 /* Below, latency decides: recursive doubling has the fewest phases. */
 enum { SHORT_BYTES = 64 * 1024 };
@@ -35,142 +36,170 @@ static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
     return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
 }
 
-/** A phase in both directions. */
-static void phase_with(dsgd_channel *channel, int partner, double bytes, double reduced_bytes)
+/** Who takes part in an allreduce, in the order of ranks. */
+typedef struct team {
+    int n; /* members */
+    int index; /* the caller's */
+    dsgd_group group; /* address bits in which they differ; 0: all workers */
+    int leader; /* the lowest rank */
+} team;
+
+static int rank_of(const team *t, int index)
 {
+    return t->group == 0 ? index : dsgd_group_rank(t->group, t->leader, index);
+}
+
+/** A phase in both directions with the member of that index. */
+static void phase_with(dsgd_channel *channel, const team *t, int index, double bytes,
+                       double reduced_bytes)
+{
+    const int partner = rank_of(t, index);
     dsgd_mailbox *const out = mailbox_to(channel, partner);
     phase(channel, out, bytes, mailbox_from(channel, partner), reduced_bytes);
 }
 
-void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes)
-{
-    for (dsgd_group bit = 1; bit != 0 && bit <= group; bit <<= 1)
-        if ((group & bit) != 0)
-            phase_with(channel, channel->worker->node.rank ^ (int)bit, bytes, bytes);
-}
-
-/** Position among the largest power of two of workers, after the rest has been folded in. */
+/** Position among the largest power of two of members, after the rest has been folded in. */
 typedef struct folded {
     int core; /* that power of two */
-    int rank; /* in it; -1: folded into the right neighbour */
-    int extra; /* P - core */
+    int index; /* in it; -1: folded into the right neighbour */
+    int extra; /* n - core */
 } folded;
 
-static int unfold(folded f, int rank)
+static int unfold(folded f, int index)
 {
-    return rank < f.extra ? 2 * rank + 1 : rank + f.extra;
+    return index < f.extra ? 2 * index + 1 : index + f.extra;
 }
 
-static folded fold_in(dsgd_channel *channel, double bytes)
+static folded fold_in(dsgd_channel *channel, const team *t, double bytes)
 {
-    const int rank = channel->worker->node.rank;
-    folded f = {.core = 1 << dsgd_log2(channel->worker->node.n_workers)};
-    f.extra = channel->worker->node.n_workers - f.core;
-    if (rank >= 2 * f.extra) {
-        f.rank = rank - f.extra;
-    } else if (rank % 2 == 0) {
-        phase(channel, mailbox_to(channel, rank + 1), bytes, NULL, 0);
-        f.rank = -1;
+    folded f = {.core = 1 << dsgd_log2(t->n)};
+    f.extra = t->n - f.core;
+    if (t->index >= 2 * f.extra) {
+        f.index = t->index - f.extra;
+    } else if (t->index % 2 == 0) {
+        phase(channel, mailbox_to(channel, rank_of(t, t->index + 1)), bytes, NULL, 0);
+        f.index = -1;
     } else {
-        phase(channel, NULL, 0, mailbox_from(channel, rank - 1), bytes);
-        f.rank = rank / 2;
+        phase(channel, NULL, 0, mailbox_from(channel, rank_of(t, t->index - 1)), bytes);
+        f.index = t->index / 2;
     }
     return f;
 }
 
-static void fold_out(dsgd_channel *channel, folded f, double bytes)
+static void fold_out(dsgd_channel *channel, const team *t, folded f, double bytes)
 {
-    const int rank = channel->worker->node.rank;
-    if (rank >= 2 * f.extra)
+    if (t->index >= 2 * f.extra)
         return;
-    if (rank % 2 == 0)
-        phase(channel, NULL, 0, mailbox_from(channel, rank + 1), 0);
+    if (t->index % 2 == 0)
+        phase(channel, NULL, 0, mailbox_from(channel, rank_of(t, t->index + 1)), 0);
     else
-        phase(channel, mailbox_to(channel, rank - 1), bytes, NULL, 0);
+        phase(channel, mailbox_to(channel, rank_of(t, t->index - 1)), bytes, NULL, 0);
 }
 
-static void recursive_doubling(dsgd_channel *channel, double bytes)
+static void recursive_doubling(dsgd_channel *channel, const team *t, double bytes)
 {
-    const folded f = fold_in(channel, bytes);
-    for (int bit = 1; f.rank >= 0 && bit < f.core; bit *= 2)
-        phase_with(channel, unfold(f, f.rank ^ bit), bytes, bytes);
-    fold_out(channel, f, bytes);
+    const folded f = fold_in(channel, t, bytes);
+    for (int bit = 1; f.index >= 0 && bit < f.core; bit *= 2)
+        phase_with(channel, t, unfold(f, f.index ^ bit), bytes, bytes);
+    fold_out(channel, t, f, bytes);
 }
 
-static void rabenseifner(dsgd_channel *channel, double bytes)
+static void rabenseifner(dsgd_channel *channel, const team *t, double bytes)
 {
-    const folded f = fold_in(channel, bytes);
+    const folded f = fold_in(channel, t, bytes);
     double part = bytes;
-    for (int bit = 1; f.rank >= 0 && bit < f.core; bit *= 2) { /* reduce-scatter by halving */
+    for (int bit = 1; f.index >= 0 && bit < f.core; bit *= 2) { /* reduce-scatter by halving */
         part /= 2;
-        phase_with(channel, unfold(f, f.rank ^ bit), part, part);
+        phase_with(channel, t, unfold(f, f.index ^ bit), part, part);
     }
-    for (int bit = f.core / 2; f.rank >= 0 && bit > 0; bit /= 2) { /* allgather by doubling */
-        phase_with(channel, unfold(f, f.rank ^ bit), part, 0);
+    for (int bit = f.core / 2; f.index >= 0 && bit > 0; bit /= 2) { /* allgather by doubling */
+        phase_with(channel, t, unfold(f, f.index ^ bit), part, 0);
         part *= 2;
     }
-    fold_out(channel, f, bytes);
+    fold_out(channel, t, f, bytes);
 }
 
-static void ring(dsgd_channel *channel, double bytes)
+static void ring(dsgd_channel *channel, const team *t, double bytes)
 {
-    const int p = channel->worker->node.n_workers;
-    const int rank = channel->worker->node.rank;
-    dsgd_mailbox *const right = mailbox_to(channel, (rank + 1) % p);
-    dsgd_mailbox *const left = mailbox_from(channel, (rank + p - 1) % p);
-    const double part = bytes / p;
-    for (int i = 0; i < p - 1; i++)
+    dsgd_mailbox *const right = mailbox_to(channel, rank_of(t, (t->index + 1) % t->n));
+    dsgd_mailbox *const left = mailbox_from(channel, rank_of(t, (t->index + t->n - 1) % t->n));
+    const double part = bytes / t->n;
+    for (int i = 0; i < t->n - 1; i++)
         phase(channel, right, part, left, part);
-    for (int i = 0; i < p - 1; i++)
+    for (int i = 0; i < t->n - 1; i++)
         phase(channel, right, part, left, 0);
 }
 
-/** The message algorithm that the run's setting means for a piece. */
-static int how_for(int collective, double bytes)
+/** The message algorithm that a setting means for a piece. */
+static dsgd_collective how_for(dsgd_collective collective, double bytes)
 {
     if (collective != DSGD_COLLECTIVE_AUTO)
         return collective;
     return bytes < SHORT_BYTES ? DSGD_COLLECTIVE_RECURSIVE_DOUBLING : DSGD_COLLECTIVE_RABENSEIFNER;
 }
 
+static void allreduce(dsgd_channel *channel, const team *t, dsgd_collective setting, double bytes)
+{
+    if (t->n == 1)
+        return;
+    const dsgd_collective how = how_for(setting, bytes);
+    dsgd_count_collective(channel->worker->engine, t->group != 0, how, bytes);
+    if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
+        recursive_doubling(channel, t, bytes);
+    else if (how == DSGD_COLLECTIVE_RABENSEIFNER)
+        rabenseifner(channel, t, bytes);
+    else
+        ring(channel, t, bytes);
+}
+
 void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 {
-    if (channel->worker->node.n_workers == 1)
-        return;
-    const int how = how_for(channel->worker->engine->config->collective, bytes);
-    if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
-        recursive_doubling(channel, bytes);
-    else if (how == DSGD_COLLECTIVE_RABENSEIFNER)
-        rabenseifner(channel, bytes);
-    else
-        ring(channel, bytes);
+    const dsgd_worker *const w = channel->worker;
+    const team all = {.n = w->node.n_workers, .index = w->node.rank};
+    allreduce(channel, &all, w->engine->config->exchange.collective, bytes);
+}
+
+void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes)
+{
+    const dsgd_worker *const w = channel->worker;
+    const team t = {.n = 1 << __builtin_popcount(group),
+                    .index = dsgd_group_index(group, w->node.rank),
+                    .group = group,
+                    .leader = w->node.rank & (int)~group};
+    allreduce(channel, &t, dsgd_partial_collective_of(&w->engine->config->exchange), bytes);
 }
 
 /* --- traffic ---------------------------------------------------------------------------------- */
 
-/** One allreduce of a piece, of all workers together. */
-static dsgd_traffic allreduce_of_piece(int how, int p, double bytes)
+/** One allreduce of a piece among @p n, of all together. */
+static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
 {
-    const double core = 1 << dsgd_log2(p);
-    const double extra = p - core;
-    const double bits = dsgd_log2(p);
+    const double core = 1 << dsgd_log2(n);
+    const double extra = n - core;
+    const double bits = dsgd_log2(n);
     if (how == DSGD_COLLECTIVE_RING)
-        return (dsgd_traffic){2.0 * p * (p - 1), 2 * (p - 1) * bytes};
+        return (dsgd_traffic){2.0 * n * (n - 1), 2 * (n - 1) * bytes};
     const double folding = 2 * extra * bytes;
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         return (dsgd_traffic){core * bits + 2 * extra, core * bits * bytes + folding};
     return (dsgd_traffic){2 * core * bits + 2 * extra, 2 * (core - 1) * bytes + folding};
 }
 
-dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale)
+/** One allreduce of a vector among @p n, per member. */
+static dsgd_traffic allreduce_traffic(const dsgd_scale *scale, int collective, int n)
 {
     dsgd_traffic sum = {0, 0};
-    for (size_t k = 0; k < scale->n_pieces && scale->n_workers > 1; k++) {
+    for (size_t k = 0; k < scale->n_pieces && n > 1; k++) {
         const double bytes = scale->piece_bytes[k];
-        sum = dsgd_traffic_sum(
-            sum, allreduce_of_piece(how_for(scale->collective, bytes), scale->n_workers, bytes));
+        const dsgd_collective how = how_for((dsgd_collective)collective, bytes);
+        sum = dsgd_traffic_sum(sum, allreduce_of_piece(how, n, bytes));
     }
-    return dsgd_traffic_times(sum, 1.0 / scale->n_workers);
+    return dsgd_traffic_times(sum, 1.0 / n);
+}
+
+dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale)
+{
+    return allreduce_traffic(scale, scale->collective, scale->n_workers);
 }
 
 dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times)
@@ -184,6 +213,6 @@ dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times)
 dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits)
 {
     const double activations = (double)scale->n_pieces * (scale->n_workers - 1) / scale->n_workers;
-    return dsgd_traffic_sum(dsgd_vector_traffic(scale, bits),
+    return dsgd_traffic_sum(allreduce_traffic(scale, scale->partial_collective, 1 << bits),
                             (dsgd_traffic){activations, activations * DSGD_ACTIVATION_BYTES});
 }

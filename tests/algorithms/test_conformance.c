@@ -151,7 +151,13 @@ static void expect_traffic(support_case *c)
     double piece_bytes[16];
     for (size_t k = 0; k < n_pieces; k++)
         piece_bytes[k] = c->workload.bytes / (double)n_pieces;
-    const dsgd_scale scale = {p, n_servers, n_pieces, piece_bytes, c->config.collective};
+    const dsgd_scale scale = {.n_workers = p,
+                              .n_servers = n_servers,
+                              .n_pieces = n_pieces,
+                              .piece_bytes = piece_bytes,
+                              .collective = c->config.exchange.collective,
+                              .partial_collective =
+                                  dsgd_partial_collective_of(&c->config.exchange)};
     const dsgd_traffic want = a->traffic(c->config.params, &scale);
     const double messages = (double)(more->result.messages - few->result.messages) / steps;
     const double bytes = (more->result.bytes - few->result.bytes) / steps;
@@ -196,7 +202,10 @@ START_TEST(sends_what_it_declares)
     expect_traffic(c);
     for (int how = DSGD_COLLECTIVE_RECURSIVE_DOUBLING; how <= DSGD_COLLECTIVE_RING; how++) {
         c = support_new(name, 7);
-        c->config.collective = how;
+        c->config.exchange.collective = how;
+        expect_traffic(c);
+        c = support_new(name, 16);
+        c->config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + how;
         expect_traffic(c);
     }
 }

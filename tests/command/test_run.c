@@ -41,9 +41,10 @@ START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound *
         5);
     char *rows = read_file("r/runs.csv");
     const char *const header = strsep(&rows, "\n");
-    ck_assert_ptr_nonnull(
-        strstr(header, ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
-                       "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,wall_s"));
+    ck_assert_ptr_nonnull(strstr(
+        header, ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
+                "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,pieces,piece_bytes,"
+                "collective,partial_collective,exchange_mode,wall_s"));
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 END_TEST
@@ -62,7 +63,8 @@ START_TEST(ages_and_local_models_come_out)
     ck_assert_ptr_nonnull(
         strstr(read_file("r/runs.csv"),
                ",final_loss,final_accuracy,final_consensus,local_loss,local_accuracy,"
-               "local_accuracy_min,exposed_mean_s,active_mean,wall_s\n"));
+               "local_accuracy_min,exposed_mean_s,active_mean,pieces,piece_bytes,"
+               "collective,partial_collective,exchange_mode,wall_s\n"));
 }
 END_TEST
 

@@ -44,7 +44,7 @@ START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
     static const char experiment[] =
         "platform: {host_bandwidth: 1GB/s, host_latency: 0}\n"
         "workload: {bytes: 1MB, step: 1ms, samples: 8, backward_share: 0}\n"
-        "workers: 4\nalgorithms: allreduce\ncollective: recursive-doubling\n"
+        "workers: 4\nalgorithms: allreduce\nexchange: {collective: recursive-doubling}\n"
         "until: {steps: 10}\n";
     const char *const output = sensitivity(experiment, "--sensitivity");
     ck_assert_double_eq_tol(
@@ -73,7 +73,7 @@ static const char swapping[] =
     "workload: {bytes: 100MB, step: 10ms, samples: 8, backward_share: 0}\n"
     "workers: [8, 16]\n"
     "algorithms: [allreduce, {name: sgp, label: push, graph: {kind: exponential, peers: 4}}]\n"
-    "collective: ring\nuntil: {steps: 5}\n";
+    "exchange: {pieces: 1, collective: ring}\nuntil: {steps: 5}\n";
 
 START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
 {

@@ -9,7 +9,7 @@
 
 START_TEST(sweeps_multiply_the_runs_and_get_a_column)
 {
-    write_experiment("seed: [1, 2]\ncollective: {sweep: [ring, rabenseifner]}\n");
+    write_experiment("seed: [1, 2]\nexchange: {collective: {sweep: [ring, rabenseifner]}}\n");
     char *output = NULL;
     ck_assert_int_eq(dsgd("check e.yaml", &output), 0);
     ck_assert_msg(strstr(output, "24 runs") != NULL, "%s", output);
@@ -20,7 +20,7 @@ START_TEST(sweeps_multiply_the_runs_and_get_a_column)
     ck_assert_msg(strstr(output, "24 runs") != NULL, "%s", output); /* 2 * 2 * (1 + 2) * 2 */
     ck_assert_int_eq(dsgd("run e.yaml -o r --set algorithms=allreduce", &output), 0);
     const char *const rows = read_file("r/runs.csv");
-    ck_assert_ptr_nonnull(strstr(rows, ",wall_s,collective\n"));
+    ck_assert_ptr_nonnull(strstr(rows, ",wall_s,exchange.collective\n"));
     ck_assert_ptr_nonnull(strstr(rows, ",ring\n"));
     ck_assert_ptr_nonnull(strstr(rows, ",rabenseifner\n"));
 }

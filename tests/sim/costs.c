@@ -7,12 +7,12 @@
 
 #include "tests/sim/costs.h"
 
-double communication_s(const dsgd_algorithm *algorithm, int collective, int workers)
+double communication_s(const dsgd_algorithm *algorithm, dsgd_collective collective, int workers)
 {
     support_case *c = support_new(NULL, workers);
     support_no_learning(c);
     support_algorithm(c, algorithm);
-    c->config.collective = collective;
+    c->config.exchange.collective = collective;
     c->platform.message_overhead_s = overhead_s;
     c->platform.reduction_s_per_byte = reduction_s_per_byte;
     c->config.until.steps = 10;

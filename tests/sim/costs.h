@@ -19,7 +19,7 @@ static const double wire_s = 1e-6 + 1e6 / 10e9; /* latency, and the bytes */
 static const double treated_s = 5e-6 + 0.3e-9 * 1e6; /* overhead, and the reduction */
 
 /** Seconds of one communication, everyone arriving together: a step takes 1 s and then this. */
-double communication_s(const dsgd_algorithm *algorithm, int collective, int workers);
+double communication_s(const dsgd_algorithm *algorithm, dsgd_collective collective, int workers);
 
 /** As the closed form says (sim/exchange/schedules.c); activations cost a little. */
 void expect_close(double measured_s, double expected_s);

@@ -12,7 +12,7 @@ START_TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
     support_no_learning(c);
     support_algorithm(c, &support_averaging);
     c->workload.bytes = 1e9; /* 2 phases of 0.1 s */
-    c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     support_imbalance_number(c, "ramp", "seconds",
                              0.1); /* worker i computes 1 + 0.1 i seconds of a step of 1.5 */
     const dsgd_time_shares shares = support_ok(c)->result.shares;

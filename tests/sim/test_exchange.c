@@ -24,14 +24,16 @@ START_TEST(exchanges_are_as_many_as_pieces_tensors_or_buckets)
 {
     static dsgd_tensors tensors[] = {{1000, 3}, {5000, 2}};
     static const dsgd_exchange_config ways[] = {
-        {.pieces = 2}, {.pieces = -1}, {.pieces = 1, .bucket_bytes = 8000}};
+        {.pieces = 2},
+        {.pieces = DSGD_PIECES_TENSORS},
+        {.pieces = DSGD_PIECES_BUCKETS, .bucket_bytes = 8000}};
     static const uint64_t exchanges[] = {2, 5, 3};
     support_case *c = costly("allreduce", 2);
-    c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->workload.bytes = 0;
     c->workload.tensors = (dsgd_records){2, tensors};
     for (int blocking = 0; blocking < 2; blocking++) {
         c->config.exchange = ways[_i];
+        c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
         c->config.exchange.blocking = blocking;
         const support_outcome *got = support_ok(c);
         ck_assert_uint_eq(got->result.messages, 2 * 10 * exchanges[_i]);
@@ -47,8 +49,8 @@ START_TEST(nonblocking_exchanges_run_concurrently)
     support_case *c = costly("local_sgd", 2);
     support_option(c, "period", 1);
     c->platform.message_overhead_s = 0.1;
-    c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.exchange = (dsgd_exchange_config){.pieces = 4, .blocking = true};
+    c->config.exchange = (dsgd_exchange_config){
+        .pieces = 4, .blocking = true, .collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING};
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 1.4, 0.02);
     c->config.exchange.blocking = false;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 1.1, 0.02);
@@ -62,7 +64,7 @@ START_TEST(overlap_hides_all_but_the_last_piece)
     support_algorithm(c, &support_averaging);
     c->workload.bytes =
         400e6; /* 2 phases of 40 ms for a piece of 100 MB, 125 ms of backward pass each */
-    c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.exchange.pieces = 4;
     c->config.until.steps = 10;
     const double piece_s = 2 * (100e6 / bandwidth + latency_s);

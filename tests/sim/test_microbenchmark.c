@@ -75,7 +75,7 @@ static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes,
     c->platform.reduction_s_per_byte = 0.7e-9;
     c->workload.bytes = bytes;
     c->workload.step_s = 1e-3;
-    c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.until.steps = CALLS;
     support_imbalance_number(c, "ramp", "seconds", late_s);
     return support_ok(c);

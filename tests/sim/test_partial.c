@@ -34,11 +34,105 @@ static void group_work(dsgd_node *self)
 
 static const dsgd_algorithm group_algorithm = {.about = {.name = "group"}, .work = group_work};
 
-START_TEST(a_group_sum_takes_its_closed_form)
+static int group_size; /* set before the simulation forks */
+
+/** The upper address bits. */
+static dsgd_group upper_bits(const void *params, int n_workers, long version)
 {
-    const double phase_s =
-        overhead_s + latency_s + bytes / bandwidth + reduction_s_per_byte * bytes;
-    expect_close(communication_s(&group_algorithm, DSGD_COLLECTIVE_AUTO, WORKERS), 2 * phase_s);
+    (void)params;
+    (void)version;
+    return (dsgd_group)(n_workers - n_workers / group_size);
+}
+
+static void sized_group_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER, .group = upper_bits};
+    dsgd_partial *average = dsgd_partial_new(self, spec, x);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_partial_mix(self, average, x, group_size, group_size + 1);
+    }
+}
+
+static const dsgd_algorithm sized_group = {.about = {.name = "sized group"},
+                                           .work = sized_group_work};
+
+/** The closed forms of schedules.c, of n members. */
+static double allreduce_s(dsgd_collective how, double n)
+{
+    const double phases = log2(n);
+    const double share = (n - 1) / n;
+    if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
+        return phases * (overhead_s + latency_s + bytes / bandwidth + reduction_s_per_byte * bytes);
+    if (how == DSGD_COLLECTIVE_RABENSEIFNER)
+        return 2 * phases * (overhead_s + latency_s) +
+               share * bytes * (2 / bandwidth + reduction_s_per_byte);
+    return 2 * (n - 1) * (overhead_s + latency_s + bytes / n / bandwidth) +
+           share * bytes * reduction_s_per_byte;
+}
+
+static double group_s(int workers, dsgd_collective all, int partial)
+{
+    support_case *c = costly(NULL, workers);
+    support_algorithm(c, &sized_group);
+    c->config.exchange.collective = all;
+    c->config.exchange.partial_collective = partial;
+    return support_ok(c)->result.virtual_s / 10 - 1;
+}
+
+/** Groups of 2 to 16 among 2 to 64 workers; a member of a group of one sends nothing. */
+START_TEST(a_group_sums_by_the_collective_that_is_chosen)
+{
+    const dsgd_collective how = (dsgd_collective)_i;
+    for (int workers = 2; workers <= 64; workers *= 2) {
+        for (group_size = 2; group_size <= 16 && group_size <= workers; group_size *= 2) {
+            const double expected_s = allreduce_s(how, group_size);
+            expect_close(group_s(workers, DSGD_COLLECTIVE_AUTO, DSGD_PARTIAL_COLLECTIVE + _i),
+                         expected_s);
+            expect_close(group_s(workers, how, DSGD_PARTIAL_AS_COLLECTIVE), expected_s);
+        }
+    }
+}
+END_TEST
+
+START_TEST(by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_by_doubling)
+{
+    group_size = 8;
+    expect_close(group_s(16, DSGD_COLLECTIVE_AUTO, DSGD_PARTIAL_AS_COLLECTIVE),
+                 allreduce_s(DSGD_COLLECTIVE_RABENSEIFNER, 8));
+    support_case *c = costly(NULL, 16);
+    support_algorithm(c, &sized_group);
+    c->workload.bytes = 1000;
+    c->config.until.steps = 1;
+    const uint64_t activations = 15;
+    ck_assert_uint_ge(support_ok(c)->result.messages, 16 * 3);
+    ck_assert_uint_le(support_ok(c)->result.messages, 16 * 3 + 16 * activations);
+}
+END_TEST
+
+START_TEST(rotating_groups_sum_by_a_ring_too)
+{
+    expect_close(communication_s(&group_algorithm, DSGD_COLLECTIVE_RING, WORKERS),
+                 allreduce_s(DSGD_COLLECTIVE_RING, 4));
+}
+END_TEST
+
+/** The sum is one linear combination in the order of ranks, whatever the messages. */
+START_TEST(what_is_learned_does_not_depend_on_the_collective)
+{
+    support_case *c = support_new("wagma", 16);
+    support_option(c, "group", 8);
+    c->config.exchange.partial_collective =
+        DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    const support_outcome *doubling = support_ok(c);
+    for (int how = DSGD_COLLECTIVE_RABENSEIFNER; how <= DSGD_COLLECTIVE_RING; how++) {
+        c->config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + how;
+        const support_outcome *other = support_ok(c);
+        ck_assert_mem_eq(doubling->x, other->x, 16 * other->n_params * sizeof other->x[0]);
+    }
 }
 END_TEST
 
@@ -85,6 +179,7 @@ START_TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
     support_case *c = costly(NULL, 2);
     support_algorithm(c, &noting);
     support_imbalance_number(c, "ramp", "seconds", 1);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.steps_each = 1;
     const support_outcome *got = support_ok(c);
     expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
@@ -283,7 +378,12 @@ Suite *partial_suite(void)
     Suite *s = suite_create("partial");
     TCase *t = tcase_create("partial");
     tcase_set_timeout(t, 120);
-    tcase_add_test(t, a_group_sum_takes_its_closed_form);
+    tcase_add_loop_test(t, a_group_sums_by_the_collective_that_is_chosen,
+                        DSGD_COLLECTIVE_RECURSIVE_DOUBLING, DSGD_COLLECTIVE_RING + 1);
+    tcase_add_test(t,
+                   by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_by_doubling);
+    tcase_add_test(t, rotating_groups_sum_by_a_ring_too);
+    tcase_add_test(t, what_is_learned_does_not_depend_on_the_collective);
     tcase_add_loop_test(t, a_partial_call_costs_its_caller_per_piece, 0, 2);
     tcase_add_test(t, a_late_worker_takes_part_when_it_is_notified_of_the_version);
     tcase_add_test(t, in_turn_everyone_begins_a_version);

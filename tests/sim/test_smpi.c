@@ -68,7 +68,7 @@ static dsgd_platform platform_of(network which, int workers)
 static const struct {
     const char *name;
     const char *smpi; /* its selector */
-    int collective;
+    dsgd_collective collective;
 } collectives[] = {
     {"recursive doubling", "rdb", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
     {"halving-doubling", "rab_rdb", DSGD_COLLECTIVE_RABENSEIFNER},
@@ -97,7 +97,7 @@ static double dsgd_s(network which, int how, int workers)
     support_algorithm(c, &support_averaging);
     c->platform = platform_of(which, workers);
     c->workload.bytes = 4.0 * FLOATS;
-    c->config.collective = collectives[how].collective;
+    c->config.exchange.collective = collectives[how].collective;
     c->config.until.steps = 1;
     return support_ok(c)->result.virtual_s - 1;
 }

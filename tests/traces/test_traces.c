@@ -512,7 +512,7 @@ static double exchange_s(double bytes, int workers)
     c->platform.group_hosts = workers / 2;
     c->workload.bytes = bytes;
     support_algorithm(c, &support_averaging);
-    c->config.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.until.steps = 1;
     const double s = support_ok(c)->result.virtual_s - 1;
     dsgd_config_close(config);

@@ -1,0 +1,170 @@
+/**
+ * @file exchanges.c
+ * How vectors travelled, for readers.
+ */
+#include "command/run/exchanges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "command/analyse/summary.h"
+#include "command/experiment/config.h"
+#include "command/run/results.h"
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const char none[] = "-";
+
+static const struct {
+    const char *head, *column; /* of runs.csv */
+} collectives[] = {{"collective", "collective"}, {"of groups", "partial_collective"}};
+
+enum { N_COLLECTIVES = sizeof collectives / sizeof collectives[0] };
+
+static char *size_text(double bytes)
+{
+    if (bytes >= 1e6)
+        return dsgd_xprintf("%.4gMB", bytes / 1e6);
+    return bytes >= 1e3 ? dsgd_xprintf("%.4gkB", bytes / 1e3) : dsgd_xprintf("%.4gB", bytes);
+}
+
+void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
+{
+    char *const pieces = dsgd_results_field(folder, i, "pieces");
+    char *const piece_bytes = dsgd_results_field(folder, i, "piece_bytes");
+    double bytes = 0;
+    if (pieces != NULL && piece_bytes != NULL && dsgd_parse_number(piece_bytes, NULL, &bytes)) {
+        char *const size = size_text(bytes);
+        dsgd_columns_put(t, "exchange", "%sx%s", pieces, size);
+        free(size);
+    } else {
+        dsgd_columns_put(t, "exchange", "%s", none);
+    }
+    for (size_t k = 0; k < N_COLLECTIVES; k++) {
+        char *const how = dsgd_results_field(folder, i, collectives[k].column);
+        dsgd_columns_put(t, collectives[k].head, "%s", how == NULL || *how == '\0' ? none : how);
+        free(how);
+    }
+    free(pieces);
+    free(piece_bytes);
+}
+
+char *dsgd_exchanges_fold(dsgd_columns *t)
+{
+    char *line = dsgd_xstrdup("");
+    for (size_t k = 0; k <= N_COLLECTIVES; k++) {
+        const char *const head = k == 0 ? "exchange" : collectives[k - 1].head;
+        char *text = NULL;
+        if (!dsgd_columns_fold(t, head, none, &text))
+            continue;
+        if (strcmp(text, none) != 0)
+            dsgd_append(&line, "%s%s%s %s", *line == '\0' ? "" : ", ", head,
+                        *line == '\0' ? ":" : "", text);
+        free(text);
+    }
+    return line;
+}
+
+/* --- warnings --------------------------------------------------------------------------------- */
+
+/** A row of runs.csv: what it has in common with those that it is compared with, and its sums. */
+typedef struct summed {
+    char *cell;
+    const char *algorithm, *collective;
+    size_t row;
+} summed;
+
+static int by_cell(const void *a, const void *b)
+{
+    const summed *const s = a;
+    const summed *const t = b;
+    const int order = strcmp(s->cell, t->cell);
+    return order != 0 ? order : (s->row > t->row) - (s->row < t->row);
+}
+
+/** Whether runs that differ in a column are compared by algorithm all the same. */
+static bool is_free(const char *column, bool swept)
+{
+    static const char *const fixed[] = {"workers", "platform", "workload", NULL};
+    return swept ? dsgd_is_of_algorithms(column) : dsgd_find_word(fixed, column) < 0;
+}
+
+static summed summed_of(const dsgd_csv *runs, size_t row)
+{
+    const size_t wall = dsgd_csv_column(runs, "wall_s"); /* swept columns follow it */
+    summed s = {.cell = dsgd_xstrdup(""), .row = row};
+    for (size_t k = 0; k < runs->n_columns; k++)
+        if (!is_free(runs->fields[k], k > wall))
+            dsgd_append(&s.cell, "%s\n", dsgd_csv_field(runs, row, k));
+    s.algorithm = dsgd_csv_field(runs, row, dsgd_csv_column(runs, "algorithm"));
+    s.collective = dsgd_csv_field(runs, row, dsgd_csv_column(runs, "partial_collective"));
+    if (*s.collective == '\0')
+        s.collective = dsgd_csv_field(runs, row, dsgd_csv_column(runs, "collective"));
+    return s;
+}
+
+static void warn(FILE *stream, const char *sentence)
+{
+    dsgd_print_wrapped(stream, "note:", 6, DSGD_LINE_WIDTH, sentence);
+}
+
+void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs)
+{
+    if (dsgd_csv_column(runs, "partial_collective") == runs->n_columns ||
+        dsgd_csv_column(runs, "collective") == runs->n_columns)
+        return; /* of an earlier version */
+    summed *const rows = dsgd_xcalloc(runs->n_rows + 1, sizeof *rows);
+    for (size_t i = 0; i < runs->n_rows; i++)
+        rows[i] = summed_of(runs, i);
+    qsort(rows, runs->n_rows, sizeof *rows, by_cell);
+    const summed *first = NULL; /* of the cell, that sums at all */
+    const summed *other = NULL;
+    for (size_t i = 0; i < runs->n_rows && other == NULL; i++) {
+        if (*rows[i].collective == '\0')
+            continue;
+        if (first == NULL || strcmp(first->cell, rows[i].cell) != 0)
+            first = &rows[i];
+        else if (strcmp(first->collective, rows[i].collective) != 0)
+            other = &rows[i];
+    }
+    if (other != NULL) {
+        char *const sentence = dsgd_xprintf(
+            "%s sums by %s, %s by %s, so that a difference between them may be one of collectives; "
+            "exchange: {collective, partial_collective} sets them",
+            first->algorithm, first->collective, other->algorithm, other->collective);
+        warn(stream, sentence);
+        free(sentence);
+    }
+    for (size_t i = 0; i < runs->n_rows; i++)
+        free(rows[i].cell);
+    free(rows);
+}
+
+/** Whether a sweep changes what a byte costs, or how many there are. */
+static bool varies_network(const dsgd_experiment *experiment)
+{
+    static const char *const keys[] = {"host_bandwidth", "bandwidth", "bytes", "sweep",
+                                       "reduction",      "name",      NULL};
+    bool varies = false;
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        const char *const column = experiment->columns[k];
+        const bool of_machine =
+            strncmp(column, "platform", 8) == 0 || strncmp(column, "workload", 8) == 0;
+        varies = varies || (of_machine && dsgd_find_word(keys, dsgd_last_key(column)) >= 0);
+    }
+    for (size_t i = 1; i < experiment->n_unchanged; i++)
+        varies = varies ||
+                 strcmp(experiment->runs[i].platform_name, experiment->runs[0].platform_name) != 0;
+    return varies;
+}
+
+void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment)
+{
+    if (dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL ||
+        !varies_network(experiment))
+        return;
+    warn(stream, "exchange is left out: vectors travel in buckets of 25 MiB beside the backward "
+                 "pass. What a network costs depends on that; exchange: {pieces: 1} hides nothing, "
+                 "{pieces: tensors} most");
+}

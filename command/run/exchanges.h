@@ -1,0 +1,32 @@
+/**
+ * @file exchanges.h
+ * What the table of runs says of how vectors travelled, and warnings of what that may decide.
+ */
+#ifndef DSGD_COMMAND_RUN_EXCHANGES_H
+#define DSGD_COMMAND_RUN_EXCHANGES_H
+
+#include <stdio.h>
+
+#include "base/csv.h"
+#include "command/experiment/experiment.h"
+#include "command/table.h"
+
+/** The next cells of run @p i: its pieces, such as 4x30.2MB, and its collectives. */
+void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i);
+
+/**
+ * Removes these columns where all runs have the same; a line on them to print under the table,
+ * which the caller frees, empty where there is nothing to say.
+ */
+char *dsgd_exchanges_fold(dsgd_columns *t);
+
+/**
+ * Prints a sentence where algorithms that runs.csv compares sum by different collectives: in runs
+ * that have workers, platform, workload and swept values (but those of algorithms) in common.
+ */
+void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs);
+
+/** Prints a sentence where an experiment varies the network, and leaves out `exchange`. */
+void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
+
+#endif

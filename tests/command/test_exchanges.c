@@ -1,0 +1,176 @@
+/**
+ * @file test_exchanges.c
+ * How vectors are exchanged where an experiment does not say it, and what the results say of it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/* --- the default ------------------------------------------------------------------------------ */
+
+/** Throughputs of WAGMA and of local SGD with an exchange; NULL: what is taken without one. */
+static void throughputs(const char *exchange, double rates[2])
+{
+    char *output = NULL;
+    char *const sets = exchange == NULL ? kept(dsgd_xstrdup(""))
+                                        : kept(dsgd_xprintf("--set 'exchange=%s'", exchange));
+    ck_assert_msg(dsgd(kept(dsgd_xprintf("run e.yaml -j 1 -o r --force %s", sets)), &output) == 0,
+                  "%s", output);
+    rates[0] = atof(cell_of("r/runs.csv", "1,wagma,", "throughput_samples_per_s"));
+    rates[1] = atof(cell_of("r/runs.csv", "2,local_sgd,", "throughput_samples_per_s"));
+}
+
+/**
+ * With one piece per model and recursive doubling of it, as once was the default, WAGMA is 22 %
+ * slower, and behind local SGD.
+ */
+START_TEST(the_default_exchange_does_not_decide_who_is_faster)
+{
+    write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 64\n"
+                         "imbalance: {kind: delay, workers: 2, seconds: 320ms}\n"
+                         "algorithms: [wagma, local_sgd]\nuntil: {steps: 10}\n");
+    double by_default[2];
+    double other[2];
+    throughputs(NULL, by_default);
+    ck_assert_double_gt(by_default[0], by_default[1]);
+    throughputs("{pieces: 16}", other);
+    ck_assert_double_gt(other[0], other[1]);
+    ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.01);
+    throughputs("{pieces: 1, partial_collective: recursive-doubling}", other);
+    ck_assert_double_lt(other[0], other[1]);
+    if (SUPPORT_SLOW)
+        return;
+    throughputs("{pieces: tensors}", other);
+    ck_assert_double_gt(other[0], other[1]);
+    ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.01);
+}
+END_TEST
+
+/* --- what the results say --------------------------------------------------------------------- */
+
+static const char mixed[] = "platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\n"
+                            "algorithms: [allreduce, wagma, ad_psgd]\nuntil: {steps: 3}\n";
+
+static void expect_cell(const char *row, const char *column, const char *want)
+{
+    const char *const got = cell_of("r/runs.csv", row, column);
+    ck_assert_msg(strcmp(got, want) == 0, "%s of %s is %s, not %s", column, row, got, want);
+}
+
+START_TEST(results_say_how_vectors_travelled)
+{
+    write_file("e.yaml", mixed);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    static const char *const rows[] = {"1,allreduce,", "2,wagma,", "3,ad_psgd,"};
+    for (size_t i = 0; i < 3; i++) {
+        expect_cell(rows[i], "pieces", "4");
+        expect_cell(rows[i], "piece_bytes", "30248868");
+        expect_cell(rows[i], "exchange_mode", "overlap blocking");
+    }
+    expect_cell(rows[0], "collective", "rabenseifner");
+    expect_cell(rows[0], "partial_collective", "");
+    expect_cell(rows[1], "collective", "");
+    expect_cell(rows[1], "partial_collective", "rabenseifner");
+    expect_cell(rows[2], "collective", "");
+    ck_assert_msg(strstr(output, "\nexchange: 4x30.25MB, collective rabenseifner, of groups "
+                                 "rabenseifner\n") != NULL,
+                  "%s", output);
+    ck_assert_ptr_null(strstr(output, "note:"));
+    ck_assert_int_eq(dsgd("compare r", &output), 0);
+    ck_assert_ptr_null(strstr(output, "note:"));
+}
+END_TEST
+
+START_TEST(a_table_has_columns_for_what_differs)
+{
+    write_file("e.yaml", mixed);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set algorithms='[allreduce, {name: local_sgd, period: "
+                          "1, exchange: {pieces: 2000, blocking: false, overlap: false}}]'",
+                          &output),
+                     0);
+    ck_assert_msg(strstr(output, "  exchange      collective") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  4x30.25MB     rabenseifner\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  2000x51.12kB  recursive-doubling") != NULL, "%s", output);
+    expect_cell("2,local_sgd,", "exchange_mode", "late at-once");
+}
+END_TEST
+
+START_TEST(a_comparison_of_collectives_is_announced_as_one)
+{
+    static const char sentence[] = "note: allreduce sums by rabenseifner, wagma by "
+                                   "recursive-doubling, so that a difference between them";
+    write_file("e.yaml", mixed);
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd("run e.yaml -o r --set exchange.partial_collective=recursive-doubling", &output), 0);
+    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("compare r", &output), 0);
+    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
+    /* Where collectives are what is swept, nobody needs to be told. */
+    ck_assert_int_eq(dsgd("run e.yaml -o s --set exchange.collective='{sweep: [ring, "
+                          "rabenseifner]}'",
+                          &output),
+                     0);
+    ck_assert_ptr_null(strstr(output, "note:"));
+}
+END_TEST
+
+static const char *const varied[] = {"platform='{name: piz-daint, host_bandwidth: {sweep: [1GB/s, "
+                                     "9GB/s]}}'",
+                                     "platform='[idle-switch, piz-daint]'",
+                                     "workload='{bytes: {sweep: [1M, 1G]}, step: 1s, samples: 1}'"};
+
+START_TEST(a_study_of_the_network_is_told_that_it_left_out_the_exchange)
+{
+    static const char sentence[] =
+        "note: exchange is left out: vectors travel in buckets of 25 MiB";
+    write_file("e.yaml", mixed);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml --set %s", varied[_i])), &output), 0);
+    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("check e.yaml --set %s --set exchange.pieces=buckets", varied[_i])),
+             &output),
+        0);
+    ck_assert_ptr_null(strstr(output, "note:"));
+    ck_assert_int_eq(dsgd("check e.yaml --set seed='[1, 2]'", &output), 0);
+    ck_assert_ptr_null(strstr(output, "note:"));
+}
+END_TEST
+
+START_TEST(the_options_of_an_exchange_are_described)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("describe exchange", &output), 0);
+    ck_assert_msg(
+        strstr(output, "  pieces             buckets, from 1 to 4096, or tensors, buckets\n") !=
+            NULL,
+        "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "  bucket             26214400 (bytes)"));
+    ck_assert_ptr_nonnull(strstr(output, "  collective         auto; one of auto, recursive-"));
+    ck_assert_ptr_nonnull(strstr(output, "  partial_collective as-collective; one of "));
+    ck_assert_int_eq(dsgd("describe algorithm", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "give a kind and a name"));
+}
+END_TEST
+
+Suite *exchanges_suite(void)
+{
+    Suite *s = suite_create("exchanges");
+    TCase *t = tcase_create("exchanges");
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_set_timeout(t, 240);
+    tcase_add_test(t, the_default_exchange_does_not_decide_who_is_faster);
+    tcase_add_test(t, results_say_how_vectors_travelled);
+    tcase_add_test(t, a_table_has_columns_for_what_differs);
+    tcase_add_test(t, a_comparison_of_collectives_is_announced_as_one);
+    tcase_add_loop_test(t, a_study_of_the_network_is_told_that_it_left_out_the_exchange, 0, 3);
+    tcase_add_test(t, the_options_of_an_exchange_are_described);
+    suite_add_tcase(s, t);
+    return s;
+}
