@@ -1,4 +1,5 @@
-# Test loss and accuracy of the mean model against virtual time, one line per run, for the largest number of GPUs.
+# Test loss and accuracy of the mean model against virtual time, for the largest number of GPUs: the mean over seeds with a band
+# from the least to the greatest, or one line per run where runs differ by more than the seed.
 # needs: runs.csv curves.csv
 load style
 load runs_of_curves
@@ -13,11 +14,21 @@ do for [output in 'svg png pdf'] {
     set multiplot layout panels,1 title largest.' GPUs' noenhanced
     set ylabel 'test loss'
     set key right top
-    plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'loss' with linespoints lt line_of(k) title heading(k)
+    if (banded) {
+        plot for [i = 1:n_algorithms] $bands index i - 1 using 1:3:4 with filledcurves lt i fs transparent solid 0.25 noborder notitle, \
+             for [i = 1:n_algorithms] $bands index i - 1 using 1:2 with linespoints lt i title title_of(algorithm(i))
+    } else {
+        plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'loss' with linespoints lt line_of(k) title heading(k)
+    }
     if (panels == 2) {
         set ylabel 'test accuracy'
         set key off
-        plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'accuracy' with linespoints lt line_of(k) title heading(k)
+        if (banded) {
+            plot for [i = 1:n_algorithms] $bands index i - 1 using 1:6:7 with filledcurves lt i fs transparent solid 0.25 noborder notitle, \
+                 for [i = 1:n_algorithms] $bands index i - 1 using 1:5 with linespoints lt i title title_of(algorithm(i))
+        } else {
+            plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'accuracy' with linespoints lt line_of(k) title heading(k)
+        }
     }
     unset multiplot
     unset output
