@@ -35,5 +35,6 @@ const dsgd_algorithm dsgd_algorithm_allreduce = {
             .waits = "everyone for the slowest, in every step"},
     .work = allreduce_work,
     .traffic = allreduce_traffic,
+    .only_allreduces = true,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_MEAN}),
 };

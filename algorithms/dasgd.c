@@ -88,6 +88,7 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .check = dasgd_check,
     .work = dasgd_work,
     .traffic = dasgd_traffic,
+    .only_allreduces = true,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"xi", 1}}},
                       {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"d", 0}}},
                       {.kind = DSGD_LAW_ALLREDUCE, .with = {{"tau", 1}, {"d", 0}, {"xi", 0}}},

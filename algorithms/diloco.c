@@ -70,6 +70,7 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
             .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
     .traffic = diloco_traffic,
+    .only_allreduces = true,
     .laws =
         DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
                    .with = {{"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0}}},

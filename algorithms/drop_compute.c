@@ -170,6 +170,7 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
              "micro-batch"},
     .work = drop_compute_work,
     .traffic = drop_compute_traffic,
+    .only_allreduces = true,
     .laws = DSGD_LAWS(
         {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", NONE}}},
         {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", 1e6}, {"micro_batches", 3}}},

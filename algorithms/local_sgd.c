@@ -70,6 +70,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
                 "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
     .traffic = local_sgd_traffic,
+    .only_allreduces = true,
     .laws = DSGD_LAWS(
         {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", 1}}},
         {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}}, {.kind = DSGD_LAW_KEEPS_MEAN},

@@ -27,7 +27,7 @@ title_of(name) = name eq 'allreduce' ? 'Allreduce-SGD' : name eq 'eager_solo' ? 
                  name eq 'wagma' ? 'WAGMA-SGD' : name eq 'ad_psgd' ? 'AD-PSGD' : name eq 'dasgd' ? 'DaSGD' : \
                  name eq 'local_sgd' ? 'local SGD' : name eq 'd_psgd' ? 'D-PSGD' : name eq 'sgp' ? 'SGP' : name eq 'osgp' ? 'OSGP' : \
                  name eq 'a_psgd' ? 'A-PSGD' : name eq 'easgd' ? 'EASGD' : name eq 'eamsgd' ? 'EAMSGD' : name eq 'drop_compute' ? 'DropCompute' : \
-                 name eq 'slowmo' ? 'SlowMo' : name eq 'diloco' ? 'DiLoCo' : name
+                 name eq 'slowmo' ? 'SlowMo' : name eq 'diloco' ? 'DiLoCo' : name eq 'horovod' ? 'Horovod' : name
 
 runs = dir.'/runs.csv'
 curves = dir.'/curves.csv'

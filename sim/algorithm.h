@@ -87,6 +87,8 @@ typedef struct dsgd_algorithm {
     /** Optional, pure. Messages sent if no worker is late. */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
+    /* Vectors travel by dsgd_allreduce_*() alone, so that `exchange: fusion` is possible. */
+    bool only_allreduces;
 } dsgd_algorithm;
 
 /* --- steps and gradients ---------------------------------------------------------------------- */

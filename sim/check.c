@@ -18,7 +18,8 @@ int dsgd_n_servers(const dsgd_run_config *config)
 size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
-    const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS;
+    const bool fused = exchange->fusion_bytes > 0 && config->workload->tensors.n > 0;
+    const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS && !fused;
     return dsgd_workload_pieces(config->workload,
                                 exchange->pieces > 0 ? (size_t)exchange->pieces : 0,
                                 in_buckets ? exchange->bucket_bytes : 0, bytes);
@@ -106,6 +107,23 @@ static dsgd_status check_servers(const dsgd_run_config *config, dsgd_error *erro
 
 enum { MOST_PIECES = 4096 };
 
+static dsgd_status check_fusion(const dsgd_run_config *config, dsgd_error *error)
+{
+    if (config->exchange.fusion_bytes <= 0)
+        return DSGD_OK;
+    if (!config->algorithm->only_allreduces)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: fusion: it is of allreduces, but %s exchanges otherwise too; "
+                         "give fusion to those algorithms that it is for: {name: allreduce, "
+                         "exchange: {fusion: 64Mi}}",
+                         config->algorithm->about.name);
+    if (!config->exchange.blocking)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: fusion: fused allreduces follow one another; leave out "
+                         "blocking: false");
+    return DSGD_OK;
+}
+
 static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
@@ -166,6 +184,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
         status = check_servers(config, error);
     if (status == DSGD_OK)
         status = check_exchange(config, error);
+    if (status == DSGD_OK)
+        status = check_fusion(config, error);
     if (status == DSGD_OK)
         status = check_stops(config, error);
     if (status == DSGD_OK)

@@ -69,6 +69,15 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
                        "library has recursive-doubling at any size"),
+    DSGD_OPTION_AS(
+        "fusion", DOUBLE, dsgd_exchange_config, fusion_bytes,
+        "allreduces as Horovod does them: in each cycle the tensors that are ready at all "
+        "workers are agreed on, and fused up to this size (HOROVOD_FUSION_THRESHOLD: "
+        "64Mi); 1: each by itself, 0: off",
+        .max = 1e15, .unit = "bytes"),
+    DSGD_OPTION_AS("cycle", DOUBLE, dsgd_exchange_config, cycle_s,
+                   "with fusion, the least time between two cycles (HOROVOD_CYCLE_TIME)",
+                   .init = 5e-3, .min = 1e-6, .max = 1e9, .unit = "s"),
     DSGD_OPTION_END,
 };
 

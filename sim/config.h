@@ -63,6 +63,8 @@ typedef struct dsgd_exchange_config {
     bool blocking; /* exchanges of a worker follow one another */
     bool barrier; /* no worker begins a step before all have ended theirs */
     dsgd_collective collective; /* of all workers */
+    double fusion_bytes; /* allreduces as Horovod fuses them; 0: no */
+    double cycle_s; /* of its background loop */
     int partial_collective; /* of partial collectives and groups: DSGD_PARTIAL_* */
 } dsgd_exchange_config;
 

@@ -58,6 +58,8 @@ static void print_exchange(FILE *stream, const dsgd_exchange_config *exchange,
     dsgd_append(&mode, exchange->blocking ? " blocking" : " at-once");
     if (exchange->barrier)
         dsgd_append(&mode, " barrier");
+    if (exchange->fusion_bytes > 0)
+        dsgd_append(&mode, " fusion");
     fprintf(stream, ",%s", mode);
     free(mode);
 }

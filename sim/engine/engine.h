@@ -176,6 +176,7 @@ struct dsgd_engine {
     dsgd_vector *vectors; /* vectors.c: all of the run */
     struct dsgd_evaluations *evaluations; /* learning.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
+    struct dsgd_fusion_state *fusion; /* exchange/fusion.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */
     struct dsgd_server_state *servers; /* exchange/server.c */
 };

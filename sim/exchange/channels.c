@@ -73,6 +73,8 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
 
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 {
+    DSGD_ASSERT(!dsgd_fuses(w->engine), "%s exchanges otherwise than by allreduces",
+                w->engine->config->algorithm->about.name);
     request->jobs[job->piece] = job;
     dsgd_channel_add(w, job);
 }
@@ -107,7 +109,8 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
                        dsgd_vector *out, const void *arguments)
 {
     const size_t n = w->engine->n_pieces;
-    const size_t window = w->engine->n_channels;
+    /* What is fused is announced as soon as it is ready. */
+    const size_t window = dsgd_fuses(w->engine) ? n : w->engine->n_channels;
     dsgd_request *const request = new_request(w, exchange, in, arguments);
     request->out = out;
     for (size_t k = 0; k < n + window; k++) {

@@ -69,7 +69,7 @@ struct dsgd_request {
 /** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 
-/** A blocking verb: at most n_channels pieces have begun and not ended. */
+/** A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused. */
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                        dsgd_vector *out, const void *arguments);
 
@@ -120,6 +120,25 @@ void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
 
 /** One of the ranks that differ in the bits of @p group, by `exchange: partial_collective`. */
 void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes);
+
+/**
+ * Rank 0 gathers from each in turn what is ready of @p n tensors, and answers by a binomial tree.
+ */
+void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors);
+
+/* --- fusion.c --------------------------------------------------------------------------------- */
+
+struct dsgd_fused;
+
+/** Whether the run's allreduces are fused. Then a worker has one channel. */
+bool dsgd_fuses(const dsgd_engine *engine);
+
+/**
+ * This worker's part in the allreduce of a piece is ready. *tensor is the members' in common, NULL
+ * at first. Calls finish() for each worker's own job once its sum is there.
+ */
+void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
+                          void (*finish)(dsgd_worker *w, dsgd_job *job));
 
 /* --- gossip.c: for tests ---------------------------------------------------------------------- */
 

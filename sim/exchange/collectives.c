@@ -23,6 +23,14 @@ static void run_collective(dsgd_channel *channel, dsgd_job *job)
     job->done = true;
 }
 
+/** The same where fusion.c has carried it out. */
+static void finish_collective(dsgd_worker *w, dsgd_job *job)
+{
+    dsgd_reduction_combine(w->engine, ((collective_job *)job)->reduction, dsgd_origin_of(w),
+                           job->piece);
+    job->done = true;
+}
+
 /** This worker's part in its next collective. */
 static collective_job *new_collective_job(dsgd_worker *w, size_t k, double bytes, double divisor)
 {
@@ -52,7 +60,11 @@ static void begin_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
     collective_job *const job = new_collective_job(w, k, w->engine->piece_bytes[k], divisor);
     const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
     dsgd_reduction_sample(job->reduction, w->node.rank, contribution);
-    dsgd_exchange_start(w, request, &job->job);
+    request->jobs[k] = &job->job;
+    if (dsgd_fuses(w->engine))
+        dsgd_fusion_announce(w, &job->reduction->fused, &job->job, finish_collective);
+    else
+        dsgd_channel_add(w, &job->job);
 }
 
 /** out[k] <- sum / divisor. */

@@ -20,6 +20,7 @@ typedef struct dsgd_reduction {
     bool combined;
     dsgd_value sum; /* sum / divisor */
     double *numbers; /* of control data, instead */
+    struct dsgd_fused *fused; /* fusion.c's */
     dsgd_piece contribution[]; /* [n_members] */
 } dsgd_reduction;
 

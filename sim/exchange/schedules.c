@@ -169,6 +169,25 @@ void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes)
     allreduce(channel, &t, dsgd_partial_collective_of(&w->engine->config->exchange), bytes);
 }
 
+enum { REQUEST_BYTES = 64 }; /* name and shape of a tensor */
+
+void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors)
+{
+    const int rank = channel->worker->node.rank;
+    const int p = channel->worker->node.n_workers;
+    const double bytes = REQUEST_BYTES * (double)n_tensors;
+    if (rank > 0)
+        phase(channel, mailbox_to(channel, 0), bytes, NULL, 0);
+    for (int from = 1; rank == 0 && from < p; from++)
+        phase(channel, NULL, 0, mailbox_from(channel, from), 0);
+    for (int bit = 1; bit < p; bit *= 2) {
+        if (rank < bit && rank + bit < p)
+            phase(channel, mailbox_to(channel, rank + bit), bytes, NULL, 0);
+        else if (rank >= bit && rank < 2 * bit)
+            phase(channel, NULL, 0, mailbox_from(channel, rank - bit), 0);
+    }
+}
+
 /* --- traffic ---------------------------------------------------------------------------------- */
 
 /** One allreduce of a piece among @p n, of all together. */

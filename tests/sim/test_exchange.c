@@ -2,7 +2,9 @@
  * @file test_exchange.c
  * Exchanges: by pieces, tensors or buckets; side by side, and overlapped with the backward pass.
  */
+#include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tests/sim/costs.h"
 #include "tests/suites.h"
@@ -74,6 +76,137 @@ START_TEST(overlap_hides_all_but_the_last_piece)
 }
 END_TEST
 
+/* --- fusion ----------------------------------------------------------------------------------- */
+
+/** A request per tensor to rank 0 from each worker in turn, and the answer down a binomial tree. */
+static double negotiation_s(int workers, double n_tensors)
+{
+    const double message_s = overhead_s + latency_s + 64 * n_tensors / bandwidth;
+    return (workers - 1 + ceil(log2(workers))) * message_s;
+}
+
+static double doubling_s(int workers, double reduced_bytes)
+{
+    return log2(workers) * (overhead_s + latency_s + reduced_bytes / bandwidth +
+                            reduction_s_per_byte * reduced_bytes);
+}
+
+/** Four pieces of 1 MB that are ready together after 1 s. */
+static support_case *fused(const char *algorithm, int workers, double fusion_bytes, double cycle_s)
+{
+    support_case *c = costly(algorithm, workers);
+    c->workload.bytes = 4e6;
+    c->config.exchange = (dsgd_exchange_config){.pieces = 4,
+                                                .blocking = true,
+                                                .collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+                                                .fusion_bytes = fusion_bytes,
+                                                .cycle_s = cycle_s};
+    return c;
+}
+
+START_TEST(without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same)
+{
+    for (int p = 2; p <= 16; p *= 2) {
+        const double step_s = support_ok(fused("allreduce", p, 1, 1e-6))->result.virtual_s / 10;
+        const double expected_s = negotiation_s(p, 4) + 4 * doubling_s(p, 1e6);
+        ck_assert_double_eq_tol(step_s - 1, expected_s, 2e-6);
+        support_case *c = fused("allreduce", p, 0, 0);
+        ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
+                                expected_s - negotiation_s(p, 4), 1e-9);
+    }
+}
+END_TEST
+
+/** 2.5 MB take two pieces, 4 MB all. */
+START_TEST(tensors_are_fused_in_order_up_to_the_size)
+{
+    const struct {
+        double fusion_bytes;
+        int sums;
+        double bytes[2];
+    } cases[] = {{2.5e6, 2, {2e6, 2e6}}, {3e6, 2, {3e6, 1e6}}, {4e6, 1, {4e6, 0}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const support_outcome *got = support_ok(fused("allreduce", 4, cases[i].fusion_bytes, 1e-6));
+        double expected_s = negotiation_s(4, 4);
+        for (int k = 0; k < cases[i].sums; k++)
+            expected_s += doubling_s(4, cases[i].bytes[k]);
+        ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1, expected_s, 2e-6);
+        ck_assert_uint_eq(got->result.messages, 10 * (uint64_t)(2 * 3 + 4 * 2 * cases[i].sums));
+    }
+}
+END_TEST
+
+/** Cycles begin at multiples of 0.3 s as long as they end before the next. */
+START_TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
+{
+    const double exchange_s = negotiation_s(4, 4) + doubling_s(4, 4e6);
+    support_case *c = fused("allreduce", 4, 1e9, 0.3);
+    c->config.until.steps = 1;
+    expect_close(support_ok(c)->result.virtual_s, 1.2 + exchange_s);
+    support_imbalance_number(c, "ramp", "seconds", 0.1); /* the last one is ready at 1.3 s */
+    expect_close(support_ok(c)->result.virtual_s, 1.5 + exchange_s);
+    /* An exchange of more than a cycle: the next cycle begins when it has ended. */
+    c = fused("local_sgd", 4, 1e9, 0.3);
+    support_option(c, "period", 1);
+    c->platform.message_overhead_s = 0.1;
+    c->config.until.steps = 2;
+    const double long_s = 5 * 0.1 + 2 * 0.1;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.2 + long_s + 1.2 + long_s, 0.01);
+}
+END_TEST
+
+/** Ready at 0.625, 0.75, 0.875 and 1 s: three go at 0.9 s, one at 1.2 s. */
+START_TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
+{
+    support_case *c = fused("allreduce", 4, 1e9, 0.3);
+    c->config.exchange.overlap = true;
+    c->config.until.steps = 1;
+    const support_outcome *got = support_ok(c);
+    expect_close(got->result.virtual_s, 1.2 + negotiation_s(4, 1) + doubling_s(4, 1e6));
+    ck_assert_uint_eq(got->result.messages, 2 * (2 * 3 + 4 * 2));
+}
+END_TEST
+
+static const char *const fusing[] = {"allreduce", "local_sgd", "slowmo",
+                                     "diloco",    "dasgd",     "drop_compute"};
+static const int fusing_workers[] = {1, 2, 3, 7};
+
+START_TEST(fused_or_not_the_same_is_learned)
+{
+    for (size_t i = 0; i < sizeof fusing_workers / sizeof fusing_workers[0]; i++) {
+        support_case *c = support_new(fusing[_i], fusing_workers[i]);
+        c->config.exchange.pieces = 5;
+        c->config.steps_each = 12;
+        c->config.until = (dsgd_until){0};
+        support_imbalance_number(c, "ramp", "seconds", 0.2);
+        const support_outcome *apart = support_ok(c);
+        c->config.exchange.fusion_bytes = 0.5e6;
+        c->config.exchange.cycle_s = 0.07;
+        const support_outcome *together = support_ok(c);
+        if (strcmp(fusing[_i], "drop_compute") != 0) /* its threshold is of measured times */
+            ck_assert_mem_eq(apart->x, together->x,
+                             (size_t)fusing_workers[i] * apart->n_params * sizeof apart->x[0]);
+    }
+}
+END_TEST
+
+/** What is refused is all that exchanges otherwise. */
+START_TEST(fusion_is_refused_where_it_cannot_be)
+{
+    support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
+    c->config.exchange.fusion_bytes = 1e6;
+    c->config.exchange.cycle_s = 5e-3;
+    bool possible = false;
+    for (size_t i = 0; i < sizeof fusing / sizeof fusing[0]; i++)
+        possible = possible || strcmp(fusing[i], dsgd_algorithms[_i]->name) == 0;
+    dsgd_error error = {""};
+    ck_assert_int_eq(dsgd_run_check(&c->config, &error), possible ? DSGD_OK : DSGD_EUSAGE);
+    ck_assert(possible || strstr(error.text, "exchanges otherwise too") != NULL);
+    c->config.exchange.blocking = false;
+    ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
+}
+END_TEST
+
 Suite *exchange_suite(void)
 {
     Suite *s = suite_create("exchange");
@@ -83,6 +216,12 @@ Suite *exchange_suite(void)
     tcase_add_loop_test(t, exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3);
     tcase_add_test(t, nonblocking_exchanges_run_concurrently);
     tcase_add_test(t, overlap_hides_all_but_the_last_piece);
+    tcase_add_test(t, without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same);
+    tcase_add_test(t, tensors_are_fused_in_order_up_to_the_size);
+    tcase_add_test(t, an_exchange_begins_with_the_next_cycle_after_the_last_worker);
+    tcase_add_test(t, a_cycle_takes_what_is_ready_during_the_backward_pass);
+    tcase_add_loop_test(t, fused_or_not_the_same_is_learned, 0, sizeof fusing / sizeof fusing[0]);
+    tcase_add_loop_test(t, fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms());
     suite_add_tcase(s, t);
     return s;
 }

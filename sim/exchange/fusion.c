@@ -1,0 +1,163 @@
+/**
+ * @file fusion.c
+ * Allreduces as Horovod carries them out: `exchange: fusion`.
+ *
+ * Each worker's background loop begins a cycle when `cycle` seconds have passed since it began the
+ * last, or later, when that has ended. In a cycle rank 0 learns which tensors are ready at all
+ * workers (MPI_Gatherv of the requests; the response by MPI_Bcast), fuses these, in the order in
+ * which they became ready everywhere, up to `fusion` bytes, and all workers carry out one fused
+ * allreduce after another. (A. Sergeev, M. Del Balso: "Horovod: fast and easy distributed deep
+ * learning in TensorFlow", 2018; horovod/common/operations.cc, mpi/mpi_controller.cc. Later versions
+ * replace the gather by an allreduce of bits for tensors that they have seen before.)
+ *
+ * Cycles in which no tensor is ready everywhere are not simulated: their messages are short.
+ */
+#include <math.h>
+
+#include "base/round.h"
+#include "sim/exchange/channels.h"
+#include "sim/exchange/reductions.h"
+
+/** One allreduce of a piece. */
+struct dsgd_fused {
+    struct dsgd_fused *next;
+    double bytes;
+    int n_announced;
+    void (*finish)(dsgd_worker *w, dsgd_job *job);
+    dsgd_job *jobs[]; /* [n_workers], for finish() */
+};
+
+/** A cycle in which a tensor is ready everywhere. */
+typedef struct cycle {
+    double not_before_s;
+    bool begun;
+    struct dsgd_fused *first; /* tensors; once it has begun */
+    size_t n_tensors;
+    int n_ended; /* workers that have carried it out */
+} cycle;
+
+struct dsgd_fusion_state {
+    struct dsgd_fused *first, **end; /* ready everywhere, in no cycle yet */
+    cycle *next; /* not begun; NULL: none is due */
+    double since_s; /* when the last cycle began */
+};
+
+static struct dsgd_fusion_state *state_of(dsgd_engine *engine)
+{
+    if (engine->fusion == NULL) {
+        engine->fusion = dsgd_run_alloc(engine, sizeof *engine->fusion);
+        engine->fusion->end = &engine->fusion->first;
+    }
+    return engine->fusion;
+}
+
+/* --- cycles ----------------------------------------------------------------------------------- */
+
+/** A worker's part in a cycle. */
+typedef struct cycle_job {
+    dsgd_job job; /* first */
+    cycle *cycle;
+} cycle_job;
+
+/** The cycle's tensors are those that are ready everywhere when the first worker begins it. */
+static void begin_cycle(dsgd_engine *engine, cycle *c)
+{
+    struct dsgd_fusion_state *const state = engine->fusion;
+    c->begun = true;
+    c->first = state->first;
+    for (const struct dsgd_fused *t = c->first; t != NULL; t = t->next)
+        c->n_tensors++;
+    state->first = NULL;
+    state->end = &state->first;
+    state->next = NULL;
+    state->since_s = dsgd_now_s();
+}
+
+static void end_cycle(dsgd_engine *engine, cycle *c)
+{
+    if (++c->n_ended < engine->n_workers)
+        return;
+    struct dsgd_fusion_state *const state = engine->fusion;
+    if (dsgd_now_s() > state->since_s + engine->config->exchange.cycle_s)
+        state->since_s = dsgd_now_s(); /* an empty one follows at once */
+    for (struct dsgd_fused *t = c->first, *next = NULL; t != NULL; t = next) {
+        next = t->next;
+        dsgd_run_free(t);
+    }
+    dsgd_run_free(c);
+}
+
+/** One fused allreduce, of as many tensors as fit from @p first on. Returns the next one. */
+static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused *first)
+{
+    dsgd_worker *const w = channel->worker;
+    double bytes = first->bytes;
+    struct dsgd_fused *end = first->next;
+    for (; end != NULL && bytes + end->bytes <= w->engine->config->exchange.fusion_bytes;
+         end = end->next)
+        bytes += end->bytes;
+    dsgd_schedule_allreduce(channel, bytes);
+    for (struct dsgd_fused *t = first; t != end; t = t->next)
+        t->finish(w, t->jobs[w->node.rank]);
+    dsgd_work_wake(w);
+    return end;
+}
+
+static void run_cycle(dsgd_channel *channel, dsgd_job *job)
+{
+    dsgd_worker *const w = channel->worker;
+    cycle *const c = ((cycle_job *)job)->cycle;
+    dsgd_run_free(job);
+    if (c->not_before_s > dsgd_now_s())
+        dsgd_sleep(c->not_before_s - dsgd_now_s());
+    dsgd_stay_if_stopped(w);
+    if (!c->begun)
+        begin_cycle(w->engine, c);
+    dsgd_schedule_negotiation(channel, c->n_tensors);
+    for (struct dsgd_fused *t = c->first; t != NULL;)
+        t = reduce_fused(channel, t);
+    end_cycle(w->engine, c);
+}
+
+/** The first begin of a cycle behind this instant; what becomes ready now is in it. */
+static double next_cycle_s(const dsgd_engine *engine)
+{
+    const double cycle_s = engine->config->exchange.cycle_s;
+    const double since_s = engine->fusion->since_s;
+    return since_s + cycle_s * (dsgd_floor((dsgd_now_s() - since_s) / cycle_s) + 1);
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+bool dsgd_fuses(const dsgd_engine *engine)
+{
+    return engine->config->exchange.fusion_bytes > 0;
+}
+
+void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
+                          void (*finish)(dsgd_worker *w, dsgd_job *job))
+{
+    dsgd_engine *const engine = w->engine;
+    struct dsgd_fusion_state *const state = state_of(engine);
+    if (*tensor == NULL) {
+        const size_t n = (size_t)engine->n_workers;
+        *tensor = dsgd_run_alloc(engine, sizeof **tensor + n * sizeof(*tensor)->jobs[0]);
+        (*tensor)->bytes = engine->piece_bytes[job->piece];
+        (*tensor)->finish = finish;
+    }
+    (*tensor)->jobs[w->node.rank] = job;
+    if (++(*tensor)->n_announced < engine->n_workers)
+        return;
+    *state->end = *tensor;
+    state->end = &(*tensor)->next;
+    if (state->next != NULL)
+        return;
+    cycle *const c = dsgd_run_alloc(engine, sizeof *c);
+    c->not_before_s = next_cycle_s(engine);
+    state->next = c;
+    for (int i = 0; i < engine->n_workers; i++) {
+        cycle_job *const part = dsgd_run_alloc(engine, sizeof *part);
+        *part = (cycle_job){.job = {.run = run_cycle}, .cycle = c};
+        dsgd_channel_add(&engine->workers[i], &part->job);
+    }
+}
