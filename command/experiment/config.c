@@ -195,13 +195,13 @@ dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error 
     (*config)->text = text;
     (*config)->document = document;
     find_sweeps(*config, fy_document_root(document), "");
-    if (!fy_node_is_mapping(fy_document_root(document))) {
-        status = dsgd_entry_fail(*config, fy_document_root(document), error,
-                                 "a mapping of keys to values is expected here");
-        dsgd_config_close(*config);
-        *config = NULL;
-    }
-    return status;
+    if (fy_node_is_mapping(fy_document_root(document)))
+        return DSGD_OK;
+    dsgd_entry_fail(*config, fy_document_root(document), error,
+                    "a mapping of keys to values is expected here");
+    dsgd_config_close(*config);
+    *config = NULL;
+    return DSGD_EUSAGE;
 }
 
 void dsgd_config_close(dsgd_config *config)
