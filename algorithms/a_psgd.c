@@ -83,6 +83,7 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
     .serve = a_psgd_serve,
     .n_servers = a_psgd_servers,
     .traffic = a_psgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 4}, {"servers", 3}}}),
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"period", 4}, {"servers", 3})}),
 };

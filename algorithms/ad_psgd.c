@@ -220,8 +220,9 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,
     .traffic = ad_psgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"variant", PULL}}},
-                      {.kind = DSGD_LAW_KEEPS_MEAN},
-                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"neighbours", EXPONENTIAL}}}),
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"variant", PULL})},
+                  {.kind = DSGD_LAW_KEEPS_MEAN},
+                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"neighbours", EXPONENTIAL})}),
 };

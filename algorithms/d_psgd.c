@@ -83,11 +83,12 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .traffic = d_psgd_traffic,
     .laws = DSGD_LAWS(
         {.kind = DSGD_LAW_PLAIN_SGD},
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", ATC}, {"rounds", 2}}},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"order", ATC}, {"graph", 0, "complete"}}},
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", ATC}, {"rounds", 2})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"order", ATC}, {"graph", 0, "complete"})},
         {.kind = DSGD_LAW_KEEPS_MEAN},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", BESIDE}, {"rounds", 2}}},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", ATC}, {"graph", 0, "exponential"}}},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "torus"}}},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "matching"}}}),
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"order", BESIDE}, {"rounds", 2})},
+        {.kind = DSGD_LAW_KEEPS_MEAN,
+         .with = DSGD_WITH({"order", ATC}, {"graph", 0, "exponential"})},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "torus"})},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "matching"})}),
 };

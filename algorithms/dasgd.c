@@ -88,8 +88,9 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .check = dasgd_check,
     .work = dasgd_work,
     .traffic = dasgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"xi", 1}}},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"d", 0}}},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"tau", 1}, {"d", 0}, {"xi", 0}}},
-                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"d", 0}}}),
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"xi", 1})},
+                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"d", 0})},
+                  {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"tau", 1}, {"d", 0}, {"xi", 0})},
+                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"d", 0})}),
 };

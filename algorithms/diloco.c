@@ -70,11 +70,11 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
             .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
     .traffic = diloco_traffic,
-    .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
-                   .with = {{"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0}}},
-                  {.kind = DSGD_LAW_ALLREDUCE,
-                   .with = {{"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0}}},
-                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"period", 1000}}}, /* within a round */
-                  {.kind = DSGD_LAW_END}),
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD,
+         .with = DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        {.kind = DSGD_LAW_ALLREDUCE,
+         .with = DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"period", 1000})}, /* within a round */
+        {.kind = DSGD_LAW_END}),
 };

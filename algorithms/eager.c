@@ -98,10 +98,11 @@ static const dsgd_option eager_options[] = {
 #define EAGER_SENDS                                                                                \
     "the gradient log2 P times (recursive doubling), and activations of 4 bytes: log2(P) N bytes"
 
-static const dsgd_law eager_laws[] = {{.kind = DSGD_LAW_PLAIN_SGD},
-                                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"limiter", 4}}},
-                                      {.kind = DSGD_LAW_KEEPS_MEAN},
-                                      {.kind = DSGD_LAW_END}};
+static const dsgd_law eager_laws[] = {
+    {.kind = DSGD_LAW_PLAIN_SGD},
+    {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"limiter", 4})},
+    {.kind = DSGD_LAW_KEEPS_MEAN},
+    {.kind = DSGD_LAW_END}};
 
 const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .about = {.name = "eager_solo",

@@ -157,9 +157,10 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}}},
-                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}},
-                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 3}, {"servers", 2}}}),
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0})},
+                  {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 1})},
+                  {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 3}, {"servers", 2})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_eamsgd = {
@@ -177,6 +178,6 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}, {"delta", 0}}},
-                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}}),
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0}, {"delta", 0})},
+                      {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 1})}),
 };

@@ -71,7 +71,8 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
     .work = local_sgd_work,
     .traffic = local_sgd_traffic,
     .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", 1}}},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}}, {.kind = DSGD_LAW_KEEPS_MEAN},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", 1}, {"period", 1}}}),
+        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", 1})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})},
+        {.kind = DSGD_LAW_KEEPS_MEAN},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"order", 1}, {"period", 1})}),
 };

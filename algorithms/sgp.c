@@ -118,10 +118,10 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .work = sgp_work,
     .traffic = sgp_traffic,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"graph", 0, "complete"}}},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"})},
                       {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
                       {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"graph", 0, "matching"}}}),
+                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = DSGD_WITH({"graph", 0, "matching"})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_osgp = {
@@ -143,5 +143,5 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
     .work = osgp_work,
     .traffic = sgp_traffic,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"delay", 3}}}),
+                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = DSGD_WITH({"delay", 3})}),
 };

@@ -67,7 +67,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
             .waits = "everyone for the slowest, every tau steps"},
     .work = slowmo_work,
     .traffic = slowmo_traffic,
-    .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 3}, {"alpha", 1}, {"beta", 0}}},
-                  {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}, {"alpha", 1}, {"beta", 0}}}),
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),
 };

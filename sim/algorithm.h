@@ -62,13 +62,17 @@ typedef enum dsgd_law_kind {
     DSGD_LAW_KEEPS_WEIGHT /* push-sum weights, at workers or on their way, sum to P at any time */
 } dsgd_law_kind;
 
+/** An option that differs from its default. */
+typedef struct dsgd_law_option {
+    const char *option; /* NULL ends a list */
+    double value; /* a number, or the index of a word */
+    const char *pick; /* the name, for an option that picks from a registry */
+} dsgd_law_option;
+#define DSGD_WITH(...) ((const dsgd_law_option[]){__VA_ARGS__, {.option = NULL}})
+
 typedef struct dsgd_law {
     dsgd_law_kind kind;
-    struct {
-        const char *option;
-        double value; /* a number, or the index of a word */
-        const char *pick; /* the name, for an option that picks from a registry */
-    } with[4]; /* options that differ from their defaults; the first without a name ends the list */
+    const dsgd_law_option *with; /* any number, by DSGD_WITH(); NULL: all defaults */
 } dsgd_law;
 #define DSGD_LAWS(...) ((const dsgd_law[]){__VA_ARGS__, {.kind = DSGD_LAW_END}})
 

@@ -139,12 +139,12 @@ void *support_pick(support_case *c, const char *name, const char *wanted)
 
 void support_law(support_case *c, const dsgd_law *law)
 {
-    const size_t most = sizeof law->with / sizeof law->with[0];
-    for (size_t i = 0; i < most && law->with[i].option != NULL; i++) {
-        if (law->with[i].pick != NULL)
-            support_pick(c, law->with[i].option, law->with[i].pick);
+    const dsgd_law_option *with = law->with;
+    for (; with != NULL && with->option != NULL; with++) {
+        if (with->pick != NULL)
+            support_pick(c, with->option, with->pick);
         else
-            support_option(c, law->with[i].option, law->with[i].value);
+            support_option(c, with->option, with->value);
     }
 }
 
