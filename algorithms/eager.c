@@ -76,6 +76,14 @@ static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
         dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous + averages));
 }
 
+/** A multiple of both intervals. */
+static long eager_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    const eager_params *p = params;
+    return (p->limiter > 0 ? p->limiter + 1 : 1) * (p->period > 0 ? p->period : 1);
+}
+
 static const char *const late_words[] = {"accumulate", "discard", NULL};
 static const char *const off[] = {"off", NULL};
 
@@ -119,6 +127,7 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .check = eager_check,
     .work = eager_solo_work,
     .traffic = eager_traffic,
+    .period = eager_period,
     .laws = eager_laws,
 };
 
@@ -137,5 +146,6 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .check = eager_check,
     .work = eager_majority_work,
     .traffic = eager_traffic,
+    .period = eager_period,
     .laws = eager_laws,
 };

@@ -42,6 +42,12 @@ static dsgd_traffic local_sgd_traffic(const void *params, const dsgd_scale *scal
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
+static long local_sgd_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const local_sgd_params *)params)->period;
+}
+
 static const char *const off[] = {"off", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
@@ -70,6 +76,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
                 "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
     .traffic = local_sgd_traffic,
+    .period = local_sgd_period,
     .laws = DSGD_LAWS(
         {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", 1})},
         {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})},

@@ -47,7 +47,7 @@ typedef struct dsgd_scale {
     int collective; /* dsgd_collective */
 } dsgd_scale;
 
-/** Means over workers and over a whole number of the algorithm's periods. */
+/** Means over workers and over a whole number of the algorithm's periods (dsgd_algorithm). */
 typedef struct dsgd_traffic {
     double messages, bytes;
 } dsgd_traffic;
@@ -88,8 +88,13 @@ typedef struct dsgd_algorithm {
     /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
-    /** Optional, pure. Messages sent if no worker is late. */
+    /**
+     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time.
+     * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
+     */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
+    /** Optional, pure. Steps after which what is sent repeats itself; NULL: 1. */
+    long (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
 } dsgd_algorithm;
 
