@@ -149,6 +149,12 @@ static const struct {
      "FAILED ends and repeats itself: faulty by default at P=1: the simulation died (Aborted)"},
 };
 
+START_TEST(the_template_is_tested_by_ctest)
+{
+    expect("$(dirname " DSGD_CMAKE ")/ctest --test-dir mine/build", 0, "100% tests passed");
+}
+END_TEST
+
 START_TEST(what_a_plug_in_declares_is_tested)
 {
     char *const build = dsgd_xprintf(
@@ -289,6 +295,7 @@ Suite *plugin_suite(void)
     tcase_add_test(t, a_plug_in_is_listed_and_described_beside_the_others);
     tcase_add_test(t, a_plug_in_runs);
     tcase_add_test(t, the_template_passes_its_checks);
+    tcase_add_test(t, the_template_is_tested_by_ctest);
     tcase_add_loop_test(t, what_a_plug_in_declares_is_tested, 0, sizeof tested / sizeof tested[0]);
     tcase_add_test(t, what_cannot_be_tested_is_refused);
     tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
