@@ -58,6 +58,12 @@ static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
                               1.0 / (double)p->period);
 }
 
+static long a_psgd_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const a_psgd_params *)params)->period;
+}
+
 static const dsgd_option a_psgd_options[] = {
     DSGD_OPTION_LONG(a_psgd_params, period, 1, 1, 1e9, "steps",
                      "local steps per push and fetch; above 1 this is Downpour"),
@@ -83,6 +89,8 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
     .serve = a_psgd_serve,
     .n_servers = a_psgd_servers,
     .traffic = a_psgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 4}, {"servers", 3}}}),
+    .period = a_psgd_period,
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"period", 4}, {"servers", 3})}),
 };

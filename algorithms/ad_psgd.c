@@ -211,7 +211,7 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .assist = ad_psgd_assist,
     .traffic = ad_psgd_traffic,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"variant", PULL}}},
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"variant", PULL})},
                       {.kind = DSGD_LAW_KEEPS_MEAN},
-                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "ring"}}}),
+                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "ring"})}),
 };

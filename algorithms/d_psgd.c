@@ -51,6 +51,12 @@ static dsgd_traffic d_psgd_traffic(const void *params, const dsgd_scale *scale)
                                (double)p->rounds * dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
+static long d_psgd_period(const void *params, int n_workers)
+{
+    const d_psgd_params *p = params;
+    return dsgd_graph_period(&p->graph, n_workers);
+}
+
 static const char *const order_words[] = {"cta", "beside", "atc", NULL};
 
 static const dsgd_option d_psgd_options[] = {
@@ -81,13 +87,15 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .check = d_psgd_check,
     .work = d_psgd_work,
     .traffic = d_psgd_traffic,
+    .period = d_psgd_period,
     .laws = DSGD_LAWS(
         {.kind = DSGD_LAW_PLAIN_SGD},
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", ATC}, {"rounds", 2}}},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"order", ATC}, {"graph", 0, "complete"}}},
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", ATC}, {"rounds", 2})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"order", ATC}, {"graph", 0, "complete"})},
         {.kind = DSGD_LAW_KEEPS_MEAN},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", BESIDE}, {"rounds", 2}}},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", ATC}, {"graph", 0, "exponential"}}},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "torus"}}},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "matching"}}}),
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"order", BESIDE}, {"rounds", 2})},
+        {.kind = DSGD_LAW_KEEPS_MEAN,
+         .with = DSGD_WITH({"order", ATC}, {"graph", 0, "exponential"})},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "torus"})},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "matching"})}),
 };

@@ -60,6 +60,12 @@ static dsgd_traffic dasgd_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->tau);
 }
 
+static long dasgd_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const dasgd_params *)params)->tau;
+}
+
 static const dsgd_option dasgd_options[] = {
     DSGD_OPTION_LONG(dasgd_params, tau, 4, 1, 1e9, "steps", "local steps per round"),
     DSGD_OPTION_LONG(dasgd_params, d, 1, 0, 1e9, "steps",
@@ -89,8 +95,10 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .work = dasgd_work,
     .traffic = dasgd_traffic,
     .only_allreduces = true,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"xi", 1}}},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"d", 0}}},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"tau", 1}, {"d", 0}, {"xi", 0}}},
-                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"d", 0}}}),
+    .period = dasgd_period,
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"xi", 1})},
+                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"d", 0})},
+                  {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"tau", 1}, {"d", 0}, {"xi", 0})},
+                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"d", 0})}),
 };

@@ -45,6 +45,12 @@ static dsgd_traffic diloco_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
+static long diloco_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const diloco_params *)params)->period;
+}
+
 static const dsgd_option diloco_options[] = {
     DSGD_OPTION_LONG(diloco_params, period, 500, 1, 1e9, "steps",
                      "H, inner steps per round; 50 and 125 were used too"),
@@ -71,11 +77,12 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
     .work = diloco_work,
     .traffic = diloco_traffic,
     .only_allreduces = true,
-    .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
-                   .with = {{"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0}}},
-                  {.kind = DSGD_LAW_ALLREDUCE,
-                   .with = {{"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0}}},
-                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"period", 1000}}}, /* within a round */
-                  {.kind = DSGD_LAW_END}),
+    .period = diloco_period,
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD,
+         .with = DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        {.kind = DSGD_LAW_ALLREDUCE,
+         .with = DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"period", 1000})}, /* within a round */
+        {.kind = DSGD_LAW_END}),
 };

@@ -172,7 +172,8 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
     .traffic = drop_compute_traffic,
     .only_allreduces = true,
     .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", NONE}}},
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"threshold", 1e6}, {"micro_batches", 3}}},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"threshold", NONE}}}, {.kind = DSGD_LAW_KEEPS_MEAN}),
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"threshold", NONE})},
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"threshold", 1e6}, {"micro_batches", 3})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"threshold", NONE})},
+        {.kind = DSGD_LAW_KEEPS_MEAN}),
 };

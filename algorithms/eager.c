@@ -76,6 +76,14 @@ static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
         dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous + averages));
 }
 
+/** A multiple of both intervals. */
+static long eager_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    const eager_params *p = params;
+    return (p->limiter > 0 ? p->limiter + 1 : 1) * (p->period > 0 ? p->period : 1);
+}
+
 static const char *const late_words[] = {"accumulate", "discard", NULL};
 static const char *const off[] = {"off", NULL};
 
@@ -99,10 +107,11 @@ static const dsgd_option eager_options[] = {
     "an allreduce of the gradient, and activations of 4 bytes: about 2 N bytes, or log2(P) N by "  \
     "recursive doubling"
 
-static const dsgd_law eager_laws[] = {{.kind = DSGD_LAW_PLAIN_SGD},
-                                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"limiter", 4}}},
-                                      {.kind = DSGD_LAW_KEEPS_MEAN},
-                                      {.kind = DSGD_LAW_END}};
+static const dsgd_law eager_laws[] = {
+    {.kind = DSGD_LAW_PLAIN_SGD},
+    {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"limiter", 4})},
+    {.kind = DSGD_LAW_KEEPS_MEAN},
+    {.kind = DSGD_LAW_END}};
 
 const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .about = {.name = "eager_solo",
@@ -119,6 +128,7 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .check = eager_check,
     .work = eager_solo_work,
     .traffic = eager_traffic,
+    .period = eager_period,
     .laws = eager_laws,
 };
 
@@ -137,5 +147,6 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .check = eager_check,
     .work = eager_majority_work,
     .traffic = eager_traffic,
+    .period = eager_period,
     .laws = eager_laws,
 };

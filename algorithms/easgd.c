@@ -118,6 +118,12 @@ static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(exchange, 1.0 / (double)p->period);
 }
 
+static long easgd_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const easgd_params *)params)->period;
+}
+
 static const char *const centre_words[] = {"server", "allreduce", NULL};
 
 #define ELASTIC_OPTIONS                                                                            \
@@ -157,9 +163,11 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}}},
-                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}},
-                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 3}, {"servers", 2}}}),
+    .period = easgd_period,
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0})},
+                  {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 1})},
+                  {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 3}, {"servers", 2})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_eamsgd = {
@@ -177,6 +185,7 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"beta", 0}, {"delta", 0}}},
-                      {.kind = DSGD_LAW_KEEPS_SUM, .with = {{"period", 1}}}),
+    .period = easgd_period,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0}, {"delta", 0})},
+                      {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 1})}),
 };

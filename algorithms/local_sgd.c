@@ -42,6 +42,12 @@ static dsgd_traffic local_sgd_traffic(const void *params, const dsgd_scale *scal
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
+static long local_sgd_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const local_sgd_params *)params)->period;
+}
+
 static const char *const off[] = {"off", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
@@ -71,8 +77,10 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
     .work = local_sgd_work,
     .traffic = local_sgd_traffic,
     .only_allreduces = true,
+    .period = local_sgd_period,
     .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", 1}}},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}}, {.kind = DSGD_LAW_KEEPS_MEAN},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"order", 1}, {"period", 1}}}),
+        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", 1})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})},
+        {.kind = DSGD_LAW_KEEPS_MEAN},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"order", 1}, {"period", 1})}),
 };

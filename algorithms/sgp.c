@@ -86,6 +86,19 @@ static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_vector_traffic(scale, dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
+/** With a longer delay a round begins in the step after the last one's shares have come. */
+static dsgd_traffic osgp_traffic(const void *params, const dsgd_scale *scale)
+{
+    const sgp_params *p = params;
+    return p->delay > 1 ? (dsgd_traffic){NAN, NAN} : sgp_traffic(params, scale);
+}
+
+static long sgp_period(const void *params, int n_workers)
+{
+    const sgp_params *p = params;
+    return dsgd_graph_period(&p->graph, n_workers);
+}
+
 #define GRAPH_HELP                                                                                 \
     "who sends to whom; exponential with its options peers and schedule is the papers'"
 
@@ -117,11 +130,12 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .check = sgp_check,
     .work = sgp_work,
     .traffic = sgp_traffic,
+    .period = sgp_period,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"graph", 0, "complete"}}},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"})},
                       {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
                       {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"graph", 0, "matching"}}}),
+                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = DSGD_WITH({"graph", 0, "matching"})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_osgp = {
@@ -141,7 +155,8 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
                 "they may be older than that, because rounds that are complete end sooner"},
     .check = osgp_check,
     .work = osgp_work,
-    .traffic = sgp_traffic,
+    .traffic = osgp_traffic,
+    .period = sgp_period,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = {{"delay", 3}}}),
+                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = DSGD_WITH({"delay", 3})}),
 };

@@ -45,6 +45,12 @@ static dsgd_traffic slowmo_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
+static long slowmo_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const slowmo_params *)params)->period;
+}
+
 static const dsgd_option slowmo_options[] = {
     DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, "steps", "tau, local steps per average"),
     DSGD_OPTION_DOUBLE(slowmo_params, alpha, 1, 0, 100, NULL, "slow learning rate"),
@@ -68,7 +74,8 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
     .work = slowmo_work,
     .traffic = slowmo_traffic,
     .only_allreduces = true,
-    .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = {{"period", 3}, {"alpha", 1}, {"beta", 0}}},
-                  {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}, {"alpha", 1}, {"beta", 0}}}),
+    .period = slowmo_period,
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),
 };

@@ -79,10 +79,19 @@ static dsgd_status wagma_check(const void *params, int n_workers, dsgd_error *er
 static dsgd_traffic wagma_traffic(const void *params, const dsgd_scale *scale)
 {
     const wagma_params *p = params;
+    /* Behind a synchronisation several workers arrive, and activate, at one instant. */
+    if (p->order == CTA && p->period > 1)
+        return (dsgd_traffic){NAN, NAN};
     const double synchronous = 1.0 / (double)p->period;
     const dsgd_traffic version = dsgd_partial_traffic(scale, group_bits(p, scale->n_workers));
     return dsgd_traffic_sum(dsgd_traffic_times(version, 1 - synchronous),
                             dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous));
+}
+
+static long wagma_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const wagma_params *)params)->period;
 }
 
 static const char *const group_words[] = {"sqrt", NULL};
@@ -129,7 +138,8 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .check = wagma_check,
     .work = wagma_work,
     .traffic = wagma_traffic,
+    .period = wagma_period,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"order", CTA}}},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = {{"period", 1}}}),
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", CTA})},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})}),
 };

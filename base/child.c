@@ -50,13 +50,18 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     close(ends[1]);
     const bool received = process > 0 && read(ends[0], message, length) == (ssize_t)length;
     close(ends[0]);
+    int state = 0;
     if (process > 0)
-        waitpid(process, NULL, 0);
+        waitpid(process, &state, 0);
     const dsgd_status status = received ? first->status : DSGD_EIO;
     if (received)
         memcpy(report, message + sizeof(head), bytes);
-    if (status != DSGD_OK)
-        dsgd_fail(error, status, "%s", received ? first->error.text : died);
+    if (received && status != DSGD_OK)
+        dsgd_fail(error, status, "%s", first->error.text);
+    else if (status != DSGD_OK && WIFSIGNALED(state))
+        dsgd_fail(error, status, "%s (%s)", died, strsignal(WTERMSIG(state)));
+    else if (status != DSGD_OK)
+        dsgd_fail(error, status, "%s", died);
     free(message);
     return status;
 }

@@ -20,7 +20,8 @@ pid_t dsgd_fork(void);
 /**
  * Calls work(argument, report, error) in a child process and returns its status. Copies back its
  * error and the @p bytes at @p report (at most 60 KiB, the capacity of a pipe). DSGD_EIO with the
- * sentence @p died, and @p report unchanged, if the process could not be created or died.
+ * sentence @p died (and the signal), and @p report unchanged, if the process could not be created
+ * or died.
  */
 dsgd_status dsgd_in_child(dsgd_status (*work)(const void *argument, void *report,
                                               dsgd_error *error),

@@ -3,6 +3,7 @@
  * `dsgd list` and `dsgd describe`: registries and shipped files.
  */
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,8 +247,12 @@ static void print_traffic(const dsgd_algorithm *a)
                                   .n_pieces = 1,
                                   .piece_bytes = &bytes};
         const dsgd_traffic t = a->traffic(params, &scale);
-        printf("%*sby default, of 64 workers with a model of 100 MB: %.4g MB in %.3g messages\n",
-               DOC_INDENT, "", t.bytes / 1e6, t.messages);
+        if (isnan(t.messages) || isnan(t.bytes))
+            printf("%*show much depends on time\n", DOC_INDENT, "");
+        else
+            printf("%*sby default, of 64 workers with a model of 100 MB: %.4g MB in %.3g "
+                   "messages\n",
+                   DOC_INDENT, "", t.bytes / 1e6, t.messages);
     }
     free(params);
 }

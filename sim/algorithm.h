@@ -47,7 +47,7 @@ typedef struct dsgd_scale {
     int collective, partial_collective; /* dsgd_collective */
 } dsgd_scale;
 
-/** Means over workers and over a whole number of the algorithm's periods. */
+/** Means over workers and over a whole number of the algorithm's periods (dsgd_algorithm). */
 typedef struct dsgd_traffic {
     double messages, bytes;
 } dsgd_traffic;
@@ -62,13 +62,17 @@ typedef enum dsgd_law_kind {
     DSGD_LAW_KEEPS_WEIGHT /* push-sum weights, at workers or on their way, sum to P at any time */
 } dsgd_law_kind;
 
+/** An option that differs from its default. */
+typedef struct dsgd_law_option {
+    const char *option; /* NULL ends a list */
+    double value; /* a number, or the index of a word */
+    const char *pick; /* the name, for an option that picks from a registry */
+} dsgd_law_option;
+#define DSGD_WITH(...) ((const dsgd_law_option[]){__VA_ARGS__, {.option = NULL}})
+
 typedef struct dsgd_law {
     dsgd_law_kind kind;
-    struct {
-        const char *option;
-        double value; /* a number, or the index of a word */
-        const char *pick; /* the name, for an option that picks from a registry */
-    } with[4]; /* options that differ from their defaults; the first without a name ends the list */
+    const dsgd_law_option *with; /* any number, by DSGD_WITH(); NULL: all defaults */
 } dsgd_law;
 #define DSGD_LAWS(...) ((const dsgd_law[]){__VA_ARGS__, {.kind = DSGD_LAW_END}})
 
@@ -84,8 +88,13 @@ typedef struct dsgd_algorithm {
     /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
-    /** Optional, pure. Messages sent if no worker is late. */
+    /**
+     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time.
+     * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
+     */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
+    /** Optional, pure. Steps after which what is sent repeats itself; NULL: 1. */
+    long (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
     /* Vectors travel by dsgd_allreduce_*() alone, so that `exchange: fusion` is possible. */
     bool only_allreduces;

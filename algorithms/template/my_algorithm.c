@@ -46,6 +46,9 @@ static const dsgd_algorithm doubling = {
               .params_size = sizeof(doubling_params),
               .options = doubling_options},
     .work = doubling_work,
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({.option = "period", .value = 1})}),
 };
 
 static const dsgd_algorithm *const list[] = {&doubling, NULL};

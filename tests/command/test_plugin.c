@@ -1,8 +1,8 @@
 /**
  * @file test_plugin.c
  * An algorithm from outside the tree, as its author meets it: this build is installed, the template
- * is built against nothing but the installation, and the installed program lists, describes and
- * runs it. What is no plug-in is refused with a sentence.
+ * is built against nothing but the installation, and the installed program lists, describes, tests
+ * and runs it. What is no plug-in is refused with a sentence.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +129,69 @@ START_TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
 }
 END_TEST
 
+/** Tests an algorithm; its output has the lines of a paragraph joined. */
+#define TEST(name, plug_in)                                                                        \
+    "usr/bin/dsgd test algorithm " name " --plugin " plug_in                                       \
+    " > tested; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
+
+START_TEST(the_template_passes_its_checks)
+{
+    expect(TEST("doubling", "my_algorithm.so"), 0,
+           "ok law KEEPS_MEAN, period=1, at P = 2, 3, 4, 6, 7, 8, 16 ");
+    expect("tr -s ' \\n' ' ' < tested", 0,
+           "left out traffic: doubling by default at P=3: it does not say what it sends ");
+    expect("tail -n 1 tested", 0, " 0 failed, 1 left out");
+}
+END_TEST
+
+/** How faulty_plugin.c is compiled, and what is said of it. */
+static const struct {
+    const char *flag;
+    int status;
+    const char *sentence;
+} tested[] = {
+    {"", 0, " 0 failed, "},
+    {"-D BYTES_FACTOR=7", 5,
+     "FAILED traffic: faulty by default at P=3: in steps 24 to 98: 1866666.667 bytes per worker "
+     "and "
+     "step are declared, but 266666.6667 are sent"},
+    {"-D BYTES_FACTOR=1.001", 5,
+     "FAILED traffic: faulty with period=6 at P=7: in steps 24 to 95: "},
+    {"-D REFUSED_LAW", 5,
+     "FAILED law ALLREDUCE: faulty with period=1 at P=2: faulty: period: 1, but 5 or more are "
+     "needed; every P that was tried is refused"},
+    {"-D FALSE_LAW", 5,
+     "FAILED law ALLREDUCE: faulty with period=7 at P=2: after step 0 worker 0 is off by "},
+    {"-D CRASH", 5,
+     "FAILED ends and repeats itself: faulty by default at P=1: the simulation died (Aborted)"},
+};
+
+START_TEST(the_template_is_tested_by_ctest)
+{
+    expect("$(dirname " DSGD_CMAKE ")/ctest --test-dir mine/build", 0, "100% tests passed");
+}
+END_TEST
+
+START_TEST(what_a_plug_in_declares_is_tested)
+{
+    char *const build = dsgd_xprintf(
+        DSGD_C_COMPILER " -std=c11 -shared -fPIC -I usr/include/dsgd %s"
+                        " " DSGD_SOURCE_DIR "/tests/command/faulty_plugin.c -o faulty.so",
+        tested[_i].flag);
+    expect(build, 0, NULL);
+    free(build);
+    expect(TEST("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
+}
+END_TEST
+
+START_TEST(what_cannot_be_tested_is_refused)
+{
+    expect("usr/bin/dsgd test algorithm doubling", 2, "algorithm `doubling` is unknown");
+    expect("usr/bin/dsgd test algorithm", 2, "test: give `algorithm` and a name");
+    expect("usr/bin/dsgd test model mlp", 2, "test: `model` cannot be tested");
+}
+END_TEST
+
 /** A change of the example that makes it unacceptable, as the body of a sed script. */
 static const struct {
     const char *change;
@@ -249,6 +312,10 @@ Suite *plugin_suite(void)
     tcase_add_test(t, a_plug_in_is_listed_and_described_beside_the_others);
     tcase_add_test(t, a_plug_in_runs);
     tcase_add_test(t, a_plug_in_that_hangs_fails_and_says_who_waits);
+    tcase_add_test(t, the_template_passes_its_checks);
+    tcase_add_test(t, the_template_is_tested_by_ctest);
+    tcase_add_loop_test(t, what_a_plug_in_declares_is_tested, 0, sizeof tested / sizeof tested[0]);
+    tcase_add_test(t, what_cannot_be_tested_is_refused);
     tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
                         sizeof stale / sizeof stale[0]);
     tcase_add_loop_test(t, a_plug_in_of_other_headers_is_refused, 0,

@@ -138,42 +138,10 @@ void *support_pick(support_case *c, const char *name, const char *wanted)
     return NULL;
 }
 
-void support_law(support_case *c, const dsgd_law *law)
-{
-    const size_t most = sizeof law->with / sizeof law->with[0];
-    for (size_t i = 0; i < most && law->with[i].option != NULL; i++) {
-        if (law->with[i].pick != NULL)
-            support_pick(c, law->with[i].option, law->with[i].pick);
-        else
-            support_option(c, law->with[i].option, law->with[i].value);
-    }
-}
-
 int support_n_algorithms(void)
 {
     int n = 0;
     while (dsgd_algorithms[n] != NULL)
-        n++;
-    return n;
-}
-
-const dsgd_law *support_nth_law(dsgd_law_kind kind, int i, const dsgd_algorithm **algorithm)
-{
-    for (int a = 0; dsgd_algorithms[a] != NULL; a++) {
-        *algorithm = (const dsgd_algorithm *)dsgd_algorithms[a];
-        const dsgd_law *law = (*algorithm)->laws;
-        for (; law != NULL && law->kind != DSGD_LAW_END; law++)
-            if (law->kind == kind && i-- == 0)
-                return law;
-    }
-    return NULL;
-}
-
-int support_n_laws(dsgd_law_kind kind)
-{
-    const dsgd_algorithm *algorithm = NULL;
-    int n = 0;
-    while (support_nth_law(kind, n, &algorithm) != NULL)
         n++;
     return n;
 }
@@ -247,7 +215,7 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
 
 static void spread(dsgd_engine *engine, void *argument)
 {
-    support_outcome *const outcome = argument;
+    (void)argument;
     const size_t n = engine->network.n_params;
     double *const x = dsgd_xcalloc(n, sizeof *x);
     for (int w = 0; w < engine->n_workers + engine->n_servers && engine->values != NULL; w++) {
@@ -258,8 +226,6 @@ static void spread(dsgd_engine *engine, void *argument)
             dsgd_piece_set(engine, &model->piece[k], dsgd_values_constant(engine->values, k, x), 0);
     }
     free(x);
-    if (engine->values != NULL)
-        mean_of_all(engine, outcome->initial_mean);
 }
 
 void support_spread(support_case *c)

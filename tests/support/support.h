@@ -43,7 +43,7 @@ typedef struct support_outcome {
     size_t n_params;
     double note[64]; /* for the algorithms of a test */
     double weight; /* of push-sum, at workers and on its way, mean over pieces */
-    double initial_mean[SUPPORT_PARAMS], final_mean[SUPPORT_PARAMS]; /* of workers and servers */
+    double final_mean[SUPPORT_PARAMS]; /* of workers and servers */
     double x[]; /* [workers][n_params]: all models at the end */
 } support_outcome;
 
@@ -78,13 +78,8 @@ void support_option(support_case *c, const char *name, double value);
  */
 void *support_pick(support_case *c, const char *name, const char *pick);
 
-/** Sets the options of a law. */
-void support_law(support_case *c, const dsgd_law *law);
-
-/** How many algorithms, or laws of a kind of all algorithms, there are; and the i-th. */
+/** How many algorithms there are. */
 int support_n_algorithms(void);
-int support_n_laws(dsgd_law_kind kind);
-const dsgd_law *support_nth_law(dsgd_law_kind kind, int i, const dsgd_algorithm **algorithm);
 
 /** Whether the algorithm has an option. */
 bool support_has(const support_case *c, const char *name);

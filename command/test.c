@@ -1,0 +1,112 @@
+/**
+ * @file test.c
+ * `dsgd test`: the checks of sim/conformance/ on algorithms of the program or of plug-ins.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/arguments.h"
+#include "command/command.h"
+#include "command/experiment/plugin.h"
+#include "command/table.h"
+#include "sim/conformance/conformance.h"
+#include "sim/registry.h"
+
+typedef struct arguments {
+    dsgd_operands words;
+    dsgd_texts plugins;
+} arguments;
+
+static const dsgd_argument test_options[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
+
+enum { LIMIT_S = 20, INDENT = 10 };
+
+static const char *const verdicts[DSGD_N_VERDICTS] = {"ok", "FAILED", "left out"};
+
+/** A line per check, as soon as it has ended. */
+static void print_check(const dsgd_check *check, void *argument)
+{
+    (void)argument;
+    char *text = dsgd_xstrdup(check->subject);
+    if (check->verdict == DSGD_CHECK_PASSED)
+        dsgd_append(&text, ", %s, at P = %s",
+                    check->options[0] == '\0' ? "by default" : check->options, check->workers);
+    else
+        dsgd_append(&text, ": %s", check->why);
+    dsgd_print_wrapped(stdout, verdicts[check->verdict], INDENT, DSGD_LINE_WIDTH, text);
+    fflush(stdout);
+    free(text);
+}
+
+static const dsgd_algorithm *find(const char *name, dsgd_error *error)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, name);
+    if (about == NULL) {
+        const char *names[DSGD_MOST_NAMES];
+        dsgd_about_names(dsgd_algorithms, names);
+        char *const hint = dsgd_hint(name, names);
+        dsgd_fail(
+            error, DSGD_EUSAGE,
+            "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE adds "
+            "others",
+            name, hint);
+        free(hint);
+    }
+    return (const dsgd_algorithm *)about;
+}
+
+/** All names are known. Gives the number of checks that failed. */
+static size_t test_all(const dsgd_operands *words)
+{
+    const dsgd_conformance how = {.numerics = DSGD_NUMERICS_CPU,
+                                  .in_double = true,
+                                  .limit_s = LIMIT_S,
+                                  .report = print_check};
+    size_t failed = 0;
+    for (size_t i = 1; i < words->n; i++) {
+        size_t n[DSGD_N_VERDICTS];
+        printf("%s%s:\n", i == 1 ? "" : "\n", words->v[i]);
+        dsgd_conformance_check(find(words->v[i], NULL), &how, n);
+        printf("%zu checks of %s: %zu ok, %zu failed, %zu left out\n",
+               n[DSGD_CHECK_PASSED] + n[DSGD_CHECK_FAILED] + n[DSGD_CHECK_LEFT_OUT], words->v[i],
+               n[DSGD_CHECK_PASSED], n[DSGD_CHECK_FAILED], n[DSGD_CHECK_LEFT_OUT]);
+        failed += n[DSGD_CHECK_FAILED];
+    }
+    return failed;
+}
+
+static dsgd_status test(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "algorithm NAME...",
+        "Tests algorithms, one after another: the laws and the traffic that they declare; that "
+        "they end, repeat themselves, learn and do not deadlock; each under variations of their "
+        "options.",
+        2,
+        SIZE_MAX,
+        "test: give `algorithm` and a name; `dsgd list algorithms` has them",
+        test_options};
+    arguments a = {.words = {0, NULL}};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK)
+        status = dsgd_plugins_load(&a.plugins, error);
+    if (status != DSGD_OK)
+        return status;
+    if (strcmp(a.words.v[0], "algorithm") != 0 && strcmp(a.words.v[0], "algorithms") != 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "test: `%s` cannot be tested; `dsgd test algorithm NAME`", a.words.v[0]);
+    for (size_t i = 1; i < a.words.n; i++)
+        if (find(a.words.v[i], error) == NULL)
+            return DSGD_EUSAGE;
+    const size_t failed = test_all(&a.words);
+    return failed == 0 ? DSGD_OK : dsgd_fail(error, DSGD_ERUNS, "%zu checks failed", failed);
+}
+
+const dsgd_command dsgd_command_test = {
+    .name = "test",
+    .usage = "algorithm NAME...",
+    .summary = "tests an algorithm, also one of a plug-in, against what it declares",
+    .run = test,
+};

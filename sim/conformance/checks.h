@@ -1,0 +1,125 @@
+/**
+ * @file checks.h
+ * What the checks share. Not for others.
+ */
+#ifndef DSGD_SIM_CONFORMANCE_CHECKS_H
+#define DSGD_SIM_CONFORMANCE_CHECKS_H
+
+#include "sim/conformance/conformance.h"
+#include "sim/run.h"
+
+/** The checks of one algorithm. */
+typedef struct dsgd_tester {
+    const dsgd_algorithm *algorithm;
+    const dsgd_conformance *how;
+    size_t *n; /* [DSGD_N_VERDICTS] */
+    bool hung;
+    dsgd_error why; /* of the answer under way; without algorithm, options and P */
+    struct dsgd_tester_memory *memory;
+} dsgd_tester;
+
+/** Zeroed memory, until the checks have ended. */
+void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes);
+
+/** Options of the algorithm. */
+typedef struct dsgd_setting {
+    void *params;
+    char text[200]; /* those that differ from their defaults */
+    bool choice; /* differs by a word, yes and no, or a pick */
+} dsgd_setting;
+
+/* --- settings.c ------------------------------------------------------------------------------- */
+
+dsgd_setting dsgd_setting_default(dsgd_tester *t);
+
+/** The setting of a law; false with a sentence in t->why where the algorithm has no such options. */
+bool dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting);
+
+/** Settings that differ from the defaults in one option: *settings has them; returns how many. */
+size_t dsgd_setting_variations(dsgd_tester *t, dsgd_setting **settings);
+
+/* --- trial.c: small runs ---------------------------------------------------------------------- */
+
+enum { DSGD_TRIAL_WORKERS = 16, DSGD_TRIAL_PARAMS = 40, DSGD_TRIAL_IMBALANCES = 3 };
+
+/** A run and everything that it points to. */
+typedef struct dsgd_trial {
+    dsgd_platform platform;
+    dsgd_workload workload;
+    dsgd_learning learning;
+    dsgd_pick imbalance[DSGD_TRIAL_IMBALANCES];
+    dsgd_run_config config;
+} dsgd_trial;
+
+/** What came out. */
+typedef struct dsgd_trial_outcome {
+    double virtual_s, steps;
+    uint64_t messages;
+    double bytes;
+    double first_loss, last_loss; /* NAN without learning */
+    double weight; /* of push-sum, at workers and on its way, mean over pieces */
+    size_t n_params;
+    double before[DSGD_TRIAL_PARAMS], after[DSGD_TRIAL_PARAMS]; /* mean of workers and servers */
+    double x[DSGD_TRIAL_WORKERS][DSGD_TRIAL_PARAMS]; /* models at the end */
+} dsgd_trial_outcome;
+
+typedef enum dsgd_answer {
+    DSGD_ANSWER_YES,
+    DSGD_ANSWER_NO,
+    DSGD_ANSWER_REFUSED, /* check() does not want these options with this P */
+    DSGD_ANSWER_UNDEFINED /* there is nothing to compare with */
+} dsgd_answer;
+
+/**
+ * P workers on an idle switch (10 GB/s, 1 us), 1 MB per exchange in 3 pieces, 1 s per step; a
+ * linear regression of 33 parameters, batch 12, learning rate 0.05, momentum 0.9; ends after 20
+ * steps.
+ */
+dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int workers);
+
+/** Another algorithm, without options. */
+void dsgd_trial_algorithm(dsgd_trial *trial, const dsgd_algorithm *algorithm);
+
+/** Adds an imbalance entry with one option set; NULL: none. */
+void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, const char *option,
+                          double value);
+
+/** Nobody is in step with anybody, and messages take longer than some steps. */
+void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial);
+
+/** Every worker and server begins with a model of its own. */
+void dsgd_trial_spread(dsgd_trial *trial);
+
+/** Runs it in a child process. YES, REFUSED, or NO with what went wrong in t->why. */
+dsgd_answer dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome);
+
+/** What an algorithm declares for a trial. */
+typedef struct dsgd_declared {
+    bool traffic; /* whether it says what it sends */
+    long period;
+    dsgd_traffic per_step;
+} dsgd_declared;
+
+/** Asks it in a child process. */
+dsgd_answer dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared);
+
+/** ||a - b|| / ||b||. */
+double dsgd_trial_distance(const double *a, const double *b, size_t n);
+
+/** Relative distance that is rounding. */
+double dsgd_trial_rounding(const dsgd_tester *t);
+
+/* --- what is checked: an answer at one P, a sentence in t->why unless YES ---------------------- */
+
+typedef dsgd_answer dsgd_question(dsgd_tester *t, const dsgd_setting *setting, int workers);
+
+/* laws.c */
+dsgd_question dsgd_is_plain_sgd, dsgd_is_allreduce, dsgd_keeps_mean, dsgd_keeps_weight,
+    dsgd_keeps_consensus;
+/* traffic.c */
+dsgd_question dsgd_sends_what_it_declares, dsgd_sends_it_by_any_exchange;
+/* endurance.c */
+dsgd_question dsgd_ends_and_repeats, dsgd_choice_ends_and_learns, dsgd_number_ends,
+    dsgd_bears_a_slow_worker, dsgd_bears_delays;
+
+#endif

@@ -1,0 +1,202 @@
+/**
+ * @file conformance.c
+ * The list of checks. A check puts one question at several numbers of workers.
+ */
+#include "sim/conformance/conformance.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/conformance/checks.h"
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+struct dsgd_tester_memory {
+    struct dsgd_tester_memory *next;
+    max_align_t bytes[];
+};
+
+void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes)
+{
+    struct dsgd_tester_memory *const m = dsgd_xcalloc(1, sizeof *m + bytes);
+    m->next = t->memory;
+    t->memory = m;
+    return m->bytes;
+}
+
+static void free_all(dsgd_tester *t)
+{
+    while (t->memory != NULL) {
+        struct dsgd_tester_memory *const next = t->memory->next;
+        free(t->memory);
+        t->memory = next;
+    }
+}
+
+/* --- one check -------------------------------------------------------------------------------- */
+
+enum { MOST_COUNTS = 8 };
+
+typedef struct check {
+    const char *subject;
+    dsgd_question *question;
+    bool demanded; /* it fails where every number of workers is refused */
+    size_t enough; /* numbers of workers that are accepted; 0: all */
+    int counts[MOST_COUNTS], brief_counts[MOST_COUNTS]; /* of workers; 0 ends a list */
+} check;
+
+static void report(dsgd_tester *t, dsgd_verdict verdict, const char *subject,
+                   const dsgd_setting *setting, const char *workers, const char *why)
+{
+    const dsgd_check ended = {verdict, subject, setting->text, workers, why};
+    t->n[verdict]++;
+    t->how->report(&ended, t->how->argument);
+}
+
+/** "NAME with OPTIONS at P=8: WHY", in fresh memory. */
+static char *sentence(const dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    const char *const name = t->algorithm->about.name;
+    char *text = dsgd_xprintf("%s%s%s", name, setting->text[0] == '\0' ? "" : " with ",
+                              setting->text[0] == '\0' ? " by default" : setting->text);
+    if (workers > 0)
+        dsgd_append(&text, " at P=%d", workers);
+    dsgd_append(&text, ": %s", t->why.text);
+    return text;
+}
+
+/** Asks at every number of workers, to the first no. Returns the verdict. */
+static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *setting,
+                            char **workers, char **why)
+{
+    const int *const counts = t->how->brief ? c->brief_counts : c->counts;
+    size_t accepted = 0;
+    for (size_t i = 0; i < MOST_COUNTS && counts[i] != 0; i++) {
+        if (c->enough > 0 && accepted == c->enough)
+            break;
+        const dsgd_answer answer = c->question(t, setting, counts[i]);
+        if (answer == DSGD_ANSWER_YES) {
+            dsgd_append(workers, "%s%d", accepted++ == 0 ? "" : ", ", counts[i]);
+            continue;
+        }
+        if (answer != DSGD_ANSWER_REFUSED || *why == NULL) { /* the first refusal is told */
+            free(*why);
+            *why = sentence(t, setting, counts[i]);
+        }
+        if (answer == DSGD_ANSWER_NO)
+            return DSGD_CHECK_FAILED;
+        if (answer == DSGD_ANSWER_UNDEFINED)
+            return DSGD_CHECK_LEFT_OUT;
+    }
+    if (accepted > 0)
+        return DSGD_CHECK_PASSED;
+    dsgd_append(why, "%s", "; every P that was tried is refused");
+    return c->demanded ? DSGD_CHECK_FAILED : DSGD_CHECK_LEFT_OUT;
+}
+
+static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *setting)
+{
+    if (t->hung)
+        return DSGD_CHECK_LEFT_OUT;
+    char *workers = dsgd_xstrdup("");
+    char *why = NULL;
+    const dsgd_verdict verdict = ask_all(t, c, setting, &workers, &why);
+    report(t, verdict, c->subject, setting, verdict == DSGD_CHECK_PASSED ? workers : "",
+           verdict == DSGD_CHECK_PASSED ? "" : why);
+    free(workers);
+    free(why);
+    return verdict;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+/* Of the counts some are odd, some no powers of two. */
+static const check of_defaults[] = {
+    {"ends and repeats itself",
+     dsgd_ends_and_repeats,
+     true,
+     0,
+     {1, 2, 3, 4, 6, 7, 8, 16},
+     {1, 3, 4}},
+    {"learns", dsgd_choice_ends_and_learns, true, 2, {4, 7, 8, 6}, {4, 6}},
+    {"keeps consensus", dsgd_keeps_consensus, true, 2, {3, 8, 4, 6}, {4, 6}},
+    {"bears a slow worker", dsgd_bears_a_slow_worker, true, 2, {3, 8, 4, 6}, {4, 6}},
+    {"bears delays", dsgd_bears_delays, true, 0, {3, 6, 8, 16}, {4, 6}},
+};
+
+static const check of_laws[] = {
+    [DSGD_LAW_PLAIN_SGD] = {"law PLAIN_SGD", dsgd_is_plain_sgd, true, 0, {1}, {1}},
+    [DSGD_LAW_ALLREDUCE] =
+        {"law ALLREDUCE", dsgd_is_allreduce, true, 0, {2, 3, 4, 6, 7, 8, 16}, {2, 3, 4}},
+    [DSGD_LAW_KEEPS_MEAN] =
+        {"law KEEPS_MEAN", dsgd_keeps_mean, true, 0, {2, 3, 4, 6, 7, 8, 16}, {3, 4}},
+    [DSGD_LAW_KEEPS_SUM] = {"law KEEPS_SUM", dsgd_keeps_mean, true, 0, {1, 3, 5, 8}, {1, 5}},
+    [DSGD_LAW_KEEPS_WEIGHT] = {"law KEEPS_WEIGHT", dsgd_keeps_weight, true, 2, {3, 8, 6}, {4}},
+};
+
+static const check traffic[] = {
+    {"traffic", dsgd_sends_what_it_declares, true, 0, {3, 8, 1, 2, 6, 7, 16}, {3, 8}},
+    {"traffic of any exchange", dsgd_sends_it_by_any_exchange, true, 2, {7, 8, 6}, {4, 6}},
+};
+
+enum { CHOICE_ENDS, NUMBER_ENDS, SENDS };
+
+/* With one option varied. */
+static const check of_variation[] = {
+    [CHOICE_ENDS] = {"learns", dsgd_choice_ends_and_learns, false, 1, {8, 7, 6}, {8}},
+    [NUMBER_ENDS] = {"ends", dsgd_number_ends, false, 1, {8, 7, 6}, {8}},
+    [SENDS] = {"traffic", dsgd_sends_what_it_declares, true, 2, {7, 8, 6}, {8}},
+};
+
+static void check_laws(dsgd_tester *t)
+{
+    const dsgd_law *law = t->algorithm->laws;
+    for (; law != NULL && law->kind != DSGD_LAW_END && !t->hung; law++) {
+        dsgd_setting setting;
+        const size_t n = sizeof of_laws / sizeof of_laws[0];
+        const bool known = (size_t)law->kind < n && of_laws[law->kind].question != NULL;
+        if (known && dsgd_setting_of_law(t, law, &setting)) {
+            make(t, &of_laws[law->kind], &setting);
+            continue;
+        }
+        setting = dsgd_setting_default(t);
+        if (!known)
+            dsgd_fail(&t->why, DSGD_EUSAGE, "%d is no kind of law", (int)law->kind);
+        char *const why = sentence(t, &setting, 0);
+        report(t, DSGD_CHECK_FAILED, known ? of_laws[law->kind].subject : "law", &setting, "", why);
+        free(why);
+    }
+}
+
+static void check_variations(dsgd_tester *t, bool sends)
+{
+    dsgd_setting *settings = NULL;
+    const size_t n = dsgd_setting_variations(t, &settings);
+    for (size_t i = 0; i < n; i++) {
+        const check *const ends = &of_variation[settings[i].choice ? CHOICE_ENDS : NUMBER_ENDS];
+        if (make(t, ends, &settings[i]) == DSGD_CHECK_PASSED && sends)
+            make(t, &of_variation[SENDS], &settings[i]);
+    }
+    free(settings);
+}
+
+void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conformance *how,
+                            size_t n[DSGD_N_VERDICTS])
+{
+    memset(n, 0, DSGD_N_VERDICTS * sizeof n[0]);
+    dsgd_tester t = {.algorithm = algorithm, .how = how, .n = n};
+    const dsgd_setting by_default = dsgd_setting_default(&t);
+    for (size_t i = 0; i < sizeof of_defaults / sizeof of_defaults[0]; i++)
+        make(&t, &of_defaults[i], &by_default);
+    check_laws(&t);
+    const bool sends = algorithm->traffic != NULL;
+    if (make(&t, &traffic[0], &by_default) == DSGD_CHECK_PASSED)
+        make(&t, &traffic[1], &by_default);
+    check_variations(&t, sends);
+    if (t.hung)
+        report(&t, DSGD_CHECK_LEFT_OUT, "all others", &by_default, "",
+               "they are not made after one that hangs");
+    free_all(&t);
+}

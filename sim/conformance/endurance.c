@@ -1,0 +1,116 @@
+/**
+ * @file endurance.c
+ * What every algorithm promises without saying so: it ends, the same way each time and whether or
+ * not models are computed, learns, and deadlocks under no delays.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/conformance/checks.h"
+
+static dsgd_answer no(dsgd_tester *t, const char *why)
+{
+    dsgd_fail(&t->why, DSGD_OK, "%s", why);
+    return DSGD_ANSWER_NO;
+}
+
+static bool is_same(const dsgd_trial_outcome *a, const dsgd_trial_outcome *b, int workers)
+{
+    return a->virtual_s == b->virtual_s && a->messages == b->messages &&
+           memcmp(a->x, b->x, (size_t)workers * sizeof a->x[0]) == 0;
+}
+
+/** Runs it twice with models and once without. */
+static dsgd_answer repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome *one)
+{
+    dsgd_trial_outcome other;
+    dsgd_answer answer = dsgd_trial_run(t, trial, one);
+    if (answer == DSGD_ANSWER_YES)
+        answer = dsgd_trial_run(t, trial, &other);
+    if (answer != DSGD_ANSWER_YES)
+        return answer;
+    if (!is_same(one, &other, trial->config.workers))
+        return no(t, "the same run twice gives different results");
+    trial->config.numerics = DSGD_NUMERICS_OFF;
+    answer = dsgd_trial_run(t, trial, &other);
+    trial->config.numerics = t->how->numerics;
+    if (answer == DSGD_ANSWER_YES &&
+        (other.virtual_s != one->virtual_s || other.messages != one->messages))
+        return no(t, "its time or its messages depend on whether models are computed");
+    return answer;
+}
+
+dsgd_answer dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
+    dsgd_trial_outcome got;
+    dsgd_trial_disturb(t, trial);
+    return repeats(t, trial, &got);
+}
+
+static dsgd_answer learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
+{
+    enum { STEPS = 60, BRIEF_STEPS = 20 };
+    dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
+    dsgd_trial_outcome got;
+    dsgd_trial_disturb(t, trial);
+    trial->learning.optimizer = (dsgd_optimizer){.lr = 0.01};
+    trial->config.until.steps = t->how->brief ? BRIEF_STEPS : STEPS;
+    trial->config.exchange.blocking = blocking;
+    const dsgd_answer answer = repeats(t, trial, &got);
+    if (answer != DSGD_ANSWER_YES || got.last_loss < got.first_loss)
+        return answer;
+    dsgd_fail(&t->why, DSGD_OK, "the loss is %g at the beginning and %g after %g steps",
+              got.first_loss, got.last_loss, trial->config.until.steps);
+    return DSGD_ANSWER_NO;
+}
+
+dsgd_answer dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    const dsgd_answer answer = learns(t, setting, workers, true);
+    return answer != DSGD_ANSWER_YES || t->how->brief ? answer : learns(t, setting, workers, false);
+}
+
+dsgd_answer dsgd_number_ends(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
+    dsgd_trial_outcome got;
+    dsgd_trial_disturb(t, trial);
+    trial->config.learning = NULL;
+    return dsgd_trial_run(t, trial, &got);
+}
+
+dsgd_answer dsgd_bears_a_slow_worker(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
+    dsgd_trial_outcome got;
+    dsgd_trial_imbalance(t, trial, "slow", "factor", 100);
+    dsgd_trial_disturb(t, trial);
+    trial->config.learning = NULL;
+    return dsgd_trial_run(t, trial, &got);
+}
+
+/** Delays between none and many steps, at random, under every way of exchanging. */
+dsgd_answer dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    for (uint64_t seed = 1; seed <= (t->how->brief ? 2 : 6); seed++) {
+        dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
+        dsgd_trial_outcome got;
+        dsgd_trial_imbalance(t, trial, "delay", "seconds", 3.7);
+        dsgd_trial_imbalance(t, trial, "quantiles", NULL, 0);
+        static double percent[] = {0, 50, 95, 100};
+        static double seconds[] = {0, 0.2, 2, 9};
+        *(dsgd_table *)trial->imbalance[1].params = (dsgd_table){4, percent, seconds};
+        trial->config.learning = NULL;
+        trial->config.seed = seed;
+        trial->workload.bytes = seed < 4 ? 1e9 : 1e3;
+        trial->config.exchange.pieces = (long)seed;
+        trial->config.exchange.blocking = seed % 3 != 0;
+        trial->config.exchange.overlap = seed % 4 != 0;
+        trial->config.until.steps = t->how->brief ? 20 : 60;
+        const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
+        if (answer != DSGD_ANSWER_YES)
+            return answer;
+    }
+    return DSGD_ANSWER_YES;
+}

@@ -1,0 +1,247 @@
+/**
+ * @file settings.c
+ * Options of an algorithm: by default, of a law, and varied one by one as its table allows.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/conformance/checks.h"
+
+dsgd_setting dsgd_setting_default(dsgd_tester *t)
+{
+    const dsgd_about *const about = &t->algorithm->about;
+    dsgd_setting s = {.params = dsgd_tester_alloc(t, about->params_size)};
+    dsgd_options_default(about->options, s.params);
+    return s;
+}
+
+static size_t count_words(const dsgd_option *o)
+{
+    size_t n = 0;
+    while (o->words != NULL && o->words[n] != NULL)
+        n++;
+    return n;
+}
+
+/** Whether the table allows a number. */
+static bool allows(const dsgd_option *o, double value)
+{
+    const double n_words = (double)count_words(o);
+    switch (o->kind) {
+    case DSGD_BOOL:
+        return value == 0 || value == 1;
+    case DSGD_CHOICE:
+        return value >= 0 && value < n_words && value == (int)value;
+    case DSGD_LONG:
+        if (value != (double)(long)value)
+            return false;
+        return (value >= o->min && value <= o->max) || (value < 0 && -value <= n_words);
+    case DSGD_DOUBLE:
+        return (value >= o->min && value <= o->max) ||
+               (value < 0 && -value <= n_words && value == (int)value);
+    default:
+        return false;
+    }
+}
+
+static void put(const dsgd_option *o, void *params, double value)
+{
+    void *const field = (char *)params + o->offset;
+    if (o->kind == DSGD_BOOL)
+        *(bool *)field = value != 0;
+    else if (o->kind == DSGD_CHOICE)
+        *(int *)field = (int)value;
+    else if (o->kind == DSGD_LONG)
+        *(long *)field = (long)value;
+    else
+        *(double *)field = value;
+}
+
+/** Whether a number stands for a word. */
+static bool is_word(const dsgd_option *o, double value)
+{
+    return o->kind == DSGD_CHOICE || (o->words != NULL && value < 0);
+}
+
+/** Writes a value; @p room includes the final null. */
+static void write_value(char *text, size_t room, const dsgd_option *o, double value)
+{
+    if (o->kind == DSGD_BOOL)
+        snprintf(text, room, "%s", value != 0 ? "true" : "false");
+    else if (is_word(o, value))
+        snprintf(text, room, "%s", o->words[o->kind == DSGD_CHOICE ? (int)value : -(int)value - 1]);
+    else
+        snprintf(text, room, "%.10g", value);
+}
+
+/** Appends "NAME=VALUE" to a setting's text. */
+static void append_text(dsgd_setting *s, const char *name, const char *value)
+{
+    const size_t n = strlen(s->text);
+    snprintf(s->text + n, sizeof s->text - n, "%s%s=%s", n == 0 ? "" : ", ", name, value);
+}
+
+static void set_number(dsgd_setting *s, const dsgd_option *o, double value)
+{
+    char text[64];
+    write_value(text, sizeof text, o, value);
+    append_text(s, o->name, text);
+    put(o, s->params, value);
+}
+
+/** Fills the field of a PICK; returns its parameters, with defaults. */
+static void *pick(dsgd_tester *t, const dsgd_option *o, void *params, const dsgd_about *about)
+{
+    dsgd_pick *const field = (dsgd_pick *)(void *)((char *)params + o->offset);
+    *field = (dsgd_pick){about, dsgd_tester_alloc(t, about->params_size)};
+    dsgd_options_default(about->options, field->params);
+    return field->params;
+}
+
+/* --- of a law --------------------------------------------------------------------------------- */
+
+static bool put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
+{
+    const dsgd_about *const about = &t->algorithm->about;
+    const dsgd_option *const o = dsgd_option_find(about->options, with->option);
+    if (o == NULL) {
+        dsgd_fail(&t->why, DSGD_EUSAGE, "the law is declared with the option `%s`, which it lacks",
+                  with->option);
+        return false;
+    }
+    if (with->pick != NULL) {
+        const dsgd_about *const picked =
+            o->kind == DSGD_PICK ? dsgd_about_find(o->registry, with->pick) : NULL;
+        append_text(s, o->name, with->pick);
+        if (picked == NULL)
+            dsgd_fail(&t->why, DSGD_EUSAGE,
+                      "the law is declared with %s=%s, but there is no such thing", o->name,
+                      with->pick);
+        else
+            pick(t, o, s->params, picked);
+        return picked != NULL;
+    }
+    if (!allows(o, with->value)) {
+        dsgd_fail(&t->why, DSGD_EUSAGE,
+                  "the law is declared with %s=%.10g, which the table of options does not allow",
+                  o->name, with->value);
+        return false;
+    }
+    set_number(s, o, with->value);
+    return true;
+}
+
+bool dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting)
+{
+    *setting = dsgd_setting_default(t);
+    for (const dsgd_law_option *w = law->with; w != NULL && w->option != NULL; w++)
+        if (!put_law_option(t, w, setting))
+            return false;
+    return true;
+}
+
+/* --- varied ----------------------------------------------------------------------------------- */
+
+enum { MOST_NUMBERS = 16 };
+
+static size_t add(const dsgd_option *o, double values[MOST_NUMBERS], size_t n, double value)
+{
+    bool known = value == o->init || n == MOST_NUMBERS || !allows(o, value);
+    for (size_t i = 0; i < n; i++)
+        known = known || values[i] == value;
+    if (!known)
+        values[n++] = value;
+    return n;
+}
+
+/** Other values than the default: words, limits, and what lies near. */
+static size_t numbers_of(const dsgd_option *o, bool brief, double values[MOST_NUMBERS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count_words(o); i++)
+        n = add(o, values, n, o->kind == DSGD_CHOICE ? (double)i : -(double)i - 1);
+    if (o->kind == DSGD_BOOL) {
+        n = add(o, values, n, 0);
+        n = add(o, values, n, 1);
+    }
+    if (o->kind == DSGD_LONG) {
+        const double candidates[] = {3, o->min, 2, 4, o->init + 1};
+        for (size_t i = 0; i < (brief ? 2 : sizeof candidates / sizeof *candidates); i++)
+            n = add(o, values, n, candidates[i]);
+    }
+    if (o->kind == DSGD_DOUBLE) {
+        const double candidates[] = {0.4, o->min, 2 * o->init, 1};
+        for (size_t i = 0; i < (brief ? 1 : sizeof candidates / sizeof *candidates); i++)
+            n = add(o, values, n, candidates[i]);
+    }
+    return n;
+}
+
+static bool has_defaults(const dsgd_about *about)
+{
+    for (const dsgd_option *o = about->options; o != NULL && o->name != NULL; o++)
+        if (o->required)
+            return false;
+    return true;
+}
+
+typedef struct list {
+    dsgd_setting *v;
+    size_t n;
+} list;
+
+static dsgd_setting *append(dsgd_tester *t, list *all)
+{
+    all->v = dsgd_xrealloc(all->v, all->n + 1, sizeof *all->v);
+    all->v[all->n] = dsgd_setting_default(t);
+    return &all->v[all->n++];
+}
+
+/** Every entry of a registry with its defaults, and with one of its options varied. */
+static void vary_pick(dsgd_tester *t, const dsgd_option *o, list *all)
+{
+    for (size_t i = 0; o->registry[i] != NULL; i++) {
+        const dsgd_about *const about = o->registry[i];
+        if (!has_defaults(about))
+            continue;
+        if (o->init_text == NULL || strcmp(about->name, o->init_text) != 0) {
+            dsgd_setting *const s = append(t, all);
+            s->choice = true;
+            append_text(s, o->name, about->name);
+            pick(t, o, s->params, about);
+        }
+        for (const dsgd_option *of = about->options; of != NULL && of->name != NULL; of++) {
+            double values[MOST_NUMBERS];
+            const size_t n = t->how->brief ? 0 : numbers_of(of, false, values);
+            for (size_t k = 0; k < n; k++) {
+                char value[64];
+                write_value(value, sizeof value, of, values[k]);
+                dsgd_setting *const s = append(t, all);
+                s->choice = of->kind == DSGD_CHOICE || of->kind == DSGD_BOOL;
+                snprintf(s->text, sizeof s->text, "%s={%s: %s, %s: %s}", o->name, o->key,
+                         about->name, of->name, value);
+                put(of, pick(t, o, s->params, about), values[k]);
+            }
+        }
+    }
+}
+
+size_t dsgd_setting_variations(dsgd_tester *t, dsgd_setting **settings)
+{
+    list all = {NULL, 0};
+    const dsgd_option *o = t->algorithm->about.options;
+    for (; o != NULL && o->name != NULL; o++) {
+        double values[MOST_NUMBERS];
+        const size_t n = numbers_of(o, t->how->brief, values);
+        for (size_t k = 0; k < n; k++) {
+            dsgd_setting *const s = append(t, &all);
+            s->choice = o->kind == DSGD_CHOICE || o->kind == DSGD_BOOL;
+            set_number(s, o, values[k]);
+        }
+        if (o->kind == DSGD_PICK)
+            vary_pick(t, o, &all);
+    }
+    *settings = all.v;
+    return all.n;
+}

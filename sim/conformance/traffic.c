@@ -1,0 +1,105 @@
+/**
+ * @file traffic.c
+ * What is sent against what is declared: messages and bytes of a whole number of the algorithm's
+ * periods, exactly. Counted from WARM_UP on, so that what happens once at the beginning is left
+ * out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/conformance/checks.h"
+
+enum { WARM_UP = 24, AT_LEAST = 72, LONGEST_PERIOD = 2000 };
+
+static dsgd_answer undefined(dsgd_tester *t, const char *why)
+{
+    dsgd_fail(&t->why, DSGD_OK, "%s", why);
+    return DSGD_ANSWER_UNDEFINED;
+}
+
+static dsgd_answer declared(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *d)
+{
+    const dsgd_answer answer = dsgd_trial_ask(t, trial, d);
+    if (answer != DSGD_ANSWER_YES)
+        return answer;
+    if (!d->traffic)
+        return undefined(t, "it does not say what it sends");
+    if (isnan(d->per_step.messages) || isnan(d->per_step.bytes))
+        return undefined(t, "it says that what it sends depends on time");
+    if (d->period > LONGEST_PERIOD) {
+        dsgd_fail(&t->why, DSGD_OK, "it repeats itself after %ld steps, too many to be counted",
+                  d->period);
+        return DSGD_ANSWER_UNDEFINED;
+    }
+    if (d->period < 1)
+        d->period = 1;
+    return DSGD_ANSWER_YES;
+}
+
+/** Demands a total of a rate; @p unit is absolute, for what is added up in floating point. */
+static bool is_total(dsgd_tester *t, const char *what, double got, double rate, double n_steps,
+                     double unit)
+{
+    const double want = rate * n_steps;
+    const bool is_first = strchr(t->why.text, ':') == NULL;
+    if (fabs(got - want) <= fmax(unit, 1e-9 * fabs(want)))
+        return true;
+    const size_t n = strlen(t->why.text);
+    snprintf(t->why.text + n, sizeof t->why.text - n,
+             "%s %.10g %s per worker and step are declared, but %.10g are sent",
+             is_first ? ":" : ", and", rate, what, got / n_steps);
+    return false;
+}
+
+static dsgd_answer expect_traffic(dsgd_tester *t, dsgd_trial *trial)
+{
+    dsgd_declared want;
+    dsgd_trial_outcome few;
+    dsgd_trial_outcome more;
+    trial->config.learning = NULL; /* times only */
+    trial->config.until = (dsgd_until){0};
+    trial->config.steps_each = WARM_UP;
+    dsgd_trial_imbalance(t, trial, "ramp", "seconds", 0.05); /* one worker comes first */
+    dsgd_answer answer = declared(t, trial, &want);
+    if (answer != DSGD_ANSWER_YES)
+        return answer;
+    const long steps = (AT_LEAST + want.period - 1) / want.period * want.period;
+    answer = dsgd_trial_run(t, trial, &few);
+    if (answer != DSGD_ANSWER_YES)
+        return answer;
+    trial->config.steps_each = WARM_UP + steps;
+    answer = dsgd_trial_run(t, trial, &more);
+    if (answer != DSGD_ANSWER_YES)
+        return answer;
+    const double n = (double)steps * trial->config.workers;
+    dsgd_fail(&t->why, DSGD_OK, "in steps %d to %ld", WARM_UP, WARM_UP + steps - 1);
+    const bool messages = is_total(t, "messages", (double)(more.messages - few.messages),
+                                   want.per_step.messages, n, 1e-3);
+    const bool bytes = is_total(t, "bytes", more.bytes - few.bytes, want.per_step.bytes, n, 1e-3);
+    return messages && bytes ? DSGD_ANSWER_YES : DSGD_ANSWER_NO;
+}
+
+dsgd_answer dsgd_sends_what_it_declares(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    return expect_traffic(t, dsgd_trial_new(t, setting, workers));
+}
+
+dsgd_answer dsgd_sends_it_by_any_exchange(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    static const char *const names[] = {"pieces beside one another", "recursive doubling",
+                                        "Rabenseifner", "a ring"};
+    for (int way = 0; way < 4; way++) {
+        dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
+        trial->config.exchange.blocking = way != 0;
+        trial->config.exchange.collective = (dsgd_collective)way; /* AUTO is 0 */
+        const dsgd_answer answer = expect_traffic(t, trial);
+        if (answer == DSGD_ANSWER_YES)
+            continue;
+        const dsgd_error why = t->why;
+        if (answer == DSGD_ANSWER_NO)
+            dsgd_fail(&t->why, DSGD_OK, "with %s, %s", names[way], why.text);
+        return answer;
+    }
+    return DSGD_ANSWER_YES;
+}

@@ -1,0 +1,291 @@
+/**
+ * @file trial.c
+ * Small runs in processes of their own: SimGrid has one engine per process, and what is tested may
+ * crash or loop for ever.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/draw.h"
+#include "base/program.h"
+#include "models/data/data.h"
+#include "models/zoo/model.h"
+#include "sim/conformance/checks.h"
+#include "sim/engine/engine.h"
+#include "sim/exchange/channels.h"
+#include "sim/result.h"
+
+/* --- what is run ------------------------------------------------------------------------------ */
+
+static dsgd_pick picked(dsgd_tester *t, const dsgd_about *const *registry, const char *name)
+{
+    const dsgd_about *const about = dsgd_about_find(registry, name);
+    DSGD_ASSERT(about != NULL, "nothing is called %s", name);
+    dsgd_pick pick = {about, dsgd_tester_alloc(t, about->params_size)};
+    dsgd_options_default(about->options, pick.params);
+    return pick;
+}
+
+static void set_number(const dsgd_pick *pick, const char *name, double value)
+{
+    const dsgd_option *const o = dsgd_option_find(pick->about->options, name);
+    DSGD_ASSERT(o != NULL, "%s has no option %s", pick->about->name, name);
+    void *const field = (char *)pick->params + o->offset;
+    if (o->kind == DSGD_LONG)
+        *(long *)field = (long)value;
+    else
+        *(double *)field = value;
+}
+
+dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    dsgd_trial *const trial = dsgd_tester_alloc(t, sizeof *trial);
+    const char *const scratch = getenv("TMPDIR");
+    trial->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
+                                      .host_bandwidth_bytes_per_s = 10e9,
+                                      .host_latency_s = 1e-6};
+    trial->workload =
+        (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
+    trial->learning = (dsgd_learning){.model = picked(t, dsgd_model_kinds, "hyperplane"),
+                                      .data = picked(t, dsgd_data_sources, "hyperplane"),
+                                      .batch = 12,
+                                      .optimizer = {.lr = 0.05, .momentum = 0.9},
+                                      .precision = t->how->in_double ? DSGD_PRECISION_DOUBLE
+                                                                     : DSGD_PRECISION_FLOAT};
+    set_number(&trial->learning.data, "features", 32);
+    set_number(&trial->learning.data, "points", 2048);
+    trial->config = (dsgd_run_config){.platform = &trial->platform,
+                                      .workload = &trial->workload,
+                                      .imbalance = {0, trial->imbalance},
+                                      .algorithm = t->algorithm,
+                                      .params = setting->params,
+                                      .workers = workers,
+                                      .seed = 1,
+                                      .until = {.steps = 20},
+                                      .exchange = {.pieces = 3, .overlap = true, .blocking = true},
+                                      .learning = &trial->learning,
+                                      .numerics = t->how->numerics,
+                                      .threads = 1,
+                                      .memory_bytes = (size_t)1 << 30,
+                                      .scratch = scratch == NULL ? "/tmp" : scratch};
+    return trial;
+}
+
+void dsgd_trial_algorithm(dsgd_trial *trial, const dsgd_algorithm *algorithm)
+{
+    trial->config.algorithm = algorithm;
+    trial->config.params = NULL;
+}
+
+void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, const char *option,
+                          double value)
+{
+    DSGD_ASSERT(trial->config.imbalance.n < DSGD_TRIAL_IMBALANCES, "no room for %s", kind);
+    const dsgd_pick pick = picked(t, dsgd_imbalance_kinds, kind);
+    if (option != NULL)
+        set_number(&pick, option, value);
+    trial->imbalance[trial->config.imbalance.n++] = pick;
+}
+
+void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial)
+{
+    trial->workload.bytes = 4e9;
+    trial->platform.message_overhead_s = 1e-3;
+    dsgd_trial_imbalance(t, trial, "ramp", "seconds", 0.07);
+    dsgd_trial_imbalance(t, trial, "delay", "seconds", 0.9);
+}
+
+/* --- its state, seen from inside -------------------------------------------------------------- */
+
+/** Mean over workers and servers of their models. Each server has its own pieces. */
+static void mean_of_all(dsgd_engine *engine, double *mean)
+{
+    const int n = engine->n_workers + engine->n_servers;
+    double x[DSGD_TRIAL_PARAMS];
+    memset(mean, 0, sizeof x);
+    for (int w = 0; w < engine->n_workers; w++) {
+        dsgd_vector_read(engine->workers[w].model, x);
+        for (size_t i = 0; i < engine->network.n_params; i++)
+            mean[i] += x[i] / n;
+    }
+    for (size_t k = 0; k < engine->n_pieces && engine->n_servers > 0; k++) {
+        const dsgd_worker *const s =
+            &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
+        dsgd_values_read(engine->values, k, s->model->piece[k].value, x);
+        for (size_t i = engine->piece_begin[k]; i < engine->piece_begin[k + 1]; i++)
+            mean[i] += x[i - engine->piece_begin[k]] / n;
+    }
+}
+
+static void spread(dsgd_engine *engine, void *outcome)
+{
+    double x[DSGD_TRIAL_PARAMS];
+    for (int w = 0; w < engine->n_workers + engine->n_servers; w++) {
+        for (size_t i = 0; i < engine->network.n_params; i++)
+            x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, (uint32_t)w, 0, (uint32_t)i});
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            dsgd_piece_set(engine, &engine->workers[w].model->piece[k],
+                           dsgd_values_constant(engine->values, k, x), 0);
+    }
+    mean_of_all(engine, ((dsgd_trial_outcome *)outcome)->before);
+}
+
+void dsgd_trial_spread(dsgd_trial *trial)
+{
+    trial->config.prepare = spread;
+}
+
+static void inspect(dsgd_engine *engine, void *argument)
+{
+    dsgd_trial_outcome *const outcome = argument;
+    outcome->weight = dsgd_gossip_weight(engine);
+    if (engine->values == NULL)
+        return;
+    outcome->n_params = engine->network.n_params;
+    for (int w = 0; w < engine->n_workers; w++)
+        dsgd_vector_read(engine->workers[w].model, outcome->x[w]);
+    mean_of_all(engine, outcome->after);
+}
+
+/* --- the child process ------------------------------------------------------------------------ */
+
+typedef struct child_job {
+    const dsgd_trial *trial;
+    double limit_s;
+    int errors; /* where the child's standard error goes */
+} child_job;
+
+/** A process that computes longer than its limit, or waits for ten times that, hangs. */
+static void begin(const child_job *job)
+{
+    const struct rlimit none = {0, 0};
+    const struct rlimit cpu = {(rlim_t)ceil(job->limit_s), (rlim_t)ceil(job->limit_s) + 1};
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_CPU, &cpu);
+    alarm((unsigned)ceil(10 * job->limit_s));
+    if (job->errors >= 0)
+        dup2(job->errors, STDERR_FILENO);
+}
+
+static dsgd_status simulate(const void *argument, void *report, dsgd_error *error)
+{
+    const child_job *const job = argument;
+    dsgd_trial_outcome *const outcome = report;
+    dsgd_run_config config = job->trial->config;
+    dsgd_run_result result;
+    begin(job);
+    config.inspect = inspect;
+    config.inspect_argument = outcome;
+    const dsgd_status status = dsgd_simulate(&config, &result, error);
+    if (status != DSGD_OK)
+        return status;
+    outcome->virtual_s = result.virtual_s;
+    outcome->steps = result.steps;
+    outcome->messages = result.messages;
+    outcome->bytes = result.bytes;
+    outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
+    outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
+    if (result.outcome == DSGD_RUN_OK)
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_ERUNS, "the run %s: %s",
+                     result.outcome == DSGD_RUN_DIVERGED ? "diverged" : "failed", result.why.text);
+}
+
+static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
+{
+    const child_job *const job = argument;
+    dsgd_declared *const declared = report;
+    const dsgd_run_config *const c = &job->trial->config;
+    begin(job);
+    const dsgd_status status = dsgd_run_check(c, error);
+    if (status != DSGD_OK || c->algorithm->traffic == NULL)
+        return status;
+    const int n_servers = dsgd_n_servers(c);
+    const size_t n_pieces = (size_t)c->exchange.pieces * (n_servers > 1 ? (size_t)n_servers : 1);
+    double *const bytes = dsgd_xcalloc(n_pieces, sizeof *bytes);
+    for (size_t k = 0; k < n_pieces; k++)
+        bytes[k] = c->workload->bytes / (double)n_pieces;
+    const dsgd_scale scale = {.n_workers = c->workers,
+                              .n_servers = n_servers,
+                              .n_pieces = n_pieces,
+                              .piece_bytes = bytes,
+                              .collective = c->exchange.collective,
+                              .partial_collective = dsgd_partial_collective_of(&c->exchange)};
+    declared->traffic = true;
+    declared->per_step = c->algorithm->traffic(c->params, &scale);
+    if (c->algorithm->period != NULL)
+        declared->period = c->algorithm->period(c->params, c->workers);
+    free(bytes);
+    return DSGD_OK;
+}
+
+/** Appends what a broken contract printed before it ended the process. */
+static void append_assertion(dsgd_error *why, FILE *errors)
+{
+    char line[400];
+    if (errors == NULL)
+        return;
+    rewind(errors);
+    while (fgets(line, sizeof line, errors) != NULL) {
+        if (strncmp(line, "dsgd: bug: ", 11) != 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        const size_t n = strlen(why->text);
+        snprintf(why->text + n, sizeof why->text - n, ": %s", line + 11);
+        return;
+    }
+}
+
+static dsgd_answer in_child(dsgd_tester *t, const dsgd_trial *trial,
+                            dsgd_status (*work)(const void *, void *, dsgd_error *), void *report,
+                            size_t bytes)
+{
+    FILE *const errors = tmpfile();
+    const child_job job = {trial, t->how->limit_s, errors == NULL ? -1 : fileno(errors)};
+    memset(report, 0, bytes);
+    t->why.text[0] = '\0';
+    const dsgd_status status =
+        dsgd_in_child(work, &job, report, bytes, "the simulation died", &t->why);
+    if (status == DSGD_EIO) { /* only a death: nothing is read or written */
+        t->hung = strstr(t->why.text, "CPU time") != NULL || strstr(t->why.text, "Alarm") != NULL;
+        append_assertion(&t->why, errors);
+    }
+    if (errors != NULL)
+        fclose(errors);
+    if (status == DSGD_OK)
+        return DSGD_ANSWER_YES;
+    return status == DSGD_EUSAGE ? DSGD_ANSWER_REFUSED : DSGD_ANSWER_NO;
+}
+
+dsgd_answer dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome)
+{
+    return in_child(t, trial, simulate, outcome, sizeof *outcome);
+}
+
+dsgd_answer dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared)
+{
+    return in_child(t, trial, ask, declared, sizeof *declared);
+}
+
+/* --- distances -------------------------------------------------------------------------------- */
+
+double dsgd_trial_distance(const double *a, const double *b, size_t n)
+{
+    double difference = 0;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += (a[i] - b[i]) * (a[i] - b[i]);
+        norm += b[i] * b[i];
+    }
+    return difference == 0 ? 0 : sqrt(difference / norm);
+}
+
+double dsgd_trial_rounding(const dsgd_tester *t)
+{
+    return t->how->in_double ? 1e-12 : 1e-5;
+}
