@@ -253,10 +253,40 @@ END_TEST
 
 /* --- AD-PSGD ---------------------------------------------------------------------------------- */
 
-static int any_passive(const emulation_problem *p, int worker, long nth)
+enum { BIPARTITE = 3 /* schedule of the exponential graph */ };
+
+static uint64_t drawn_below(int worker, long nth, int n)
 {
     const dsgd_draw at = {SEED, DSGD_DRAW_ALGORITHM, (uint32_t)worker, (uint32_t)nth, 0};
-    return 2 * (int)dsgd_draw_below(at, (uint64_t)(p->workers + 1) / 2);
+    return dsgd_draw_below(at, (uint64_t)n);
+}
+
+static int any_passive(const emulation_problem *p, int worker, long nth)
+{
+    return 2 * (int)drawn_below(worker, nth, (p->workers + 1) / 2);
+}
+
+static int beside_on_the_ring(const emulation_problem *p, int worker, long nth)
+{
+    const int behind = worker - 1;
+    const int ahead = (worker + 1) % p->workers;
+    const int first = behind < ahead ? behind : ahead;
+    return p->workers == 2 || drawn_below(worker, nth, 2) == 0 ? first : behind + ahead - first;
+}
+
+/**
+ * The registry's graph lets even ranks begin with the neighbour ahead, so that odd ones begin with
+ * the one behind: the released codes' list on a ring that is read the other way round.
+ */
+static int exponential_peer(const emulation_problem *p, int worker, long nth)
+{
+    return emulation_exponential_peer(p, worker, nth ^ 1);
+}
+
+static void expect_same_pairs(pair *t, int (*peer)(const emulation_problem *, int, long))
+{
+    emulation_ad_psgd(&t->problem, (emulation_pair_options){EMULATION_PAPER, peer, 0}, &t->result);
+    expect_same(t);
 }
 
 START_TEST(ad_psgd_of_random_pairs) /* _i: length, workers, pieces */
@@ -264,23 +294,26 @@ START_TEST(ad_psgd_of_random_pairs) /* _i: length, workers, pieces */
     static const int workers[] = {2, 7, 8};
     pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
                                   _i < 3 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
-    support_option(t->c, "neighbours", 0);
-    emulation_ad_psgd(&t->problem, (emulation_pair_options){EMULATION_PAPER, any_passive, 0},
-                      &t->result);
-    expect_same(t);
+    expect_same_pairs(t, any_passive);
+}
+END_TEST
+
+START_TEST(ad_psgd_on_a_ring) /* _i: length, workers */
+{
+    pair *const t =
+        pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
+    support_pick(t->c, "graph", "ring");
+    expect_same_pairs(t, beside_on_the_ring);
 }
 END_TEST
 
 START_TEST(ad_psgd_of_the_exponential_list) /* _i: length, workers */
 {
-    static const int workers[] = {2, 4, 6, 8};
-    pair *const t =
-        pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 4], 1, lengths[_i % N_LENGTHS]);
-    support_option(t->c, "neighbours", 1);
-    emulation_ad_psgd(&t->problem,
-                      (emulation_pair_options){EMULATION_PAPER, emulation_exponential_peer, 0},
-                      &t->result);
-    expect_same(t);
+    static const int workers[] = {2, 4, 6, 8, 12};
+    pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS], 1, lengths[_i % N_LENGTHS]);
+    support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
+                support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
+    expect_same_pairs(t, exponential_peer);
 }
 END_TEST
 
@@ -374,7 +407,8 @@ Suite *emulation_suite(void)
     tcase_add_loop_test(t, easgd, 0, 2 * N_LENGTHS);
     tcase_add_loop_test(t, downpour, 0, 4 * N_LENGTHS);
     tcase_add_loop_test(t, ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS);
-    tcase_add_loop_test(t, ad_psgd_of_the_exponential_list, 0, 4 * N_LENGTHS);
+    tcase_add_loop_test(t, ad_psgd_on_a_ring, 0, 2 * N_LENGTHS);
+    tcase_add_loop_test(t, ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS);
     tcase_add_loop_test(t, an_automatic_threshold_counts_the_overhead, 0, 24);
     suite_add_tcase(s, t);
     return s;
