@@ -286,7 +286,8 @@ static int exponential_peer(const emulation_problem *p, int worker, long nth)
 
 static void expect_same_pairs(pair *t, int (*peer)(const emulation_problem *, int, long))
 {
-    emulation_ad_psgd(&t->problem, (emulation_pair_options){EMULATION_PAPER, peer, 0}, &t->result);
+    emulation_ad_psgd(&t->problem, (emulation_pair_options){EMULATION_PAPER, peer, 0, 1},
+                      &t->result);
     expect_same(t);
 }
 
@@ -296,6 +297,26 @@ START_TEST(ad_psgd_of_random_pairs) /* _i: length, workers, pieces */
     pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
                                   _i < 3 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     expect_same_pairs(t, any_passive);
+}
+END_TEST
+
+/**
+ * A model is 5 ms on its way, in which the passive side may make a local step. (At 20 ms two models
+ * meet at a link.)
+ */
+START_TEST(ad_psgd_with_messages_on_their_way) /* _i: length, averagings */
+{
+    pair *const t = pair_of_steps("ad_psgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
+    const long averagings = _i / N_LENGTHS;
+    support_option(t->c, "averagings", (double)averagings);
+    support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
+                support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
+    t->c->workload.bytes = 50e6;
+    emulation_ad_psgd(
+        &t->problem,
+        (emulation_pair_options){EMULATION_PAPER, exponential_peer, 50e6 / 10e9 + 1e-6, averagings},
+        &t->result);
+    expect_same(t);
 }
 END_TEST
 
@@ -436,7 +457,7 @@ START_TEST(a_gradient_ages_by_averagings_and_by_updates)
     emulation_result r = {.x = x};
     emulation_problem p = two_of(seconds);
     p.until_s = 17.2;
-    emulation_ad_psgd(&p, (emulation_pair_options){EMULATION_PAPER, any_passive, 0}, &r);
+    emulation_ad_psgd(&p, (emulation_pair_options){EMULATION_PAPER, any_passive, 0, 1}, &r);
     expect_lag(r.gradient_averagings, 2 + 17, 9 + 8 + 17, 9);
     expect_lag(r.gradient_updates, 2 + 17, 8 + 8 + 2, 8);
 }
@@ -495,6 +516,7 @@ Suite *emulation_suite(void)
     tcase_add_loop_test(t, easgd, 0, 2 * N_LENGTHS);
     tcase_add_loop_test(t, downpour, 0, 4 * N_LENGTHS);
     tcase_add_loop_test(t, ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS);
+    tcase_add_loop_test(t, ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS);
     tcase_add_loop_test(t, ad_psgd_on_a_ring, 0, 2 * N_LENGTHS);
     tcase_add_loop_test(t, ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS);
     tcase_add_loop_test(t, an_automatic_threshold_counts_the_overhead, 0, 24);

@@ -32,6 +32,7 @@ typedef struct life {
     bool hands_over, waits; /* the process has not applied it; the training waits for that */
     bool sends; /* an active worker's exchange is under way */
     long asked; /* averagings begun */
+    long left; /* of this step's averagings */
     double averagings; /* of its model */
     double averagings_at, updates_at; /* when its snapshot was taken */
     double handed_averagings_at, handed_updates_at; /* of the gradient that is handed over */
@@ -733,23 +734,6 @@ static void count_gradient(emulation *e, int worker, double averagings_at, doubl
     count(&e->out->gradient_updates, round(e->total_updates - l->updates - updates_at));
 }
 
-/** Both ends have the average at once. */
-static void paper_begin(emulation *e, int worker)
-{
-    const emulation_pair_options *const o = e->options;
-    life *const a = &e->lives[worker];
-    if (worker % 2 == 0)
-        return;
-    const int peer = o->peer(e->p, worker, a->asked);
-    life *const b = &e->lives[peer];
-    record_pair(e, worker, peer, a->asked++);
-    for (size_t i = 0; i < e->p->n; i++)
-        a->x[i] = b->x[i] = (a->x[i] + b->x[i]) / 2;
-    a->averagings++;
-    b->averagings++;
-    e->out->averagings++;
-}
-
 static void paper_arrive(emulation *e, int worker, size_t piece)
 {
     life *const l = &e->lives[worker];
@@ -761,14 +745,24 @@ static void paper_arrive(emulation *e, int worker, size_t piece)
 /** The model that a worker's exchanges average. */
 static double *averaged(const emulation *e, int worker)
 {
-    return e->lives[worker].b;
+    const emulation_pair_options *const o = e->options;
+    return o->pairing == EMULATION_PAPER ? e->lives[worker].x : e->lives[worker].b;
 }
 
 static void ask(emulation *e, int worker);
 
+static void paper_begin(emulation *e, int worker)
+{
+    const emulation_pair_options *const o = e->options;
+    e->lives[worker].left = o->per_gradient;
+    if (worker % 2 == 1 && o->per_gradient > 0)
+        ask(e, worker);
+}
+
 /** The reply is half the difference: changes of the model meanwhile are kept. */
 static void hear_reply(emulation *e, int worker, const event *now)
 {
+    const emulation_pair_options *const o = e->options;
     life *const l = &e->lives[worker];
     double *const x = averaged(e, worker);
     for (size_t i = 0; i < e->p->n; i++)
@@ -776,7 +770,8 @@ static void hear_reply(emulation *e, int worker, const event *now)
     l->averagings++;
     e->out->averagings++;
     l->sends = false;
-    ask(e, worker);
+    if (o->pairing != EMULATION_PAPER || --l->left > 0)
+        ask(e, worker);
 }
 
 static void answer(emulation *e, int worker, const event *now)
@@ -871,7 +866,6 @@ void emulation_ad_psgd(const emulation_problem *p, emulation_pair_options option
     emulation e = emulation_new(p, r, &options);
     e.arrive = paper_arrive;
     if (options.pairing == EMULATION_PAPER) {
-        require(options.message_s == 0, "the paper's variant has an ideal network");
         e.begin = paper_begin;
         live(&e);
         return;

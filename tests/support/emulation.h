@@ -116,7 +116,8 @@ void emulation_downpour(const emulation_problem *p, long period, emulation_resul
 /** AD-PSGD. Odd ranks are active: they ask even ones. */
 typedef enum emulation_pairing {
     /**
-     * The paper. Beside each of its gradients an active worker averages once, after the snapshot.
+     * The paper. Beside each of its gradients, after the snapshot, an active worker averages
+     * per_gradient times; a step is to be longer than that.
      */
     EMULATION_PAPER,
     /**
@@ -137,7 +138,8 @@ typedef struct emulation_pair_options {
     emulation_pairing pairing;
     /** The passive peer of an active worker's nth averaging, from 0. */
     int (*peer)(const emulation_problem *p, int worker, long nth);
-    double message_s; /* one way; an averaging takes two. The paper's variant: 0 */
+    double message_s; /* one way; an averaging takes two */
+    long per_gradient; /* averagings; of the paper's variant */
 } emulation_pair_options;
 void emulation_ad_psgd(const emulation_problem *p, emulation_pair_options options,
                        emulation_result *r);
