@@ -132,6 +132,27 @@ START_TEST(local_sgd) /* _i: length, order, pieces */
 }
 END_TEST
 
+/** Two neighbours and oneself; of two workers, both. */
+static double ring_weight(const emulation_problem *p, int i, int j, long step)
+{
+    (void)step;
+    const int distance = (i - j + p->workers) % p->workers;
+    const bool near = distance <= 1 || distance == p->workers - 1;
+    return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
+}
+
+START_TEST(d_psgd_on_a_ring) /* _i: length, order, pieces, workers */
+{
+    static const int workers[] = {8, 7, 2, 1};
+    const bool atc = _i / N_LENGTHS % 2 == 1;
+    pair *const t = pair_of_steps("d_psgd", workers[_i / (4 * N_LENGTHS)],
+                                  _i / (2 * N_LENGTHS) % 2 == 0 ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_option(t->c, "order", atc ? 2 : 0);
+    emulation_gossip(&t->problem, ring_weight, atc, &t->result);
+    expect_same(t);
+}
+END_TEST
+
 static const struct {
     int workers;
     emulation_wagma_options options;
@@ -509,6 +530,7 @@ Suite *emulation_suite(void)
     TCase *t = tcase_create("late");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, local_sgd, 0, 4 * N_LENGTHS);
+    tcase_add_loop_test(t, d_psgd_on_a_ring, 0, 16 * N_LENGTHS);
     tcase_add_loop_test(t, wagma_after_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS);
     tcase_add_loop_test(t, wagma_before_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS);
     tcase_add_loop_test(t, eager, 0, 2 * N_LENGTHS * N_EAGERS);

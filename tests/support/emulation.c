@@ -235,6 +235,11 @@ static void live(emulation *e)
     free(e->latest);
 }
 
+static share *share_of(const emulation *e, int worker, size_t piece)
+{
+    return &e->shares[(size_t)worker * e->p->pieces + piece];
+}
+
 /* --- meetings of all -------------------------------------------------------------------------- */
 
 static bool due(long step, long period)
@@ -308,12 +313,74 @@ void emulation_local_sgd(const emulation_problem *p, long period, bool cta, emul
     live(&e);
 }
 
-/* --- partial collectives ---------------------------------------------------------------------- */
+/* --- gossip in lock-step ---------------------------------------------------------------------- */
 
-static share *share_of(const emulation *e, int worker, size_t piece)
+typedef struct gossip_options {
+    double (*weight)(const emulation_problem *p, int i, int j, long step);
+    bool atc;
+} gossip_options;
+
+/** What a worker has sent in a step: it is at most one step ahead of a neighbour that needs it. */
+static double *sent_in(const emulation *e, int worker, long step)
 {
-    return &e->shares[(size_t)worker * e->p->pieces + piece];
+    return step % 2 == 0 ? e->lives[worker].b : e->lives[worker].old;
 }
+
+static bool all_sent(const emulation *e, int worker, size_t piece)
+{
+    const gossip_options *const o = e->options;
+    const long step = e->lives[worker].step;
+    for (int j = 0; j < e->p->workers; j++)
+        if (o->weight(e->p, worker, j, step) != 0 && share_of(e, j, piece)->published < step)
+            return false;
+    return true;
+}
+
+static void gossip_mix(emulation *e, int worker, size_t piece)
+{
+    const gossip_options *const o = e->options;
+    life *const l = &e->lives[worker];
+    for (size_t i = from_of(e->p, piece); i < from_of(e->p, piece + 1); i++) {
+        l->x[i] = 0;
+        for (int j = 0; j < e->p->workers; j++)
+            l->x[i] += o->weight(e->p, worker, j, l->step) * sent_in(e, j, l->step)[i];
+    }
+    if (!o->atc)
+        descend(e, worker, piece, l->x, l->g);
+    share_of(e, worker, piece)->waits = false;
+    piece_done(e, worker, piece);
+}
+
+static void gossip_arrive(emulation *e, int worker, size_t piece)
+{
+    const gossip_options *const o = e->options;
+    life *const l = &e->lives[worker];
+    const size_t from = from_of(e->p, piece);
+    if (o->atc)
+        descend(e, worker, piece, l->x, l->g);
+    memcpy(sent_in(e, worker, l->step) + from, l->x + from,
+           (from_of(e->p, piece + 1) - from) * sizeof *l->x);
+    share_of(e, worker, piece)->published = l->step;
+    share_of(e, worker, piece)->waits = true;
+    for (int w = 0; w < e->p->workers; w++)
+        if (share_of(e, w, piece)->waits && all_sent(e, w, piece))
+            gossip_mix(e, w, piece);
+}
+
+void emulation_gossip(const emulation_problem *p,
+                      double (*weight)(const emulation_problem *p, int i, int j, long step),
+                      bool atc, emulation_result *r)
+{
+    const gossip_options options = {weight, atc};
+    emulation e = emulation_new(p, r, &options);
+    e.arrive = gossip_arrive;
+    for (int w = 0; w < p->workers; w++)
+        for (size_t k = 0; k < p->pieces; k++)
+            share_of(&e, w, k)->published = -1;
+    live(&e);
+}
+
+/* --- partial collectives ---------------------------------------------------------------------- */
 
 /** Whether i and j are in one group of version t: they differ in bits (t g + r) mod G only. */
 static bool same_group(const emulation_problem *p, int group, long version, int i, int j)

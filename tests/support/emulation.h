@@ -76,6 +76,16 @@ typedef struct emulation_result {
 /** models are averaged after steps t with (t + 1) mod period = 0, each piece when all have it. */
 void emulation_local_sgd(const emulation_problem *p, long period, bool cta, emulation_result *r);
 
+/**
+ * D-PSGD: in every step a piece is mixed with the neighbours' of the same step, when all have come
+ * to it, so that in several pieces a delay travels several hops.
+ * @param weight the weight that i gives to j's model in a step; 0: j does not send to i
+ * @param atc mixes after the local step; else when the gradient is there, and before that
+ */
+void emulation_gossip(const emulation_problem *p,
+                      double (*weight)(const emulation_problem *p, int i, int j, long step),
+                      bool atc, emulation_result *r);
+
 /** WAGMA-SGD; P and the group size are powers of two. */
 typedef struct emulation_wagma_options {
     int group; /* S */
