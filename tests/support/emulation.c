@@ -33,6 +33,8 @@ typedef struct life {
     bool sends; /* an active worker's exchange is under way */
     long asked; /* averagings begun */
     long left; /* of this step's averagings */
+    long answered; /* averagings */
+    bool arrived; /* its question, which is not yet answered */
     double averagings; /* of its model */
     double averagings_at, updates_at; /* when its snapshot was taken */
     double handed_averagings_at, handed_updates_at; /* of the gradient that is handed over */
@@ -841,18 +843,42 @@ static void hear_reply(emulation *e, int worker, const event *now)
         ask(e, worker);
 }
 
+static void reply(emulation *e, int worker, int asker, const double *asked)
+{
+    const emulation_pair_options *const o = e->options;
+    double *const y = averaged(e, worker);
+    event *const back = post(e, o->message_s, (event){.run = hear_reply, .worker = asker});
+    for (size_t i = 0; i < e->p->n; i++) {
+        back->content[i] = (y[i] - asked[i]) / 2;
+        y[i] -= back->content[i];
+    }
+    e->lives[worker].averagings++;
+    e->lives[worker].answered++;
+    record_pair(e, asker, worker, e->lives[asker].asked - 1);
+}
+
+/**
+ * Of a process, in the order of its schedule: its nth answer is to its peer's nth question. A
+ * process that asks does not change its model before the reply: it is what it has sent.
+ */
 static void answer(emulation *e, int worker, const event *now)
 {
     const emulation_pair_options *const o = e->options;
-    const int asker = (int)now->number;
-    double *const y = averaged(e, worker);
-    event *const reply = post(e, o->message_s, (event){.run = hear_reply, .worker = asker});
-    for (size_t i = 0; i < e->p->n; i++) {
-        reply->content[i] = (y[i] - now->content[i]) / 2;
-        y[i] -= reply->content[i];
+    life *const l = e->lives;
+    if (o->pairing != EMULATION_GOSSIP_PROCESS) {
+        reply(e, worker, (int)now->number, now->content);
+        return;
     }
-    e->lives[worker].averagings++;
-    record_pair(e, asker, worker, e->lives[asker].asked - 1);
+    l[now->number].arrived = true;
+    for (int w = 1; w < e->p->workers; w += 2) {
+        const bool next = l[w].arrived && l[w].asked - 1 == l[worker].answered &&
+                          o->peer(e->p, w, l[worker].answered) == worker;
+        if (!next)
+            continue;
+        l[w].arrived = false;
+        reply(e, worker, w, averaged(e, w));
+        w = -1; /* another may have waited for that */
+    }
 }
 
 static void apply_handed(emulation *e, int worker);
