@@ -10,7 +10,7 @@
 
 #include "sim/conformance/checks.h"
 
-enum { WARM_UP = 24, AT_LEAST = 72, LONGEST_PERIOD = 2000 };
+enum { WARM_UP = 60, AT_LEAST = 72, LONGEST_PERIOD = 2000 };
 
 static dsgd_answer undefined(dsgd_tester *t, const char *why)
 {

@@ -223,7 +223,7 @@ static const struct {
     double factor, more;
     const char *sentence;
 } wrong_traffic[] = {
-    {7, 0, "traffic: faulty by default at P=3: in steps 24 to 98: "},
+    {7, 0, "traffic: faulty by default at P=3: in steps 60 to 134: "},
     {1.01, 0, " bytes per worker and step are declared, but "},
     {1, 1, " messages per worker and step are declared, but "},
     {1, -1, " messages per worker and step are declared, but "},

@@ -152,11 +152,11 @@ static const struct {
 } tested[] = {
     {"", 0, " 0 failed, "},
     {"-D BYTES_FACTOR=7", 5,
-     "FAILED traffic: faulty by default at P=3: in steps 24 to 98: 1866666.667 bytes per worker "
+     "FAILED traffic: faulty by default at P=3: in steps 60 to 134: 1866666.667 bytes per worker "
      "and "
      "step are declared, but 266666.6667 are sent"},
     {"-D BYTES_FACTOR=1.001", 5,
-     "FAILED traffic: faulty with period=6 at P=7: in steps 24 to 95: "},
+     "FAILED traffic: faulty with period=6 at P=7: in steps 60 to 131: "},
     {"-D REFUSED_LAW", 5,
      "FAILED law ALLREDUCE: faulty with period=1 at P=2: faulty: period: 1, but 5 or more are "
      "needed; every P that was tried is refused"},
