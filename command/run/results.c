@@ -504,8 +504,11 @@ static json_t *whole_manifest(const dsgd_results_config *config)
     json_object_set_new(json, "computed", json_boolean(computes(experiment)));
     json_t *const program = json_object();
     add_file(program, "/proc/self/exe", "dsgd");
-    for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++)
-        add_file(program, config->plugins->v[i], config->plugins->v[i]);
+    for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++) {
+        const char *const path = config->plugins->v[i];
+        const char *const slash = strrchr(path, '/');
+        add_file(program, path, slash == NULL ? path : slash + 1);
+    }
     json_object_set_new(json, "program", program);
     json_t *const files = json_object();
     for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
