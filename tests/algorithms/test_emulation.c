@@ -360,6 +360,64 @@ START_TEST(ad_psgd_of_the_exponential_list) /* _i: length, workers */
 }
 END_TEST
 
+enum { GOSSIP_PROCESS = 1, SHARED_COPY };
+static const emulation_pairing pairings[] = {
+    [GOSSIP_PROCESS] = EMULATION_GOSSIP_PROCESS, [SHARED_COPY] = EMULATION_SHARED_COPY};
+
+/** 0.1 s per message, so that an active worker averages five times a second. */
+static pair *looping_pair(int variant, int workers, double until_s)
+{
+    static const double message_s = 1e9 / 10e9 + 1e-6;
+    pair *const t = pair_new("ad_psgd", workers, 1);
+    t->c->workload.bytes = 1e9;
+    t->c->config.until = (dsgd_until){.seconds = until_s};
+    t->problem.until_s = until_s;
+    support_option(t->c, "variant", variant);
+    emulation_ad_psgd(&t->problem,
+                      (emulation_pair_options){pairings[variant], exponential_peer, message_s, 0},
+                      &t->result);
+    return t;
+}
+
+START_TEST(released_loops_average_beside_the_computation) /* _i: variant, end, workers */
+{
+    static const double ends_s[] = {2.03, 9.57, 31.41};
+    static const int workers[] = {2, 4, 8};
+    pair *const t = looping_pair(1 + _i % 2, workers[_i / 6], ends_s[_i / 2 % 3]);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(released_loops_never_rest) /* _i: variant */
+{
+    pair *const t = looping_pair(_i, WORKERS, 20.05);
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    /* A hundred exchanges of every active worker, and the message of one that is under way. */
+    ck_assert_double_eq(t->result.averagings, 4 * 100);
+    ck_assert_double_eq_tol((double)got->result.messages, 4 * 2 * 100.5, 4);
+}
+END_TEST
+
+/**
+ * Worker 1's link is four times slower. SGP's passive side awaits the peer of its schedule, so that
+ * all keep the slow one's pace, 0.8 s for an averaging. WAGMA's answers anyone, one after the other:
+ * others pass, but at times behind the slow one.
+ */
+START_TEST(a_scheduled_peer_is_awaited) /* _i: variant */
+{
+    static const double least[] = {[GOSSIP_PROCESS] = 4 * 45, [SHARED_COPY] = 4 * 75};
+    static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};
+    static dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
+    pair *const t = looping_pair(_i, WORKERS, 40);
+    t->c->platform.hosts = (dsgd_records){1, &slow};
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    ck_assert_double_ge((double)got->result.messages / 2, least[_i]);
+    ck_assert_double_le((double)got->result.messages / 2, most[_i]);
+}
+END_TEST
+
 /* --- DropCompute ------------------------------------------------------------------------------ */
 
 enum { CALIBRATION = 20, NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
@@ -542,6 +600,9 @@ Suite *emulation_suite(void)
     tcase_add_loop_test(t, ad_psgd_on_a_ring, 0, 2 * N_LENGTHS);
     tcase_add_loop_test(t, ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS);
     tcase_add_loop_test(t, an_automatic_threshold_counts_the_overhead, 0, 24);
+    tcase_add_loop_test(t, released_loops_average_beside_the_computation, 0, 18);
+    tcase_add_loop_test(t, released_loops_never_rest, GOSSIP_PROCESS, SHARED_COPY + 1);
+    tcase_add_loop_test(t, a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1);
     tcase_add_test(t, a_gradient_ages_by_averagings_and_by_updates);
     tcase_add_test(t, a_contribution_ages_by_versions);
     tcase_add_test(t, a_late_gradient_ages_by_versions);

@@ -70,6 +70,7 @@ struct emulation {
     double *sums; /* [workers][n]: of the latest version */
     long *latest; /* [pieces]: the latest version */
     double total_updates;
+    bool owner; /* the model is the process's, b; x is the training's copy */
 };
 
 enum { NOTHING = -2 };
@@ -225,8 +226,11 @@ static void live(emulation *e)
             now->run(e, now->worker, now);
         free(now);
     }
-    for (int w = 0; w < p->workers; w++)
+    for (int w = 0; w < p->workers; w++) {
+        if (e->owner)
+            memcpy(e->lives[w].x, e->lives[w].b, p->n * sizeof *p->initial);
         free(e->lives[w].v);
+    }
     free(e->lives);
     free(e->sum);
     free(e->mean);
@@ -785,17 +789,6 @@ int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
     return (to % p->workers + p->workers) % p->workers;
 }
 
-static void record_pair(emulation *e, int active, int passive, long nth)
-{
-    emulation_result *const r = e->out;
-    if (r->n_pairs < r->n_pairs_max) {
-        r->pairs[3 * r->n_pairs] = active;
-        r->pairs[3 * r->n_pairs + 1] = passive;
-        r->pairs[3 * r->n_pairs + 2] = nth;
-    }
-    r->n_pairs++;
-}
-
 static void count_gradient(emulation *e, int worker, double averagings_at, double updates_at)
 {
     const life *const l = &e->lives[worker];
@@ -854,7 +847,6 @@ static void reply(emulation *e, int worker, int asker, const double *asked)
     }
     e->lives[worker].averagings++;
     e->lives[worker].answered++;
-    record_pair(e, asker, worker, e->lives[asker].asked - 1);
 }
 
 /**
@@ -966,6 +958,7 @@ void emulation_ad_psgd(const emulation_problem *p, emulation_pair_options option
     require(options.message_s > 0 && p->until_s > 0, "an endless loop needs time and a bound");
     e.arrive = options.pairing == EMULATION_SHARED_COPY ? shared_arrive : process_arrive;
     e.finish = options.pairing == EMULATION_SHARED_COPY ? NULL : process_finish;
+    e.owner = options.pairing == EMULATION_GOSSIP_PROCESS;
     for (int w = 0; w < p->workers; w++)
         memcpy(e.lives[w].b, p->initial, p->n * sizeof *p->initial);
     for (int w = 1; w < p->workers; w += 2)

@@ -69,8 +69,6 @@ typedef struct emulation_result {
     emulation_lag push_versions;
     double fresh, versions; /* contributions in time, and sums; of all pieces */
     double averagings; /* pairs that have averaged */
-    long *pairs; /* the caller's [n_pairs_max][3]: active, passive and the active's how-many-th */
-    long n_pairs, n_pairs_max; /* recorded in the order in which the passive side answers */
 } emulation_result;
 
 /** models are averaged after steps t with (t + 1) mod period = 0, each piece when all have it. */
@@ -134,7 +132,8 @@ typedef enum emulation_pairing {
      * SGP's code. Another process owns the model. An active one's loop: apply the gradient that
      * was handed over, if any; send the model; wait for the reply; average. A passive one's awaits
      * the model of its scheduled peer and applies gradients meanwhile. The training hands over a
-     * gradient, waiting while the one before has not been applied, and takes the model.
+     * gradient, waiting while the one before has not been applied, and takes the model without it.
+     * The final models are the processes'.
      */
     EMULATION_GOSSIP_PROCESS,
     /**
