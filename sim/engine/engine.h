@@ -17,10 +17,7 @@
 #include "sim/network/cluster.h"
 #include "traces/imbalance.h"
 
-enum {
-    DSGD_MAX_BITS = 20, /* of a rank */
-    DSGD_MAX_DEFERRED = 4 /* local steps of one gradient */
-};
+enum { DSGD_MAX_BITS = 20 /* of a rank */ };
 
 typedef struct dsgd_engine dsgd_engine;
 typedef struct dsgd_worker dsgd_worker;
@@ -39,9 +36,19 @@ typedef struct dsgd_piece {
 struct dsgd_vector {
     dsgd_worker *owner;
     dsgd_vector *next; /* among all of the run */
-    long awaits; /* the owner's computation that finishes this vector's pieces; -1: none */
+    /* The owner's computations that finish this vector's pieces, or the copy or linear combination
+     * that sets them; -1: none. */
+    long awaits, set_by;
     dsgd_piece piece[]; /* [n_pieces] */
 };
+
+/** A verb that changes one vector, piece by piece. */
+typedef struct dsgd_update {
+    /** y[k] <- f(y[k], x); @p x is x[k] as it was when the verb was called, if it was ready then. */
+    void (*apply)(dsgd_worker *w, const struct dsgd_update *update, size_t k, const dsgd_piece *x);
+    dsgd_vector *y, *x;
+    double a, b, divisor; /* of a linear combination */
+} dsgd_update;
 
 /** A gradient's computation, under way or the last one. */
 typedef struct dsgd_computation {
@@ -52,11 +59,8 @@ typedef struct dsgd_computation {
     double since_s, end_s; /* end_s is valid once all pieces are ready */
     double previous_since_s, previous_end_s; /* of the computation before */
     double share; /* of the step's mini-batch that is computed */
-    /* Local steps that each piece makes when it becomes ready. */
-    struct {
-        dsgd_vector *x, *g;
-    } deferred[DSGD_MAX_DEFERRED];
-    size_t n_deferred;
+    /* What each piece does when it becomes ready, in the order of the calls. */
+    struct dsgd_deferred *first_deferred, **last_deferred;
 } dsgd_computation;
 
 /** A worker or a server. A server uses the members marked (S) only. */
@@ -215,6 +219,9 @@ bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
 /** Waits until it is; for work and assist actors. */
 void dsgd_piece_wait(dsgd_vector *x, size_t piece);
 
+/** Waits until what is added to the piece is not overwritten; a local step may still be due. */
+void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece);
+
 /** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
 
@@ -277,12 +284,15 @@ void dsgd_evaluate_last(dsgd_engine *engine);
 /** Fills the result with the evaluations and a divergence. Waits in wall time. */
 void dsgd_sum_up_learning(dsgd_engine *engine);
 
-/* --- computation.c: gradients and local steps ------------------------------------------------- */
+/* --- computation.c: gradients and what waits for their pieces ------------------------------------------------- */
 
 /** The actor that computes a worker's gradients. */
 void dsgd_gpu_main(void *worker);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
+
+/** Applies the update to each piece once y[k] and x[k] are ready. Does not wait. */
+void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 
 #endif

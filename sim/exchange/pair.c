@@ -79,6 +79,7 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     pair_job *const job = (pair_job *)request->jobs[k];
     const dsgd_piece *const theirs = &job->reply->content;
+    dsgd_piece_wait_until_set(x, k);
     if (job->wanted.kind == AVERAGE)
         move_half_way(w, x, job->reply, job->mine.value, true);
     else
