@@ -262,6 +262,7 @@ void dsgd_run_result_free(dsgd_run_result *result)
     free(result->worker_shares);
     free(result->worker_steps);
     free(result->points);
-    free(result->ages);
+    free(result->ages.share);
+    free(result->gradient_ages.share);
     *result = (dsgd_run_result){0};
 }

@@ -18,12 +18,24 @@ static double learning_rate(const dsgd_worker *w)
     return dsgd_optimizer_lr(&w->engine->config->learning->optimizer, w->node.step);
 }
 
+/** Counts how old g is where x is about to move; with servers pushes count, not local steps. */
+static void count_gradient(dsgd_worker *w, dsgd_history x, dsgd_history g, size_t k)
+{
+    if (g.age < 0 || w->engine->n_servers > 0)
+        return;
+    const double missed = g.taken < 0 ? 0 : fmax(0, (double)(x.updates - g.taken));
+    dsgd_count_gradient(w->engine, (dsgd_lag){g.age + missed, g.age_max + missed},
+                        dsgd_piece_share(w->engine, k));
+}
+
 static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
                              const dsgd_piece *g)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_piece *const x = &update->y->piece[k];
     const long stamp = ++w->local_steps[k];
+    count_gradient(w, update->y->history[k], update->x->history[k], k);
+    update->y->history[k].updates++;
     if (engine->values == NULL) {
         x->stamp = stamp;
         return;
@@ -163,12 +175,16 @@ void dsgd_computation_wait(dsgd_worker *w)
     }
 }
 
-/** Lets the GPU compute for a while; g is ready at its end. */
-static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s, double backward_s)
+/** Lets the GPU compute for a while; g, taken at x, is ready at its end. */
+static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, dsgd_cut cut,
+                              double backward_s)
 {
-    for (size_t k = 0; k < w->engine->n_pieces; k++)
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
         g->piece[k].stamp = dsgd_local_steps(w, k);
-    w->computation.compute_s = compute_s;
+        g->history[k].taken = x->history[k].updates;
+        g->history[k].age = g->history[k].age_max = 0;
+    }
+    w->computation.compute_s = cut.compute_s;
     w->computation.backward_s = backward_s;
     w->computation.previous_since_s = w->computation.since_s;
     w->computation.previous_end_s = w->computation.end_s;
@@ -266,7 +282,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
                           lround(w->computation.share * (double)engine->config->learning->batch));
     /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
     const dsgd_workload *const workload = engine->config->workload;
-    start_computation(w, g, cut.compute_s,
+    start_computation(w, g, x, cut,
                       cut.done == n_micro_batches
                           ? workload->backward_share * workload->step_s / n_micro_batches
                           : 0);

@@ -32,6 +32,17 @@ typedef struct dsgd_piece {
 
 #define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1})
 
+/**
+ * How old a piece of a gradient is, in updates of the model that it is applied to: an update is a
+ * local step, or what an exchange or linear combination changes.
+ */
+typedef struct dsgd_history {
+    long updates; /* of this piece as a model; a copy takes those of what it copies */
+    long
+        taken; /* as a gradient: updates of the model at which it was taken; -1: of several models */
+    double age, age_max; /* mean and largest of several workers' gradients, in versions; -1: none */
+} dsgd_history;
+
 /** A vector as long as the model. vectors.c, computation.c and the exchanges write it. */
 struct dsgd_vector {
     dsgd_worker *owner;
@@ -39,6 +50,7 @@ struct dsgd_vector {
     /* The owner's computations that finish this vector's pieces, or the copy or linear combination
      * that sets them; -1: none. */
     long awaits, set_by;
+    dsgd_history *history; /* [n_pieces] */
     dsgd_piece piece[]; /* [n_pieces] */
 };
 
@@ -134,7 +146,9 @@ struct dsgd_engine {
     long barrier_round;
 
     /* accounting.c's. */
-    double staleness_sum, staleness_weight;
+    struct dsgd_sum {
+        double sum, weight;
+    } staleness, lag, gradient_staleness;
     uint64_t versions, fresh; /* of partial collectives; contributions made in time */
     struct dsgd_run_result *result; /* learning.c adds points, run.c the outcome */
 
@@ -225,6 +239,9 @@ void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece);
 /** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
 
+/** Like dsgd_piece_set() of x[piece], as an update of x. */
+void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
+
 /** Releases the values of all vectors of the run. */
 void dsgd_vectors_release(dsgd_engine *engine);
 
@@ -241,10 +258,21 @@ void dsgd_count_communication(dsgd_worker *w, double from_s);
  *     age = max(0, min(owner's local steps, user's local steps) - stamp).
  * A null contribution (stamp -1) is not counted.
  */
+void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+
+/** Ages of one use: of several contributions their mean and their largest. */
+typedef struct dsgd_lag {
+    double mean, max;
+} dsgd_lag;
+
+/** Counts how far a use is behind the iteration in which it is made. */
+void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight);
+
+/** Counts the age and the lag of one contribution: max(0, user's local steps - stamp). */
 void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
 
-/** Counts a use of known age. */
-void dsgd_count_age(dsgd_engine *engine, double age, double weight);
+/** Counts the application of a gradient. */
+void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 
 void dsgd_count_message(dsgd_engine *engine, double bytes);
 

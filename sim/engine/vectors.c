@@ -3,6 +3,7 @@
  * Memory of the run, waiting for what other actors change, vectors in pieces and their linear
  * combinations.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/engine/engine.h"
@@ -111,17 +112,26 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
     piece->stamp = stamp;
 }
 
+void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
+{
+    dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
+    x->history[piece].updates++;
+}
+
 dsgd_vector *dsgd_vector_new(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t n = w->engine->n_pieces;
     dsgd_vector *x = dsgd_run_alloc(w->engine, sizeof *x + n * sizeof x->piece[0]);
+    x->history = dsgd_run_alloc(w->engine, n * sizeof x->history[0]);
     x->owner = w;
     x->next = w->engine->vectors;
     w->engine->vectors = x;
     x->awaits = x->set_by = -1;
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
         x->piece[k] = DSGD_NO_PIECE;
+        x->history[k] = (dsgd_history){.taken = -1, .age = -1};
+    }
     return x;
 }
 
@@ -152,6 +162,21 @@ static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
     dsgd_piece *const y = &update->y->piece[k];
     dsgd_piece_set(w->engine, y, dsgd_value_retain(x->value), x->stamp);
     y->weight = x->weight;
+    update->y->history[k] = update->x->history[k];
+}
+
+/** A sum of gradients is as old as its oldest. */
+static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
+{
+    const long updates = y.updates;
+    if (y.age >= 0 && x.age >= 0)
+        y = (dsgd_history){.taken = y.taken < x.taken ? y.taken : x.taken,
+                           .age = fmax(y.age, x.age),
+                           .age_max = fmax(y.age_max, x.age_max)};
+    else if (x.age >= 0)
+        y = x;
+    y.updates = updates;
+    return y;
 }
 
 /** Like dsgd_update_when_ready(), for an update that does not only add to y. */
@@ -174,7 +199,9 @@ static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     const double weights[2] = {update->a, update->b};
     const dsgd_value sum = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands,
                                                weights, update->divisor);
-    dsgd_piece_set(w->engine, y, sum, dsgd_local_steps(w, k));
+    dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
+    if (update->y != w->model) /* no gradient */
+        update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);
 }
 
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x)

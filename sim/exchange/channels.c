@@ -132,6 +132,16 @@ bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request)
     return true;
 }
 
+void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag)
+{
+    dsgd_history *const sum = &request->out->history[k];
+    if (request->in->history[k].age < 0)
+        return;
+    sum->taken = -1;
+    sum->age = lag.mean;
+    sum->age_max = lag.max;
+}
+
 void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out)
 {
     request->out = out;

@@ -77,6 +77,9 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
 /** Whether all jobs are done. Like MPI_Request_get_status. */
 bool dsgd_exchange_done(const dsgd_worker *w, const dsgd_request *request);
 
+/** For end(): if in[k] is of a gradient, out[k] is one of several models, so old on the average. */
+void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag);
+
 /** Ends all pieces and frees the request. Like MPI_Wait. */
 void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
 

@@ -44,7 +44,7 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_message *th
     const double weights[3] = {i_sent ? 2 : 1, i_sent ? 1 : 2, -1};
     const dsgd_value moved =
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
-    dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_local_steps(w, k));
+    dsgd_vector_update(x, k, moved, dsgd_local_steps(w, k));
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     if (job->wanted.kind == AVERAGE)
         move_half_way(w, x, job->reply, job->mine.value, true);
     else
-        dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(theirs->value), theirs->stamp);
+        dsgd_vector_update(x, k, dsgd_value_retain(theirs->value), theirs->stamp);
     dsgd_count_staleness(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_message_free(w, job->reply);

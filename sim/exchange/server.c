@@ -98,8 +98,8 @@ static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const server_job *const job = (server_job *)request->jobs[k];
     dsgd_piece_wait(request->out, k);
-    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(job->reply->content.value),
-                   dsgd_local_steps(w, k));
+    dsgd_vector_update(request->out, k, dsgd_value_retain(job->reply->content.value),
+                       dsgd_local_steps(w, k));
     *server_state_of(w, k) = (struct dsgd_server_state){.version = job->reply->version};
     dsgd_message_free(w, job->reply);
 }
@@ -123,8 +123,8 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
     const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
     dsgd_piece_set(engine, &x->piece[k],
                    dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
-    dsgd_count_age(engine, (double)(server_state_of(server, k)->version - message->version),
-                   dsgd_piece_share(engine, k));
+    const double missed = (double)(server_state_of(server, k)->version - message->version);
+    dsgd_count_gradient(engine, (dsgd_lag){missed, missed}, dsgd_piece_share(engine, k));
     server_state_of(server, k)->version++;
 }
 

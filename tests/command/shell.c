@@ -103,15 +103,18 @@ const char learn[] = "learn:\n"
                      "  optimizer: {lr: 0.02, momentum: 0.5}\n"
                      "  evaluate: {every: 5}\n";
 
-/** runs.csv without its column wall_s, the 29th. */
+/** runs.csv without its column wall_s. */
 char *without_wall(const char *csv)
 {
+    int wall = 1;
+    for (const char *c = csv; strncmp(c, "wall_s", 6) != 0; c++)
+        wall += *c == ',';
     char *const out = dsgd_xcalloc(strlen(csv) + 1, 1);
     size_t n = 0;
     int column = 1;
     for (const char *c = csv; *c != '\0'; c++) {
         column = *c == '\n' ? 1 : column + (*c == ',');
-        if (column != 29 || *c == ',')
+        if (column != wall || *c == ',')
             out[n++] = *c;
     }
     return kept(out);
