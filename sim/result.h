@@ -67,7 +67,8 @@ typedef struct dsgd_run_result {
 
     /* Lower bounds of virtual_s. */
     double ideal_s; /* compute only */
-    double link_s; /* bytes per worker / bandwidth of its link */
+    /* Largest, over NICs and ways into islands, of bytes that arrived / bandwidth; NAN for XML. */
+    double link_s;
 
     double timing_wall_s, total_wall_s;
     dsgd_values_stats numerics;

@@ -47,7 +47,8 @@ static void open_node(dsgd_engine *engine, int host)
                           engine->config->params};
     w->engine = engine;
     w->host = host;
-    w->speed = dsgd_platform_host(engine->config->platform, dsgd_cluster_place(host)).speed;
+    w->place = dsgd_cluster_place(host);
+    w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
     w->computation.number = -1;
     w->computation.ready = n;
     w->model = dsgd_vector_new(&w->node);

@@ -124,8 +124,10 @@ static void print_note(FILE *stream, const dsgd_run_result *r)
     fprintf(stream, "%s\n", failed || r->outcome == DSGD_RUN_DIVERGED ? r->why.text : "");
     if (failed)
         return;
-    fprintf(stream, "simulated %.4g s; compute alone %.4g s, links alone %.4g s;", r->virtual_s,
-            r->ideal_s, r->link_s);
+    fprintf(stream, "simulated %.4g s; compute alone %.4g s", r->virtual_s, r->ideal_s);
+    if (!isnan(r->link_s))
+        fprintf(stream, ", links alone %.4g s", r->link_s);
+    fputc(';', stream);
     fprintf(stream, " staleness %.2f (at most %g), lag %.2f (%g), of gradients %.2f (%g);",
             r->staleness_mean, r->staleness_max, r->lag_mean, r->lag_max,
             r->gradient_staleness_mean, r->gradient_staleness_max);

@@ -3,6 +3,7 @@
  * Shares of time, messages, ages of values.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "sim/engine/engine.h"
 #include "sim/result.h"
@@ -89,6 +90,19 @@ void dsgd_count_message(dsgd_engine *engine, double bytes)
     engine->result->bytes += bytes;
 }
 
+void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes)
+{
+    dsgd_worker *const sender = &engine->workers[from];
+    dsgd_worker *const receiver = &engine->workers[to];
+    if (engine->result->virtual_s > 0)
+        return; /* the run has ended, what is left only drains */
+    bytes = (double)(long)bytes; /* as SimGrid sends them */
+    const bool inside =
+        dsgd_platform_same_island(engine->config->platform, sender->place, receiver->place);
+    (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
+    (inside ? &receiver->by_island : &receiver->by_nic)->received += bytes;
+}
+
 void dsgd_count_contribution(const dsgd_worker *w, bool fresh)
 {
     w->engine->versions += w->node.rank == 0;
@@ -142,6 +156,40 @@ static void sum_up_workers(dsgd_engine *engine)
     result->ideal_s = computed_s / p;
 }
 
+static double more_of(struct dsgd_carried carried)
+{
+    return fmax(carried.sent, carried.received);
+}
+
+/** Seconds of the link that is busy for longest, in the direction that has more. */
+static double links_alone_s(const dsgd_engine *engine)
+{
+    const dsgd_platform *const platform = engine->config->platform;
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    double longest_s = 0;
+    int last = 0;
+    for (int i = 0; i < n_hosts; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        last = w->place > last ? w->place : last;
+        if (platform->island_hosts > 0)
+            longest_s = fmax(longest_s, more_of(w->by_island) / platform->island_bytes_per_s);
+    }
+    const int n_nics = last / per_nic + 1;
+    struct dsgd_carried *const nics = dsgd_xcalloc((size_t)n_nics, sizeof *nics);
+    for (int i = 0; i < n_hosts; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        nics[w->place / per_nic].sent += w->by_nic.sent;
+        nics[w->place / per_nic].received += w->by_nic.received;
+    }
+    for (int nic = 0; nic < n_nics; nic++)
+        if (more_of(nics[nic]) > 0)
+            longest_s =
+                fmax(longest_s, more_of(nics[nic]) / dsgd_platform_nic_bytes_per_s(platform, nic));
+    free(nics);
+    return platform->topology == DSGD_TOPOLOGY_XML ? NAN : longest_s;
+}
+
 void dsgd_sum_up(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -155,6 +203,6 @@ void dsgd_sum_up(dsgd_engine *engine)
     sum_up_ages(engine);
     result->partial_active_mean =
         engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
-    result->link_s = result->bytes / p / config->platform->host_bandwidth_bytes_per_s;
+    result->link_s = links_alone_s(engine);
     sum_up_workers(engine);
 }

@@ -82,6 +82,7 @@ struct dsgd_worker {
     /* run.c's and learning.c's, before the simulation. */
     dsgd_engine *engine; /* (S) */
     int host; /* (S) */
+    int place; /* (S) of that host among the platform's */
     double speed; /* of its GPU, as a multiple of its platform's others */
     dsgd_vector *initial; /* the model at time 0 */
 
@@ -108,6 +109,9 @@ struct dsgd_worker {
 
     /* accounting.c's. */
     double communicated_s, counted_until_s;
+    struct dsgd_carried {
+        double sent, received;
+    } by_nic, by_island; /* (S) bytes that have arrived by the end of the run */
 
     /* Defined in channels.h and in partial.c, which alone write them. */
     struct dsgd_channel *channels; /* (S) [n_channels] */
@@ -275,6 +279,9 @@ void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 
 void dsgd_count_message(dsgd_engine *engine, double bytes);
+
+/** Counts bytes that have arrived, for what links take alone; hosts as in engine->workers. */
+void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes);
 
 /** Counts a worker's contribution to a version of a partial collective. */
 void dsgd_count_contribution(const dsgd_worker *w, bool fresh);

@@ -158,6 +158,8 @@ dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece
     dsgd_value_retain(content.value);
     *message = (dsgd_message){.from = w->node.rank,
                               .channel = channel,
+                              .host = w->host,
+                              .bytes = content.stamp < 0 ? 0 : w->engine->piece_bytes[k],
                               .piece = k,
                               .content = content,
                               .share = 1,
@@ -184,6 +186,7 @@ void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double w
                            double reduced_bytes)
 {
     const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
+    dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
     dsgd_message_cost(w, reduced_bytes);
     dsgd_count_communication(w, started_s);
 }

@@ -88,6 +88,8 @@ void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
 /** A piece of a vector on its way between two workers. */
 typedef struct dsgd_message {
     int from, channel; /* where an answer goes */
+    int host; /* of the sender, in engine->workers */
+    double bytes;
     int kind; /* of request, for who answers it */
     size_t piece;
     dsgd_piece content;

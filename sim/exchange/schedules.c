@@ -14,17 +14,6 @@
 /* Below, latency decides: recursive doubling has the fewest phases. */
 enum { SHORT_BYTES = 64 * 1024 };
 
-/** One phase: sends to @p out, receives from @p in (NULL: does not), and reduces. */
-static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
-                  double reduced_bytes)
-{
-    const double started_s = dsgd_sendrecv(out, out_bytes, in);
-    if (out != NULL)
-        dsgd_count_message(channel->worker->engine, out_bytes);
-    dsgd_message_cost(channel->worker, reduced_bytes);
-    dsgd_count_communication(channel->worker, started_s);
-}
-
 static dsgd_mailbox *mailbox_to(const dsgd_channel *channel, int rank)
 {
     return dsgd_mailbox_of(channel->worker->node.rank, rank, DSGD_PORT_COLLECTIVE, channel->number);
@@ -35,11 +24,25 @@ static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
     return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
 }
 
+/** One phase: sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
+static void phase(dsgd_channel *channel, int to, double out_bytes, int from, double reduced_bytes)
+{
+    const dsgd_worker *const w = channel->worker;
+    dsgd_mailbox *const out = to < 0 ? NULL : mailbox_to(channel, to);
+    dsgd_mailbox *const in = from < 0 ? NULL : mailbox_from(channel, from);
+    const double started_s = dsgd_sendrecv(out, out_bytes, in);
+    if (to >= 0) {
+        dsgd_count_message(w->engine, out_bytes);
+        dsgd_count_arrival(w->engine, w->host, to, out_bytes);
+    }
+    dsgd_message_cost(channel->worker, reduced_bytes);
+    dsgd_count_communication(channel->worker, started_s);
+}
+
 /** A phase in both directions. */
 static void phase_with(dsgd_channel *channel, int partner, double bytes, double reduced_bytes)
 {
-    dsgd_mailbox *const out = mailbox_to(channel, partner);
-    phase(channel, out, bytes, mailbox_from(channel, partner), reduced_bytes);
+    phase(channel, partner, bytes, partner, reduced_bytes);
 }
 
 void dsgd_schedule_butterfly(dsgd_channel *channel, dsgd_group group, double bytes)
@@ -69,10 +72,10 @@ static folded fold_in(dsgd_channel *channel, double bytes)
     if (rank >= 2 * f.extra) {
         f.rank = rank - f.extra;
     } else if (rank % 2 == 0) {
-        phase(channel, mailbox_to(channel, rank + 1), bytes, NULL, 0);
+        phase(channel, rank + 1, bytes, -1, 0);
         f.rank = -1;
     } else {
-        phase(channel, NULL, 0, mailbox_from(channel, rank - 1), bytes);
+        phase(channel, -1, 0, rank - 1, bytes);
         f.rank = rank / 2;
     }
     return f;
@@ -84,9 +87,9 @@ static void fold_out(dsgd_channel *channel, folded f, double bytes)
     if (rank >= 2 * f.extra)
         return;
     if (rank % 2 == 0)
-        phase(channel, NULL, 0, mailbox_from(channel, rank + 1), 0);
+        phase(channel, -1, 0, rank + 1, 0);
     else
-        phase(channel, mailbox_to(channel, rank - 1), bytes, NULL, 0);
+        phase(channel, rank - 1, bytes, -1, 0);
 }
 
 static void recursive_doubling(dsgd_channel *channel, double bytes)
@@ -116,8 +119,8 @@ static void ring(dsgd_channel *channel, double bytes)
 {
     const int p = channel->worker->node.n_workers;
     const int rank = channel->worker->node.rank;
-    dsgd_mailbox *const right = mailbox_to(channel, (rank + 1) % p);
-    dsgd_mailbox *const left = mailbox_from(channel, (rank + p - 1) % p);
+    const int right = (rank + 1) % p;
+    const int left = (rank + p - 1) % p;
     const double part = bytes / p;
     for (int i = 0; i < p - 1; i++)
         phase(channel, right, part, left, part);
