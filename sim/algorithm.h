@@ -3,9 +3,9 @@
  * The contract of an algorithm and its verbs. The only header that a file in algorithms/ includes.
  *
  * work() is the life of one worker: blocking, straight-line code in virtual time. Verbs never fail.
- * Each waits, piece by piece, until the pieces that it reads are computed. Memory that a verb
- * returns lives as long as the run. In the formulas P is the number of workers, x a model, g a
- * gradient, x_i the vector of worker i.
+ * Each waits, piece by piece, until the pieces that it reads are computed, or leaves its work to
+ * that moment. Memory that a verb returns lives as long as the run. In the formulas P is the number
+ * of workers, x a model, g a gradient, x_i the vector of worker i.
  */
 #ifndef DSGD_SIM_ALGORITHM_H
 #define DSGD_SIM_ALGORITHM_H
@@ -167,6 +167,11 @@ double dsgd_learning_rate(dsgd_node *self);
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
 /* --- linear combinations ---------------------------------------------------------------------- */
+
+/*
+ * These do not wait: where y or x follows from the gradient that is being computed, each piece of y
+ * changes when those of both are ready; an x that is ready counts as it is at the call.
+ */
 
 /** y <- x. */
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);

@@ -25,6 +25,12 @@ typedef struct dsgd_time_shares {
     double compute, wait, communicate;
 } dsgd_time_shares;
 
+/** A histogram: share[i] of the uses are of age i; the last bin possible holds all greater too. */
+typedef struct dsgd_ages {
+    size_t n; /* at most DSGD_MOST_AGES */
+    double *share; /* [n] */
+} dsgd_ages;
+
 /** Times are virtual, but for *_wall_s. NAN: not measured in this run. */
 typedef struct dsgd_run_result {
     int outcome; /* dsgd_outcome */
@@ -38,13 +44,12 @@ typedef struct dsgd_run_result {
     dsgd_time_shares *worker_shares; /* [workers] */
     double *worker_steps; /* [workers] */
 
-    double staleness_mean, staleness_max; /* in local steps */
-    size_t n_ages;
-    /*
-     * [n_ages] share of uses by age in local steps; bin DSGD_MOST_AGES - 1 holds all greater ages
-     * too.
-     */
-    double *ages;
+    double staleness_mean, staleness_max; /* in local steps of the owner and the user */
+    dsgd_ages ages; /* of these */
+    double lag_mean, lag_max; /* in iterations of the user, or versions of a partial collective */
+    /* Of gradients, in updates of the model; of pushes to a server in others' pushes. */
+    double gradient_staleness_mean, gradient_staleness_max;
+    dsgd_ages gradient_ages; /* a sum of several workers' gradients counts with its mean */
 
     uint64_t messages;
     double bytes;
@@ -53,8 +58,11 @@ typedef struct dsgd_run_result {
     /* dsgd_collective by which the largest vector travelled; AUTO: none did. */
     int collective, partial_collective;
     double partial_active_mean; /* fresh contributions per partial collective */
-    /* Sums that a worker missed because a later one had overwritten them. */
-    uint64_t partial_skipped;
+    /*
+     * Sums that a worker missed because a later one had overwritten them, and sums that it used
+     * again because no later one had come since its last step; whole vectors, over all workers.
+     */
+    double partial_skipped, partial_duplicates;
 
     size_t n_points;
     dsgd_point *points; /* [n_points], the first at time 0; none without learning */
@@ -63,7 +71,8 @@ typedef struct dsgd_run_result {
 
     /* Lower bounds of virtual_s. */
     double ideal_s; /* compute only */
-    double link_s; /* bytes per worker / bandwidth of its link */
+    /* Largest, over NICs and ways into islands, of bytes that arrived / bandwidth; NAN for XML. */
+    double link_s;
 
     double timing_wall_s, total_wall_s;
     dsgd_values_stats numerics;

@@ -48,7 +48,8 @@ static void open_node(dsgd_engine *engine, int host)
                           engine->config->params};
     w->engine = engine;
     w->host = host;
-    w->speed = dsgd_platform_host(engine->config->platform, dsgd_cluster_place(host)).speed;
+    w->place = dsgd_cluster_place(host);
+    w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
     w->computation.number = -1;
     w->computation.ready = n;
     w->model = dsgd_vector_new(&w->node);
@@ -300,6 +301,7 @@ void dsgd_run_result_free(dsgd_run_result *result)
     free(result->worker_shares);
     free(result->worker_steps);
     free(result->points);
-    free(result->ages);
+    free(result->ages.share);
+    free(result->gradient_ages.share);
     *result = (dsgd_run_result){0};
 }

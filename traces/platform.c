@@ -290,6 +290,27 @@ dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first,
     return q;
 }
 
+bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int other)
+{
+    const int island = (int)platform->island_hosts;
+    return island > 0 && host / island == other / island;
+}
+
+double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic)
+{
+    double n_links = 1;
+    if (platform->topology == DSGD_TOPOLOGY_XML)
+        return NAN;
+    if (platform->topology == DSGD_TOPOLOGY_TORUS) /* two ways in each dimension */
+        n_links = 2 * (double)platform->size.n;
+    else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
+        n_links = platform->up.v[0] * (platform->cables.n == 0 ? 1 : platform->cables.v[0]);
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    const int first = nic * per_nic;
+    return n_links * platform->host_bandwidth_bytes_per_s *
+           dsgd_platform_shared(platform, first, first + per_nic - 1).bandwidth;
+}
+
 bool dsgd_platform_has_links_to_change(const dsgd_platform *platform)
 {
     return is_made_by_simgrid(platform) && platform->hosts.n > 0;

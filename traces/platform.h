@@ -76,6 +76,12 @@ typedef struct dsgd_host_quality {
 } dsgd_host_quality;
 dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 
+/** Whether two hosts share an island's network. */
+bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int other);
+
+/** Bytes per second of all links of a NIC, in each direction. NAN: known to SimGrid only (XML). */
+double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic);
+
 /** Of a link that hosts first .. last share: the least bandwidth and the largest latency. */
 dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first, int last);
 

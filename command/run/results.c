@@ -30,11 +30,12 @@ static const char run_columns[] =
     "run,algorithm,workers,seed,platform,workload,status,steps,virtual_s,samples,learn_samples,"
     "throughput_samples_per_s,step_mean_s,compute_share,wait_share,comm_share,staleness_mean,"
     "staleness_max,messages,bytes,final_loss,final_accuracy,final_consensus,local_loss,"
-    "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,pieces,piece_bytes,collective,"
-    "partial_collective,exchange_mode,wall_s";
+    "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,"
+    "gradient_staleness_mean,gradient_staleness_max,partial_skipped,partial_duplicates,pieces,"
+    "piece_bytes,collective,partial_collective,exchange_mode,wall_s";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
-static const char staleness_columns[] = "run,algorithm,workers,seed,age_steps,share\n";
+static const char staleness_columns[] = "run,algorithm,workers,seed,measure,age,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
 /* Path of a part: the folder of results, the number of the run. */
@@ -70,6 +71,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
     const dsgd_planned_run *const run = &experiment->runs[key->run - 1];
     /* Nothing is final in a run that has failed. */
     const bool failed = r->outcome == DSGD_RUN_FAILED;
+    const bool partial = !isnan(r->partial_active_mean);
     const dsgd_point *const last = r->n_points > 0 && !failed ? &r->points[r->n_points - 1] : NULL;
     dsgd_run_key_print(stream, key);
     fputc(',', stream);
@@ -97,7 +99,13 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
                               failed ? NAN : r->local_accuracy,
                               failed ? NAN : r->local_accuracy_min,
                               r->exposed_mean_s,
-                              r->partial_active_mean};
+                              r->partial_active_mean,
+                              r->lag_mean,
+                              r->lag_max,
+                              r->gradient_staleness_mean,
+                              r->gradient_staleness_max,
+                              partial ? r->partial_skipped : NAN,
+                              partial ? r->partial_duplicates : NAN};
     dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     print_exchange(stream, &run->config.exchange, r);
     fprintf(stream, ",%.2f", r->total_wall_s);
@@ -120,17 +128,24 @@ static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_run_
     }
 }
 
-/** The histogram of the ages at which values were used. */
-static void print_staleness(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
+static void print_ages(FILE *stream, const dsgd_run_key *key, const char *measure,
+                       const dsgd_ages *ages)
 {
-    for (size_t age = 0; age < r->n_ages; age++) {
-        if (r->ages[age] == 0)
+    for (size_t age = 0; age < ages->n; age++) {
+        if (ages->share[age] == 0)
             continue;
         dsgd_run_key_print(stream, key);
-        fprintf(stream, ",%zu", age);
-        dsgd_csv_numbers(stream, &r->ages[age], 1);
+        fprintf(stream, ",%s,%zu", measure, age);
+        dsgd_csv_numbers(stream, &ages->share[age], 1);
         fputc('\n', stream);
     }
+}
+
+/** The histograms of the ages at which values were used, and gradients applied. */
+static void print_staleness(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
+{
+    print_ages(stream, key, "staleness", &r->ages);
+    print_ages(stream, key, "gradient_staleness", &r->gradient_ages);
 }
 
 /** Line 1: why it failed or diverged, else empty. Line 2, unless it failed: what runs.csv lacks. */
@@ -140,12 +155,18 @@ static void print_note(FILE *stream, const dsgd_run_result *r)
     fprintf(stream, "%s\n", failed || r->outcome == DSGD_RUN_DIVERGED ? r->why.text : "");
     if (failed)
         return;
-    fprintf(stream, "simulated %.4g s; compute alone %.4g s, links alone %.4g s;", r->virtual_s,
-            r->ideal_s, r->link_s);
-    fprintf(stream, " staleness %.2f (at most %g);", r->staleness_mean, r->staleness_max);
+    fprintf(stream, "simulated %.4g s; compute alone %.4g s", r->virtual_s, r->ideal_s);
+    if (!isnan(r->link_s))
+        fprintf(stream, ", links alone %.4g s", r->link_s);
+    fputc(';', stream);
+    fprintf(stream, " staleness %.2f (at most %g), lag %.2f (%g), of gradients %.2f (%g);",
+            r->staleness_mean, r->staleness_max, r->lag_mean, r->lag_max,
+            r->gradient_staleness_mean, r->gradient_staleness_max);
     if (!isnan(r->partial_active_mean))
-        fprintf(stream, " %.1f fresh contributions per partial collective, %llu sums missed;",
-                r->partial_active_mean, (unsigned long long)r->partial_skipped);
+        fprintf(stream,
+                " %.1f fresh contributions per partial collective, %.6g sums missed, %.6g used "
+                "again;",
+                r->partial_active_mean, r->partial_skipped, r->partial_duplicates);
     fprintf(stream, " wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB\n",
             r->timing_wall_s, r->numerics.busy_wall_s, r->device,
             (double)r->numerics.peak_bytes / 1e6);

@@ -142,10 +142,15 @@ static void print_note(char *heading, const char *text)
     free(heading);
 }
 
+static const char of_figures[] =
+    "what the computation of a worker on average, or the busiest link, takes by itself: no run is "
+    "shorter; sums missed: of partial collectives, overwritten before the worker came";
+
 /** Why runs failed or diverged, and with --verbose the figures that runs.csv lacks. */
 static void print_notes(const dsgd_pool_config *p, bool verbose)
 {
     size_t n_reasons = 0;
+    bool explains = verbose;
     for (size_t i = 0; i < p->experiment->n_runs; i++) {
         char *const note = is_shown(p, i) ? dsgd_results_note(p->folder, i) : NULL;
         char *const status = note == NULL ? NULL : dsgd_results_field(p->folder, i, "status");
@@ -155,8 +160,12 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
         if (status != NULL && strcmp(status, "ok") != 0 && *reason != '\0' &&
             (n_reasons++ < MOST_REASONS || verbose))
             print_note(dsgd_xprintf("run %zu %s:", i + 1, status), reason);
-        if (verbose && figures != NULL && *figures != '\0')
+        if (verbose && figures != NULL && *figures != '\0') {
+            if (explains)
+                print_note(dsgd_xprintf("  alone:"), of_figures);
+            explains = false;
             print_note(dsgd_xprintf("  run %zu:", i + 1), figures);
+        }
         free(status);
         free(note);
     }

@@ -3,6 +3,7 @@
  * Shares of time, messages, ages of values.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "sim/engine/engine.h"
 #include "sim/result.h"
@@ -32,34 +33,55 @@ void dsgd_count_communication(dsgd_worker *w, double from_s)
 }
 
 /** Ages beyond the last bin of the histogram count in that. */
-static double *age_bin(dsgd_run_result *result, double age)
+static void count_in_bin(dsgd_ages *ages, double age, double weight)
 {
     const size_t bin = age < DSGD_MOST_AGES - 1 ? (size_t)age : DSGD_MOST_AGES - 1;
-    if (bin >= result->n_ages) {
-        result->ages = dsgd_xrealloc(result->ages, bin + 1, sizeof *result->ages);
-        while (result->n_ages <= bin)
-            result->ages[result->n_ages++] = 0;
+    if (bin >= ages->n) {
+        ages->share = dsgd_xrealloc(ages->share, bin + 1, sizeof *ages->share);
+        while (ages->n <= bin)
+            ages->share[ages->n++] = 0;
     }
-    return &result->ages[bin];
+    ages->share[bin] += weight;
 }
 
-void dsgd_count_age(dsgd_engine *engine, double age, double weight)
+static void add(struct dsgd_sum *to, double *largest, dsgd_lag age, double weight)
 {
-    engine->staleness_sum += weight * age;
-    engine->staleness_weight += weight;
-    *age_bin(engine->result, age) += weight;
-    if (age > engine->result->staleness_max)
-        engine->result->staleness_max = age;
+    to->sum += weight * age.mean;
+    to->weight += weight;
+    if (age.max > *largest)
+        *largest = age.max;
+}
+
+void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
+{
+    dsgd_engine *const engine = user->engine;
+    if (stamp < 0)
+        return; /* a null contribution has no age */
+    const long by_owner = dsgd_local_steps(&engine->workers[owner], piece);
+    const long by_user = dsgd_local_steps(user, piece);
+    const long now = by_owner < by_user ? by_owner : by_user;
+    const double age = now > stamp ? (double)(now - stamp) : 0;
+    add(&engine->staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
+    count_in_bin(&engine->result->ages, age, weight);
+}
+
+void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight)
+{
+    add(&engine->lag, &engine->result->lag_max, lag, weight);
 }
 
 void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
 {
-    if (stamp < 0)
-        return; /* a null contribution has no age */
-    const long by_owner = dsgd_local_steps(&user->engine->workers[owner], piece);
-    const long by_user = dsgd_local_steps(user, piece);
-    const long now = by_owner < by_user ? by_owner : by_user;
-    dsgd_count_age(user->engine, now > stamp ? (double)(now - stamp) : 0, weight);
+    dsgd_count_age(user, owner, piece, stamp, weight);
+    const double lag = fmax(0, (double)(dsgd_local_steps(user, piece) - stamp));
+    if (stamp >= 0)
+        dsgd_count_lag(user->engine, (dsgd_lag){lag, lag}, weight);
+}
+
+void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
+{
+    add(&engine->gradient_staleness, &engine->result->gradient_staleness_max, age, weight);
+    count_in_bin(&engine->result->gradient_ages, age.mean, weight);
 }
 
 void dsgd_count_message(dsgd_engine *engine, double bytes)
@@ -80,6 +102,19 @@ void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective ho
         engine->result->collective = (int)how;
 }
 
+void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes)
+{
+    dsgd_worker *const sender = &engine->workers[from];
+    dsgd_worker *const receiver = &engine->workers[to];
+    if (engine->result->virtual_s > 0)
+        return; /* the run has ended, what is left only drains */
+    bytes = (double)(long)bytes; /* as SimGrid sends them */
+    const bool inside =
+        dsgd_platform_same_island(engine->config->platform, sender->place, receiver->place);
+    (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
+    (inside ? &receiver->by_island : &receiver->by_nic)->received += bytes;
+}
+
 void dsgd_count_contribution(const dsgd_worker *w, bool fresh)
 {
     w->engine->versions += w->node.rank == 0;
@@ -87,6 +122,25 @@ void dsgd_count_contribution(const dsgd_worker *w, bool fresh)
 }
 
 /* --- at the end ------------------------------------------------------------------------------- */
+
+static double mean_of(struct dsgd_sum of)
+{
+    return of.weight > 0 ? of.sum / of.weight : 0;
+}
+
+static void sum_up_ages(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    result->staleness_mean = mean_of(engine->staleness);
+    result->lag_mean = mean_of(engine->lag);
+    result->gradient_staleness_mean = mean_of(engine->gradient_staleness);
+    for (size_t i = 0; i < result->ages.n; i++)
+        result->ages.share[i] /= engine->staleness.weight;
+    for (size_t i = 0; i < result->gradient_ages.n; i++)
+        result->gradient_ages.share[i] /= engine->gradient_staleness.weight;
+    result->partial_skipped /= (double)engine->n_pieces;
+    result->partial_duplicates /= (double)engine->n_pieces;
+}
 
 static void sum_up_workers(dsgd_engine *engine)
 {
@@ -114,6 +168,40 @@ static void sum_up_workers(dsgd_engine *engine)
     result->ideal_s = computed_s / p;
 }
 
+static double more_of(struct dsgd_carried carried)
+{
+    return fmax(carried.sent, carried.received);
+}
+
+/** Seconds of the link that is busy for longest, in the direction that has more. */
+static double links_alone_s(const dsgd_engine *engine)
+{
+    const dsgd_platform *const platform = engine->config->platform;
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    double longest_s = 0;
+    int last = 0;
+    for (int i = 0; i < n_hosts; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        last = w->place > last ? w->place : last;
+        if (platform->island_hosts > 0)
+            longest_s = fmax(longest_s, more_of(w->by_island) / platform->island_bytes_per_s);
+    }
+    const int n_nics = last / per_nic + 1;
+    struct dsgd_carried *const nics = dsgd_xcalloc((size_t)n_nics, sizeof *nics);
+    for (int i = 0; i < n_hosts; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        nics[w->place / per_nic].sent += w->by_nic.sent;
+        nics[w->place / per_nic].received += w->by_nic.received;
+    }
+    for (int nic = 0; nic < n_nics; nic++)
+        if (more_of(nics[nic]) > 0)
+            longest_s =
+                fmax(longest_s, more_of(nics[nic]) / dsgd_platform_nic_bytes_per_s(platform, nic));
+    free(nics);
+    return platform->topology == DSGD_TOPOLOGY_XML ? NAN : longest_s;
+}
+
 void dsgd_sum_up(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -124,15 +212,12 @@ void dsgd_sum_up(dsgd_engine *engine)
     if (dsgd_learns(config))
         result->learn_samples = engine->whole_steps * (double)config->learning->batch;
     result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
-    result->staleness_mean =
-        engine->staleness_weight > 0 ? engine->staleness_sum / engine->staleness_weight : 0;
-    for (size_t i = 0; i < result->n_ages; i++)
-        result->ages[i] /= engine->staleness_weight;
+    sum_up_ages(engine);
     result->partial_active_mean =
         engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
     result->n_pieces = engine->n_pieces;
     for (size_t k = 0; k < engine->n_pieces; k++)
         result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
-    result->link_s = result->bytes / p / config->platform->host_bandwidth_bytes_per_s;
+    result->link_s = links_alone_s(engine);
     sum_up_workers(engine);
 }

@@ -1,7 +1,7 @@
 /**
  * @file computation.c
- * Gradients whose pieces become ready in the course of the backward pass, and the local steps that
- * are applied at that moment.
+ * Gradients whose pieces become ready in the course of the backward pass, and the local steps and
+ * linear combinations that are applied at that moment.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,18 +18,32 @@ static double learning_rate(const dsgd_worker *w)
     return dsgd_optimizer_lr(&w->engine->config->learning->optimizer, w->node.step);
 }
 
-static void local_step_piece(dsgd_worker *w, dsgd_vector *x, const dsgd_vector *g, size_t k)
+/** Counts how old g is where x is about to move; with servers pushes count, not local steps. */
+static void count_gradient(dsgd_worker *w, dsgd_history x, dsgd_history g, size_t k)
+{
+    if (g.age < 0 || w->engine->n_servers > 0)
+        return;
+    const double missed = g.taken < 0 ? 0 : fmax(0, (double)(x.updates - g.taken));
+    dsgd_count_gradient(w->engine, (dsgd_lag){g.age + missed, g.age_max + missed},
+                        dsgd_piece_share(w->engine, k));
+}
+
+static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
+                             const dsgd_piece *g)
 {
     dsgd_engine *const engine = w->engine;
+    dsgd_piece *const x = &update->y->piece[k];
     const long stamp = ++w->local_steps[k];
+    count_gradient(w, update->y->history[k], update->x->history[k], k);
+    update->y->history[k].updates++;
     if (engine->values == NULL) {
-        x->piece[k].stamp = stamp;
+        x->stamp = stamp;
         return;
     }
-    const dsgd_value moved = dsgd_values_update(
-        engine->values, dsgd_origin_of(w), k, x->piece[k].value, g->piece[k].value,
-        &w->optimizer_state[k], (dsgd_rate){learning_rate(w), (uint64_t)stamp});
-    dsgd_piece_set(engine, &x->piece[k], moved, stamp);
+    const dsgd_value moved =
+        dsgd_values_update(engine->values, dsgd_origin_of(w), k, x->value, g->value,
+                           &w->optimizer_state[k], (dsgd_rate){learning_rate(w), (uint64_t)stamp});
+    dsgd_piece_set(engine, x, moved, stamp);
 }
 
 double dsgd_learning_rate(dsgd_node *self)
@@ -37,40 +51,79 @@ double dsgd_learning_rate(dsgd_node *self)
     return learning_rate(dsgd_worker_of(self));
 }
 
+static bool is_ready(const dsgd_vector *x)
+{
+    return dsgd_piece_ready(x, x->owner->engine->n_pieces - 1);
+}
+
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
     (void)self;
-    x->awaits = g->awaits;
+    if (!is_ready(g))
+        x->awaits = g->awaits;
 }
 
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const size_t n = w->engine->n_pieces;
-    const bool waits = !dsgd_piece_ready(g, n - 1);
-    const size_t first_unready = waits ? w->computation.ready : n;
-    for (size_t k = 0; k < first_unready; k++)
-        local_step_piece(w, x, g, k);
-    if (!waits) {
+    dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
+    if (dsgd_piece_ready(g, w->engine->n_pieces - 1))
         dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
-        return;
-    }
-    DSGD_ASSERT(w->computation.n_deferred < DSGD_MAX_DEFERRED, "%zu local steps of one gradient",
-                w->computation.n_deferred);
-    w->computation.deferred[w->computation.n_deferred].x = x;
-    w->computation.deferred[w->computation.n_deferred].g = g;
-    w->computation.n_deferred++;
-    x->awaits = w->computation.number;
 }
 
-/** Pieces up to @p ready are computed: applies the local steps that waited for them. */
+/* --- what waits for pieces -------------------------------------------------------------------- */
+
+/** An update whose pieces from some one on are not ready. */
+typedef struct dsgd_deferred {
+    struct dsgd_deferred *next;
+    dsgd_update update;
+    /* A vector that was ready is kept as it was: the algorithm may change it meanwhile. */
+    bool keeps_x;
+    dsgd_piece x[]; /* [n_pieces] where kept */
+} dsgd_deferred;
+
+static void defer(dsgd_worker *w, dsgd_update update)
+{
+    dsgd_computation *const computation = &w->computation;
+    const size_t n = w->engine->n_pieces;
+    const bool keeps_x = is_ready(update.x);
+    dsgd_deferred *const deferred =
+        dsgd_run_alloc(w->engine, sizeof *deferred + (keeps_x ? n : 0) * sizeof deferred->x[0]);
+    deferred->update = update;
+    deferred->keeps_x = keeps_x;
+    for (size_t k = computation->ready; keeps_x && k < n; k++) {
+        deferred->x[k] = update.x->piece[k];
+        dsgd_value_retain(deferred->x[k].value);
+    }
+    *(computation->first_deferred == NULL ? &computation->first_deferred
+                                          : computation->last_deferred) = deferred;
+    computation->last_deferred = &deferred->next;
+    update.y->awaits = computation->number;
+}
+
+void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update)
+{
+    const size_t n = w->engine->n_pieces;
+    const bool ready = is_ready(update.x) && is_ready(update.y);
+    const size_t first_unready = ready ? n : w->computation.ready;
+    for (size_t k = 0; k < first_unready; k++)
+        update.apply(w, &update, k, &update.x->piece[k]);
+    if (!ready)
+        defer(w, update);
+}
+
+/** Pieces up to @p ready are computed: applies what waited for them. */
 static void pieces_done(dsgd_worker *w, size_t ready)
 {
     const size_t before = w->computation.ready;
     w->computation.ready = ready;
-    for (size_t i = 0; i < w->computation.n_deferred; i++)
-        for (size_t k = before; k < ready; k++)
-            local_step_piece(w, w->computation.deferred[i].x, w->computation.deferred[i].g, k);
+    for (dsgd_deferred *d = w->computation.first_deferred; d != NULL; d = d->next)
+        for (size_t k = before; k < ready; k++) {
+            const dsgd_piece *const x = d->keeps_x ? &d->x[k] : &d->update.x->piece[k];
+            d->update.apply(w, &d->update, k, x);
+            if (d->keeps_x)
+                dsgd_value_release(w->engine->values, d->x[k].value);
+        }
     dsgd_work_wake(w);
 }
 
@@ -117,15 +170,23 @@ void dsgd_computation_wait(dsgd_worker *w)
 {
     while (dsgd_computing(w))
         dsgd_work_sleep(w);
-    w->computation.n_deferred = 0;
+    for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
+         w->computation.first_deferred = next) {
+        next = w->computation.first_deferred->next;
+        dsgd_run_free(w->computation.first_deferred);
+    }
 }
 
-/** Lets the GPU compute for a while; g is ready at its end. */
-static void start_computation(dsgd_worker *w, dsgd_vector *g, double compute_s, double backward_s)
+/** Lets the GPU compute for a while; g, taken at x, is ready at its end. */
+static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, dsgd_cut cut,
+                              double backward_s)
 {
-    for (size_t k = 0; k < w->engine->n_pieces; k++)
+    for (size_t k = 0; k < w->engine->n_pieces; k++) {
         g->piece[k].stamp = dsgd_local_steps(w, k);
-    w->computation.compute_s = compute_s;
+        g->history[k].taken = x->history[k].updates;
+        g->history[k].age = g->history[k].age_max = 0;
+    }
+    w->computation.compute_s = cut.compute_s;
     w->computation.backward_s = backward_s;
     w->computation.previous_since_s = w->computation.since_s;
     w->computation.previous_end_s = w->computation.end_s;
@@ -223,7 +284,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
                           lround(w->computation.share * (double)engine->config->learning->batch));
     /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
     const dsgd_workload *const workload = engine->config->workload;
-    start_computation(w, g, cut.compute_s,
+    start_computation(w, g, x, cut,
                       cut.done == n_micro_batches
                           ? workload->backward_share * workload->step_s / n_micro_batches
                           : 0);

@@ -19,7 +19,6 @@
 
 enum {
     DSGD_MAX_BITS = 20, /* of a rank */
-    DSGD_MAX_DEFERRED = 4, /* local steps of one gradient */
     DSGD_MAX_WAITS = 2 /* of a worker at a time: work and assist */
 };
 
@@ -37,13 +36,35 @@ typedef struct dsgd_piece {
 
 #define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1})
 
+/**
+ * How old a piece of a gradient is, in updates of the model that it is applied to: an update is a
+ * local step, or what an exchange or linear combination changes.
+ */
+typedef struct dsgd_history {
+    long updates; /* of this piece as a model; a copy takes those of what it copies */
+    long
+        taken; /* as a gradient: updates of the model at which it was taken; -1: of several models */
+    double age, age_max; /* mean and largest of several workers' gradients, in versions; -1: none */
+} dsgd_history;
+
 /** A vector as long as the model. vectors.c, computation.c and the exchanges write it. */
 struct dsgd_vector {
     dsgd_worker *owner;
     dsgd_vector *next; /* among all of the run */
-    long awaits; /* the owner's computation that finishes this vector's pieces; -1: none */
+    /* The owner's computations that finish this vector's pieces, or the copy or linear combination
+     * that sets them; -1: none. */
+    long awaits, set_by;
+    dsgd_history *history; /* [n_pieces] */
     dsgd_piece piece[]; /* [n_pieces] */
 };
+
+/** A verb that changes one vector, piece by piece. */
+typedef struct dsgd_update {
+    /** y[k] <- f(y[k], x); @p x is x[k] as it was when the verb was called, if it was ready then. */
+    void (*apply)(dsgd_worker *w, const struct dsgd_update *update, size_t k, const dsgd_piece *x);
+    dsgd_vector *y, *x;
+    double a, b, divisor; /* of a linear combination */
+} dsgd_update;
 
 /** A gradient's computation, under way or the last one. */
 typedef struct dsgd_computation {
@@ -54,11 +75,8 @@ typedef struct dsgd_computation {
     double since_s, end_s; /* end_s is valid once all pieces are ready */
     double previous_since_s, previous_end_s; /* of the computation before */
     double share; /* of the step's mini-batch that is computed */
-    /* Local steps that each piece makes when it becomes ready. */
-    struct {
-        dsgd_vector *x, *g;
-    } deferred[DSGD_MAX_DEFERRED];
-    size_t n_deferred;
+    /* What each piece does when it becomes ready, in the order of the calls. */
+    struct dsgd_deferred *first_deferred, **last_deferred;
 } dsgd_computation;
 
 /** A verb in which a worker waits for others, as the report of a run that hangs names them. */
@@ -84,6 +102,7 @@ struct dsgd_worker {
     /* run.c's and learning.c's, before the simulation. */
     dsgd_engine *engine; /* (S) */
     int host; /* (S) */
+    int place; /* (S) of that host among the platform's */
     double speed; /* of its GPU, as a multiple of its platform's others */
     dsgd_vector *initial; /* the model at time 0 */
 
@@ -114,6 +133,9 @@ struct dsgd_worker {
 
     /* accounting.c's. */
     double communicated_s, counted_until_s;
+    struct dsgd_carried {
+        double sent, received;
+    } by_nic, by_island; /* (S) bytes that have arrived by the end of the run */
 
     dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
 
@@ -168,8 +190,10 @@ struct dsgd_engine {
     long barrier_round;
 
     /* accounting.c's. */
-    double staleness_sum, staleness_weight;
     double largest_allreduce, largest_partial; /* bytes, of one message schedule */
+    struct dsgd_sum {
+        double sum, weight;
+    } staleness, lag, gradient_staleness;
     uint64_t versions, fresh; /* of partial collectives; contributions made in time */
     struct dsgd_run_result *result; /* learning.c adds points, run.c the outcome */
 
@@ -263,8 +287,14 @@ bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
 /** Waits until it is; for work and assist actors. */
 void dsgd_piece_wait(dsgd_vector *x, size_t piece);
 
+/** Waits until what is added to the piece is not overwritten; a local step may still be due. */
+void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece);
+
 /** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
+
+/** Like dsgd_piece_set() of x[piece], as an update of x. */
+void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
 
 /** Releases the values of all vectors of the run. */
 void dsgd_vectors_release(dsgd_engine *engine);
@@ -282,15 +312,28 @@ void dsgd_count_communication(dsgd_worker *w, double from_s);
  *     age = max(0, min(owner's local steps, user's local steps) - stamp).
  * A null contribution (stamp -1) is not counted.
  */
+void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+
+/** Ages of one use: of several contributions their mean and their largest. */
+typedef struct dsgd_lag {
+    double mean, max;
+} dsgd_lag;
+
+/** Counts how far a use is behind the iteration in which it is made. */
+void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight);
+
+/** Counts the age and the lag of one contribution: max(0, user's local steps - stamp). */
 void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
 
-/** Counts a use of known age. */
-void dsgd_count_age(dsgd_engine *engine, double age, double weight);
+/** Counts the application of a gradient. */
+void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 
 void dsgd_count_message(dsgd_engine *engine, double bytes);
 
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
+/** Counts bytes that have arrived, for what links take alone; hosts as in engine->workers. */
+void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes);
 
 /** Counts a worker's contribution to a version of a partial collective. */
 void dsgd_count_contribution(const dsgd_worker *w, bool fresh);
@@ -328,13 +371,16 @@ void dsgd_evaluate_last(dsgd_engine *engine);
 /** Fills the result with the evaluations and a divergence. Waits in wall time. */
 void dsgd_sum_up_learning(dsgd_engine *engine);
 
-/* --- computation.c: gradients and local steps ------------------------------------------------- */
+/* --- computation.c: gradients and what waits for their pieces ------------------------------------------------- */
 
 /** The actor that computes a worker's gradients. */
 void dsgd_gpu_main(void *worker);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
+
+/** Applies the update to each piece once y[k] and x[k] are ready. Does not wait. */
+void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 
 /* --- waiting.c: who waits for whom ------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * Memory of the run, waiting for what other actors change, vectors in pieces and their linear
  * combinations.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/engine/engine.h"
@@ -156,6 +157,12 @@ void dsgd_piece_wait(dsgd_vector *x, size_t piece)
         dsgd_work_sleep(x->owner);
 }
 
+void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece)
+{
+    if (x->set_by == x->awaits)
+        dsgd_piece_wait(x, piece);
+}
+
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp)
 {
     dsgd_value_release(engine->values, piece->value);
@@ -163,17 +170,26 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
     piece->stamp = stamp;
 }
 
+void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
+{
+    dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
+    x->history[piece].updates++;
+}
+
 dsgd_vector *dsgd_vector_new(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t n = w->engine->n_pieces;
     dsgd_vector *x = dsgd_run_alloc(w->engine, sizeof *x + n * sizeof x->piece[0]);
+    x->history = dsgd_run_alloc(w->engine, n * sizeof x->history[0]);
     x->owner = w;
     x->next = w->engine->vectors;
     w->engine->vectors = x;
-    x->awaits = -1;
-    for (size_t k = 0; k < n; k++)
+    x->awaits = x->set_by = -1;
+    for (size_t k = 0; k < n; k++) {
         x->piece[k] = DSGD_NO_PIECE;
+        x->history[k] = (dsgd_history){.taken = -1, .age = -1};
+    }
     return x;
 }
 
@@ -199,41 +215,61 @@ dsgd_vector *dsgd_model(dsgd_node *self)
     return dsgd_worker_of(self)->model;
 }
 
-void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
+static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
-    dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    for (size_t k = 0; k < engine->n_pieces; k++) {
-        dsgd_piece_wait(x, k);
-        dsgd_piece_wait(y, k);
-        dsgd_piece_set(engine, &y->piece[k], dsgd_value_retain(x->piece[k].value),
-                       x->piece[k].stamp);
-        y->piece[k].weight = x->piece[k].weight;
-    }
+    dsgd_piece *const y = &update->y->piece[k];
+    dsgd_piece_set(w->engine, y, dsgd_value_retain(x->value), x->stamp);
+    y->weight = x->weight;
+    update->y->history[k] = update->x->history[k];
 }
 
-/** y <- (a y + b x) / divisor. */
-static void combine_vectors(dsgd_worker *w, dsgd_vector *y, double a, double b, dsgd_vector *x,
-                            double divisor)
+/** A sum of gradients is as old as its oldest. */
+static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
 {
-    const double weights[2] = {a, b};
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
-        dsgd_piece_wait(y, k);
-        dsgd_piece_wait(x, k);
-        const dsgd_value operands[2] = {y->piece[k].value, x->piece[k].value};
-        const dsgd_value sum = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2,
-                                                   operands, weights, divisor);
-        dsgd_piece_set(w->engine, &y->piece[k], sum, dsgd_local_steps(w, k));
-    }
+    const long updates = y.updates;
+    if (y.age >= 0 && x.age >= 0)
+        y = (dsgd_history){.taken = y.taken < x.taken ? y.taken : x.taken,
+                           .age = fmax(y.age, x.age),
+                           .age_max = fmax(y.age_max, x.age_max)};
+    else if (x.age >= 0)
+        y = x;
+    y.updates = updates;
+    return y;
+}
+
+/** Like dsgd_update_when_ready(), for an update that does not only add to y. */
+static void set_when_ready(dsgd_node *self, dsgd_update update)
+{
+    dsgd_update_when_ready(dsgd_worker_of(self), update);
+    update.y->set_by = update.y->awaits;
+}
+
+void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
+{
+    set_when_ready(self, (dsgd_update){.apply = copy_piece, .y = y, .x = x});
+}
+
+/** y[k] <- (a y[k] + b x) / divisor. */
+static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
+{
+    dsgd_piece *const y = &update->y->piece[k];
+    const dsgd_value operands[2] = {y->value, x->value};
+    const double weights[2] = {update->a, update->b};
+    const dsgd_value sum = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands,
+                                               weights, update->divisor);
+    dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
+    if (update->y != w->model) /* no gradient */
+        update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);
 }
 
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x)
 {
-    combine_vectors(dsgd_worker_of(self), y, a, b, x, 1);
+    set_when_ready(self, (dsgd_update){combine_piece, y, x, a, b, 1});
 }
 
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor)
 {
-    combine_vectors(dsgd_worker_of(self), x, 1, 0, x, divisor);
+    set_when_ready(self, (dsgd_update){combine_piece, x, x, 1, 0, divisor});
 }
 
 void dsgd_vector_read(dsgd_vector *x, double *elements)

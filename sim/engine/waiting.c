@@ -115,7 +115,8 @@ void dsgd_waits_end(dsgd_engine *engine)
         dsgd_sum_up(engine);
         return;
     }
-    free(engine->result->ages);
+    free(engine->result->ages.share);
+    free(engine->result->gradient_ages.share);
     engine->result = engine->counted;
     engine->values = engine->computed;
     dsgd_semaphore_free(engine->watch_semaphore);

@@ -180,6 +180,16 @@ bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsg
     return true;
 }
 
+void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag)
+{
+    dsgd_history *const sum = &request->out->history[k];
+    if (request->in->history[k].age < 0)
+        return;
+    sum->taken = -1;
+    sum->age = lag.mean;
+    sum->age_max = lag.max;
+}
+
 void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
                        dsgd_vector *out)
 {
@@ -199,6 +209,8 @@ dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece
     dsgd_value_retain(content.value);
     *message = (dsgd_message){.from = w->node.rank,
                               .channel = channel,
+                              .host = w->host,
+                              .bytes = content.stamp < 0 ? 0 : w->engine->piece_bytes[k],
                               .piece = k,
                               .content = content,
                               .share = 1,
@@ -225,6 +237,7 @@ void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double w
                            double reduced_bytes)
 {
     const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
+    dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
     dsgd_message_cost(w, reduced_bytes);
     dsgd_count_communication(w, started_s);
 }

@@ -83,6 +83,9 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
  */
 bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request);
 
+/** For end(): if in[k] is of a gradient, out[k] is one of several models, so old on the average. */
+void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag);
+
 /** Ends all pieces and frees the request. Like MPI_Wait. */
 void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
                        dsgd_vector *out);
@@ -92,6 +95,8 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
 /** A piece of a vector on its way between two workers. */
 typedef struct dsgd_message {
     int from, channel; /* where an answer goes */
+    int host; /* of the sender, in engine->workers */
+    double bytes;
     int kind; /* of request, for who answers it */
     size_t piece;
     dsgd_piece content;

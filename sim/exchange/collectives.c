@@ -72,9 +72,9 @@ static void end_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
     dsgd_piece_wait(request->out, k);
-    dsgd_reduction_count_use(w, reduction, k);
-    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(reduction->sum),
-                   dsgd_local_steps(w, k));
+    const dsgd_lag lag = dsgd_reduction_count_use(w, reduction, k, 0);
+    dsgd_vector_update(request->out, k, dsgd_value_retain(reduction->sum), dsgd_local_steps(w, k));
+    dsgd_exchange_gradients(request, k, lag);
     dsgd_reduction_leave(w->engine, reduction);
 }
 

@@ -169,8 +169,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     gossip_job *const job = (gossip_job *)request->jobs[k];
     dsgd_piece_wait(x, k);
-    dsgd_piece_set(engine, &x->piece[k], weighted_sum(w, job, x->piece[k].value),
-                   dsgd_local_steps(w, k));
+    dsgd_vector_update(x, k, weighted_sum(w, job, x->piece[k].value), dsgd_local_steps(w, k));
     const double weight = dsgd_piece_share(engine, k) / (job->n_from + 1);
     for (int i = 0; i < job->n_from; i++) {
         const dsgd_piece *const theirs = &job->peer[i].received->content;
@@ -262,5 +261,6 @@ void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)
             dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &x->piece[k].value,
                                 &one, x->piece[k].weight);
         dsgd_piece_set(w->engine, &z->piece[k], unbiased, x->piece[k].stamp);
+        z->history[k] = x->history[k];
     }
 }

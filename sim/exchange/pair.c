@@ -45,7 +45,7 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_message *th
     const double weights[3] = {i_sent ? 2 : 1, i_sent ? 1 : 2, -1};
     const dsgd_value moved =
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
-    dsgd_piece_set(w->engine, &x->piece[k], moved, dsgd_local_steps(w, k));
+    dsgd_vector_update(x, k, moved, dsgd_local_steps(w, k));
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
@@ -81,10 +81,11 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     pair_job *const job = (pair_job *)request->jobs[k];
     const dsgd_piece *const theirs = &job->reply->content;
+    dsgd_piece_wait_until_set(x, k);
     if (job->wanted.kind == AVERAGE)
         move_half_way(w, x, job->reply, job->mine.value, true);
     else
-        dsgd_piece_set(w->engine, &x->piece[k], dsgd_value_retain(theirs->value), theirs->stamp);
+        dsgd_vector_update(x, k, dsgd_value_retain(theirs->value), theirs->stamp);
     dsgd_count_staleness(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_message_free(w, job->reply);
@@ -153,8 +154,8 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
         const dsgd_value operands[2] = {x->piece[k].value, y->piece[k].value};
         const dsgd_value mean =
             dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 2, operands, ones, 2);
-        dsgd_piece_set(engine, &x->piece[k], dsgd_value_retain(mean), dsgd_local_steps(w, k));
-        dsgd_piece_set(engine, &y->piece[k], mean, dsgd_local_steps(w, k));
+        dsgd_vector_update(x, k, dsgd_value_retain(mean), dsgd_local_steps(w, k));
+        dsgd_vector_update(y, k, mean, dsgd_local_steps(w, k));
     }
 }
 

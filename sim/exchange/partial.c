@@ -243,8 +243,8 @@ static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
     return !has_started(&w->engine->workers[host], w->node.step);
 }
 
-/** Waits for this step's version or a later one; counts the versions missed, and the use. */
-static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *request)
+/** Waits for this step's version or a later one; counts versions missed and used again, the use. */
+static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *request, dsgd_lag *lag)
 {
     partial_piece *const piece = &w->partial->piece[k];
     if (piece->received_version < w->node.step) {
@@ -254,10 +254,12 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
         dsgd_wait_end(w, wait);
     }
     spend_call(w);
+    dsgd_run_result *const result = w->engine->result;
     for (long missed = piece->used + 1; missed < piece->received_version; missed++)
-        w->engine->result->partial_skipped += version_exists(w->partial, missed);
+        result->partial_skipped += version_exists(w->partial, missed);
+    result->partial_duplicates += piece->used == piece->received_version;
     piece->used = piece->received_version;
-    dsgd_reduction_count_use(w, piece->received, k);
+    *lag = dsgd_reduction_count_use(w, piece->received, k, piece->used - w->node.step);
     return piece;
 }
 
@@ -283,10 +285,11 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const partial_piece *const piece = await(w, k, request);
+    dsgd_lag lag;
+    const partial_piece *const piece = await(w, k, request, &lag);
     dsgd_piece_wait(request->out, k);
-    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(piece->received->sum),
-                   w->node.step);
+    dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
+    dsgd_exchange_gradients(request, k, lag);
 }
 
 static const dsgd_exchange partial_sum = {begin_sum, end_sum, {"dsgd_partial_sum", lacks_version}};
@@ -312,14 +315,15 @@ static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const divisors *const by = request->arguments;
-    dsgd_piece *const x = &request->out->piece[k];
-    const partial_piece *const piece = await(w, k, request);
+    dsgd_lag lag;
+    const dsgd_piece *const x = &request->out->piece[k];
+    const partial_piece *const piece = await(w, k, request, &lag);
     const bool fresh =
         by->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
     const dsgd_value sum = piece->received->sum;
     const dsgd_value mixed = fresh ? combine_two(w, k, sum, DSGD_ZERO_VALUE, by->on_time)
                                    : combine_two(w, k, sum, x->value, by->late);
-    dsgd_piece_set(w->engine, x, mixed, dsgd_local_steps(w, k));
+    dsgd_vector_update(request->out, k, mixed, dsgd_local_steps(w, k));
 }
 
 static const dsgd_exchange partial_mix = {begin_mix, end_mix, {"dsgd_partial_mix", lacks_version}};

@@ -111,6 +111,20 @@ void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contr
     reduction->n_sampled++;
 }
 
+/** What dsgd_reduction_count_use() needs of the stamps. */
+static void sum_up_stamps(dsgd_reduction *reduction)
+{
+    for (int i = 0; i < reduction->n_members; i++) {
+        const long stamp = reduction->contribution[i].stamp;
+        if (stamp < 0)
+            continue;
+        const bool first = reduction->n_stamped++ == 0;
+        reduction->newest = first || stamp > reduction->newest ? stamp : reduction->newest;
+        reduction->oldest = first || stamp < reduction->oldest ? stamp : reduction->oldest;
+        reduction->stamps += (double)stamp;
+    }
+}
+
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
                             size_t piece)
 {
@@ -121,6 +135,7 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
                 reduction->n_sampled, n);
     reduction->combined = true;
     forget(engine, reduction);
+    sum_up_stamps(reduction);
     if (engine->values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
         double *weights = dsgd_xcalloc((size_t)n, sizeof *weights);
@@ -150,13 +165,27 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
         forget(engine, reduction);
 }
 
-void dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece)
+/** O(1): every user of the sum shares what sum_up_stamps() found. */
+static dsgd_lag lag_at(const dsgd_reduction *reduction, long iteration)
+{
+    if (reduction->n_stamped == 0)
+        return (dsgd_lag){0, 0};
+    const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);
+    return (dsgd_lag){at - reduction->stamps / reduction->n_stamped,
+                      at - (double)reduction->oldest};
+}
+
+dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece,
+                                  long ahead)
 {
     const double weight = dsgd_piece_share(user->engine, piece) / reduction->n_members;
     dsgd_group bits = 0; /* of the member, among those of the group, in rising order */
     for (int i = 0; i < reduction->n_members; i++) {
         const int rank = reduction->scope == 0 ? i : reduction->leader | (int)bits;
-        dsgd_count_staleness(user, rank, piece, reduction->contribution[i].stamp, weight);
+        dsgd_count_age(user, rank, piece, reduction->contribution[i].stamp, weight);
         bits = (bits - reduction->group) & reduction->group;
     }
+    const dsgd_lag lag = lag_at(reduction, dsgd_local_steps(user, piece) + ahead);
+    dsgd_count_lag(user->engine, lag, weight * reduction->n_stamped);
+    return lag;
 }

@@ -21,6 +21,9 @@ typedef struct dsgd_reduction {
     dsgd_value sum; /* sum / divisor */
     double *numbers; /* of control data, instead */
     struct dsgd_fused *fused; /* fusion.c's */
+    int n_stamped; /* contributions that are not null; of their stamps: */
+    long newest, oldest;
+    double stamps; /* their sum */
     dsgd_piece contribution[]; /* [n_members] */
 } dsgd_reduction;
 
@@ -68,8 +71,13 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
 void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int rank,
                            const double *mine, size_t n);
 
-/** Counts the ages of the contributions in a sum that @p user uses. */
-void dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece);
+/**
+ * Counts the ages and the lag of the contributions in a sum that @p user uses, @p ahead iterations
+ * before its own would be due. Returns the lag: max(local steps of the user + ahead, newest stamp)
+ * minus the stamp, over contributions that are not null.
+ */
+dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece,
+                                  long ahead);
 
 /** Forgets reductions that never became complete. */
 void dsgd_reductions_close(dsgd_engine *engine);

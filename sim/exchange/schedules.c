@@ -15,17 +15,6 @@
 /* Below, latency decides: recursive doubling has the fewest phases. */
 enum { SHORT_BYTES = 64 * 1024 };
 
-/** One phase: sends to @p out, receives from @p in (NULL: does not), and reduces. */
-static void phase(dsgd_channel *channel, dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in,
-                  double reduced_bytes)
-{
-    const double started_s = dsgd_sendrecv(out, out_bytes, in);
-    if (out != NULL)
-        dsgd_count_message(channel->worker->engine, out_bytes);
-    dsgd_message_cost(channel->worker, reduced_bytes);
-    dsgd_count_communication(channel->worker, started_s);
-}
-
 static dsgd_mailbox *mailbox_to(const dsgd_channel *channel, int rank)
 {
     return dsgd_mailbox_of(channel->worker->node.rank, rank, DSGD_PORT_COLLECTIVE, channel->number);
@@ -34,6 +23,21 @@ static dsgd_mailbox *mailbox_to(const dsgd_channel *channel, int rank)
 static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
 {
     return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
+}
+
+/** One phase: sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
+static void phase(dsgd_channel *channel, int to, double out_bytes, int from, double reduced_bytes)
+{
+    const dsgd_worker *const w = channel->worker;
+    dsgd_mailbox *const out = to < 0 ? NULL : mailbox_to(channel, to);
+    dsgd_mailbox *const in = from < 0 ? NULL : mailbox_from(channel, from);
+    const double started_s = dsgd_sendrecv(out, out_bytes, in);
+    if (to >= 0) {
+        dsgd_count_message(w->engine, out_bytes);
+        dsgd_count_arrival(w->engine, w->host, to, out_bytes);
+    }
+    dsgd_message_cost(channel->worker, reduced_bytes);
+    dsgd_count_communication(channel->worker, started_s);
 }
 
 /** Who takes part in an allreduce, in the order of ranks. */
@@ -54,8 +58,7 @@ static void phase_with(dsgd_channel *channel, const team *t, int index, double b
                        double reduced_bytes)
 {
     const int partner = rank_of(t, index);
-    dsgd_mailbox *const out = mailbox_to(channel, partner);
-    phase(channel, out, bytes, mailbox_from(channel, partner), reduced_bytes);
+    phase(channel, partner, bytes, partner, reduced_bytes);
 }
 
 /** Position among the largest power of two of members, after the rest has been folded in. */
@@ -77,10 +80,10 @@ static folded fold_in(dsgd_channel *channel, const team *t, double bytes)
     if (t->index >= 2 * f.extra) {
         f.index = t->index - f.extra;
     } else if (t->index % 2 == 0) {
-        phase(channel, mailbox_to(channel, rank_of(t, t->index + 1)), bytes, NULL, 0);
+        phase(channel, rank_of(t, t->index + 1), bytes, -1, 0);
         f.index = -1;
     } else {
-        phase(channel, NULL, 0, mailbox_from(channel, rank_of(t, t->index - 1)), bytes);
+        phase(channel, -1, 0, rank_of(t, t->index - 1), bytes);
         f.index = t->index / 2;
     }
     return f;
@@ -91,9 +94,9 @@ static void fold_out(dsgd_channel *channel, const team *t, folded f, double byte
     if (t->index >= 2 * f.extra)
         return;
     if (t->index % 2 == 0)
-        phase(channel, NULL, 0, mailbox_from(channel, rank_of(t, t->index + 1)), 0);
+        phase(channel, -1, 0, rank_of(t, t->index + 1), 0);
     else
-        phase(channel, mailbox_to(channel, rank_of(t, t->index - 1)), bytes, NULL, 0);
+        phase(channel, rank_of(t, t->index - 1), bytes, -1, 0);
 }
 
 static void recursive_doubling(dsgd_channel *channel, const team *t, double bytes)
@@ -121,8 +124,8 @@ static void rabenseifner(dsgd_channel *channel, const team *t, double bytes)
 
 static void ring(dsgd_channel *channel, const team *t, double bytes)
 {
-    dsgd_mailbox *const right = mailbox_to(channel, rank_of(t, (t->index + 1) % t->n));
-    dsgd_mailbox *const left = mailbox_from(channel, rank_of(t, (t->index + t->n - 1) % t->n));
+    const int right = rank_of(t, (t->index + 1) % t->n);
+    const int left = rank_of(t, (t->index + t->n - 1) % t->n);
     const double part = bytes / t->n;
     for (int i = 0; i < t->n - 1; i++)
         phase(channel, right, part, left, part);
@@ -177,14 +180,14 @@ void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors)
     const int p = channel->worker->node.n_workers;
     const double bytes = REQUEST_BYTES * (double)n_tensors;
     if (rank > 0)
-        phase(channel, mailbox_to(channel, 0), bytes, NULL, 0);
+        phase(channel, 0, bytes, -1, 0);
     for (int from = 1; rank == 0 && from < p; from++)
-        phase(channel, NULL, 0, mailbox_from(channel, from), 0);
+        phase(channel, -1, 0, from, 0);
     for (int bit = 1; bit < p; bit *= 2) {
         if (rank < bit && rank + bit < p)
-            phase(channel, mailbox_to(channel, rank + bit), bytes, NULL, 0);
+            phase(channel, rank + bit, bytes, -1, 0);
         else if (rank >= bit && rank < 2 * bit)
-            phase(channel, NULL, 0, mailbox_from(channel, rank - bit), 0);
+            phase(channel, -1, 0, rank - bit, 0);
     }
 }
 

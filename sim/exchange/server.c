@@ -127,8 +127,8 @@ static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const server_job *const job = (server_job *)request->jobs[k];
     dsgd_piece_wait(request->out, k);
-    dsgd_piece_set(w->engine, &request->out->piece[k], dsgd_value_retain(job->reply->content.value),
-                   dsgd_local_steps(w, k));
+    dsgd_vector_update(request->out, k, dsgd_value_retain(job->reply->content.value),
+                       dsgd_local_steps(w, k));
     *server_state_of(w, k) = (struct dsgd_server_state){.version = job->reply->version};
     dsgd_message_free(w, job->reply);
 }
@@ -184,8 +184,8 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
     const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
     dsgd_piece_set(engine, &x->piece[k],
                    dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
-    dsgd_count_age(engine, (double)(server_state_of(server, k)->version - message->version),
-                   dsgd_piece_share(engine, k));
+    const double missed = (double)(server_state_of(server, k)->version - message->version);
+    dsgd_count_gradient(engine, (dsgd_lag){missed, missed}, dsgd_piece_share(engine, k));
     server_state_of(server, k)->version++;
 }
 
@@ -227,6 +227,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
         dsgd_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
     const size_t k = message->piece;
     const bool push = message->kind != FETCH;
+    dsgd_count_arrival(engine, message->host, server->host, message->bytes);
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
     if (push)
         add(server, x, message);

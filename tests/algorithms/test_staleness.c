@@ -2,8 +2,32 @@
  * @file test_staleness.c
  * How old the values are that an algorithm uses: bounds, closed forms, and histograms.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "tests/suites.h"
 #include "tests/support/support.h"
+
+/** Ages add up to 1, and have this mean and, where every use has one age, this largest. */
+static void expect_histogram(const double *ages, double mean, double largest, double tolerance)
+{
+    double sum = 0;
+    double mean_of_ages = 0;
+    double largest_of_ages = 0;
+    for (int age = 0; age < SUPPORT_AGES; age++) {
+        ck_assert_double_ge(ages[age], 0);
+        sum += ages[age];
+        mean_of_ages += ages[age] * age;
+        largest_of_ages = ages[age] > 0 ? age : largest_of_ages;
+    }
+    if (sum > 0)
+        ck_assert_double_eq_tol(sum, 1, 1e-12);
+    ck_assert_double_eq_tol(mean_of_ages, mean, tolerance);
+    if (tolerance < 1)
+        ck_assert_double_eq(largest_of_ages, largest);
+}
 
 START_TEST(histograms_agree_with_mean_and_largest)
 {
@@ -12,19 +36,14 @@ START_TEST(histograms_agree_with_mean_and_largest)
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     c->config.exchange.pieces = 3;
     const support_outcome *got = support_ok(c);
-    double sum = 0;
-    double mean = 0;
-    double largest = 0;
-    for (int age = 0; age < SUPPORT_AGES; age++) {
-        ck_assert_double_ge(got->ages[age], 0);
-        sum += got->ages[age];
-        mean += got->ages[age] * age;
-        largest = got->ages[age] > 0 ? age : largest;
-    }
-    if (got->result.n_ages > 0)
-        ck_assert_double_eq_tol(sum, 1, 1e-12);
-    ck_assert_double_eq_tol(mean, got->result.staleness_mean, 1e-12);
-    ck_assert_double_eq(largest, got->result.staleness_max);
+    const dsgd_run_result *const r = &got->result;
+    expect_histogram(got->ages, r->staleness_mean, r->staleness_max, 1e-12);
+    /* A sum of gradients counts with its mean, rounded down. */
+    const bool sums = strncmp(dsgd_algorithms[_i]->name, "eager", 5) == 0;
+    expect_histogram(got->gradient_ages, r->gradient_staleness_mean, r->gradient_staleness_max,
+                     sums ? 1 : 1e-12);
+    ck_assert_double_ge(r->lag_mean, r->staleness_mean);
+    ck_assert_double_ge(r->lag_max, r->staleness_max);
 }
 END_TEST
 
@@ -37,13 +56,15 @@ START_TEST(a_push_misses_one_update_of_every_other_worker)
     c->config.until = (dsgd_until){0};
     c->config.steps_each = steps;
     c->config.exchange.pieces = 2;
+    c->config.exchange.overlap = false; /* else all push their first piece before anyone fetches */
     const support_outcome *got = support_ok(c);
-    ck_assert_double_eq(got->result.staleness_max, p - 1);
+    ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
+    ck_assert_double_eq(got->result.staleness_max, 0); /* pushes are no local steps */
     /* In the first round the i-th to come misses the i - 1 before it. */
     const double last = (double)(p * (steps - 1) + 1) / (double)(p * steps);
-    ck_assert_double_eq_tol(got->ages[p - 1], last, 1e-12);
+    ck_assert_double_eq_tol(got->gradient_ages[p - 1], last, 1e-12);
     for (int age = 0; age < p - 1; age++)
-        ck_assert_double_eq_tol(got->ages[age], 1.0 / (double)(p * steps), 1e-12);
+        ck_assert_double_eq_tol(got->gradient_ages[age], 1.0 / (double)(p * steps), 1e-12);
 }
 END_TEST
 
@@ -106,6 +127,167 @@ START_TEST(wagma_is_never_as_stale_as_its_period)
 }
 END_TEST
 
+/**
+ * The papers' bound: a contribution is of one of the last tau iterations. Worker 0 takes two and a
+ * half times as long as the others, so that it is late within a round; and steps are random.
+ */
+START_TEST(wagma_lags_behind_by_less_than_its_period)
+{
+    static const int some_periods[] = {2, 3, 5, 8};
+    for (int workers = 4; workers <= 16; workers *= 2)
+        for (int order = 0; order < 2; order++) {
+            support_case *c = support_new("wagma", workers);
+            support_no_learning(c);
+            support_option(c, "period", some_periods[_i]);
+            support_option(c, "order", order);
+            support_imbalance_number(c, "slow", "factor", 2.5);
+            void *const noise = support_imbalance(c, "lognormal");
+            support_set(c->imbalance[1].about, noise, "mean", 0.3);
+            support_set(c->imbalance[1].about, noise, "deviation", 0.5);
+            c->config.exchange.pieces = 1 + 2 * order;
+            c->config.until.steps = 40;
+            const dsgd_run_result bounded = support_ok(c)->result;
+            ck_assert_double_gt(bounded.lag_max, 0);
+            ck_assert_double_lt(bounded.lag_max, some_periods[_i]);
+            support_option(c, "period", 1000);
+            ck_assert_double_gt(support_ok(c)->result.lag_max, 10);
+        }
+}
+END_TEST
+
+/**
+ * Worker 0 is at step t after t + 1 s, worker 1 after 3.6 (t + 1) s. At 3.6, 7.2 and 10.8 s the
+ * latter finds versions 2, 6 and 9; its gradients are in versions 3 and 7, as old as itself.
+ */
+START_TEST(a_constant_straggler_misses_sums_of_solo)
+{
+    support_case *c = support_new("eager_solo", 2);
+    support_no_learning(c);
+    support_imbalance_number(c, "ramp", "seconds", 2.6);
+    c->config.until = (dsgd_until){.seconds = 10.9};
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
+    ck_assert_double_eq(got->result.partial_duplicates, 0);
+    /*
+     * Uses of a gradient: worker 0's own in each of its 10 versions, worker 1's with stamps 0 and 1
+     * in versions 3 and 7, and worker 0's in versions 2, 6, 9 by worker 1; all but two are new.
+     */
+    ck_assert_double_eq(got->result.lag_max, 6);
+    ck_assert_double_eq_tol(got->result.lag_mean, (3.0 + 6.0) / (10 + 2 + 3), 1e-12);
+    ck_assert_double_eq(got->result.gradient_staleness_max, 6);
+    c->config.exchange = (dsgd_exchange_config){.pieces = 3}; /* counts are of whole vectors */
+    got = support_ok(c);
+    ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
+    ck_assert_double_eq(got->result.lag_max, 6);
+}
+END_TEST
+
+/** Writes a table of step times for `replay`; rows that are missing repeat the last. */
+static const char *write_steps(const char *rows)
+{
+    static char path[] = "/tmp/dsgd-staleness-XXXXXX";
+    const int descriptor = mkstemp(path);
+    FILE *const stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    ck_assert_ptr_nonnull(stream);
+    fprintf(stream, "worker,step,seconds\n%s", rows);
+    ck_assert_int_eq(fclose(stream), 0);
+    return path;
+}
+
+/**
+ * Worker 0 needs 1 s per step. Worker 1 needs 3.6 s for its first and finds version 2, so that it
+ * missed 0 and 1; then 0.3 s each: at 3.9 s version 2 again, at 4.2 s version 3, and at 4.5 s again.
+ */
+START_TEST(who_catches_up_uses_a_sum_of_solo_again)
+{
+    support_case *c = support_new("eager_solo", 2);
+    support_no_learning(c);
+    const char *const path = write_steps("0,0,1\n0,1,1\n0,2,1\n0,3,1\n0,4,1\n"
+                                         "1,0,3.6\n1,1,0.3\n1,2,0.3\n1,3,0.3\n1,4,0.3\n");
+    *(const char **)support_imbalance(c, "replay") = path; /* its only option */
+    c->config.until = (dsgd_until){.seconds = 4.6};
+    const support_outcome *got = support_ok(c);
+    unlink(path);
+    ck_assert_double_eq(got->result.partial_skipped, 2);
+    ck_assert_double_eq(got->result.partial_duplicates, 2);
+}
+END_TEST
+
+/**
+ * Worker 1 averages once per gradient. Worker 0 answers meanwhile: of its gradients, eight times as
+ * long, each is applied to a model that has been averaged eight times since.
+ */
+START_TEST(gradients_of_ad_psgd_are_as_old_as_averagings_since)
+{
+    support_case *c = support_new("ad_psgd", 2);
+    support_no_learning(c);
+    const int passive_is_slow = _i;
+    if (passive_is_slow)
+        support_imbalance_number(c, "slow", "factor", 8);
+    c->config.until = (dsgd_until){.seconds = 16.5};
+    const support_outcome *got = support_ok(c);
+    const double slow = passive_is_slow ? 2 * 8 : 16;
+    const double steps = passive_is_slow ? 16 + 2 : 16 + 16;
+    ck_assert_double_eq_tol(got->result.gradient_staleness_mean, (16 + slow) / steps, 1e-12);
+    ck_assert_double_eq(got->result.gradient_staleness_max, passive_is_slow ? 8 : 1);
+    /* The last model of the slow worker that is averaged: made by 1 step, used in step 16. */
+    ck_assert_double_eq(got->result.lag_max, passive_is_slow ? 16 - 2 : 0);
+}
+END_TEST
+
+/** The gradient is taken before an average of the old models, and applied after it. */
+START_TEST(a_gradient_beside_an_average_is_one_update_old)
+{
+    static const struct {
+        const char *algorithm, *option;
+        double value, age;
+    } cases[] = {
+        {"d_psgd", "rounds", 1, 1}, {"d_psgd", "rounds", 3, 3},   {"d_psgd", "order", 2, 0},
+        {"sgp", NULL, 0, 0},        {"osgp", NULL, 0, 0},         {"eamsgd", "centre", 1, 0},
+        {"wagma", "order", 1, 1},   {"drop_compute", NULL, 0, 0}, {"diloco", "period", 3, 0},
+    };
+    support_case *c = support_new(cases[_i].algorithm, 4);
+    support_no_learning(c);
+    c->config.exchange.pieces = 3;
+    if (cases[_i].option != NULL)
+        support_option(c, cases[_i].option, cases[_i].value);
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.gradient_staleness_mean, cases[_i].age, 1e-12);
+    ck_assert_double_eq(got->result.gradient_staleness_max, cases[_i].age);
+}
+END_TEST
+
+/** Gradients travel for a step: each worker applies the sum of those of the step before. */
+static void delayed_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};
+    dsgd_vector *mean = dsgd_vector_new(self);
+    dsgd_request *round = NULL;
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g[self->step % 2], x);
+        if (round != NULL) {
+            dsgd_allreduce_end(self, round, mean);
+            dsgd_local_step(self, x, mean);
+        }
+        round = dsgd_allreduce_begin(self, g[self->step % 2]);
+    }
+}
+
+static const dsgd_algorithm delayed = {.about = {.name = "delayed"}, .work = delayed_work};
+
+START_TEST(a_delayed_sum_of_gradients_is_a_step_old)
+{
+    support_case *c = support_new(NULL, 4);
+    support_no_learning(c);
+    support_algorithm(c, &delayed);
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_le(got->result.gradient_staleness_mean, 1);
+    ck_assert_double_gt(got->result.gradient_staleness_mean, 0.9);
+    ck_assert_double_eq(got->result.gradient_staleness_max, 1);
+}
+END_TEST
+
 START_TEST(dasgd_uses_averages_d_steps_old)
 {
     support_case *c = support_new("dasgd", 8);
@@ -115,6 +297,8 @@ START_TEST(dasgd_uses_averages_d_steps_old)
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.staleness_mean, _i);
     ck_assert_double_eq(got->result.staleness_max, _i);
+    ck_assert_double_eq(got->result.lag_mean, _i);
+    ck_assert_double_eq(got->result.lag_max, _i);
 }
 END_TEST
 
@@ -123,7 +307,10 @@ START_TEST(synchronous_sgd_is_never_stale)
     support_case *c = support_new("allreduce", 8);
     support_no_learning(c);
     support_imbalance_number(c, "ramp", "seconds", 0.1);
-    ck_assert_double_eq(support_ok(c)->result.staleness_max, 0);
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq(got.staleness_max, 0);
+    ck_assert_double_eq(got.lag_max, 0);
+    ck_assert_double_eq(got.gradient_staleness_max, 0);
 }
 END_TEST
 
@@ -138,6 +325,12 @@ Suite *staleness_suite(void)
     tcase_add_test(t, overlapped_push_is_one_step_old);
     tcase_add_test(t, a_push_may_be_older_than_its_delay_where_rounds_end_sooner);
     tcase_add_loop_test(t, wagma_is_never_as_stale_as_its_period, 0, 3);
+    tcase_add_loop_test(t, wagma_lags_behind_by_less_than_its_period, 0, 4);
+    tcase_add_test(t, a_constant_straggler_misses_sums_of_solo);
+    tcase_add_test(t, who_catches_up_uses_a_sum_of_solo_again);
+    tcase_add_loop_test(t, gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2);
+    tcase_add_loop_test(t, a_gradient_beside_an_average_is_one_update_old, 0, 9);
+    tcase_add_test(t, a_delayed_sum_of_gradients_is_a_step_old);
     tcase_add_loop_test(t, dasgd_uses_averages_d_steps_old, 0, 5);
     tcase_add_test(t, synchronous_sgd_is_never_stale);
     suite_add_tcase(s, t);

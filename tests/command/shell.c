@@ -106,11 +106,11 @@ const char learn[] = "learn:\n"
 /** runs.csv without its column wall_s. */
 char *without_wall(const char *csv)
 {
+    int wall = 1;
+    for (const char *c = csv; strncmp(c, "wall_s", 6) != 0; c++)
+        wall += *c == ',';
     char *const out = dsgd_xcalloc(strlen(csv) + 1, 1);
     size_t n = 0;
-    int wall = 1;
-    for (const char *c = csv; c < strstr(csv, ",wall_s") + 1; c++)
-        wall += *c == ',';
     int column = 1;
     for (const char *c = csv; *c != '\0'; c++) {
         column = *c == '\n' ? 1 : column + (*c == ',');

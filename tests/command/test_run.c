@@ -41,10 +41,12 @@ START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound *
         5);
     char *rows = read_file("r/runs.csv");
     const char *const header = strsep(&rows, "\n");
-    ck_assert_ptr_nonnull(strstr(
-        header, ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
-                "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,pieces,piece_bytes,"
-                "collective,partial_collective,exchange_mode,wall_s"));
+    ck_assert_ptr_nonnull(strstr(header,
+                                 ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
+                                 "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,"
+                                 "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
+                                 "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
+                                 "partial_collective,exchange_mode,wall_s"));
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 END_TEST
@@ -58,13 +60,15 @@ START_TEST(ages_and_local_models_come_out)
                           &output),
                      0);
     const char *const ages = read_file("r/staleness.csv");
-    ck_assert_ptr_nonnull(strstr(ages, "run,algorithm,workers,seed,age_steps,share\n"));
-    ck_assert_ptr_nonnull(strstr(ages, "1,dasgd,4,1,1,"));
-    ck_assert_ptr_nonnull(
-        strstr(read_file("r/runs.csv"),
-               ",final_loss,final_accuracy,final_consensus,local_loss,local_accuracy,"
-               "local_accuracy_min,exposed_mean_s,active_mean,pieces,piece_bytes,"
-               "collective,partial_collective,exchange_mode,wall_s\n"));
+    ck_assert_ptr_nonnull(strstr(ages, "run,algorithm,workers,seed,measure,age,share\n"));
+    ck_assert_ptr_nonnull(strstr(ages, "1,dasgd,4,1,staleness,1,"));
+    ck_assert_ptr_nonnull(strstr(ages, "1,dasgd,4,1,gradient_staleness,0,1\n"));
+    ck_assert_ptr_nonnull(strstr(
+        read_file("r/runs.csv"),
+        ",final_loss,final_accuracy,final_consensus,local_loss,local_accuracy,"
+        "local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,gradient_staleness_mean,"
+        "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
+        "partial_collective,exchange_mode,wall_s\n"));
 }
 END_TEST
 

@@ -207,6 +207,131 @@ START_TEST(fusion_is_refused_where_it_cannot_be)
 }
 END_TEST
 
+/* --- linear combinations behind a gradient ---------------------------------------------------- */
+
+/** Allreduce of a copy of the gradient, which linear combinations have made; it equals g. */
+static void copying_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *y = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_copy(self, y, g);
+        dsgd_combine(self, y, 1, 3, g);
+        dsgd_divide(self, y, 4);
+        dsgd_allreduce_mean(self, y);
+        dsgd_local_step(self, x, y);
+    }
+}
+
+static const dsgd_algorithm copying = {.about = {.name = "copying"}, .work = copying_work};
+
+START_TEST(linear_combinations_keep_the_overlap)
+{
+    support_case *c = support_new("allreduce", _i);
+    c->workload.bytes = 400e6;
+    c->config.exchange.pieces = 16;
+    c->config.exchange.blocking = _i % 2;
+    support_imbalance_number(c, "ramp", "seconds", 0.01);
+    const support_outcome *plain = support_ok(c);
+    support_algorithm(c, &copying);
+    const support_outcome *copied = support_ok(c);
+    ck_assert_double_eq_tol(copied->result.virtual_s, plain->result.virtual_s, 1e-9);
+    const size_t n = (size_t)_i * plain->n_params;
+    ck_assert_double_le(support_distance(copied->x, plain->x, n), 1e-12);
+}
+END_TEST
+
+static bool waits; /* set before the simulation forks */
+
+/** Vectors that are ready, that wait for g, and that change behind a combination that waits. */
+static void chain_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *y = dsgd_vector_new(self);
+    dsgd_vector *error = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (waits)
+            dsgd_computation_wait(dsgd_worker_of(self));
+        dsgd_copy(self, y, error);
+        dsgd_combine(self, y, 0.25, 1, g);
+        dsgd_combine(self, y, 1, 0.125, x); /* x as it is */
+        dsgd_copy(self, error, y);
+        dsgd_combine(self, error, 1, -0.5, g);
+        dsgd_local_step(self, x, y);
+        dsgd_combine(self, x, 1, 0.01, error);
+        dsgd_copy(self, y, x);
+        dsgd_divide(self, y, 2);
+        dsgd_combine(self, x, 0.5, 1, y);
+        if (self->step % 2 == 0)
+            dsgd_allreduce_mean(self, x);
+    }
+}
+
+static const dsgd_algorithm chain = {.about = {.name = "chain"}, .work = chain_work};
+
+START_TEST(combinations_that_wait_compute_what_they_say)
+{
+    support_case *c = support_new(NULL, 3);
+    support_algorithm(c, &chain);
+    c->workload.bytes = 400e6;
+    c->config.exchange.pieces = 5;
+    support_imbalance_number(c, "ramp", "seconds", 0.1);
+    waits = true;
+    const support_outcome *one_by_one = support_ok(c);
+    waits = false;
+    const support_outcome *deferred = support_ok(c);
+    for (size_t i = 0; i < 3 * deferred->n_params; i++)
+        ck_assert_double_eq(deferred->x[i], one_by_one->x[i]);
+    ck_assert_double_lt(deferred->result.virtual_s, one_by_one->result.virtual_s - 0.1);
+}
+END_TEST
+
+/** Worker 1 adds half of a difference to a vector that a copy has still to set. */
+static void set_then_add_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *y = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_request *half = self->rank == 1 ? dsgd_pair_begin(self, x, 0) : NULL;
+        dsgd_gradient(self, g, x);
+        dsgd_copy(self, y, g);
+        if (waits)
+            dsgd_computation_wait(dsgd_worker_of(self));
+        if (half != NULL)
+            dsgd_pair_end(self, half, y);
+        dsgd_copy(self, x, y);
+    }
+}
+
+static void answer_always(dsgd_node *self)
+{
+    for (;;)
+        dsgd_pair_answer(self, dsgd_model(self));
+}
+
+static const dsgd_algorithm set_then_add = {
+    .about = {.name = "set-then-add"}, .work = set_then_add_work, .assist = answer_always};
+
+START_TEST(a_pairs_difference_is_added_to_what_a_copy_sets)
+{
+    support_case *c = support_new(NULL, 2);
+    support_spread(c);
+    support_algorithm(c, &set_then_add);
+    c->config.until.steps = 1;
+    waits = true;
+    const support_outcome *one_by_one = support_ok(c);
+    waits = false;
+    const support_outcome *deferred = support_ok(c);
+    for (size_t i = 0; i < 2 * deferred->n_params; i++)
+        ck_assert_double_eq(deferred->x[i], one_by_one->x[i]);
+}
+END_TEST
+
 Suite *exchange_suite(void)
 {
     Suite *s = suite_create("exchange");
@@ -222,6 +347,9 @@ Suite *exchange_suite(void)
     tcase_add_test(t, a_cycle_takes_what_is_ready_during_the_backward_pass);
     tcase_add_loop_test(t, fused_or_not_the_same_is_learned, 0, sizeof fusing / sizeof fusing[0]);
     tcase_add_loop_test(t, fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms());
+    tcase_add_loop_test(t, linear_combinations_keep_the_overlap, 1, 5);
+    tcase_add_test(t, combinations_that_wait_compute_what_they_say);
+    tcase_add_test(t, a_pairs_difference_is_added_to_what_a_copy_sets);
     suite_add_tcase(s, t);
     return s;
 }

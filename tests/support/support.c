@@ -260,8 +260,10 @@ static void simulate_here(const support_case *c, support_outcome *outcome)
     ck_assert_uint_le(result.n_points, SUPPORT_POINTS);
     for (size_t i = 0; i < result.n_points; i++)
         outcome->points[i] = result.points[i];
-    for (size_t i = 0; i < result.n_ages && i < SUPPORT_AGES; i++)
-        outcome->ages[i] = result.ages[i];
+    for (size_t i = 0; i < result.ages.n && i < SUPPORT_AGES; i++)
+        outcome->ages[i] = result.ages.share[i];
+    for (size_t i = 0; i < result.gradient_ages.n && i < SUPPORT_AGES; i++)
+        outcome->gradient_ages[i] = result.gradient_ages.share[i];
     dsgd_run_result_free(&result);
 }
 

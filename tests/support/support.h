@@ -39,7 +39,7 @@ typedef struct support_outcome {
     dsgd_error error;
     dsgd_run_result result; /* its arrays are not here, but below */
     dsgd_point points[SUPPORT_POINTS];
-    double ages[SUPPORT_AGES];
+    double ages[SUPPORT_AGES], gradient_ages[SUPPORT_AGES];
     size_t n_params;
     double note[64]; /* for the algorithms of a test */
     double weight; /* of push-sum, at workers and on its way, mean over pieces */

@@ -606,6 +606,75 @@ START_TEST(every_shipped_figure_has_its_reason)
 }
 END_TEST
 
+/* --- links alone ------------------------------------------------------------------------------ */
+
+/** Times of 4 steps of 1 ms whose exchanges of 256 MB fill the links. */
+static dsgd_run_result busy(const dsgd_platform *p, const char *algorithm, int workers)
+{
+    support_case *c = support_new(algorithm, workers);
+    support_no_learning(c);
+    c->platform = *p;
+    c->workload.bytes = 256e6;
+    c->workload.step_s = 1e-3;
+    c->config.exchange.pieces = 3;
+    c->config.until.steps = 4;
+    return support_ok(c)->result;
+}
+
+static void expect_bound(const dsgd_platform *p, int workers)
+{
+    static const char *const everywhere[] = {"allreduce", "d_psgd", "osgp", "ad_psgd", "a_psgd"};
+    for (size_t i = 0; i < sizeof everywhere / sizeof everywhere[0]; i++) {
+        const dsgd_run_result r = busy(p, everywhere[i], workers - (int)(i % 2));
+        if (strcmp(everywhere[i], "ad_psgd") != 0) /* whose passive half may end the run before */
+            ck_assert_double_gt(r.link_s, 0);
+        ck_assert_msg(r.link_s <= r.virtual_s, "%s: %g > %g", everywhere[i], r.link_s, r.virtual_s);
+    }
+    const dsgd_run_result r = busy(p, "wagma", workers);
+    ck_assert_double_gt(r.link_s, 0);
+    ck_assert_double_le(r.link_s, r.virtual_s);
+}
+
+START_TEST(links_alone_take_no_longer_than_a_run_on_shipped_platforms)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform p;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_platform_open(shipped[_i].name, &config, &p, &error) == DSGD_OK, "%s",
+                  error.text);
+    expect_bound(&p, 8);
+    expect_bound(&p, 16);
+    dsgd_config_close(config);
+}
+END_TEST
+
+START_TEST(links_alone_take_no_longer_than_a_run_on_any_shape)
+{
+    dsgd_platform p = nth_shape(_i);
+    expect_bound(&p, 8);
+    p.hosts = (dsgd_records){3, entries};
+    expect_bound(&p, 8);
+}
+END_TEST
+
+/** A ring sends 2 (P-1)/P vectors; all of it within an island, or a quarter between islands. */
+START_TEST(links_alone_are_those_that_carry_the_bytes)
+{
+    const dsgd_platform even = nth_shape(_i == 0 ? 0 : 2);
+    const int workers = _i == 1 ? 4 : 8;
+    support_case *c = support_new("allreduce", workers);
+    support_no_learning(c);
+    c->platform = even;
+    c->platform.island_nics = 1;
+    c->workload.bytes = 256e6;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    const double each = 2.0 * (workers - 1) / workers * 256e6; /* per worker and step */
+    /* Of an island of four, one worker sends to the next island. */
+    const double bytes_per_s = _i == 1 ? 100 * gb : 10 * gb;
+    ck_assert_double_eq_tol(support_ok(c)->result.link_s, 20 * each / bytes_per_s, 1e-9);
+}
+END_TEST
+
 Suite *platforms_suite(void)
 {
     Suite *s = suite_create("platforms");
@@ -635,6 +704,10 @@ Suite *platforms_suite(void)
                         sizeof shipped / sizeof shipped[0]);
     tcase_add_loop_test(t, every_shipped_figure_has_its_reason, 0,
                         sizeof shipped / sizeof shipped[0]);
+    tcase_add_loop_test(t, links_alone_take_no_longer_than_a_run_on_shipped_platforms, 0,
+                        sizeof shipped / sizeof shipped[0]);
+    tcase_add_loop_test(t, links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES);
+    tcase_add_loop_test(t, links_alone_are_those_that_carry_the_bytes, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }
