@@ -11,45 +11,31 @@
 #include "sim/algorithm.h"
 
 typedef struct ad_psgd_params {
-    int variant, neighbours;
+    int variant;
+    dsgd_pick graph; /* empty: the variant's own */
     long averagings;
 } ad_psgd_params;
 
-enum { RANDOM, EXPONENTIAL, OWN };
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
-
-/**
- * Distance +-1, +-(1 + 2), +-(1 + 4), ... +-(1 + 2^floor(log2(P - 1))) in turn: from an odd rank to
- * an even one.
- */
-static int exponential_neighbour(const dsgd_node *self, long round)
-{
-    const int p = self->n_workers;
-    const int n_exponents = dsgd_log2(p - 1) + 1; /* dsgd_log2(0) is 0 */
-    const int exponent = (int)(round / 2 % n_exponents);
-    const int distance = exponent == 0 ? 1 : 1 + (1 << exponent);
-    const int peer = round % 2 == 0 ? self->rank + distance : self->rank - distance;
-    return ((peer % p) + p) % p;
-}
-
-static bool is_exponential(const ad_psgd_params *p)
-{
-    return p->variant == GOSSIP_PROCESS || p->variant == SHARED_COPY ||
-           (p->variant == PAPER && p->neighbours == EXPONENTIAL);
-}
 
 static bool is_active(const dsgd_node *self)
 {
     return self->rank % 2 == 1;
 }
 
-/** A passive neighbour, for the i-th averaging of this step. */
-static int neighbour(dsgd_node *self, long i)
+/** A neighbour in a round of the graph, if it has several a random one. Needs P > 1. */
+static int neighbour(dsgd_node *self, long round)
 {
     const ad_psgd_params *p = self->params;
-    if (is_exponential(p))
-        return exponential_neighbour(self, self->step * p->averagings + i);
-    return 2 * (int)dsgd_random_below(self, (uint64_t)(self->n_workers + 1) / 2);
+    const bool own = p->graph.about == NULL;
+    const int n_workers = self->n_workers;
+    if (own && p->variant == PAPER) /* any passive worker */
+        return 2 * (int)dsgd_random_below(self, (uint64_t)(n_workers + 1) / 2);
+    if (own && p->variant == PULL) /* any other worker */
+        return (self->rank + 1 + (int)dsgd_random_below(self, (uint64_t)n_workers - 1)) % n_workers;
+    const dsgd_neighbours *of = dsgd_neighbours_of(
+        self, own ? &dsgd_graph_exponential_pairs : &p->graph, round, DSGD_COLUMN_STOCHASTIC);
+    return of->to[of->n_to == 1 ? 0 : dsgd_random_below(self, (uint64_t)of->n_to)];
 }
 
 static void paper_work(dsgd_node *self)
@@ -61,7 +47,7 @@ static void paper_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x); /* at a snapshot: averaging changes x meanwhile */
         for (long i = 0; is_active(self) && i < p->averagings; i++)
-            dsgd_pair_average(self, x, neighbour(self, i));
+            dsgd_pair_average(self, x, neighbour(self, self->step * p->averagings + i));
         dsgd_local_step(self, x, g); /* the stale gradient, on the current x */
     }
 }
@@ -84,7 +70,7 @@ static void gossip_process_work(dsgd_node *self)
             dsgd_pair_end(self, round, x);
         if (t > 0)
             dsgd_local_step(self, x, g[(t - 1) % 2]);
-        round = is_active(self) ? dsgd_pair_begin(self, x, neighbour(self, 0)) : NULL;
+        round = is_active(self) ? dsgd_pair_begin(self, x, neighbour(self, t)) : NULL;
     }
 }
 
@@ -104,27 +90,25 @@ static void shared_copy_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         const long first = self->step * p->averagings * 2;
         for (long i = 0; is_active(self) && i < p->averagings * 2; i++)
-            dsgd_pair_average(self, copy, exponential_neighbour(self, first + i));
+            dsgd_pair_average(self, copy, neighbour(self, first + i));
         dsgd_combine(self, x, 0.5, 0.5, copy);
         dsgd_copy(self, copy, x);
         dsgd_local_step(self, x, g);
     }
 }
 
-/** KungFu: fetches a random other worker's saved model, averages, applies the gradient, saves. */
+/** KungFu: fetches another worker's saved model, averages, applies the gradient, saves. */
 static void pull_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *saved = dsgd_shared(self);
     dsgd_vector *theirs = dsgd_vector_new(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    const int p = self->n_workers;
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        if (p > 1) {
-            const int other = 1 + (int)dsgd_random_below(self, (uint64_t)p - 1);
-            dsgd_pair_fetch(self, theirs, (self->rank + other) % p);
+        if (self->n_workers > 1) {
+            dsgd_pair_fetch(self, theirs, neighbour(self, self->step));
             dsgd_combine(self, x, 0.5, 0.5, theirs);
         }
         dsgd_local_step(self, x, g);
@@ -153,20 +137,19 @@ static void ad_psgd_assist(dsgd_node *self)
 }
 
 static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};
-static const char *const neighbours_words[] = {"random", "exponential", "own", NULL};
 
 static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *error)
 {
     const ad_psgd_params *p = params;
-    if (is_exponential(p) && n_workers % 2 == 1 && n_workers > 1)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "ad_psgd: exponential neighbours need an even number of workers, got %d; %d would do",
-            n_workers, n_workers + 1);
-    if (p->variant != PAPER && p->neighbours != OWN)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "ad_psgd: neighbours: %s, but variant %s has its own; leave it out",
-                         neighbours_words[p->neighbours], variant_words[p->variant]);
+    const bool own = p->graph.about == NULL;
+    dsgd_status status = DSGD_OK;
+    if (p->variant == PULL && !own)
+        status = dsgd_graph_check(&p->graph, n_workers, "ad_psgd", error);
+    else if (p->variant != PULL && !(own && p->variant == PAPER))
+        status = dsgd_graph_check_bipartite(own ? &dsgd_graph_exponential_pairs : &p->graph,
+                                            n_workers, "ad_psgd", error);
+    if (status != DSGD_OK)
+        return status;
     if (p->averagings != 1 && (p->variant == GOSSIP_PROCESS || p->variant == PULL))
         return dsgd_fail(error, DSGD_EUSAGE,
                          "ad_psgd: averagings: %ld, but this variant makes one per gradient",
@@ -193,10 +176,12 @@ static const dsgd_option ad_psgd_options[] = {
     DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
                        "the paper, or what released codes do: gossip_process (SGP's), shared_copy "
                        "(WAGMA's), pull (KungFu's)"),
-    DSGD_OPTION_CHOICE(ad_psgd_params, neighbours, neighbours_words,
-                       "of the paper's variant: any passive worker, which is its own choice, or "
-                       "those of a bipartite exponential graph in turn",
-                       .init = OWN),
+    DSGD_OPTION_PICK(
+        ad_psgd_params, graph, dsgd_graph_kinds, "kind",
+        "who averages with whom, even ranks with odd ones; a worker takes a random "
+        "one of its neighbours in a round. Without: paper, any passive worker, which "
+        "is this simulator's choice (the paper leaves the graph open); released codes, "
+        "{kind: exponential, schedule: bipartite}; pull, any other worker"),
     DSGD_OPTION_LONG(ad_psgd_params, averagings, 1, 0, 1000, NULL,
                      "averagings that an active worker starts per gradient"),
     DSGD_OPTION_END,
@@ -211,9 +196,11 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
               .options = ad_psgd_options},
     .doc =
         {.idea = "No clock and no barrier: everyone steps at its own pace, and pairs average "
-                 "meanwhile.",
+                 "meanwhile. The graph is bipartite, so that no deadlock can form: odd ranks ask, "
+                 "even ones answer.",
          .rule =
-             "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j;  x_i <- x_i + U(g, t), g at an "
+             "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j (by default any worker of the "
+             "other parity);  x_i <- x_i + U(g, t), g at an "
              "older x_i",
          .sends =
              "per averaging N each way; one per gradient of an odd rank: N per worker and step",
@@ -226,5 +213,5 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
                       {.kind = DSGD_LAW_PLAIN_SGD, .with = {{"variant", PULL}}},
                       {.kind = DSGD_LAW_KEEPS_MEAN},
-                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"neighbours", EXPONENTIAL}}}),
+                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = {{"graph", 0, "ring"}}}),
 };

@@ -248,6 +248,10 @@ static const dsgd_graph_kind exponential = {
     .period = exponential_period,
 };
 
+static exponential_params pairs_params = {.peers = 1, .schedule = BIPARTITE};
+
+const dsgd_pick dsgd_graph_exponential_pairs = {&exponential.about, &pairs_params};
+
 /* --- matching --------------------------------------------------------------------------------- */
 
 /** Positions 2i and 2i + 1 of a random order are a pair; with P odd the last has none. */
@@ -395,6 +399,41 @@ dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *w
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
     return kind_of(pick)->check == NULL ? DSGD_OK : kind_of(pick)->check(&graph, who, error);
+}
+
+/** A receiver of @p rank in a round, both even or both odd; -1: there is none. */
+static int unlike_bipartite(const dsgd_pick *pick, int n_workers, int rank, long round, int *to)
+{
+    const dsgd_graph graph = {pick->params, n_workers, 0};
+    const int n = kind_of(pick)->to(&graph, rank, round, to);
+    for (int i = 0; i < n; i++)
+        if (to[i] % 2 == rank % 2)
+            return to[i];
+    return -1;
+}
+
+dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, const char *who,
+                                       dsgd_error *error)
+{
+    const dsgd_status status = dsgd_graph_check(pick, n_workers, who, error);
+    if (status != DSGD_OK)
+        return status;
+    const long period = dsgd_graph_period(pick, n_workers);
+    int other = period == 0 && n_workers > 2 ? 2 : -1; /* random: at some time 0 and 2 */
+    int rank = 0;
+    int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
+    for (long i = 0; other < 0 && i < period * n_workers; i++) {
+        rank = (int)(i % n_workers);
+        other = unlike_bipartite(pick, n_workers, rank, i / n_workers, to);
+    }
+    free(to);
+    if (other < 0)
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "%s: graph: %s joins workers %d and %d, but every edge has to join an even "
+                     "and an odd rank; {kind: exponential, schedule: bipartite}, or a ring of an "
+                     "even number, would do",
+                     who, pick->about->name, rank, other);
 }
 
 long dsgd_graph_period(const dsgd_pick *pick, int n_workers)

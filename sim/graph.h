@@ -49,6 +49,13 @@ extern const dsgd_about *const dsgd_graph_kinds[];
 dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *who,
                              dsgd_error *error);
 
+/** dsgd_graph_check(); and refuses a round that joins two even ranks, or two odd ones. */
+dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, const char *who,
+                                       dsgd_error *error);
+
+/** {kind: exponential, schedule: bipartite} */
+extern const dsgd_pick dsgd_graph_exponential_pairs;
+
 /** Rounds after which the graphs repeat; 0: never. */
 long dsgd_graph_period(const dsgd_pick *pick, int n_workers);
 

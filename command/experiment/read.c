@@ -28,7 +28,8 @@ static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsg
 /** The present name of a key or word that earlier versions called @p name, or NULL. */
 static const char *renamed(const char *name)
 {
-    static const char *const names[][2] = {{"topology", "graph"}, {"apart", "independent"}};
+    static const char *const names[][2] = {
+        {"topology", "graph"}, {"neighbours", "graph"}, {"apart", "independent"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i][0], name) == 0)
             return names[i][1];

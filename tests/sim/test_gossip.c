@@ -177,7 +177,7 @@ START_TEST(changes_propagate_as_fast_as_theory_says)
         {"sgp", {"exponential", "schedule", 1, .workers = 64}, 7, 12},
         {"d_psgd", {"exponential", "schedule", 3, .workers = 16}, 4, 8},
         {"d_psgd", {"complete", .workers = 16}, 1, 1},
-        {"ad_psgd", {.option = "neighbours", .value = 1, .workers = 8}, 3, 3},
+        {"ad_psgd", {"exponential", "schedule", 3, .workers = 8}, 3, 3},
     };
     const graph *const g = &spread[_i].graph;
     support_case *c = g->kind != NULL ? gossiping(spread[_i].algorithm, g)
