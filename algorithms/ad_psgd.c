@@ -6,7 +6,7 @@
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
  * descent", ICML 2018, Algorithm 1. Even ranks are passive and only answer, odd ranks are active,
  * so that no deadlock can form. Sent per averaging: N bytes in each direction. `variant` selects
- * three released codes that differ.
+ * three released codes that differ; two of them average in an endless loop beside the computation.
  */
 #include "sim/algorithm.h"
 
@@ -17,6 +17,20 @@ typedef struct ad_psgd_params {
 } ad_psgd_params;
 
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
+enum { OWN = -1, ENDLESS = -2 }; /* averagings */
+
+static bool loops(const ad_psgd_params *p)
+{
+    return p->variant == GOSSIP_PROCESS || p->variant == SHARED_COPY;
+}
+
+/** Per gradient, or ENDLESS. */
+static long averagings(const ad_psgd_params *p)
+{
+    if (p->averagings != OWN)
+        return p->averagings;
+    return loops(p) ? ENDLESS : 1;
+}
 
 static bool is_active(const dsgd_node *self)
 {
@@ -40,61 +54,84 @@ static int neighbour(dsgd_node *self, long round)
 
 static void paper_work(dsgd_node *self)
 {
-    const ad_psgd_params *p = self->params;
+    const long n = averagings(self->params);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x); /* at a snapshot: averaging changes x meanwhile */
-        for (long i = 0; is_active(self) && i < p->averagings; i++)
-            dsgd_pair_average(self, x, neighbour(self, self->step * p->averagings + i));
+        for (long i = 0; is_active(self) && i < n; i++)
+            dsgd_pair_average(self, x, neighbour(self, self->step * n + i));
         dsgd_local_step(self, x, g); /* the stale gradient, on the current x */
     }
 }
 
 /**
- * SGP's released code: a second process owns the model. It applies a gradient after its round of
- * gossip, while the worker computes the next gradient; the worker waits only if the previous
- * gradient has not been applied.
+ * SGP's released code: a second process owns the model, and averages it without a rest (assist()).
+ * Between two rounds it applies a gradient, while the worker computes the next one; the worker
+ * waits only if the previous gradient has not been applied.
  */
 static void gossip_process_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};
-    dsgd_request *round = NULL;
 
     while (dsgd_next_step(self)) {
         const long t = self->step;
-        dsgd_gradient(self, g[t % 2], x);
-        if (round != NULL)
-            dsgd_pair_end(self, round, x);
-        if (t > 0)
-            dsgd_local_step(self, x, g[(t - 1) % 2]);
-        round = is_active(self) ? dsgd_pair_begin(self, x, neighbour(self, t)) : NULL;
+        dsgd_gradient(self, g[t % 2], x); /* at a model without the previous gradient */
+        if (t == 0)
+            continue;
+        dsgd_lock(self);
+        dsgd_local_step(self, x, g[(t - 1) % 2]);
+        dsgd_unlock(self);
     }
 }
 
+/** Both ends of a round know each other: the passive one waits for the active one of its round. */
+static void gossip_process_assist(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    for (long round = 0; is_active(self) && dsgd_next_turn(self, 0); round++) {
+        dsgd_lock(self);
+        dsgd_pair_visit(self, x, neighbour(self, round));
+        dsgd_unlock(self);
+    }
+    for (long round = 0; !is_active(self); round++) /* it polls, and holds no gradient up */
+        dsgd_pair_await(self, x, neighbour(self, round));
+}
+
 /**
- * WAGMA's released code averages a copy, with the neighbour ahead and the one behind in turn. The
+ * WAGMA's released code averages a copy without a rest. When the gradient of a piece is ready, the
  * worker averages x with the copy, writes the result back, and then applies its gradient, which
  * others see one step later.
  */
 static void shared_copy_work(dsgd_node *self)
 {
-    const ad_psgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *copy = dsgd_shared(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        const long first = self->step * p->averagings * 2;
-        for (long i = 0; is_active(self) && i < p->averagings * 2; i++)
-            dsgd_pair_average(self, copy, neighbour(self, first + i));
-        dsgd_combine(self, x, 0.5, 0.5, copy);
-        dsgd_copy(self, copy, x);
+        dsgd_follow(self, x, g);
+        dsgd_average(self, x, copy);
         dsgd_local_step(self, x, g);
     }
+}
+
+/**
+ * The released code writes the average of old buffers back, so that what the worker wrote into a
+ * tensor during its exchange is lost; here it is kept.
+ */
+static void shared_copy_assist(dsgd_node *self)
+{
+    dsgd_vector *copy = dsgd_shared(self);
+    const long n = averagings(self->params);
+    const bool asks = is_active(self) && n != 0;
+    for (long i = 0; asks && dsgd_next_turn(self, n == ENDLESS ? 0 : i / n); i++)
+        dsgd_pair_average(self, copy, neighbour(self, i));
+    while (!is_active(self))
+        dsgd_pair_answer(self, copy);
 }
 
 /** KungFu: fetches another worker's saved model, averages, applies the gradient, saves. */
@@ -123,17 +160,24 @@ static void ad_psgd_work(dsgd_node *self)
     variants[((const ad_psgd_params *)self->params)->variant](self);
 }
 
+static void paper_assist(dsgd_node *self)
+{
+    for (;;)
+        dsgd_pair_answer(self, dsgd_model(self));
+}
+
+static void pull_assist(dsgd_node *self)
+{
+    for (;;)
+        dsgd_pair_give(self, dsgd_shared(self));
+}
+
 static void ad_psgd_assist(dsgd_node *self)
 {
-    const int variant = ((const ad_psgd_params *)self->params)->variant;
-    dsgd_vector *x =
-        variant == SHARED_COPY || variant == PULL ? dsgd_shared(self) : dsgd_model(self);
-    for (;;) {
-        if (variant == PULL)
-            dsgd_pair_give(self, x);
-        else
-            dsgd_pair_answer(self, x);
-    }
+    static void (*const variants[])(dsgd_node *) = {paper_assist, gossip_process_assist,
+                                                    shared_copy_assist, pull_assist};
+    if (self->n_workers > 1)
+        variants[((const ad_psgd_params *)self->params)->variant](self);
 }
 
 static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};
@@ -150,9 +194,25 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
                                             n_workers, "ad_psgd", error);
     if (status != DSGD_OK)
         return status;
-    if (p->averagings != 1 && (p->variant == GOSSIP_PROCESS || p->variant == PULL))
+    if (p->variant == GOSSIP_PROCESS && !own)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "ad_psgd: averagings: %ld, but this variant makes one per gradient",
+                         "ad_psgd: graph: %s, but in variant gossip_process the pairs of a round "
+                         "are scheduled by its own; leave it out",
+                         p->graph.about->name);
+    if (!loops(p) && p->averagings == ENDLESS)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "ad_psgd: averagings: endless, but variant %s has no loop of its own; "
+                         "give a number, or take gossip_process or shared_copy",
+                         variant_words[p->variant]);
+    if (p->averagings >= 0 && p->averagings != 1 && p->variant == PULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "ad_psgd: averagings: %ld, but variant pull makes one per gradient; leave "
+                         "it out",
+                         p->averagings);
+    if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS) /* it would wait for the slowest */
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "ad_psgd: averagings: %ld, but the loops of variant gossip_process wait "
+                         "for each other and never rest; leave it out",
                          p->averagings);
     return DSGD_OK;
 }
@@ -168,9 +228,13 @@ static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
         whole.messages *= 2; /* the request is empty */
         return whole;
     }
-    return dsgd_vector_traffic(scale, active * 2 * (double)p->averagings *
-                                          (p->variant == SHARED_COPY ? 2 : 1));
+    const long n = averagings(p);
+    if (n == ENDLESS && n_odd > 0)
+        return (dsgd_traffic){NAN, NAN}; /* as much as the network carries */
+    return dsgd_vector_traffic(scale, active * 2 * (double)(n == ENDLESS ? 0 : n));
 }
+
+static const char *const averagings_words[] = {"own", "endless", NULL};
 
 static const dsgd_option ad_psgd_options[] = {
     DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
@@ -182,8 +246,12 @@ static const dsgd_option ad_psgd_options[] = {
         "one of its neighbours in a round. Without: paper, any passive worker, which "
         "is this simulator's choice (the paper leaves the graph open); released codes, "
         "{kind: exponential, schedule: bipartite}; pull, any other worker"),
-    DSGD_OPTION_LONG(ad_psgd_params, averagings, 1, 0, 1000, NULL,
-                     "averagings that an active worker starts per gradient"),
+    DSGD_OPTION_LONG(
+        ad_psgd_params, averagings, OWN, 0, 1000, NULL,
+        "averagings that an active worker begins per gradient. Own: paper and pull, one; the "
+        "released loops, endless: the next when one has ended (a number bounds "
+        "shared_copy's, and the time that a simulation takes)",
+        .words = averagings_words),
     DSGD_OPTION_END,
 };
 
@@ -203,9 +271,14 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
              "other parity);  x_i <- x_i + U(g, t), g at an "
              "older x_i",
          .sends =
-             "per averaging N each way; one per gradient of an odd rank: N per worker and step",
+             "per averaging N each way; one per gradient of an odd rank: N per worker and step. "
+             "gossip_process and shared_copy: as much as the network carries",
          .waits =
-             "an odd rank for its neighbour's reply, which needs no computation of the neighbour"},
+             "an odd rank for its neighbour's reply, which needs no computation of the neighbour; "
+             "gossip_process: a gradient for the averaging under way, the next but one for it, and "
+             "an even rank's loop for the odd rank whose turn it is; shared_copy: no computation "
+             "for anything. Unlike its code, shared_copy loses no update that falls into an "
+             "averaging, and gossip_process receives from the neighbour that it sends to"},
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,

@@ -79,12 +79,12 @@ typedef struct dsgd_algorithm {
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /** Required. One worker's life. Returns only when dsgd_next_step() returns false, or never. */
     void (*work)(dsgd_node *self);
-    /** Optional. A second actor of each worker, which answers others meanwhile. */
+    /** Optional. A second actor of each worker, which answers or asks others meanwhile. */
     void (*assist)(dsgd_node *self);
     /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
-    /** Optional, pure. Messages sent if no worker is late. */
+    /** Optional, pure. Messages sent if no worker is late; NAN where that depends on time. */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
 } dsgd_algorithm;
@@ -105,6 +105,17 @@ double *dsgd_numbers_new(dsgd_node *self, size_t n);
 
 /** A second vector, the same in work() and assist() of a worker. It begins as the model. */
 dsgd_vector *dsgd_shared(dsgd_node *self);
+
+/** Mutual exclusion of work() and assist() of a worker, first come, first served. */
+void dsgd_lock(dsgd_node *self);
+void dsgd_unlock(dsgd_node *self);
+
+/**
+ * For loops of assist() that begin exchanges: waits until this worker has made @p local_steps. Two
+ * turns are a microsecond apart or more, so that time passes where messages cost none. False: the
+ * work() of every worker has returned.
+ */
+bool dsgd_next_turn(dsgd_node *self, long local_steps);
 
 /** g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. */
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
@@ -277,6 +288,18 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x);
 
 /** For assist(): answers the next dsgd_pair_fetch() of any worker with x; waits for it. */
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x);
+
+/** dsgd_pair_average() with a peer that awaits this worker, in dsgd_pair_await(). */
+void dsgd_pair_visit(dsgd_node *self, dsgd_vector *x, int peer);
+
+/** For assist(): answers the next dsgd_pair_visit() of @p peer with x; others wait for their turn. */
+void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer);
+
+/**
+ * x, y <- (x + y) / 2, y being a copy in host memory: costs the reduction of a received vector, and
+ * no message. Each piece changes at one instant.
+ */
+void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 
 /* --- servers ---------------------------------------------------------------------------------- */
 

@@ -51,8 +51,10 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     const size_t first_unready = waits ? w->computation.ready : n;
     for (size_t k = 0; k < first_unready; k++)
         local_step_piece(w, x, g, k);
-    if (!waits)
+    if (!waits) {
+        dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
         return;
+    }
     DSGD_ASSERT(w->computation.n_deferred < DSGD_MAX_DEFERRED, "%zu local steps of one gradient",
                 w->computation.n_deferred);
     w->computation.deferred[w->computation.n_deferred].x = x;

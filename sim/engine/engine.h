@@ -74,10 +74,12 @@ struct dsgd_worker {
     dsgd_vector *shared; /* by work and assist; NULL before first use */
     dsgd_semaphore *work_semaphore;
     int work_waits; /* actors: work and assist may both wait for the same */
+    long locks, unlocks; /* by dsgd_lock() and dsgd_unlock() */
 
     /* steps.c's. */
     long steps_done;
     bool stopped; /* none of its actors continues */
+    double turn_s; /* when assist() may take its next turn */
     uint32_t draws; /* made by the algorithm in this step */
     double exposed_s; /* from the ends of computations to the ends of their steps */
 

@@ -85,6 +85,19 @@ bool dsgd_next_step(dsgd_node *self)
     return !is_to_stop(w);
 }
 
+bool dsgd_next_turn(dsgd_node *self, long local_steps)
+{
+    static const double least_s = 1e-6; /* a lock and a call of MPI */
+    dsgd_worker *const w = dsgd_worker_of(self);
+    while (dsgd_local_steps(w, w->engine->n_pieces - 1) < local_steps)
+        dsgd_work_sleep(w);
+    if (dsgd_now_s() < w->turn_s)
+        dsgd_sleep(w->turn_s - dsgd_now_s());
+    dsgd_stay_if_stopped(w);
+    w->turn_s = dsgd_now_s() + least_s;
+    return w->engine->n_working > 0;
+}
+
 double dsgd_time_s(dsgd_node *self)
 {
     (void)self;

@@ -84,6 +84,21 @@ void dsgd_barrier(dsgd_node *self)
         dsgd_work_sleep(w);
 }
 
+void dsgd_lock(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const long ticket = w->locks++;
+    while (w->unlocks != ticket)
+        dsgd_work_sleep(w);
+}
+
+void dsgd_unlock(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    w->unlocks++;
+    dsgd_work_wake(w);
+}
+
 /* --- vectors ---------------------------------------------------------------------------------- */
 
 bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)

@@ -9,6 +9,7 @@
 typedef struct pair_question {
     int peer;
     enum { AVERAGE, FETCH } kind;
+    int asker; /* whom the peer has to await; -1: it answers anyone */
 } pair_question;
 
 /** One piece of a question and its answer. */
@@ -58,7 +59,8 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_message *const question =
         dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     dsgd_count_message(w->engine, bytes);
-    dsgd_send(dsgd_mailbox_of(-1, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), question, bytes);
+    dsgd_send(dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0),
+              question, bytes);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
     any_job->done = true;
@@ -98,18 +100,23 @@ static void question_peer(dsgd_node *self, dsgd_vector *x, pair_question questio
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
-    question_peer(self, x, (pair_question){peer, AVERAGE});
+    question_peer(self, x, (pair_question){peer, AVERAGE, -1});
+}
+
+void dsgd_pair_visit(dsgd_node *self, dsgd_vector *x, int peer)
+{
+    question_peer(self, x, (pair_question){peer, AVERAGE, self->rank});
 }
 
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
-    question_peer(self, y, (pair_question){peer, FETCH});
+    question_peer(self, y, (pair_question){peer, FETCH, -1});
 }
 
 dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)
 {
     dsgd_require_peer(self, peer);
-    const pair_question question = {peer, AVERAGE};
+    const pair_question question = {peer, AVERAGE, -1};
     return dsgd_exchange_begin(dsgd_worker_of(self), &pair, x, &question);
 }
 
@@ -118,11 +125,35 @@ void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
     dsgd_exchange_end(dsgd_worker_of(self), request, x);
 }
 
+/* --- within a worker -------------------------------------------------------------------------- */
+
+void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    const double ones[2] = {1, 1};
+    for (size_t k = 0; k < engine->n_pieces; k++) {
+        dsgd_piece_wait(x, k);
+        const double since_s = dsgd_now_s();
+        const double cost_s =
+            engine->piece_bytes[k] * engine->config->platform->reduction_s_per_byte;
+        if (cost_s > 0)
+            dsgd_sleep(cost_s);
+        dsgd_count_communication(w, since_s);
+        const dsgd_value operands[2] = {x->piece[k].value, y->piece[k].value};
+        const dsgd_value mean =
+            dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 2, operands, ones, 2);
+        dsgd_piece_set(engine, &x->piece[k], dsgd_value_retain(mean), dsgd_local_steps(w, k));
+        dsgd_piece_set(engine, &y->piece[k], mean, dsgd_local_steps(w, k));
+    }
+}
+
 /* --- answering -------------------------------------------------------------------------------- */
 
-static dsgd_message *next_question(dsgd_worker *w, bool with_piece)
+/** @p asker -1: of anyone. */
+static dsgd_message *next_question(dsgd_worker *w, int asker, bool with_piece)
 {
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_QUESTION, 0);
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(asker, w->node.rank, DSGD_PORT_PAIR_QUESTION, 0);
     if (w->engine->n_channels > 1) /* pieces travel side by side */
         dsgd_mailbox_own(mailbox);
     return receive_message(w, mailbox, with_piece);
@@ -141,10 +172,9 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
         dsgd_send(mailbox, reply, bytes);
 }
 
-void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
+static void answer(dsgd_worker *w, dsgd_vector *x, int asker)
 {
-    dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_message *const question = next_question(w, true);
+    dsgd_message *const question = next_question(w, asker, true);
     const size_t k = question->piece;
     dsgd_message *const reply = dsgd_message_new(w, question->channel, k, x->piece[k]);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
@@ -155,10 +185,22 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
     dsgd_message_free(w, question);
 }
 
+void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
+{
+    answer(dsgd_worker_of(self), x, -1);
+}
+
+void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
+{
+    dsgd_require_peer(self, peer);
+    for (size_t k = 0; k < dsgd_worker_of(self)->engine->n_pieces; k++)
+        answer(dsgd_worker_of(self), x, peer);
+}
+
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_message *const question = next_question(w, false);
+    dsgd_message *const question = next_question(w, -1, false);
     const size_t k = question->piece;
     reply_to(w, question, dsgd_message_new(w, question->channel, k, x->piece[k]));
     dsgd_message_free(w, question);

@@ -143,9 +143,6 @@ static void expect_traffic(support_case *c)
         support_option(c, "calibration", 4);
     if (dsgd_run_check(&c->config, NULL) != DSGD_OK)
         return;
-    const support_outcome *few = count_traffic(c, FEW_STEPS);
-    const support_outcome *more = count_traffic(c, MORE_STEPS);
-    const double steps = (double)p * (MORE_STEPS - FEW_STEPS);
     const int n_servers = a->n_servers == NULL ? 0 : a->n_servers(c->config.params, p);
     const size_t n_pieces = n_servers > 1 ? 3 * (size_t)n_servers : 3;
     double piece_bytes[16];
@@ -153,6 +150,11 @@ static void expect_traffic(support_case *c)
         piece_bytes[k] = c->workload.bytes / (double)n_pieces;
     const dsgd_scale scale = {p, n_servers, n_pieces, piece_bytes, c->config.collective};
     const dsgd_traffic want = a->traffic(c->config.params, &scale);
+    if (isnan(want.messages)) /* depends on time; test_pair.c counts an endless loop's */
+        return;
+    const support_outcome *few = count_traffic(c, FEW_STEPS);
+    const support_outcome *more = count_traffic(c, MORE_STEPS);
+    const double steps = (double)p * (MORE_STEPS - FEW_STEPS);
     const double messages = (double)(more->result.messages - few->result.messages) / steps;
     const double bytes = (more->result.bytes - few->result.bytes) / steps;
     ck_assert_msg(fabs(messages - want.messages) <= 1e-9 * want.messages,
@@ -169,7 +171,6 @@ static const struct {
 } sent[] = {
     {"eager_solo", "limiter", 3}, {"eager_majority", "limiter", 1},
     {"wagma", "group", 4},        {"d_psgd", "rounds", 3},
-    {"ad_psgd", "variant", 1},    {"ad_psgd", "variant", 2},
     {"ad_psgd", "variant", 3},    {"ad_psgd", "averagings", 2},
     {"a_psgd", "servers", 3},     {"easgd", "servers", 2},
     {"dasgd", "tau", 3},          {"drop_compute", "threshold", 0.4},
@@ -179,6 +180,16 @@ START_TEST(sends_what_it_declares_under_options)
 {
     support_case *c = support_new(sent[_i].algorithm, 8);
     support_option(c, sent[_i].option, sent[_i].value);
+    expect_traffic(c);
+}
+END_TEST
+
+/** WAGMA's AD-PSGD. */
+START_TEST(a_loop_sends_what_it_declares_where_it_is_bounded)
+{
+    support_case *c = support_new("ad_psgd", 8);
+    support_option(c, "variant", 2);
+    support_option(c, "averagings", 3);
     expect_traffic(c);
 }
 END_TEST
@@ -403,6 +414,7 @@ Suite *conformance_suite(void)
     tcase_add_loop_test(t, zero_learning_rate_keeps_consensus, 0, n);
     tcase_add_loop_test(t, sends_what_it_declares, 0, n);
     tcase_add_loop_test(t, sends_what_it_declares_under_options, 0, sizeof sent / sizeof sent[0]);
+    tcase_add_test(t, a_loop_sends_what_it_declares_where_it_is_bounded);
     tcase_add_loop_test(t, every_choice_ends_and_sends_what_is_declared, 0, n);
     suite_add_tcase(s, t);
     t = tcase_create("robust");

@@ -10,6 +10,8 @@
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
+enum { GOSSIP_PROCESS = 1, SHARED_COPY };
+
 /** Rank 1 asks rank 0, again and again; nobody computes. */
 static void ask_work(dsgd_node *self)
 {
@@ -89,11 +91,15 @@ START_TEST(averaging_in_pairs_converges_to_one_model)
         const char *graph;
         int workers;
     } ways[] = {
-        {0, NULL, 2}, {0, NULL, 3}, {0, NULL, 7}, {0, "ring", 8},  {1, NULL, 8},
-        {2, NULL, 8}, {3, NULL, 7}, {3, NULL, 8}, {3, "torus", 9},
+        {0, NULL, 2}, {0, NULL, 3},   {0, NULL, 7}, {0, "ring", 8}, {1, NULL, 8},
+        {2, NULL, 8}, {2, "ring", 8}, {3, NULL, 7}, {3, NULL, 8},   {3, "torus", 9},
     };
     support_case *c = support_new("ad_psgd", ways[_i].workers);
     support_option(c, "variant", ways[_i].variant);
+    if (ways[_i].variant == SHARED_COPY)
+        support_option(c, "averagings", 1);
+    if (ways[_i].variant == GOSSIP_PROCESS)
+        c->workload.bytes = 5e9; /* an averaging per step */
     if (ways[_i].graph != NULL)
         support_pick(c, "graph", ways[_i].graph);
     ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* of numbers between 0 and 1 */
@@ -155,6 +161,104 @@ START_TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 }
 END_TEST
 
+/* --- loops beside the computation ------------------------------------------------------------- */
+
+static const double averaging_s = 2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6); /* costly() */
+
+/** What WAGMA's worker pays for the mean with its copy, per second of an averaging. */
+static const double own_share = 0.3e-9 * 1e6 / (2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6));
+
+/** Two workers: one averaging after another, as many as fit into ten steps, which none prolongs. */
+START_TEST(a_released_loop_averages_without_a_rest)
+{
+    support_case *c = costly("ad_psgd", 2);
+    support_option(c, "variant", _i);
+    const support_outcome *got = support_ok(c);
+    expect_close(got->result.virtual_s,
+                 10 * (1 + (_i == SHARED_COPY ? own_share * averaging_s : 0)));
+    ck_assert_double_eq_tol((double)got->result.messages / 2, got->result.virtual_s / averaging_s,
+                            2);
+    if (_i == GOSSIP_PROCESS)
+        return;
+    support_option(c, "averagings", 3);
+    ck_assert_double_eq_tol((double)support_ok(c)->result.messages / 2, 10 * 3, 3);
+}
+END_TEST
+
+/**
+ * An averaging of 3.3 s beside steps of 1 s. SGP's process applies one gradient between two of
+ * them, but the passive worker's at once; WAGMA's worker does not wait.
+ */
+START_TEST(a_loop_holds_up_the_gradients_of_its_process)
+{
+    const double times = 3.3 / averaging_s;
+    support_case *c = costly("ad_psgd", 2);
+    support_option(c, "variant", _i);
+    c->workload.bytes *= times;
+    c->platform.host_latency_s *= times;
+    c->platform.message_overhead_s *= times;
+    c->config.steps_each = 0;
+    c->config.until = (dsgd_until){.seconds = 330.5};
+    const support_outcome *got = support_ok(c);
+    const double steps = _i == GOSSIP_PROCESS ? 330 + 330 / 3.3 : 2 * 330 / (1 + own_share * 3.3);
+    ck_assert_double_eq_tol(got->result.steps * 2, steps, 3);
+}
+END_TEST
+
+/** A message of no latency takes 0.1 ns, but a turn a microsecond. */
+START_TEST(a_loop_passes_time_where_messages_cost_none)
+{
+    support_case *c = support_new("ad_psgd", 2);
+    support_option(c, "variant", _i);
+    support_no_learning(c);
+    c->workload.bytes = 1;
+    c->workload.step_s = 1e-3;
+    c->platform.host_latency_s = 0;
+    c->config.until.steps = 3;
+    const support_outcome *got = support_ok(c);
+    expect_close(got->result.virtual_s, 3e-3);
+    ck_assert_double_eq_tol((double)got->result.messages / 2, 3000, 3);
+}
+END_TEST
+
+/** Worker 0 awaits worker 3, who comes after two steps, and then worker 1, who came at once. */
+static void scheduled_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        if (self->step == (self->rank == 3 ? 2 : 0) && self->rank % 2 == 1)
+            dsgd_pair_visit(self, x, 0);
+        support_current->note[4 * self->step + self->rank] = dsgd_time_s(self);
+        dsgd_gradient(self, g, x);
+    }
+}
+
+static void scheduled_assist(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_pair_await(self, x, 3);
+    dsgd_pair_await(self, x, 1);
+}
+
+static const dsgd_algorithm scheduled = {
+    .about = {.name = "scheduled"}, .work = scheduled_work, .assist = scheduled_assist};
+
+START_TEST(who_is_not_awaited_waits_for_its_turn)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &scheduled);
+    support_no_learning(c);
+    c->config.exchange.pieces = 3;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 3;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->note[4 * 2 + 3], 2, 0.01);
+    ck_assert_double_eq_tol(got->note[1], 2, 0.01);
+    ck_assert_double_gt(got->note[1], got->note[4 * 2 + 3]);
+}
+END_TEST
+
 Suite *pair_suite(void)
 {
     Suite *s = suite_create("pair");
@@ -162,8 +266,12 @@ Suite *pair_suite(void)
     tcase_set_timeout(t, 240);
     tcase_add_test(t, an_averaging_is_a_vector_each_way_and_a_fetch_one_way);
     tcase_add_test(t, pair_averaging_keeps_the_mean_under_message_delay);
-    tcase_add_loop_test(t, averaging_in_pairs_converges_to_one_model, 0, 9);
+    tcase_add_loop_test(t, averaging_in_pairs_converges_to_one_model, 0, 10);
     tcase_add_test(t, pairs_agree_as_fast_as_their_graph_lets_them);
+    tcase_add_loop_test(t, a_released_loop_averages_without_a_rest, GOSSIP_PROCESS, 3);
+    tcase_add_loop_test(t, a_loop_holds_up_the_gradients_of_its_process, GOSSIP_PROCESS, 3);
+    tcase_add_loop_test(t, a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3);
+    tcase_add_test(t, who_is_not_awaited_waits_for_its_turn);
     tcase_add_test(t, exponential_neighbours_have_all_distances_in_turn);
     suite_add_tcase(s, t);
     return s;
