@@ -4,7 +4,9 @@
  * independently of the others.
  *
  * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1); the
- * loop follows the code released with EASGD. Sent per worker and step: N up and N down / period.
+ * loop follows the code released with EASGD, which posts push and fetch together. Its server may
+ * answer before the push is there; here the answer contains it. Sent per worker and step: N up and
+ * N down / period.
  * Staleness: the others' pushes since the fetch, P - 1 at equal speeds.
  */
 #include "sim/algorithm.h"
@@ -30,8 +32,7 @@ static void a_psgd_work(dsgd_node *self)
             continue;
         dsgd_copy(self, u, x);
         dsgd_combine(self, u, 1, -1, fetched); /* the update since the last fetch */
-        dsgd_server_push(self, u);
-        dsgd_server_fetch(self, x);
+        dsgd_server_push_and_fetch(self, u, x);
         dsgd_copy(self, fetched, x);
     }
 }
@@ -49,13 +50,11 @@ static int a_psgd_servers(const void *params, int n_workers)
     return (int)((const a_psgd_params *)params)->servers;
 }
 
-/** A push, its acknowledgement, a fetch, its reply. */
+/** A push, and the reply, which acknowledges it. */
 static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const a_psgd_params *p = params;
-    const dsgd_traffic whole = dsgd_vector_traffic(scale, 2);
-    return dsgd_traffic_times((dsgd_traffic){2 * whole.messages, whole.bytes},
-                              1.0 / (double)p->period);
+    return dsgd_traffic_times(dsgd_vector_traffic(scale, 2), 1.0 / (double)p->period);
 }
 
 static const dsgd_option a_psgd_options[] = {
@@ -78,7 +77,10 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
                 "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch x. "
                 " server: x <- x + u",
             .sends = "N up and N down per period; a server's link carries P / servers times that",
-            .waits = "a worker for the server's link, never for another's computation"},
+            .waits = "a worker for the server's link, never for another's computation. Push and "
+                     "fetch are posted together: the answer of a piece leaves when its push has "
+                     "been added (the released code's may leave before), while later pieces "
+                     "arrive; Downpour's Adagrad at the server is not modelled"},
     .work = a_psgd_work,
     .serve = a_psgd_serve,
     .n_servers = a_psgd_servers,

@@ -311,6 +311,13 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u);
 /** x <- z as it is when the request arrives, after this worker's earlier pushes. Waits for it. */
 void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x);
 
+/**
+ * dsgd_server_push() of u and dsgd_server_fetch() into x, both posted at once, then waits for both.
+ * A piece's answer leaves when its push has been added, so that x has this worker's u in it, while
+ * later pieces of u arrive.
+ */
+void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x);
+
 /** For serve(): waits for a push or fetch of a piece, and answers it with x, its part of z. */
 void dsgd_serve(dsgd_node *self, dsgd_vector *x);
 

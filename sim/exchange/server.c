@@ -4,14 +4,15 @@
  * EASGD's released code).
  *
  * A push is a message of the piece's bytes, answered by an empty acknowledgement; a fetch an empty
- * message, answered by the piece. A server receives messages one after another, in the order in
+ * message, answered by the piece. Where both are posted together the request travels with the push,
+ * and the answer acknowledges it. A server receives messages one after another, in the order in
  * which they were sent, while a channel sends its answers one after another: its link is busy in
  * both directions, but not shared. (A thousand flows that share it would end at the same time, and
  * cost SimGrid a thousand times as much.)
  */
 #include "sim/exchange/channels.h"
 
-typedef enum server_request { PUSH, FETCH } server_request;
+typedef enum server_request { PUSH, FETCH, PUSH_AND_FETCH } server_request;
 
 /** Counts of pushes; engine->servers is [n_workers + n_servers][n_pieces]. */
 struct dsgd_server_state {
@@ -42,7 +43,20 @@ typedef struct server_job {
     server_request kind;
     dsgd_piece mine; /* of a push */
     dsgd_message *reply; /* of a fetch */
+    dsgd_transfer *answer; /* under way, of PUSH_AND_FETCH; it sets `reply` */
 } server_job;
+
+/** What asks a server for piece @p k, with the age of what the worker has. */
+static dsgd_message *new_question(const dsgd_channel *channel, const server_job *job)
+{
+    dsgd_worker *const w = channel->worker;
+    struct dsgd_server_state *const state = server_state_of(w, job->job.piece);
+    dsgd_message *const message = dsgd_message_new(w, channel->number, job->job.piece, job->mine);
+    message->kind = job->kind;
+    message->version = state->version + state->own_pushes;
+    state->own_pushes += job->kind != FETCH;
+    return message;
+}
 
 static void run_question(dsgd_channel *channel, dsgd_job *any_job)
 {
@@ -53,12 +67,8 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const bool push = job->kind == PUSH;
     const int server = server_of(engine, k);
     const double bytes = push ? engine->piece_bytes[k] : 0;
-    struct dsgd_server_state *const state = server_state_of(w, k);
     const double since_s = dsgd_now_s();
-    dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
-    message->kind = job->kind;
-    message->version = state->version + state->own_pushes;
-    state->own_pushes += push;
+    dsgd_message *const message = new_question(channel, job);
     dsgd_count_message(engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     job->reply =
@@ -72,10 +82,29 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
+/** Only sends: the work actor waits for the answer, while the channel sends the next piece. */
+static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
+{
+    dsgd_worker *const w = channel->worker;
+    server_job *const job = (server_job *)any_job;
+    const int server = server_of(w->engine, any_job->piece);
+    const double bytes = w->engine->piece_bytes[any_job->piece];
+    dsgd_message *const message = new_question(channel, job);
+    job->answer =
+        dsgd_irecv(dsgd_mailbox_of(server, w->node.rank, DSGD_PORT_SERVER_REPLY, channel->number),
+                   (void **)&job->reply);
+    dsgd_count_message(w->engine, bytes);
+    dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    any_job->done = true;
+}
+
 static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind, dsgd_piece mine)
 {
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (server_job){.job = {.run = run_question, .piece = k}, .kind = kind, .mine = mine};
+    *job = (server_job){
+        .job = {.run = kind == PUSH_AND_FETCH ? run_push_and_fetch : run_question, .piece = k},
+        .kind = kind,
+        .mine = mine};
     dsgd_value_retain(mine.value);
     return job;
 }
@@ -109,6 +138,30 @@ static const dsgd_exchange fetch = {begin_fetch, end_fetch};
 void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, x, NULL);
+}
+
+static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    dsgd_exchange_start(w, request,
+                        &new_server_job(w, k, PUSH_AND_FETCH, request->in->piece[k])->job);
+}
+
+static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    server_job *const job = (server_job *)request->jobs[k];
+    const double since_s = dsgd_now_s();
+    dsgd_transfer_wait(job->answer);
+    dsgd_message_received(w, job->reply, since_s, w->engine->piece_bytes[k]);
+    dsgd_value_release(w->engine->values, job->mine.value);
+    end_fetch(w, k, request);
+}
+
+static const dsgd_exchange push_and_fetch = {begin_push_and_fetch, end_push_and_fetch};
+
+void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_exchange_end(w, dsgd_exchange_begin(w, &push_and_fetch, u, NULL), x);
 }
 
 /* --- the server's side ------------------------------------------------------------------------ */
@@ -165,12 +218,12 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     dsgd_message *const message =
         dsgd_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
     const size_t k = message->piece;
-    const bool push = message->kind == PUSH;
+    const bool push = message->kind != FETCH;
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
     if (push)
         add(server, x, message);
-    dsgd_message *const reply =
-        dsgd_message_new(server, message->channel, k, push ? DSGD_NO_PIECE : x->piece[k]);
+    dsgd_message *const reply = dsgd_message_new(
+        server, message->channel, k, message->kind == PUSH ? DSGD_NO_PIECE : x->piece[k]);
     reply->version = server_state_of(server, k)->version;
     answer(server, message, reply);
     dsgd_message_free(server, message);
