@@ -267,18 +267,18 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
                  "meanwhile. The graph is bipartite, so that no deadlock can form: odd ranks ask, "
                  "even ones answer.",
          .rule =
-             "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j (by default any worker of the "
-             "other parity);  x_i <- x_i + U(g, t), g at an "
-             "older x_i",
+             "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j (by default any even rank, "
+             "which is this simulator's choice);  x_i <- x_i + U(g, t), g at an older x_i, t the "
+             "worker's own (SGP's code: all workers' steps).  Unlike its code, shared_copy loses "
+             "no update that falls into an averaging, and gossip_process receives from the "
+             "neighbour that it sends to",
          .sends =
              "per averaging N each way; one per gradient of an odd rank: N per worker and step. "
              "gossip_process and shared_copy: as much as the network carries",
          .waits =
-             "an odd rank for its neighbour's reply, which needs no computation of the neighbour; "
-             "gossip_process: a gradient for the averaging under way, the next but one for it, and "
-             "an even rank's loop for the odd rank whose turn it is; shared_copy: no computation "
-             "for anything. Unlike its code, shared_copy loses no update that falls into an "
-             "averaging, and gossip_process receives from the neighbour that it sends to"},
+             "an odd rank for its neighbour's reply, which needs no computation of the neighbour. "
+             "gossip_process: until the gradient before the last is applied, between two rounds; a "
+             "round is one of two loops that await each other. shared_copy: for nothing"},
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,

@@ -163,7 +163,7 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
         {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
          .rule =
              "g = (1/M) sum of the micro-batches begun by the threshold;  x <- x + U((1/P) sum of "
-             "g, x, t)",
+             "g, x, t).  The M micro-batches of a step take equally long",
          .sends = "one allreduce of the gradient: about 2 N bytes",
          .waits =
              "everyone for the slowest, but for no computation longer than the threshold and a "

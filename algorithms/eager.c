@@ -6,7 +6,8 @@
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
  * operations", PPoPP 2020, figure 7. A gradient that comes too late stays in the send buffer for
  * the next version. Sent per worker and step: log2(P) N bytes. A worker that falls more than one
- * version behind misses sums, so models drift until they are synchronised.
+ * version behind misses sums, and one that finds no newer sum applies the last one twice, so models
+ * drift until they are synchronised.
  */
 #include "sim/algorithm.h"
 
@@ -85,16 +86,20 @@ static const dsgd_option eager_options[] = {
         "a late gradient is added to the next (the paper) or dropped (released code)"),
     DSGD_OPTION_LONG(
         eager_params, limiter, -1, 1, 1e9, "steps",
-        "after this number of steps one is synchronous, which bounds staleness (released code: 32)",
+        "after this number of steps one is synchronous, which bounds staleness (of the released "
+        "code, where it is 32; the paper has none)",
         .words = off),
     DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, "steps",
-                     "interval of model averages, which ends the replicas' drift", .words = off),
+                     "interval of model averages, which end the replicas' drift: part of the "
+                     "paper's algorithm, \"periodically\" (section 5; every 10 epochs of ImageNet)",
+                     .words = off),
     DSGD_OPTION_END,
 };
 
 #define EAGER_RULE                                                                                 \
     "B <- B + g;  R <- sum of what all B held when it started, which empties them;  "              \
-    "x <- x + U(R / P, x, t)"
+    "x <- x + U(R / P, x, t).  R is the latest complete sum: who is late by more misses those "    \
+    "before, and applies one twice where no newer is there"
 #define EAGER_SENDS                                                                                \
     "the gradient log2 P times (recursive doubling), and activations of 4 bytes: log2(P) N bytes"
 

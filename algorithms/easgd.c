@@ -169,8 +169,9 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
               .params_size = sizeof(easgd_params),
               .options = eamsgd_options},
     .doc = {.idea = "EASGD for deep networks: explorers with momentum, on a long leash.",
-            .rule = "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at "
-                    "x + delta v;  x <- x + v - e",
+            .rule =
+                "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at "
+                "x + delta v;  x <- x + v - e.  An optimizer's momentum would come on top of delta",
             .sends = ELASTIC_SENDS,
             .waits = ELASTIC_WAITS},
     .work = eamsgd_work,

@@ -58,13 +58,14 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
               .reference = "Wang et al., ICLR 2020, Algorithm 1",
               .params_size = sizeof(slowmo_params),
               .options = slowmo_options},
-    .doc = {.idea =
-                "Local SGD forgets momentum at each average: keep one of the averages themselves.",
-            .rule =
-                "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of x, u <- beta u + (s - a) / "
-                "lr, s <- s - alpha lr u, x <- s",
-            .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
-            .waits = "everyone for the slowest, every tau steps"},
+    .doc =
+        {.idea = "Local SGD forgets momentum at each average: keep one of the averages themselves.",
+         .rule =
+             "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of x, u <- beta u + (s - a) / "
+             "lr, s <- s - alpha lr u, x <- s.  The workers' own momentum buffers are kept at an "
+             "average; the base is local SGD alone",
+         .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
+         .waits = "everyone for the slowest, every tau steps"},
     .work = slowmo_work,
     .traffic = slowmo_traffic,
     .laws =
