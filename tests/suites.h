@@ -45,6 +45,7 @@
     X(drop_compute)                                                                                \
     X(oracle)                                                                                      \
     X(against_oracle)                                                                              \
+    X(emulation)                                                                                   \
     X(describe)                                                                                    \
     X(input)                                                                                       \
     X(run)                                                                                         \

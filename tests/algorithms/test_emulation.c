@@ -1,0 +1,640 @@
+/**
+ * @file test_emulation.c
+ * Whole runs against emulations of the algorithms (tests/support/emulation.h), with workers that
+ * are late: replayed step times, in which one step in six takes up to 6 s more.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/draw.h"
+#include "tests/suites.h"
+#include "tests/support/emulation.h"
+#include "tests/support/support.h"
+
+enum { WORKERS = 8, MOST_WORKERS = 16, ROWS = 40, N = 33, SEED = 1 };
+
+/** A case, and the same for the emulation. */
+typedef struct pair {
+    support_case *c;
+    emulation_problem problem;
+    emulation_result result;
+    double initial[N], center[N], x[MOST_WORKERS * N], seconds[ROWS * MOST_WORKERS];
+    char file[64];
+} pair;
+
+/** 0.5 to 1.5 s; in one step of six up to 6 s more. */
+static double uneven_seconds(int row, int worker)
+{
+    const dsgd_draw at = {77, DSGD_DRAW_DATA, (uint32_t)worker, (uint32_t)row, 0};
+    dsgd_draw late = at;
+    late.index = 1;
+    dsgd_draw by = at;
+    by.index = 2;
+    return 0.5 + dsgd_draw_uniform(at) +
+           (dsgd_draw_uniform(late) < 1.0 / 6 ? 6 * dsgd_draw_uniform(by) : 0);
+}
+
+static void replay(pair *t)
+{
+    snprintf(t->file, sizeof t->file, "/tmp/dsgd_emulation_XXXXXX");
+    const int descriptor = mkstemp(t->file);
+    ck_assert_int_ge(descriptor, 0);
+    FILE *const file = fdopen(descriptor, "w");
+    fprintf(file, "worker,step,seconds\n");
+    for (int row = 0; row < ROWS; row++)
+        for (int w = 0; w < t->c->config.workers; w++)
+            fprintf(file, "%d,%d,%.17g\n", w, row, t->seconds[row * t->c->config.workers + w]);
+    fclose(file);
+    char **const name = support_imbalance(t->c, "replay"); /* its only parameter */
+    *name = t->file;
+}
+
+/** Messages are one byte long: a microsecond each. */
+static pair *pair_new(const char *algorithm, int workers, long pieces)
+{
+    pair *const t = support_alloc(1, sizeof *t);
+    t->c = support_new(algorithm, workers);
+    t->c->workload.bytes = 1;
+    t->c->learning.optimizer.weight_decay = 0.01;
+    t->c->config.until = (dsgd_until){0};
+    t->c->config.exchange.pieces = pieces;
+    support_problem *const data = support_problem_new(t->c);
+    ck_assert_uint_eq(data->network.n_params, N);
+    dsgd_network_initial(&data->network, t->c->config.seed, t->initial);
+    memcpy(t->center, t->initial, sizeof t->center);
+    for (int i = 0; i < ROWS * workers; i++)
+        t->seconds[i] = uneven_seconds(i / workers, i % workers);
+    replay(t);
+    t->problem = (emulation_problem){.workers = workers,
+                                     .n = N,
+                                     .pieces = (size_t)pieces,
+                                     .lr = 0.05,
+                                     .momentum = 0.9,
+                                     .weight_decay = 0.01,
+                                     .gradient = support_gradient,
+                                     .argument = data,
+                                     .initial = t->initial,
+                                     .seconds = t->seconds,
+                                     .rows = ROWS,
+                                     .backward_s = t->c->workload.backward_share};
+    t->result = (emulation_result){.x = t->x, .center = t->center};
+    return t;
+}
+
+static pair *pair_of_steps(const char *algorithm, int workers, long pieces, long steps)
+{
+    pair *const t = pair_new(algorithm, workers, pieces);
+    t->c->config.steps_each = steps;
+    t->problem.steps = steps;
+    return t;
+}
+
+/** Models to rounding, and times but for the messages of every step. */
+static const support_outcome *expect_same(pair *t)
+{
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    const size_t n = (size_t)t->c->config.workers * N;
+    const double distance = support_distance(got->x, t->x, n);
+    ck_assert_msg(distance <= 1e-12, "off by %g; ends at %.9f s, not %.9f s", distance,
+                  got->result.virtual_s, t->result.end_s);
+    if (t->problem.steps > 0)
+        ck_assert_double_eq_tol(got->result.virtual_s, t->result.end_s,
+                                20e-6 * (double)(t->problem.pieces * (size_t)t->problem.steps));
+    return got;
+}
+
+/** Of partial collectives also how many came in time, and which sums nobody saw. */
+static void expect_same_versions(pair *t)
+{
+    const support_outcome *const got = expect_same(t);
+    ck_assert_double_eq_tol(got->result.partial_active_mean, t->result.fresh / t->result.versions,
+                            1e-12);
+    ck_assert_double_eq((double)got->result.partial_skipped, t->result.missed);
+}
+
+/** Numbers of steps after which models are compared. */
+static const long lengths[] = {5, 18, 60};
+enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
+
+START_TEST(local_sgd) /* _i: length, order, pieces */
+{
+    const bool cta = _i / N_LENGTHS % 2 == 1;
+    pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
+                                  _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_option(t->c, "period", 4);
+    support_option(t->c, "order", cta);
+    emulation_local_sgd(&t->problem, 4, cta, &t->result);
+    expect_same(t);
+}
+END_TEST
+
+/** Two neighbours and oneself; of two workers, both. */
+static double ring_weight(const emulation_problem *p, int i, int j, long step)
+{
+    (void)step;
+    const int distance = (i - j + p->workers) % p->workers;
+    const bool near = distance <= 1 || distance == p->workers - 1;
+    return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
+}
+
+START_TEST(d_psgd_on_a_ring) /* _i: length, order, pieces, workers */
+{
+    static const int workers[] = {8, 7, 2, 1};
+    const bool atc = _i / N_LENGTHS % 2 == 1;
+    pair *const t = pair_of_steps("d_psgd", workers[_i / (4 * N_LENGTHS)],
+                                  _i / (2 * N_LENGTHS) % 2 == 0 ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_option(t->c, "order", atc ? 2 : 0);
+    emulation_gossip(&t->problem, ring_weight, atc, &t->result);
+    expect_same(t);
+}
+END_TEST
+
+static const struct {
+    int workers;
+    emulation_wagma_options options;
+} wagmas[] = {
+    {8, {.group = 2, .period = 5, .late_check = true, .rotates = true}},
+    {8, {.group = 4, .period = 10, .late_check = true, .rotates = true}},
+    {8, {.group = 8, .period = 1000, .late_check = true, .rotates = true}},
+    {8, {.group = 4, .period = 7, .late_check = false, .rotates = true}},
+    {8, {.group = 4, .period = 7, .late_check = true, .rotates = false}},
+    {2, {.group = 2, .period = 3, .late_check = true, .rotates = true}},
+    {16, {.group = 4, .period = 9, .late_check = true, .rotates = true}},
+    {1, {.group = 1, .period = 3, .late_check = true, .rotates = true}},
+};
+enum { N_WAGMAS = sizeof wagmas / sizeof wagmas[0] };
+
+static void wagma_case(int i, bool cta)
+{
+    const int row = i / N_LENGTHS % N_WAGMAS;
+    emulation_wagma_options o = wagmas[row].options;
+    o.cta = cta;
+    pair *const t = pair_of_steps("wagma", wagmas[row].workers, i < N_LENGTHS * N_WAGMAS ? 1 : 3,
+                                  lengths[i % N_LENGTHS]);
+    support_option(t->c, "group", o.group);
+    support_option(t->c, "period", (double)o.period);
+    support_option(t->c, "order", cta);
+    support_option(t->c, "late_check", o.late_check);
+    support_option(t->c, "rotate", o.rotates);
+    emulation_wagma(&t->problem, o, &t->result);
+    expect_same_versions(t);
+    ck_assert_double_lt(t->result.contribution_versions.max, (double)o.period);
+}
+
+START_TEST(wagma_after_the_local_step) /* _i: length, options, pieces */
+{
+    wagma_case(_i, false);
+}
+END_TEST
+
+START_TEST(wagma_before_the_local_step)
+{
+    wagma_case(_i, true);
+}
+END_TEST
+
+static int drawn_initiator(const emulation_problem *p, long version)
+{
+    const dsgd_draw at = {SEED, DSGD_DRAW_SHARED, 0, (uint32_t)version, 0};
+    return (int)dsgd_draw_below(at, (uint64_t)p->workers);
+}
+
+static const emulation_eager_options eagers[] = {
+    {0},
+    {.discards = true},
+    {.limiter = 6},
+    {.period = 5},
+    {.initiator = drawn_initiator},
+    {.initiator = drawn_initiator, .discards = true},
+    {.initiator = drawn_initiator, .limiter = 3, .period = 8},
+};
+enum { N_EAGERS = sizeof eagers / sizeof eagers[0] };
+
+/**
+ * What is discarded in several pieces is not compared: the released code empties a tensor's send
+ * buffer right after that tensor's call, the simulator all pieces' at the end of the step.
+ */
+START_TEST(eager) /* _i: length, options, pieces */
+{
+    const emulation_eager_options o = eagers[_i / N_LENGTHS % N_EAGERS];
+    pair *const t = pair_of_steps(
+        o.initiator == NULL ? "eager_solo" : "eager_majority", _i < N_LENGTHS * N_EAGERS ? 8 : 16,
+        _i < N_LENGTHS * N_EAGERS || o.discards ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_option(t->c, "late", o.discards);
+    if (o.limiter > 0)
+        support_option(t->c, "limiter", (double)o.limiter);
+    if (o.period > 0)
+        support_option(t->c, "period", (double)o.period);
+    emulation_eager(&t->problem, o, &t->result);
+    expect_same_versions(t);
+}
+END_TEST
+
+START_TEST(dasgd) /* _i: length, delay, pieces */
+{
+    static const long tau[] = {4, 4, 3, 5};
+    static const long d[] = {1, 4, 0, 2};
+    const int row = _i / N_LENGTHS % 4;
+    pair *const t = pair_of_steps("dasgd", _i < 4 * N_LENGTHS ? 8 : 3, _i < 4 * N_LENGTHS ? 1 : 3,
+                                  lengths[_i % N_LENGTHS]);
+    support_option(t->c, "tau", (double)tau[row]);
+    support_option(t->c, "d", (double)d[row]);
+    emulation_dasgd(&t->problem, tau[row], d[row], 0.25, &t->result);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(easgd) /* _i: length, period */
+{
+    const long period = 1 + 3 * (_i / N_LENGTHS);
+    pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
+    support_option(t->c, "period", (double)period);
+    support_option(t->c, "beta", 0.8);
+    emulation_easgd(&t->problem, 0.1, period, &t->result);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(downpour) /* _i: length, period, pieces */
+{
+    const long period = 1 + 2 * (_i / N_LENGTHS % 2);
+    pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7, _i < 2 * N_LENGTHS ? 1 : 3,
+                                  lengths[_i % N_LENGTHS]);
+    support_option(t->c, "period", (double)period);
+    emulation_downpour(&t->problem, period, &t->result);
+    const support_outcome *const got = expect_same(t);
+    const emulation_lag *const lag = &t->result.push_versions;
+    ck_assert_double_eq_tol(got->result.staleness_mean, lag->sum / lag->n, 1e-9);
+    ck_assert_double_eq(got->result.staleness_max, lag->max);
+}
+END_TEST
+
+/**
+ * The link is full-duplex, and the server idle: 0.1 s each way. An answer contains what has been
+ * pushed, so that the last piece's cannot begin before that has come; all others travel beside
+ * later pushes. (The released server answers when it is asked, maybe without that push: 0.1 s.)
+ */
+START_TEST(a_push_and_a_fetch_travel_together) /* _i: period, pieces */
+{
+    enum { STEPS = 12 };
+    static const long pieces[] = {1, 4, 20};
+    const long period = 1 + 2 * (_i % 2);
+    const long n_pieces = pieces[_i / 2];
+    pair *const t = pair_of_steps("a_psgd", 1, n_pieces, STEPS);
+    support_no_learning(t->c);
+    support_option(t->c, "period", (double)period);
+    t->c->workload.bytes = 1e9;
+    t->c->config.exchange.overlap = false;
+    double computed_s = 0;
+    for (int row = 0; row < STEPS; row++)
+        computed_s += t->seconds[row];
+    const double exchanges = STEPS / (double)period;
+    const double got_s = support_ok(t->c)->result.virtual_s;
+    unlink(t->file);
+    ck_assert_double_eq_tol((got_s - computed_s) / exchanges, 0.1 + 0.1 / (double)n_pieces, 3e-5);
+}
+END_TEST
+
+/* --- AD-PSGD ---------------------------------------------------------------------------------- */
+
+enum { BIPARTITE = 3 /* schedule of the exponential graph */ };
+
+static uint64_t drawn_below(int worker, long nth, int n)
+{
+    const dsgd_draw at = {SEED, DSGD_DRAW_ALGORITHM, (uint32_t)worker, (uint32_t)nth, 0};
+    return dsgd_draw_below(at, (uint64_t)n);
+}
+
+static int any_passive(const emulation_problem *p, int worker, long nth)
+{
+    return 2 * (int)drawn_below(worker, nth, (p->workers + 1) / 2);
+}
+
+static int beside_on_the_ring(const emulation_problem *p, int worker, long nth)
+{
+    const int behind = worker - 1;
+    const int ahead = (worker + 1) % p->workers;
+    const int first = behind < ahead ? behind : ahead;
+    return p->workers == 2 || drawn_below(worker, nth, 2) == 0 ? first : behind + ahead - first;
+}
+
+/**
+ * The registry's graph lets even ranks begin with the neighbour ahead, so that odd ones begin with
+ * the one behind: the released codes' list on a ring that is read the other way round.
+ */
+static int exponential_peer(const emulation_problem *p, int worker, long nth)
+{
+    return emulation_exponential_peer(p, worker, nth ^ 1);
+}
+
+static void expect_same_pairs(pair *t, int (*peer)(const emulation_problem *, int, long))
+{
+    emulation_ad_psgd(&t->problem, (emulation_pair_options){EMULATION_PAPER, peer, 0, 1},
+                      &t->result);
+    expect_same(t);
+}
+
+START_TEST(ad_psgd_of_random_pairs) /* _i: length, workers, pieces */
+{
+    static const int workers[] = {2, 7, 8};
+    pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
+                                  _i < 3 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
+    expect_same_pairs(t, any_passive);
+}
+END_TEST
+
+/**
+ * A model is 5 ms on its way, in which the passive side may make a local step. (At 20 ms two models
+ * meet at a link.)
+ */
+START_TEST(ad_psgd_with_messages_on_their_way) /* _i: length, averagings */
+{
+    pair *const t = pair_of_steps("ad_psgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
+    const long averagings = _i / N_LENGTHS;
+    support_option(t->c, "averagings", (double)averagings);
+    support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
+                support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
+    t->c->workload.bytes = 50e6;
+    emulation_ad_psgd(
+        &t->problem,
+        (emulation_pair_options){EMULATION_PAPER, exponential_peer, 50e6 / 10e9 + 1e-6, averagings},
+        &t->result);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(ad_psgd_on_a_ring) /* _i: length, workers */
+{
+    pair *const t =
+        pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
+    support_pick(t->c, "graph", "ring");
+    expect_same_pairs(t, beside_on_the_ring);
+}
+END_TEST
+
+START_TEST(ad_psgd_of_the_exponential_list) /* _i: length, workers */
+{
+    static const int workers[] = {2, 4, 6, 8, 12};
+    pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS], 1, lengths[_i % N_LENGTHS]);
+    support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
+                support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
+    expect_same_pairs(t, exponential_peer);
+}
+END_TEST
+
+enum { GOSSIP_PROCESS = 1, SHARED_COPY };
+static const emulation_pairing pairings[] = {
+    [GOSSIP_PROCESS] = EMULATION_GOSSIP_PROCESS, [SHARED_COPY] = EMULATION_SHARED_COPY};
+
+/** 0.1 s per message, so that an active worker averages five times a second. */
+static pair *looping_pair(int variant, int workers, double until_s)
+{
+    static const double message_s = 1e9 / 10e9 + 1e-6;
+    pair *const t = pair_new("ad_psgd", workers, 1);
+    t->c->workload.bytes = 1e9;
+    t->c->config.until = (dsgd_until){.seconds = until_s};
+    t->problem.until_s = until_s;
+    support_option(t->c, "variant", variant);
+    emulation_ad_psgd(&t->problem,
+                      (emulation_pair_options){pairings[variant], exponential_peer, message_s, 0},
+                      &t->result);
+    return t;
+}
+
+START_TEST(released_loops_average_beside_the_computation) /* _i: variant, end, workers */
+{
+    static const double ends_s[] = {2.03, 9.57, 31.41};
+    static const int workers[] = {2, 4, 8};
+    pair *const t = looping_pair(1 + _i % 2, workers[_i / 6], ends_s[_i / 2 % 3]);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(released_loops_never_rest) /* _i: variant */
+{
+    pair *const t = looping_pair(_i, WORKERS, 20.05);
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    /* A hundred exchanges of every active worker, and the message of one that is under way. */
+    ck_assert_double_eq(t->result.averagings, 4 * 100);
+    ck_assert_double_eq_tol((double)got->result.messages, 4 * 2 * 100.5, 4);
+}
+END_TEST
+
+/**
+ * Worker 1's link is four times slower. SGP's passive side awaits the peer of its schedule, so that
+ * all keep the slow one's pace, 0.8 s for an averaging. WAGMA's answers anyone, one after the other:
+ * others pass, but at times behind the slow one.
+ */
+START_TEST(a_scheduled_peer_is_awaited) /* _i: variant */
+{
+    static const double least[] = {[GOSSIP_PROCESS] = 4 * 45, [SHARED_COPY] = 4 * 75};
+    static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};
+    static dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
+    pair *const t = looping_pair(_i, WORKERS, 40);
+    t->c->platform.hosts = (dsgd_records){1, &slow};
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    ck_assert_double_ge((double)got->result.messages / 2, least[_i]);
+    ck_assert_double_le((double)got->result.messages / 2, most[_i]);
+}
+END_TEST
+
+/* --- DropCompute ------------------------------------------------------------------------------ */
+
+enum { CALIBRATION = 20, NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
+
+static pair *drop_pair(int workers, int micro_batches, double bytes, double threshold)
+{
+    pair *const t = pair_of_steps("drop_compute", workers, 1, ROWS);
+    support_no_learning(t->c);
+    t->c->workload.bytes = bytes;
+    support_option(t->c, "micro_batches", micro_batches);
+    support_option(t->c, "calibration", CALIBRATION);
+    support_option(t->c, "spare", 0);
+    support_option(t->c, "threshold", threshold);
+    return t;
+}
+
+/** What a threshold after the calibration leaves of the table. */
+typedef struct kept {
+    double samples, virtual_s;
+} kept;
+
+static kept keep(const pair *t, const emulation_calibration *c, double threshold_s)
+{
+    kept k = {0, 0};
+    for (int row = 0; row < ROWS; row++) {
+        double slowest_s = 0;
+        for (int w = 0; w < c->workers; w++) {
+            const double limit_s = row < CALIBRATION ? INFINITY : threshold_s;
+            const emulation_cut cut = emulation_cut_step(
+                t->seconds[row * c->workers + w], c->micro_batches, c->backward_share, limit_s);
+            k.samples += t->c->workload.samples * cut.done / c->micro_batches;
+            slowest_s = fmax(slowest_s, cut.compute_s);
+        }
+        k.virtual_s += slowest_s + c->overhead_s;
+    }
+    return k;
+}
+
+static const double drop_bytes[] = {1, 4e9, 20e9, 100e9};
+static const int drop_workers[] = {1, 5, 8};
+static const int drop_micro_batches[] = {12, 16};
+
+/** The overhead is measured without a threshold; then dropping may cost more than it saves. */
+START_TEST(an_automatic_threshold_counts_the_overhead) /* _i: bytes, workers, micro-batches */
+{
+    const double bytes = drop_bytes[_i % 4];
+    const int workers = drop_workers[_i / 4 % 3];
+    const int m = drop_micro_batches[_i / 12];
+    pair *const none = drop_pair(workers, m, bytes, NO_THRESHOLD);
+    pair *const t = drop_pair(workers, m, bytes, AUTO_THRESHOLD);
+    emulation_calibration c = {.seconds = t->seconds,
+                               .steps = CALIBRATION,
+                               .workers = workers,
+                               .micro_batches = m,
+                               .backward_share = t->c->workload.backward_share,
+                               .first = 6};
+    const kept whole = keep(t, &c, INFINITY);
+    c.overhead_s = (support_ok(none->c)->result.virtual_s - whole.virtual_s) / ROWS;
+    const double threshold_s = emulation_threshold(&c);
+    const kept want = keep(t, &c, threshold_s);
+    const support_outcome *const got = support_ok(t->c);
+    unlink(none->file);
+    unlink(t->file);
+    printf("DropCompute, %d workers, %d micro-batches, overhead %.3f s: threshold %.4f s keeps "
+           "%.4f, takes %.4f s; simulated %.4f, %.4f s\n",
+           workers, m, c.overhead_s, threshold_s, want.samples / whole.samples, want.virtual_s,
+           got->result.samples / whole.samples, got->result.virtual_s);
+    ck_assert_double_eq_tol(got->result.samples, want.samples, 1e-6);
+    /* Five are folded onto four: those phases may hide behind a late worker, unless that is cut. */
+    const double folded_s = workers == 5 ? ROWS * c.overhead_s : 0;
+    ck_assert_double_ge(got->result.virtual_s, want.virtual_s - 1e-3);
+    ck_assert_double_le(got->result.virtual_s, want.virtual_s + folded_s + 1e-3);
+    ck_assert(workers > 1 || want.samples == whole.samples);
+    ck_assert(workers == 1 || bytes > 1 || want.samples < whole.samples);
+}
+END_TEST
+
+/* --- lags, as the emulation counts them ------------------------------------------------------- */
+
+static const double flat[N];
+
+static void no_gradient(void *argument, int worker, long step, const double *x, double *g)
+{
+    (void)argument, (void)worker, (void)step, (void)x;
+    memset(g, 0, N * sizeof *g);
+}
+
+/** Two workers of constant step times. */
+static emulation_problem two_of(const double *seconds)
+{
+    return (emulation_problem){.workers = 2,
+                               .n = N,
+                               .pieces = 1,
+                               .gradient = no_gradient,
+                               .initial = flat,
+                               .seconds = seconds,
+                               .rows = 1};
+}
+
+static void expect_lag(emulation_lag lag, double n, double sum, double max)
+{
+    ck_assert_double_eq(lag.n, n);
+    ck_assert_double_eq(lag.sum, sum);
+    ck_assert_double_eq(lag.max, max);
+}
+
+/**
+ * While worker 0 takes its gradients from 0 to 8.4 s and to 16.8 s, worker 1 averages at 0, 1, ...,
+ * 8 and 9, ..., 16 s, and makes a local step at 1, ..., 8 and 9, ..., 16 s. Each of its own 17
+ * gradients sees one averaging; two of them, an update of worker 0.
+ */
+START_TEST(a_gradient_ages_by_averagings_and_by_updates)
+{
+    static const double seconds[] = {8.4, 1};
+    double x[2 * N];
+    emulation_result r = {.x = x};
+    emulation_problem p = two_of(seconds);
+    p.until_s = 17.2;
+    emulation_ad_psgd(&p, (emulation_pair_options){EMULATION_PAPER, any_passive, 0, 1}, &r);
+    expect_lag(r.gradient_averagings, 2 + 17, 9 + 8 + 17, 9);
+    expect_lag(r.gradient_updates, 2 + 17, 8 + 8 + 2, 8);
+}
+END_TEST
+
+/**
+ * Worker 0 starts versions 0 to 4 at 1, ..., 5 s, when worker 1 has what it published at the
+ * start, there, at 2.9 s (step 0) and again. It uses versions 1, 4, 4, 4, 4.
+ */
+START_TEST(a_contribution_ages_by_versions)
+{
+    static const double seconds[] = {1, 2.9};
+    double x[2 * N];
+    emulation_result r = {.x = x};
+    emulation_problem p = two_of(seconds);
+    p.steps = 6;
+    emulation_wagma(
+        &p, (emulation_wagma_options){.group = 2, .period = 6, .late_check = true, .rotates = true},
+        &r);
+    expect_lag(r.contribution_versions, 5 + 5, 1 + 2 + 2 + 3 + 4, 4);
+    expect_lag(r.lead, 5 + 5, 1 + 3 + 2 + 1 + 0, 3);
+    /* Halves of those sums, and two synchronisations. */
+    expect_lag(r.use_versions, 5 + 5 + 2, (1 + 2 + 2 + 3 + 4 + 2 + 4 * 4) / 2.0, 2);
+    ck_assert_double_eq(r.missed, 1 + 2);
+    ck_assert_double_eq(r.repeated, 3);
+    ck_assert_double_eq(r.fresh, 5);
+    ck_assert_double_eq(r.end_s, 6 * 2.9);
+}
+END_TEST
+
+/** Likewise; but what was sampled leaves nothing to sample, and gradients 0 to 2 go at 3, 6 and 9 s. */
+START_TEST(a_late_gradient_ages_by_versions)
+{
+    static const double seconds[] = {1, 2.9};
+    double x[2 * N];
+    emulation_result r = {.x = x};
+    emulation_problem p = two_of(seconds);
+    p.until_s = 9.5;
+    emulation_eager(&p, (emulation_eager_options){0}, &r);
+    /* Version 2 at 3 s has gradient 0, version 5 at 6 s gradient 1, version 8 at 9 s gradient 2. */
+    expect_lag(r.contribution_versions, 9 + 3, 2 + 4 + 6, 6);
+    expect_lag(r.lead, 9 + 3, 1 + 3 + 5, 5);
+    ck_assert_double_eq(r.missed, 1 + 2 + 2);
+    ck_assert_double_eq(r.repeated, 0);
+}
+END_TEST
+
+Suite *emulation_suite(void)
+{
+    Suite *s = suite_create("emulation");
+    TCase *t = tcase_create("late");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, local_sgd, 0, 4 * N_LENGTHS);
+    tcase_add_loop_test(t, d_psgd_on_a_ring, 0, 16 * N_LENGTHS);
+    tcase_add_loop_test(t, wagma_after_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS);
+    tcase_add_loop_test(t, wagma_before_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS);
+    tcase_add_loop_test(t, eager, 0, 2 * N_LENGTHS * N_EAGERS);
+    tcase_add_loop_test(t, dasgd, 0, 8 * N_LENGTHS);
+    tcase_add_loop_test(t, easgd, 0, 2 * N_LENGTHS);
+    tcase_add_loop_test(t, downpour, 0, 4 * N_LENGTHS);
+    tcase_add_loop_test(t, ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS);
+    tcase_add_loop_test(t, ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS);
+    tcase_add_loop_test(t, ad_psgd_on_a_ring, 0, 2 * N_LENGTHS);
+    tcase_add_loop_test(t, ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS);
+    tcase_add_loop_test(t, an_automatic_threshold_counts_the_overhead, 0, 24);
+    tcase_add_loop_test(t, a_push_and_a_fetch_travel_together, 0, 6);
+    tcase_add_loop_test(t, released_loops_average_beside_the_computation, 0, 18);
+    tcase_add_loop_test(t, released_loops_never_rest, GOSSIP_PROCESS, SHARED_COPY + 1);
+    tcase_add_loop_test(t, a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1);
+    tcase_add_test(t, a_gradient_ages_by_averagings_and_by_updates);
+    tcase_add_test(t, a_contribution_ages_by_versions);
+    tcase_add_test(t, a_late_gradient_ages_by_versions);
+    suite_add_tcase(s, t);
+    return s;
+}
