@@ -273,6 +273,32 @@ START_TEST(downpour) /* _i: length, period, pieces */
 }
 END_TEST
 
+/**
+ * The link is full-duplex, and the server idle: 0.1 s each way. An answer contains what has been
+ * pushed, so that the last piece's cannot begin before that has come; all others travel beside
+ * later pushes. (The released server answers when it is asked, maybe without that push: 0.1 s.)
+ */
+START_TEST(a_push_and_a_fetch_travel_together) /* _i: period, pieces */
+{
+    enum { STEPS = 12 };
+    static const long pieces[] = {1, 4, 20};
+    const long period = 1 + 2 * (_i % 2);
+    const long n_pieces = pieces[_i / 2];
+    pair *const t = pair_of_steps("a_psgd", 1, n_pieces, STEPS);
+    support_no_learning(t->c);
+    support_option(t->c, "period", (double)period);
+    t->c->workload.bytes = 1e9;
+    t->c->config.exchange.overlap = false;
+    double computed_s = 0;
+    for (int row = 0; row < STEPS; row++)
+        computed_s += t->seconds[row];
+    const double exchanges = STEPS / (double)period;
+    const double got_s = support_ok(t->c)->result.virtual_s;
+    unlink(t->file);
+    ck_assert_double_eq_tol((got_s - computed_s) / exchanges, 0.1 + 0.1 / (double)n_pieces, 3e-5);
+}
+END_TEST
+
 /* --- AD-PSGD ---------------------------------------------------------------------------------- */
 
 enum { BIPARTITE = 3 /* schedule of the exponential graph */ };
@@ -558,6 +584,8 @@ START_TEST(a_contribution_ages_by_versions)
         &r);
     expect_lag(r.contribution_versions, 5 + 5, 1 + 2 + 2 + 3 + 4, 4);
     expect_lag(r.lead, 5 + 5, 1 + 3 + 2 + 1 + 0, 3);
+    /* Halves of those sums, and two synchronisations. */
+    expect_lag(r.use_versions, 5 + 5 + 2, (1 + 2 + 2 + 3 + 4 + 2 + 4 * 4) / 2.0, 2);
     ck_assert_double_eq(r.missed, 1 + 2);
     ck_assert_double_eq(r.repeated, 3);
     ck_assert_double_eq(r.fresh, 5);
@@ -600,6 +628,7 @@ Suite *emulation_suite(void)
     tcase_add_loop_test(t, ad_psgd_on_a_ring, 0, 2 * N_LENGTHS);
     tcase_add_loop_test(t, ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS);
     tcase_add_loop_test(t, an_automatic_threshold_counts_the_overhead, 0, 24);
+    tcase_add_loop_test(t, a_push_and_a_fetch_travel_together, 0, 6);
     tcase_add_loop_test(t, released_loops_average_beside_the_computation, 0, 18);
     tcase_add_loop_test(t, released_loops_never_rest, GOSSIP_PROCESS, SHARED_COPY + 1);
     tcase_add_loop_test(t, a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1);

@@ -46,6 +46,7 @@ typedef struct share {
     long made; /* step in which the send buffer's oldest content was; NOTHING: null */
     long published; /* step of the last publication */
     long took; /* version of the last sum used; of a server, pushes before the fetch */
+    long lag; /* of what was sampled for the latest version; NOTHING: null */
     bool counts; /* whether the sampled x was the latest version's */
     bool waits;
 } share;
@@ -146,7 +147,6 @@ static void next_step(emulation *e, int worker)
 {
     life *const l = &e->lives[worker];
     e->out->end_s = e->now_s;
-    e->out->ends_s += e->now_s;
     l->step++;
     begin_step(e, worker);
 }
@@ -209,7 +209,7 @@ static emulation emulation_new(const emulation_problem *p, emulation_result *r, 
     e.latest = fresh(p->pieces, sizeof *e.latest);
     for (size_t k = 0; k < p->pieces; k++)
         e.latest[k] = -1;
-    r->end_s = r->ends_s = 0;
+    r->end_s = 0;
     return e;
 }
 
@@ -409,6 +409,7 @@ static void sample_shares(emulation *e, size_t piece, long version)
 {
     for (int w = 0; w < e->p->workers; w++) {
         share *const s = share_of(e, w, piece);
+        s->lag = s->made == NOTHING ? NOTHING : version - s->made;
         if (s->made != NOTHING)
             count(&e->out->contribution_versions, (double)(version - s->made));
         s->counts = s->published == version;
@@ -416,6 +417,22 @@ static void sample_shares(emulation *e, size_t piece, long version)
     }
     e->out->versions++;
     e->latest[piece] = version;
+}
+
+/** Mean lag in the latest sum of a worker, over its group of version `grouped`; group 0: over all. */
+static void count_use(emulation *e, int worker, size_t piece, int group, long grouped)
+{
+    double n = 0;
+    double sum = 0;
+    for (int w = 0; w < e->p->workers; w++) {
+        const long lag = share_of(e, w, piece)->lag;
+        if (lag == NOTHING || (group > 0 && !same_group(e->p, group, grouped, worker, w)))
+            continue;
+        n++;
+        sum += (double)lag;
+    }
+    if (n > 0)
+        count(&e->out->use_versions, sum / n);
 }
 
 /** A worker uses the latest sum of a piece in its step. */
@@ -475,6 +492,7 @@ static void wagma_end(emulation *e, int worker, size_t piece)
 static void wagma_all(emulation *e, size_t piece)
 {
     for (int w = 0; w < e->p->workers; w++) {
+        count(&e->out->use_versions, 0);
         take_mean(e, piece, e->lives[w].x);
         publish(e, w, piece, e->lives[w].step);
         wagma_end(e, w, piece);
@@ -493,6 +511,7 @@ static void wagma_group(emulation *e, int worker, size_t piece)
     if (e->latest[piece] < l->step)
         wagma_sums(e, piece, l->step);
     const bool on_time = e->latest[piece] == l->step && s->counts;
+    count_use(e, worker, piece, o->group, o->rotates ? e->latest[piece] : 0);
     use_sum(e, worker, piece, without_version(s->took, e->latest[piece], o->period));
     for (size_t i = from_of(e->p, piece); i < from_of(e->p, piece + 1); i++)
         l->x[i] =
@@ -533,6 +552,7 @@ static void eager_use(emulation *e, int worker, size_t piece)
     const emulation_eager_options *const o = e->options;
     life *const l = &e->lives[worker];
     share *const s = share_of(e, worker, piece);
+    count_use(e, worker, piece, 0, 0);
     use_sum(e, worker, piece,
             o->limiter == 0 ? 0 : without_version(s->took, e->latest[piece], o->limiter + 1));
     for (size_t i = from_of(e->p, piece); i < from_of(e->p, piece + 1); i++) {
@@ -562,6 +582,7 @@ static void eager_all(emulation *e, size_t piece)
 {
     for (int w = 0; w < e->p->workers; w++) {
         life *const l = &e->lives[w];
+        count(&e->out->use_versions, 0);
         take_mean(e, piece, l->g);
         memset(l->b + from_of(e->p, piece), 0,
                (from_of(e->p, piece + 1) - from_of(e->p, piece)) * sizeof *l->b);

@@ -46,7 +46,6 @@ typedef struct emulation_result {
     double *x; /* the caller's [workers][n]: final models */
     double *center; /* the caller's [n]: in, the server's initial model; out, its final one */
     double end_s; /* the last end of a step */
-    double ends_s; /* sum of all ends of steps: moves if any of them does */
     /**
      * Of each gradient: averagings of its worker's model after the snapshot that it was taken at
      * and before it is applied (AD-PSGD).
@@ -61,6 +60,8 @@ typedef struct emulation_result {
      * oldest; null gradients have no lag. A contribution in time has 0.
      */
     emulation_lag contribution_versions;
+    /** Of each use of a sum: the mean of these lags over its contributions; of a synchronisation: 0. */
+    emulation_lag use_versions;
     /** Of each sum that a worker uses in step t: the version it is of, minus t. */
     emulation_lag lead;
     /** Versions of which a worker never used the sum, and second uses of a sum; of all pieces. */
