@@ -26,8 +26,10 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *late = dsgd_vector_new(self);
-    const dsgd_partial_spec spec = {
-        .initiator = initiator, .draining = true, .period = synchronous_every};
+    const dsgd_partial_spec spec = {.initiator = initiator,
+                                    .draining = true,
+                                    .discarding = p->late == LATE_DISCARD,
+                                    .period = synchronous_every};
     /* The send buffer B holds zeros until the first gradient. */
     dsgd_partial *sum = dsgd_partial_new(self, spec, NULL);
 
@@ -39,8 +41,6 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
             dsgd_allreduce_sum(self, g);
         } else {
             dsgd_partial_sum(self, sum, g, g); /* send buffer += g; g <- latest completed sum */
-            if (p->late == LATE_DISCARD)
-                dsgd_partial_take(self, sum, late);
         }
         dsgd_divide(self, g, self->n_workers); /* by P: who was late has contributed zeros */
         dsgd_local_step(self, x, g);

@@ -223,6 +223,8 @@ typedef struct dsgd_partial_spec {
     dsgd_group (*group)(const void *params, int n_workers, long version);
     /* The send buffer is set to 0 when sampled; else its contribution may be sent again. */
     bool draining;
+    /* Each piece of the send buffer is set to 0 when dsgd_partial_sum() has its sum. */
+    bool discarding;
     /* Every period-th step has no version (the algorithm synchronises there); 0: all have. */
     long period;
 } dsgd_partial_spec;

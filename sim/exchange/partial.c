@@ -290,6 +290,8 @@ static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_piece_wait(request->out, k);
     dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
     dsgd_exchange_gradients(request, k, lag);
+    if (w->partial->spec.discarding)
+        dsgd_piece_set(w->engine, &w->partial->piece[k].buffer, DSGD_ZERO_VALUE, -1);
 }
 
 static const dsgd_exchange partial_sum = {begin_sum, end_sum, {"dsgd_partial_sum", lacks_version}};

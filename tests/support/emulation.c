@@ -540,7 +540,8 @@ void emulation_wagma(const emulation_problem *p, emulation_wagma_options options
     for (int w = 0; w < p->workers; w++)
         for (size_t k = 0; k < p->pieces; k++) {
             publish(&e, w, k, -1);
-            *share_of(&e, w, k) = (share){.made = -1, .published = -1, .took = -1};
+            *share_of(&e, w, k) =
+                (share){.made = options.cta ? 0 : -1, .published = -1, .took = -1};
         }
     live(&e);
 }

@@ -55,7 +55,8 @@ typedef struct emulation_result {
     emulation_lag gradient_updates;
     /**
      * Of each contribution to a version t (WAGMA, eager-SGD): t minus the step in which what is
-     * sampled was made. A send buffer's initial content was made in step -1, the average that a
+     * sampled was made. A send buffer's initial content was made in step -1 (with cta it is
+     * what step 0 publishes), the average that a
      * synchronisation leaves in it in the synchronising step; a sum of gradients is as old as its
      * oldest; null gradients have no lag. A contribution in time has 0.
      */
