@@ -49,13 +49,9 @@ static void expect_same(const twin *t)
 
 static const long in_order[WORKERS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-/**
- * Workers come to servers in the order of their ranks, in every step. With overlap all of them
- * would push their first piece before anyone fetches.
- */
+/** Workers come to servers in the order of their ranks, in every step. */
 static void keep_order(twin *t)
 {
-    t->c->config.exchange.overlap = false;
     support_imbalance_number(t->c, "ramp", "seconds", 0.001);
 }
 

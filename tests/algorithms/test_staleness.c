@@ -56,7 +56,6 @@ START_TEST(a_push_misses_one_update_of_every_other_worker)
     c->config.until = (dsgd_until){0};
     c->config.steps_each = steps;
     c->config.exchange.pieces = 2;
-    c->config.exchange.overlap = false; /* else all push their first piece before anyone fetches */
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
     ck_assert_double_eq(got->result.staleness_max, 0); /* pushes are no local steps */

@@ -17,6 +17,7 @@ START_TEST(a_push_and_its_answer_take_their_closed_form)
     const double pieces = _i;
     support_case *c = costly("a_psgd", 1);
     c->config.exchange.pieces = _i;
+    c->config.exchange.overlap = false; /* all pieces are pushed after the computation */
     const double step_s = support_ok(c)->result.virtual_s / 10;
     const double piece_s =
         latency_s + overhead_s + (wire_s - latency_s) / pieces + (treated_s - overhead_s) / pieces;
