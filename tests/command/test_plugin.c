@@ -168,6 +168,7 @@ static const struct {
 
 START_TEST(the_template_is_tested_by_ctest)
 {
+    expect("cp template.c mine/my_algorithm.c && " BUILD, 0, NULL);
     expect("$(dirname " DSGD_CMAKE ")/ctest --test-dir mine/build", 0, "100% tests passed");
 }
 END_TEST
