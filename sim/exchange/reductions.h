@@ -54,7 +54,6 @@ static inline int dsgd_group_rank(dsgd_group group, int leader, int index)
     return leader;
 }
 
-
 /** Joins reduction @p number of the group of @p leader. Every member joins once and leaves once. */
 dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,
                                           int leader);
