@@ -120,8 +120,8 @@ START_TEST(a_comparison_of_collectives_is_announced_as_one)
 }
 END_TEST
 
-static const char *const varied[] = {"platform='{name: piz-daint, host_bandwidth: {sweep: [1GB/s, "
-                                     "9GB/s]}}'",
+static const char *const varied[] = {("platform='{name: piz-daint, host_bandwidth: {sweep: [1GB/s, "
+                                      "9GB/s]}}'"),
                                      "platform='[idle-switch, piz-daint]'",
                                      "workload='{bytes: {sweep: [1M, 1G]}, step: 1s, samples: 1}'"};
 
