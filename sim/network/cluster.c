@@ -288,15 +288,15 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
     /* 24 bits for a rank, 7 for a channel (DSGD_MAX_CHANNELS), the rest for the port. */
     const uint64_t key = (uint64_t)(unsigned char)port << 55 | (uint64_t)channel << 48 |
                          (uint64_t)to << 24 | (uint64_t)(from + 1);
-    if (2 * mailboxes.n >= mailboxes.room)
-        grow_mailboxes();
-    if (place_of(key)->key == key)
+    if (mailboxes.n > 0 && place_of(key)->key == key)
         return place_of(key)->mailbox;
     char name[60];
     snprintf(name, sizeof name, "%c%d:%d<%d", (char)port, channel, to, from);
     dsgd_mailbox *const mailbox = (dsgd_mailbox *)sg_mailbox_by_name(name);
-    struct known_mailbox *const place =
-        place_of(key); /* the call above may have let other actors insert */
+    /* Only now, because the call above lets other actors insert. */
+    if (2 * mailboxes.n >= mailboxes.room)
+        grow_mailboxes();
+    struct known_mailbox *const place = place_of(key);
     mailboxes.n += place->key == 0;
     *place = (struct known_mailbox){key, mailbox};
     return mailbox;

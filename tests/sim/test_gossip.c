@@ -281,6 +281,16 @@ START_TEST(with_many_exchanges_per_step_neighbours_wait_like_everyone) /* _i: ov
 }
 END_TEST
 
+/** More actors than the table of mailboxes has room for at first ask for their mailboxes at once. */
+START_TEST(any_number_of_workers_gossips)
+{
+    support_case *c = support_new("d_psgd", 1100);
+    support_no_learning(c);
+    c->config.until.steps = 2;
+    ck_assert_double_eq_tol(support_ok(c)->result.steps, 2, 1e-9);
+}
+END_TEST
+
 Suite *gossip_suite(void)
 {
     Suite *s = suite_create("gossip");
@@ -294,6 +304,7 @@ Suite *gossip_suite(void)
     if (!SUPPORT_SLOW) {
         tcase_add_loop_test(t, with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, 2);
     }
+    tcase_add_test(t, any_number_of_workers_gossips);
     suite_add_tcase(s, t);
     return s;
 }
