@@ -13,8 +13,12 @@ do for [i = 1:n_algorithms] {
     do for [q = 1:4] {
         name = word(quantities, q)
         c = (i - 1) * 4 + q
-        stats runs using (is_run(algorithm(i), largest) && strcol(name) ne '' ? column(name) : NaN) name 'Q' nooutput
-        known = exists('Q_records') && Q_records > 0
+        n_known = 0
+        stats runs using (n_known = n_known + (is_run(algorithm(i), largest) && strcol(name) ne ''), 0) nooutput
+        if (n_known > 0) {
+            stats runs using (is_run(algorithm(i), largest) && strcol(name) ne '' ? column(name) : NaN) name 'Q' nooutput
+        }
+        known = n_known > 0
         mean_of[c] = known ? Q_mean : NaN
         least_of[c] = known ? Q_min : NaN
         greatest_of[c] = known ? Q_max : NaN
