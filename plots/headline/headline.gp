@@ -51,7 +51,7 @@ do for [output in 'svg png pdf'] {
     set multiplot layout 1,panels title largest.' virtual GPUs' noenhanced
     set xlabel ''
     set ylabel 'throughput (samples/s)'
-    set format y '%.0s %c'
+    set format y (ideal < 10000 ? '%.1s %c' : '%.0s %c')
     set xrange [0.3:n_algorithms + 0.7]
     set yrange [0:ideal * 1.2]
     set boxwidth 0.7
