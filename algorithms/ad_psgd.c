@@ -149,7 +149,7 @@ static void pull_work(dsgd_node *self)
             dsgd_combine(self, x, 0.5, 0.5, theirs);
         }
         dsgd_local_step(self, x, g);
-        dsgd_copy(self, saved, x);
+        dsgd_copy(self, saved, x); /* each piece when it is ready */
     }
 }
 
@@ -278,7 +278,9 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
          .waits =
              "an odd rank for its neighbour's reply, which needs no computation of the neighbour. "
              "gossip_process: until the gradient before the last is applied, between two rounds; a "
-             "round is one of two loops that await each other. shared_copy: for nothing"},
+             "round is one of two loops that await each other. shared_copy: for nothing. pull: for "
+             "the fetch; a model is saved piece by piece as its gradient gets ready, so that "
+             "others may fetch some pieces of a step before the rest"},
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,

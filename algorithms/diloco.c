@@ -78,11 +78,10 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
     .traffic = diloco_traffic,
     .only_allreduces = true,
     .period = diloco_period,
-    .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD,
-         .with = DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
-        {.kind = DSGD_LAW_ALLREDUCE,
-         .with = DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"period", 1000})}, /* within a round */
-        {.kind = DSGD_LAW_END}),
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
+                       .with = DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
+                      {.kind = DSGD_LAW_ALLREDUCE,
+                       .with = DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
+                      /* within a round */
+                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"period", 1000})}),
 };

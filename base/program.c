@@ -1,9 +1,11 @@
 /**
  * @file program.c
- * The folder of the executable, the end of main(), and a monotonic clock.
+ * The folder of the executable, the beginning and end of main(), and a monotonic clock.
  */
 #include "base/program.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,13 @@ char *dsgd_program_folder(void)
         return dsgd_xstrdup(".");
     *slash = '\0';
     return dsgd_xstrdup(program);
+}
+
+void dsgd_program_begin(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", O_RDONLY); /* the lowest that is free: i */
 }
 
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error)

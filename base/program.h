@@ -1,7 +1,7 @@
 /**
  * @file program.h
- * The running program: its folder, beside which its module and shipped files are installed, its
- * end, and its clock.
+ * The running program: its beginning and end, its folder, beside which its module and shipped files
+ * are installed, and its clock.
  */
 #ifndef DSGD_BASE_PROGRAM_H
 #define DSGD_BASE_PROGRAM_H
@@ -10,6 +10,12 @@
 
 /** The folder of the executable; the caller frees it. */
 char *dsgd_program_folder(void);
+
+/**
+ * For the beginning of main(): where standard input, output or error is closed, the next file that
+ * is opened would take its place. Reading such an input gives nothing; writing such an output fails.
+ */
+void dsgd_program_begin(void);
 
 /**
  * For the end of main(): prints the sentence of a failure, closes standard output, and gives the

@@ -74,7 +74,7 @@ typedef struct dsgd_syntax {
 } dsgd_syntax;
 
 /**
- * Parses @p words, of which the first is the command's name, into a struct that begins with a
+ * Parses @p words, of which the first is the command, such as `dsgd run`, into a struct that begins with a
  * dsgd_operands. Exits on an unknown option, a bad value, and after --help.
  */
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,

@@ -59,6 +59,7 @@ static dsgd_status unknown(const char *name, dsgd_error *error)
 
 int main(int count, char **words)
 {
+    dsgd_program_begin();
     dsgd_error error = {""};
     if (count < 2 || strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0) {
         print_help(count < 2 ? stderr : stdout);
@@ -73,9 +74,13 @@ int main(int count, char **words)
     const dsgd_command *command = NULL;
     for (size_t i = 0; commands[i] != NULL; i++)
         command = strcmp(commands[i]->name, words[1]) == 0 ? commands[i] : command;
-    if (command == NULL)
+    if (command == NULL) {
         status = unknown(words[1], &error);
-    else
+    } else {
+        char *const name = dsgd_xprintf("dsgd %s", words[1]); /* for --help */
+        words[1] = name;
         status = command->run(count - 1, words + 1, &error);
+        free(name);
+    }
     return dsgd_program_end("dsgd", status, &error);
 }

@@ -201,6 +201,7 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
         status = dsgd_config_refine(config, optimizer, dsgd_optimizer_options, NULL,
                                     &run->learning.optimizer, error);
     dsgd_entry *const exchange = dsgd_entry_chosen(config, dsgd_entry_find(entry, "exchange"));
+    run->has_own_exchange = exchange != NULL;
     if (status == DSGD_OK && exchange != NULL)
         status = dsgd_config_refine(config, exchange, dsgd_exchange_options, NULL,
                                     &run->config.exchange, error);

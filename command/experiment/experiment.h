@@ -38,6 +38,7 @@ typedef struct dsgd_planned_run {
     size_t unchanged;
     const char *parameter; /* that is varied, such as platform.host_bandwidth; NULL: none */
     double factor; /* by which */
+    bool has_own_exchange; /* its algorithm gives one */
 } dsgd_planned_run;
 
 typedef struct dsgd_experiment {

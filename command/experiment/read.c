@@ -31,7 +31,9 @@ static const struct renaming {
     const char *name, *now, *sentence;
 } renamings[] = {
     {"topology", "graph", "is now called `graph`"},
-    {"neighbours", "graph", "is now called `graph`"},
+    {"neighbours", "graph",
+     "is now `graph`: leave it out for random, {kind: exponential, schedule: bipartite} for "
+     "exponential"},
     {"apart", "independent", "is now called `independent`"},
     {"collective", "exchange", "has moved: exchange: {collective: ...}"},
 };

@@ -161,8 +161,11 @@ static bool varies_network(const dsgd_experiment *experiment)
 
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment)
 {
-    if (dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL ||
-        !varies_network(experiment))
+    bool is_left_out = false;
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        is_left_out = is_left_out || !experiment->runs[i].has_own_exchange;
+    if (!is_left_out || !varies_network(experiment) ||
+        dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL)
         return;
     warn(stream, "exchange is left out: vectors travel in buckets of 25 MiB beside the backward "
                  "pass. What a network costs depends on that; exchange: {pieces: 1} hides nothing, "

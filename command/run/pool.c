@@ -204,10 +204,13 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     return join(p, error);
 }
 
-/** Counts a run whose process exited or died of a signal. */
+/** Counts a run whose process exited or died of a signal, maybe with its rows written. */
 static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
 {
-    if (!WIFEXITED(state) && !interrupted) {
+    dsgd_run_state found = DSGD_RUN_ABSENT;
+    if (!WIFEXITED(state) && !interrupted)
+        dsgd_results_state(p->config->folder, t->i, &found, NULL);
+    if (!WIFEXITED(state) && !interrupted && found == DSGD_RUN_ABSENT) {
         dsgd_error why;
         dsgd_fail(&why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
         write_failure(p, t, &why);
@@ -337,16 +340,17 @@ static void kill_all(pool *p)
     }
 }
 
-/** Without a process that has ended, waits a little. */
+/** Waits for a process to end, but at most 20 ms, so that progress is shown. */
 static dsgd_status wait_for_one(pool *p, dsgd_error *error)
 {
     int state = 0;
-    const pid_t process = waitpid(-1, &state, WNOHANG);
+    pid_t process = waitpid(-1, &state, WNOHANG);
+    for (int ms = 0; ms < 20 && process <= 0; ms++) {
+        nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
+        process = waitpid(-1, &state, WNOHANG);
+    }
     task *const t = process > 0 ? task_of(p, process) : NULL;
-    if (t != NULL)
-        return end_process(p, t, state, error);
-    nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
-    return DSGD_OK;
+    return t == NULL ? DSGD_OK : end_process(p, t, state, error);
 }
 
 static dsgd_status run_all(pool *p, dsgd_error *error)
@@ -364,9 +368,10 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
     if (status == DSGD_OK)
         status = joined;
     if (status == DSGD_OK && interrupted)
-        return dsgd_fail(error, DSGD_ERUNS,
-                         "interrupted; %s keeps what was done, and the same command does the rest",
-                         p->config->folder);
+        return dsgd_fail(
+            error, DSGD_ERUNS,
+            "interrupted; %s keeps what was done, and the same command%s does the rest",
+            p->config->folder, p->config->anew ? " without --force" : "");
     return status;
 }
 

@@ -11,6 +11,7 @@ const char *argp_program_version = "dsgd-replay " DSGD_VERSION;
 
 int main(int count, char **words)
 {
+    dsgd_program_begin();
     argp_err_exit_status = DSGD_EUSAGE;
     dsgd_error error = {""};
     const dsgd_status status = dsgd_command_replay_run(count, words, &error);

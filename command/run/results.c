@@ -452,17 +452,21 @@ char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char
 }
 
 /**
- * Whether there are values, and not only times: runs with and without them do not go into one
- * table.
+ * Where there are values, and not only times: runs with and without them, and of a CPU and of a GPU,
+ * do not go into one table.
  */
-static bool computes(const dsgd_experiment *experiment)
+static const char *computed_on(const dsgd_experiment *experiment, int numerics)
 {
-    bool any = false;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        const dsgd_run_config *const c = &experiment->runs[i].config;
-        any = any || (c->learning != NULL && c->numerics != DSGD_NUMERICS_OFF);
+    const char *where = "off";
+    for (size_t i = 0; i < experiment->n_runs && numerics != DSGD_NUMERICS_OFF; i++) {
+        const dsgd_learning *const learning = experiment->runs[i].config.learning;
+        if (learning == NULL)
+            continue;
+        if (numerics != DSGD_NUMERICS_CPU && learning->precision == DSGD_PRECISION_FLOAT)
+            return "cuda";
+        where = "cpu";
     }
-    return any;
+    return where;
 }
 
 static bool same_member(const json_t *a, const json_t *b, const char *key)
@@ -522,7 +526,7 @@ static json_t *whole_manifest(const dsgd_results_config *config)
     const dsgd_experiment *const experiment = config->experiment;
     json_t *const json = manifest(experiment, 0, experiment->n_runs, config->command);
     DSGD_ASSERT(json != NULL, "the manifest is no JSON");
-    json_object_set_new(json, "computed", json_boolean(computes(experiment)));
+    json_object_set_new(json, "computed", json_string(computed_on(experiment, config->numerics)));
     json_t *const program = json_object();
     add_file(program, "/proc/self/exe", "dsgd");
     for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++) {
@@ -549,9 +553,11 @@ static const char *other(const char *folder, const json_t *old, const json_t *ne
         return "the results of this experiment with other --numerics";
     if (!same_member(old, new, "files"))
         return "the results of this experiment with other contents of a file that it names";
-    return same_member(old, new, "program")
+    if (!same_member(old, new, "program"))
+        return "the results of this experiment by another build of dsgd or a plug-in";
+    return same_member(old, new, "libraries")
                ? NULL
-               : "the results of this experiment by another build of dsgd or a plug-in";
+               : "the results of this experiment with other libraries or on another kind of CPU";
 }
 
 /** Nobody else writes here until this process and those that it starts have ended. */

@@ -18,13 +18,15 @@ typedef struct dsgd_results_config {
     const dsgd_experiment *experiment;
     const char *command; /* the command line */
     const dsgd_texts *plugins; /* files; NULL: none */
+    int numerics; /* dsgd_numerics; auto: on a GPU, where it can */
     bool force; /* results of another experiment are forgotten */
 } dsgd_results_config;
 
 /**
  * Makes the folder, locks it until this process ends, and writes the manifest. DSGD_EUSAGE: another
  * process has the lock; or the folder has results, and not @p force, of another experiment, other
- * contents of the files that it names, or another build of the program or its plug-ins.
+ * contents of the files that it names, other libraries, or another build of the program or its
+ * plug-ins.
  */
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *error);
 

@@ -240,6 +240,7 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
                                        .experiment = experiment,
                                        .command = config->command,
                                        .plugins = &a->plugins,
+                                       .numerics = config->numerics,
                                        .force = a->force};
     dsgd_status status = dsgd_results_open(&where, error);
     if (status == DSGD_OK)
@@ -377,8 +378,8 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
         "run: give the file of one experiment",
         run_options};
     arguments a = {.folder = NULL};
-    char *command = dsgd_xstrdup("dsgd");
-    for (int i = 0; i < count; i++)
+    char *command = dsgd_xstrdup(words[0]);
+    for (int i = 1; i < count; i++)
         dsgd_append(&command, " %s", words[i]);
     dsgd_experiment experiment;
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);

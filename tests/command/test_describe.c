@@ -58,6 +58,7 @@ static const struct {
     {"eamsgd", "An optimizer's momentum would come on top of delta"},
     {"drop_compute", "The M micro-batches of a step take equally long"},
     {"a_psgd", "the released code's may leave before"},
+    {"ad_psgd", "others may fetch some pieces of a step before the rest"},
 };
 
 START_TEST(what_differs_from_paper_or_code_is_said)

@@ -140,6 +140,18 @@ START_TEST(a_study_of_the_network_is_told_that_it_left_out_the_exchange)
     ck_assert_ptr_null(strstr(output, "note:"));
     ck_assert_int_eq(dsgd("check e.yaml --set seed='[1, 2]'", &output), 0);
     ck_assert_ptr_null(strstr(output, "note:"));
+    /* Each algorithm may have its own; one without is enough. */
+    static const char own[] = "{name: allreduce, exchange: {pieces: 1}}";
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own)),
+             &output),
+        0);
+    ck_assert_ptr_null(strstr(output, "note:"));
+    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s, wagma]'",
+                                            varied[_i], own)),
+                          &output),
+                     0);
+    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
 }
 END_TEST
 

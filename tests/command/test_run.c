@@ -129,6 +129,15 @@ START_TEST(a_run_again_without_numerics_is_another_experiment)
     ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off", &output), 0);
     ck_assert_int_eq(dsgd("run e.yaml -o r --numerics cpu", &output), 2);
     ck_assert_msg(strstr(output, "with other --numerics") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("run e.yaml -o s --numerics cpu --only 1", &output), 0);
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("cd %s/s && sed -i 's/\"computed\": \"cpu/\"computed\": \"cuda/' "
+                                "manifest.json",
+                                folder)),
+              &output),
+        0);
+    ck_assert_int_eq(dsgd("run e.yaml -o s --numerics cpu --only 1", &output), 2);
+    ck_assert_msg(strstr(output, "with other --numerics") != NULL, "%s", output);
 }
 END_TEST
 
@@ -201,6 +210,16 @@ START_TEST(results_are_of_this_manifest_these_files_and_this_program)
         0);
     ck_assert_int_eq(dsgd(again, &output), 2);
     ck_assert_msg(strstr(output, "another build of dsgd") != NULL, "%s", output);
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf(
+                  "cd %s/r && sed -i 's/\"dsgd\": \"0/\"dsgd\": \"/; s/\"libc\": \"/&0/' "
+                  "manifest.json",
+                  folder)),
+              &output),
+        0);
+    ck_assert_int_eq(dsgd(again, &output), 2);
+    ck_assert_msg(strstr(output, "with other libraries or on another kind of CPU") != NULL, "%s",
+                  output);
     ck_assert_int_eq(unlink(kept(dsgd_xprintf("%s/r/manifest.json", folder))), 0);
     ck_assert_int_eq(dsgd(again, &output), 2);
     ck_assert_msg(strstr(output, "results without a manifest.json") != NULL, "%s", output);
@@ -297,22 +316,25 @@ END_TEST
 START_TEST(no_process_outlives_its_parent) /* _i: by which signal */
 {
     static const struct {
-        const char *name, *output;
-    } by[] = {{"KILL", "137\n"}, {"HUP", "5\n"}, {"TERM", "5\n"}};
+        const char *name, *output, *more, *rest;
+    } by[] = {{"KILL", "137\n", "", ""},
+              {"HUP", "5\n", "", "the same command does"},
+              {"TERM", "5\n", "--force", "the same command without --force does"}};
     write_experiment("");
     char *output = NULL;
     const char *const script = kept(dsgd_xprintf(
         "exec 2> /dev/null; cd %s && mkdir tmp && export TMPDIR=$PWD/tmp DSGD_DATA=%s && { %s run "
-        "e.yaml -o r -j 2 "
-        "--set until.steps=100000000 2> log & } && runs=/proc/$!/task/$!/children && until grep -q "
-        "' .* ' $runs; do :; done && kill -%s $! && wait $!; echo $?",
-        folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].name));
+        "e.yaml -o r -j 2 --set until.steps=100000000 %s 2> log & } && "
+        "runs=/proc/$!/task/$!/children && until grep -q ' .* ' $runs; do :; done && kill -%s $! "
+        "&& wait $!; echo $?",
+        folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].more, by[_i].name));
     ck_assert_int_eq(shell(script, &output), 0);
     ck_assert_str_eq(output, by[_i].output);
     if (strcmp(by[_i].name, "KILL") == 0)
         return; /* which leaves no time to say something */
     ck_assert_msg(strstr(read_file("log"), "interrupted; r keeps what was done") != NULL, "%s",
                   read_file("log"));
+    ck_assert_ptr_nonnull(strstr(read_file("log"), by[_i].rest));
     ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */
 }
 END_TEST
@@ -344,7 +366,7 @@ START_TEST(a_run_that_gets_no_process_waits_for_another_to_end)
 {
     write_experiment("");
     char *output = NULL;
-    ck_assert_msg(with_failing_forks("1001", "run e.yaml -o r -j 2", &output) == 0, "%s", output);
+    ck_assert_msg(with_failing_forks("101", "run e.yaml -o r -j 2", &output) == 0, "%s", output);
     ck_assert_msg(strstr(output, "6 of 6 runs") != NULL, "%s", output);
     ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "failed"));
 }
@@ -359,6 +381,34 @@ START_TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
     ck_assert_msg(strstr(output, "6 of 6 runs failed") != NULL, "%s", output);
     ck_assert_ptr_nonnull(
         strstr(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,failed,"));
+}
+END_TEST
+
+/** A process that dies when its rows are written has done its run. */
+START_TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(with_failing_forks("1 KILLED_EXITS=1", "run e.yaml -o r", &output) == 0, "%s",
+                  output);
+    ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "failed"));
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,ok,"));
+}
+END_TEST
+
+START_TEST(a_closed_output_is_a_failure_and_no_file_takes_its_place)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("cd %s && exec 2>&1 && DSGD_DATA=%s %s run e.yaml -o r >&-", folder,
+                                DSGD_SOURCE_DIR, DSGD_BINARY)),
+              &output),
+        3);
+    ck_assert_msg(strstr(output, "standard output could not be written: Bad file") != NULL, "%s",
+                  output);
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("test -s %s/r/.parts/lock", folder)), &output), 1);
 }
 END_TEST
 
@@ -380,6 +430,8 @@ Suite *run_suite(void)
     tcase_add_test(t, names_with_commas_are_taken_up_too);
     tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
     tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
+    tcase_add_test(t, rows_of_a_process_that_is_killed_at_its_end_are_kept);
+    tcase_add_test(t, a_closed_output_is_a_failure_and_no_file_takes_its_place);
     tcase_add_test(t, damaged_parts_are_done_again);
     tcase_add_test(t, results_are_of_this_manifest_these_files_and_this_program);
     tcase_add_test(t, one_process_at_a_time_writes_to_a_folder);
