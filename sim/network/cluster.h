@@ -49,6 +49,9 @@ double dsgd_cluster_speed(int host);
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
+/** What tells the calling actor from others. */
+const void *dsgd_actor_self(void);
+
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
