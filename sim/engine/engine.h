@@ -145,6 +145,8 @@ struct dsgd_worker {
 
     /* channels.c's and exchange/collectives.c's. */
     dsgd_request *requests; /* begun and not ended */
+    dsgd_request *ended[16]; /* the last ones, whose addresses no other gets */
+    size_t n_ended;
     long collectives; /* of all workers, that it has begun */
     double polled_s; /* when it last asked for a request that was not done, ... */
     long polls; /* ... and how often at that instant */

@@ -199,7 +199,9 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
     request->out = out;
     for (size_t k = 0; k < w->engine->n_pieces; k++)
         end_piece(w, k, request);
-    dsgd_run_free(request);
+    dsgd_request **const oldest = &w->ended[w->n_ended++ % (sizeof w->ended / sizeof *w->ended)];
+    dsgd_run_free(*oldest);
+    *oldest = request;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

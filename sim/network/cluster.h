@@ -84,6 +84,7 @@ typedef enum dsgd_port {
     DSGD_PORT_PAIR_REPLY = 'r',
     DSGD_PORT_SERVER_REQUEST = 's',
     DSGD_PORT_SERVER_REPLY = 'p',
+    DSGD_PORT_SERVER_ACK = 'k', /* of a push, which overtakes replies */
     DSGD_PORT_MEASUREMENT = 'm'
 } dsgd_port;
 

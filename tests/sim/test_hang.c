@@ -257,18 +257,18 @@ static const struct {
      "for worker 0 since 4 s"},
     {&breaking, locks_twice,
      "every worker waited for another (deadlock or starvation) at %g s: worker 0 waits in "
-     "dsgd_lock since 1 s"},
-    {&breaking, one_locks_twice, "a worker hung at %g s: worker 6 waits in dsgd_lock since 1 s"},
-    {&breaking, answers_nobody, "worker 0 waits in dsgd_pair_answer since 1 s"},
-    {&breaking, awaits_the_dumb, "worker 3 waits in dsgd_pair_await for worker 2 since 1 s"},
-    {&breaking, gives_nobody, "worker 3 waits in dsgd_pair_give since 1 s"},
-    {&breaking, awaits_its_own_steps, "worker 5 waits in dsgd_next_turn since 1 s"},
+     "dsgd_lock since 0 s"},
+    {&breaking, one_locks_twice, "a worker hung at %g s: worker 6 waits in dsgd_lock since 0 s"},
+    {&breaking, answers_nobody, "worker 0 waits in dsgd_pair_answer since 0 s"},
+    {&breaking, awaits_the_dumb, "worker 3 waits in dsgd_pair_await for worker 2 since 0 s"},
+    {&breaking, gives_nobody, "worker 3 waits in dsgd_pair_give since 0 s"},
+    {&breaking, awaits_its_own_steps, "worker 5 waits in dsgd_next_turn since 0 s"},
     {&breaking, computes_for_ever,
      "a worker hung at %g s: worker 0 waits in dsgd_allreduce_mean (its 1st collective) for "
      "workers 1, 2 and 5 more since 1 s"},
     {&restless, locks_twice,
      "every worker waited for another (deadlock or starvation) at %g s: worker 0 waits in "
-     "dsgd_lock since 1 s"},
+     "dsgd_lock since 0 s"},
 };
 
 enum { N_FAULTS = sizeof faults / sizeof faults[0], N_BOUNDS = 3 };
@@ -443,6 +443,15 @@ static void ends_twice(dsgd_node *self, dsgd_vector *x)
         dsgd_allreduce_end(self, sum, x);
 }
 
+/** The next request has begun by then, maybe at the same address. */
+static void ends_the_one_before(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_request *const first = dsgd_allreduce_begin(self, x);
+    dsgd_allreduce_end(self, first, x);
+    dsgd_allreduce_begin(self, x);
+    dsgd_allreduce_end(self, first, x);
+}
+
 static void ends_otherwise(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_request *const sum = dsgd_allreduce_begin(self, x);
@@ -474,6 +483,8 @@ static const struct {
 } misuses[] = {
     {ends_twice,
      "worker 3 asks dsgd_allreduce_end() in step 5 for a request that is not under way"},
+    {ends_the_one_before,
+     "asks dsgd_allreduce_end() in step 0 for a request that is not under way"},
     {ends_otherwise, "worker 3 asks dsgd_gossip_end() in step 0 for a request that only "
                      "dsgd_allreduce_end() can end"},
     {ends_anothers, "asks dsgd_allreduce_end() in step 0 for a request that is not under way: it "
