@@ -20,6 +20,7 @@
 static void work_main(void *worker)
 {
     dsgd_worker *const w = worker;
+    w->work_actor = dsgd_actor_self();
     w->engine->config->algorithm->work(&w->node);
     w->left_early = !w->may_return && !w->engine->finished;
     if (--w->engine->n_working == 0)

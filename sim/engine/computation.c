@@ -148,6 +148,7 @@ static void compute_gradient(dsgd_worker *w)
         todo_s = 0;
         if (k + 1 == n) {
             w->computation.end_s = dsgd_now_s();
+            w->engine->n_computing--;
             w->computed_s += w->computation.end_s - w->computation.since_s;
         }
         pieces_done(w, k + 1);
@@ -181,6 +182,9 @@ void dsgd_computation_wait(dsgd_worker *w)
 static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, dsgd_cut cut,
                               double backward_s)
 {
+    dsgd_stay_if_endless(w);
+    w->engine->n_computing++;
+    dsgd_moved(w->engine);
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         g->piece[k].stamp = dsgd_local_steps(w, k);
         g->history[k].taken = x->history[k].updates;

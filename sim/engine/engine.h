@@ -118,7 +118,10 @@ struct dsgd_worker {
     bool stopped; /* none of its actors continues */
     bool may_return; /* dsgd_next_step() was false */
     bool left_early; /* work() has returned before; run.c's */
+    const void *work_actor; /* dsgd_actor_self() of work(); run.c's */
     double turn_s; /* when assist() may take its next turn */
+    long idle_turns; /* the last ones, since engine->moves became idle_moves */
+    long idle_moves;
     uint32_t draws; /* made by the algorithm in this step */
     double exposed_s; /* from the ends of computations to the ends of their steps */
 
@@ -138,9 +141,12 @@ struct dsgd_worker {
     } by_nic, by_island; /* (S) bytes that have arrived by the end of the run */
 
     dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
+    long calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */
 
     /* channels.c's and exchange/collectives.c's. */
     dsgd_request *requests; /* begun and not ended */
+    dsgd_request *ended[16]; /* the last ones, whose addresses no other gets */
+    size_t n_ended;
     long collectives; /* of all workers, that it has begun */
     double polled_s; /* when it last asked for a request that was not done, ... */
     long polls; /* ... and how often at that instant */
@@ -177,6 +183,11 @@ struct dsgd_engine {
     double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
     long most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
+    int n_resting; /* actors that take no turn before anything moves */
+    long moves; /* steps made and computations begun, of all workers */
+
+    /* computation.c's. */
+    int n_computing; /* workers */
 
     /* waiting.c's. */
     bool continued; /* beyond its end, uncounted, to see who waits for ever */
@@ -269,7 +280,14 @@ void dsgd_work_sleep(dsgd_worker *w);
 
 /** Notes that the calling actor waits for others, from now until dsgd_wait_end(). */
 dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job);
+/** The same of work(); NULL for assist(), which may wait so when all is well. */
+dsgd_wait *dsgd_wait_begin_of_work(dsgd_worker *w, const dsgd_waiting *in,
+                                   const struct dsgd_job *job);
+/** @p wait may be NULL. */
 void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait);
+
+/** For waits that no worker alone can end. */
+bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host);
 
 /** Waits in @p in for ever. */
 void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
@@ -382,6 +400,11 @@ void dsgd_computation_wait(dsgd_worker *w);
 /** Applies the update to each piece once y[k] and x[k] are ready. Does not wait. */
 void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 
+/* --- steps.c ---------------------------------------------------------------------------------- */
+
+/** Counts a step or the begin of a computation, after which turns are taken again. */
+void dsgd_moved(dsgd_engine *engine);
+
 /* --- waiting.c: who waits for whom ------------------------------------------------------------- */
 
 /** Watches all waits that are under way. */
@@ -395,6 +418,12 @@ void dsgd_waits_watch_on(dsgd_engine *engine);
 
 /** After the simulation: sums up unless that is done. */
 void dsgd_waits_end(dsgd_engine *engine);
+
+/**
+ * Verbs of work() call it before they begin: while the run is continued, it does not return where
+ * too many have begun without a step.
+ */
+void dsgd_stay_if_endless(dsgd_worker *w);
 
 /** Workers with a watched wait. */
 int dsgd_waits_watched(const dsgd_engine *engine);

@@ -45,6 +45,8 @@ static void count_step(dsgd_worker *w)
     if (!counts)
         stay(w);
     w->steps_done++;
+    w->calls = 0;
+    dsgd_moved(engine);
     if (!counts)
         return;
     engine->steps_total++;
@@ -91,12 +93,43 @@ bool dsgd_next_step(dsgd_node *self)
     return !w->may_return;
 }
 
+void dsgd_moved(dsgd_engine *engine)
+{
+    engine->moves++;
+    for (int i = 0; i < engine->n_workers && engine->n_resting > 0; i++)
+        dsgd_work_wake(&engine->workers[i]);
+}
+
+/** Turns of a worker without a step or computation of any: before the end, and after it. */
+enum { MOST_IDLE_TURNS = 10000, MOST_LATE_TURNS = 1000 };
+
+/**
+ * Where nothing but turns has happened for long, sleeps until anything does: else a run whose
+ * workers hang would not end, because assist() takes turns.
+ */
+static void rest_if_idle(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    if (engine->n_computing > 0 || w->idle_moves != engine->moves)
+        w->idle_turns = 0;
+    w->idle_moves = engine->moves;
+    if (++w->idle_turns <= (engine->continued ? MOST_LATE_TURNS : MOST_IDLE_TURNS))
+        return;
+    engine->n_resting++;
+    dsgd_work_sleep(w);
+    engine->n_resting--;
+}
+
 bool dsgd_next_turn(dsgd_node *self, long local_steps)
 {
     static const double least_s = 1e-6; /* a lock and a call of MPI */
+    static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_nobody};
     dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &turn, NULL);
     while (dsgd_local_steps(w, w->engine->n_pieces - 1) < local_steps)
         dsgd_work_sleep(w);
+    rest_if_idle(w);
+    dsgd_wait_end(w, wait);
     if (dsgd_now_s() < w->turn_s)
         dsgd_sleep(w->turn_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);

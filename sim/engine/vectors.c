@@ -80,8 +80,16 @@ dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct 
     return wait;
 }
 
+dsgd_wait *dsgd_wait_begin_of_work(dsgd_worker *w, const dsgd_waiting *in,
+                                   const struct dsgd_job *job)
+{
+    return dsgd_actor_self() == w->work_actor ? dsgd_wait_begin(w, in, job) : NULL;
+}
+
 void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
 {
+    if (wait == NULL)
+        return;
     const bool watched = wait->watched;
     *wait = (dsgd_wait){.in = NULL};
     if (watched && --w->engine->n_watched == 0)
@@ -93,6 +101,14 @@ void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsg
     dsgd_wait_begin(w, in, job);
     for (;;)
         dsgd_semaphore_wait(w->engine->never_semaphore);
+}
+
+bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host)
+{
+    (void)w;
+    (void)job;
+    (void)host;
+    return false;
 }
 
 static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none, int host);
@@ -131,9 +147,14 @@ void dsgd_barrier(dsgd_node *self)
 void dsgd_lock(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
+    static const dsgd_waiting lock = {"dsgd_lock", dsgd_lacks_nobody};
     const long ticket = w->locks++;
+    if (w->unlocks == ticket)
+        return;
+    dsgd_wait *const wait = dsgd_wait_begin(w, &lock, NULL);
     while (w->unlocks != ticket)
         dsgd_work_sleep(w);
+    dsgd_wait_end(w, wait);
 }
 
 void dsgd_unlock(dsgd_node *self)

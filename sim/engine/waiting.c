@@ -7,11 +7,15 @@
  * way, for the rest of a round. No count of steps or seconds tells them from those that hang: with
  * hundreds of local steps per round, or one worker a hundred times slower, a wait may take most of
  * the run. Therefore the run is continued, uncounted and without values, until every wait that was
- * under way at its end is over. A worker hangs if its wait is not over when every worker has made
- * twice the steps that any had made by then, and LEAST_STEPS, or waits itself, and nothing moves.
+ * under way at its end is over. A worker hangs if its wait is not over when nothing moves any more,
+ * messages included, however long they take. This comes, because every actor stops: work() after
+ * twice the steps that any worker had made by then, and LEAST_STEPS, or after MOST_CALLS verbs
+ * without a step; assist() once it takes turns while no worker makes steps or computes (steps.c).
  * So an algorithm is wronged only if what others wait for comes later than that: by more steps than
  * the whole run was long. The waits of a run that is well end soon: this costs less than a step,
  * and nothing where nobody waits.
+ *
+ * Waits of assist() for a question, or for its worker's steps, are none: they may never end.
  */
 #include <stdlib.h>
 
@@ -60,36 +64,18 @@ static long enough_steps(const dsgd_engine *engine)
     return most >= LEAST_STEPS / 2 ? 2 * (most + 1) : LEAST_STEPS;
 }
 
-/** What changes while anything moves that can end a wait: steps, or computations under way. */
-static long moves(const dsgd_engine *engine, bool *any_computes)
+enum { MOST_CALLS = 100000 }; /* of work() without a step */
+
+void dsgd_stay_if_endless(dsgd_worker *w)
 {
-    long sum = 0;
-    *any_computes = false;
-    for (int i = 0; i < engine->n_workers; i++) {
-        sum += engine->workers[i].steps_done;
-        *any_computes = *any_computes || dsgd_computing(&engine->workers[i]);
-    }
-    return sum;
+    if (!w->engine->continued || dsgd_actor_self() != w->work_actor)
+        return;
+    for (w->calls++; w->calls > MOST_CALLS;)
+        dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
-/**
- * Messages alone may move for this long, as a multiple of the run; bounded because actors that
- * exchange beside the steps may do so for ever.
- */
-static const double patience = 100;
-
-/** Until no wait is watched, or no worker makes a step any more. */
-static void wait_for_waits(dsgd_engine *engine)
-{
-    const double patience_s = patience * dsgd_now_s();
-    bool any_computes = true;
-    long before = -1;
-    for (long now = 0; any_computes || now != before; now = moves(engine, &any_computes)) {
-        before = moves(engine, &any_computes);
-        if (dsgd_semaphore_wait_for(engine->watch_semaphore, patience_s))
-            return;
-    }
-}
+/** Longer than any message takes. It costs nothing to wait so long where nothing moves. */
+static const double until_nothing_moves_s = 1e9;
 
 void dsgd_waits_watch_on(dsgd_engine *engine)
 {
@@ -106,7 +92,7 @@ void dsgd_waits_watch_on(dsgd_engine *engine)
     engine->watch_semaphore = dsgd_semaphore_new();
     for (int i = 0; i < engine->n_workers; i++)
         dsgd_work_wake(&engine->workers[i]);
-    wait_for_waits(engine);
+    dsgd_semaphore_wait_for(engine->watch_semaphore, until_nothing_moves_s);
 }
 
 void dsgd_waits_end(dsgd_engine *engine)

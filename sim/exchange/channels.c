@@ -82,6 +82,7 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                  const void *arguments)
 {
+    dsgd_stay_if_endless(w);
     dsgd_request *const request =
         dsgd_run_alloc(w->engine, sizeof *request + w->engine->n_pieces * sizeof request->jobs[0]);
     request->exchange = exchange;
@@ -198,7 +199,9 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
     request->out = out;
     for (size_t k = 0; k < w->engine->n_pieces; k++)
         end_piece(w, k, request);
-    dsgd_run_free(request);
+    dsgd_request **const oldest = &w->ended[w->n_ended++ % (sizeof w->ended / sizeof *w->ended)];
+    dsgd_run_free(*oldest);
+    *oldest = request;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

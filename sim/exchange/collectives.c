@@ -122,6 +122,11 @@ static const dsgd_waiting allgather = {"dsgd_allgather", lacks_call};
 void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
+    DSGD_ASSERT(
+        !dsgd_fuses(w->engine) || w->requests == NULL, /* its place among cycles differs */
+        "worker %d calls dsgd_allgather() in step %ld while an allreduce is under way, which "
+        "is not possible under exchange: fusion: end it first",
+        self->rank, self->step);
     const size_t bytes = n * (size_t)self->n_workers * sizeof *all;
     collective_job *const job = new_collective_job(w, 0, (double)bytes, 1);
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, n);

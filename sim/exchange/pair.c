@@ -161,13 +161,24 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 
 /* --- answering -------------------------------------------------------------------------------- */
 
+static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
+static const dsgd_waiting awaiting = {"dsgd_pair_await", lacks_reply};
+static const dsgd_waiting giving = {"dsgd_pair_give", lacks_reply};
+
 /** @p asker -1: of anyone. */
-static dsgd_message *next_question(dsgd_worker *w, int asker, bool with_piece)
+static dsgd_message *next_question(dsgd_worker *w, const dsgd_waiting *in, int asker,
+                                   bool with_piece)
 {
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(asker, w->node.rank, DSGD_PORT_PAIR_QUESTION, 0);
     if (w->engine->n_channels > 1) /* pieces travel side by side */
         dsgd_mailbox_own(mailbox);
-    return receive_message(w, mailbox, with_piece);
+    pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* read after the run */
+    awaited->wanted.peer = asker;
+    dsgd_wait *const wait = dsgd_wait_begin_of_work(w, in, &awaited->job);
+    dsgd_message *const question = receive_message(w, mailbox, with_piece);
+    dsgd_wait_end(w, wait);
+    dsgd_run_free(awaited);
+    return question;
 }
 
 static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message *reply)
@@ -183,9 +194,9 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
         dsgd_send(mailbox, reply, bytes);
 }
 
-static void answer(dsgd_worker *w, dsgd_vector *x, int asker)
+static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int asker)
 {
-    dsgd_message *const question = next_question(w, asker, true);
+    dsgd_message *const question = next_question(w, in, asker, true);
     const size_t k = question->piece;
     dsgd_message *const reply = dsgd_message_new(w, question->channel, k, x->piece[k]);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
@@ -198,20 +209,20 @@ static void answer(dsgd_worker *w, dsgd_vector *x, int asker)
 
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
 {
-    answer(dsgd_worker_of(self), x, -1);
+    answer(dsgd_worker_of(self), &answering, x, -1);
 }
 
 void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
 {
     dsgd_require_peer(self, peer);
     for (size_t k = 0; k < dsgd_worker_of(self)->engine->n_pieces; k++)
-        answer(dsgd_worker_of(self), x, peer);
+        answer(dsgd_worker_of(self), &awaiting, x, peer);
 }
 
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_message *const question = next_question(w, -1, false);
+    dsgd_message *const question = next_question(w, &giving, -1, false);
     const size_t k = question->piece;
     reply_to(w, question, dsgd_message_new(w, question->channel, k, x->piece[k]));
     dsgd_message_free(w, question);

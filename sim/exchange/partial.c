@@ -286,8 +286,8 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_lag lag;
+    dsgd_piece_wait(request->out, k); /* first: later versions may be received meanwhile */
     const partial_piece *const piece = await(w, k, request, &lag);
-    dsgd_piece_wait(request->out, k);
     dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
     dsgd_exchange_gradients(request, k, lag);
     if (w->partial->spec.discarding)

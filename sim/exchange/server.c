@@ -71,8 +71,9 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_message *const message = new_question(channel, job);
     dsgd_count_message(engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
-    job->reply =
-        dsgd_recv(dsgd_mailbox_of(server, w->node.rank, DSGD_PORT_SERVER_REPLY, channel->number));
+    job->reply = dsgd_recv(dsgd_mailbox_of(server, w->node.rank,
+                                           push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY,
+                                           channel->number));
     dsgd_message_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
     any_job->done = true;
     if (!push)
@@ -206,9 +207,11 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_message *reply)
 {
     dsgd_engine *const engine = server->engine;
-    dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
-                                             DSGD_PORT_SERVER_REPLY, question->channel);
-    if (question->kind == PUSH) {
+    const bool push = question->kind == PUSH;
+    dsgd_mailbox *const to =
+        dsgd_mailbox_of(server->node.rank, question->from,
+                        push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY, question->channel);
+    if (push) {
         dsgd_count_message(engine, 0);
         dsgd_send_detached(to, reply, 0);
         return;

@@ -226,6 +226,11 @@ void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), 
     sg_actor_daemonize(start_actor(host, name, (actor_start){body, argument, NULL}));
 }
 
+const void *dsgd_actor_self(void)
+{
+    return sg_actor_self();
+}
+
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 {
     bool returned = false;

@@ -49,6 +49,9 @@ double dsgd_cluster_speed(int host);
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
+/** What tells the calling actor from others. */
+const void *dsgd_actor_self(void);
+
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
@@ -81,6 +84,7 @@ typedef enum dsgd_port {
     DSGD_PORT_PAIR_REPLY = 'r',
     DSGD_PORT_SERVER_REQUEST = 's',
     DSGD_PORT_SERVER_REPLY = 'p',
+    DSGD_PORT_SERVER_ACK = 'k', /* of a push, which overtakes replies */
     DSGD_PORT_MEASUREMENT = 'm'
 } dsgd_port;
 

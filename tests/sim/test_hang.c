@@ -158,6 +158,64 @@ static void two_wait_for_each_other(dsgd_node *self, dsgd_vector *x)
         dsgd_gossip_end(self, expect_of(self, x, 0), x);
 }
 
+static void locks_twice(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    dsgd_lock(self);
+    dsgd_lock(self);
+}
+
+static void one_locks_twice(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 6)
+        locks_twice(self, x);
+}
+
+static void answers_nobody(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_pair_answer(self, x);
+}
+
+static void awaits_the_dumb(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 3)
+        dsgd_pair_await(self, x, 2);
+}
+
+static void gives_nobody(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 3)
+        dsgd_pair_give(self, x);
+}
+
+static void awaits_its_own_steps(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    if (self->rank == 5)
+        dsgd_next_turn(self, 1000000);
+}
+
+static void computes_for_ever(dsgd_node *self, dsgd_vector *x)
+{
+    calls_alone(self, x);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (self->rank == 1)
+        dsgd_gradient(self, g, x);
+}
+
+/** Workers of even rank ask the next one without a rest. */
+static void restless_assist(dsgd_node *self)
+{
+    dsgd_vector *y = dsgd_shared(self);
+    while (self->rank % 2 == 0 && dsgd_next_turn(self, 0))
+        dsgd_pair_average(self, y, self->rank + 1);
+    while (self->rank % 2 == 1)
+        dsgd_pair_answer(self, y);
+}
+
+static const dsgd_algorithm restless = {
+    .about = {.name = "restless"}, .work = broken_work, .assist = restless_assist};
+
 static const struct {
     const dsgd_algorithm *algorithm;
     fault *fault;
@@ -197,6 +255,20 @@ static const struct {
     {&breaking, two_wait_for_each_other,
      "worker 0 waits in dsgd_gossip_end for worker 1 since 4 s; worker 1 waits in dsgd_gossip_end "
      "for worker 0 since 4 s"},
+    {&breaking, locks_twice,
+     "every worker waited for another (deadlock or starvation) at %g s: worker 0 waits in "
+     "dsgd_lock since 0 s"},
+    {&breaking, one_locks_twice, "a worker hung at %g s: worker 6 waits in dsgd_lock since 0 s"},
+    {&breaking, answers_nobody, "worker 0 waits in dsgd_pair_answer since 0 s"},
+    {&breaking, awaits_the_dumb, "worker 3 waits in dsgd_pair_await for worker 2 since 0 s"},
+    {&breaking, gives_nobody, "worker 3 waits in dsgd_pair_give since 0 s"},
+    {&breaking, awaits_its_own_steps, "worker 5 waits in dsgd_next_turn since 0 s"},
+    {&breaking, computes_for_ever,
+     "a worker hung at %g s: worker 0 waits in dsgd_allreduce_mean (its 1st collective) for "
+     "workers 1, 2 and 5 more since 1 s"},
+    {&restless, locks_twice,
+     "every worker waited for another (deadlock or starvation) at %g s: worker 0 waits in "
+     "dsgd_lock since 0 s"},
 };
 
 enum { N_FAULTS = sizeof faults / sizeof faults[0], N_BOUNDS = 3 };
@@ -288,6 +360,16 @@ static const char *const late[][3] = {
 
 enum { N_LATE = sizeof late / sizeof late[0] };
 
+/** A message may take many times as long as the run. */
+START_TEST(nobody_hangs_while_a_message_is_on_its_way)
+{
+    support_case *c = support_new("allreduce", 4);
+    c->workload.bytes = 4e12;
+    c->config.until = (dsgd_until){.seconds = 1.05};
+    support_ok(c);
+}
+END_TEST
+
 START_TEST(nobody_hangs_for_being_late) /* _i: algorithm */
 {
     for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {
@@ -361,6 +443,15 @@ static void ends_twice(dsgd_node *self, dsgd_vector *x)
         dsgd_allreduce_end(self, sum, x);
 }
 
+/** The next request has begun by then, maybe at the same address. */
+static void ends_the_one_before(dsgd_node *self, dsgd_vector *x)
+{
+    dsgd_request *const first = dsgd_allreduce_begin(self, x);
+    dsgd_allreduce_end(self, first, x);
+    dsgd_allreduce_begin(self, x);
+    dsgd_allreduce_end(self, first, x);
+}
+
 static void ends_otherwise(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_request *const sum = dsgd_allreduce_begin(self, x);
@@ -392,6 +483,8 @@ static const struct {
 } misuses[] = {
     {ends_twice,
      "worker 3 asks dsgd_allreduce_end() in step 5 for a request that is not under way"},
+    {ends_the_one_before,
+     "asks dsgd_allreduce_end() in step 0 for a request that is not under way"},
     {ends_otherwise, "worker 3 asks dsgd_gossip_end() in step 0 for a request that only "
                      "dsgd_allreduce_end() can end"},
     {ends_anothers, "asks dsgd_allreduce_end() in step 0 for a request that is not under way: it "
@@ -419,6 +512,7 @@ Suite *hang_suite(void)
     tcase_add_loop_test(t, a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS);
     tcase_add_test(t, who_waits_for_a_worker_that_stopped_hangs);
     tcase_add_test(t, a_stop_after_the_end_stops_nobody);
+    tcase_add_test(t, nobody_hangs_while_a_message_is_on_its_way);
     tcase_add_loop_test(t, nobody_hangs_for_being_late, 0, support_n_algorithms());
     tcase_add_test(t, rounds_may_have_other_steps_at_each_worker);
     tcase_add_test(t, nothing_counts_after_the_end);
