@@ -167,7 +167,8 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
          .sends = "one allreduce of the gradient: about 2 N bytes",
          .waits =
              "everyone for the slowest, but for no computation longer than the threshold and a "
-             "micro-batch. Gradients are final in the last micro-batch only, so that their exchange "
+             "micro-batch. Gradients are final in the last micro-batch only, so that their "
+             "exchange "
              "hides behind its backward pass alone: compare with `threshold: none`, not with an "
              "allreduce without micro-batches"},
     .work = drop_compute_work,
