@@ -173,10 +173,12 @@ static double more_of(struct dsgd_carried carried)
     return fmax(carried.sent, carried.received);
 }
 
-/** Seconds of the link that is busy for longest, in the direction that has more. */
+/** Seconds of the link that is busy for longest, in the direction that has more; NAN for XML. */
 static double links_alone_s(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
+    if (platform->topology == DSGD_TOPOLOGY_XML)
+        return NAN;
     const int per_nic = dsgd_platform_nic_hosts(platform);
     const int n_hosts = engine->n_workers + engine->n_servers;
     double longest_s = 0;
@@ -199,7 +201,7 @@ static double links_alone_s(const dsgd_engine *engine)
             longest_s =
                 fmax(longest_s, more_of(nics[nic]) / dsgd_platform_nic_bytes_per_s(platform, nic));
     free(nics);
-    return platform->topology == DSGD_TOPOLOGY_XML ? NAN : longest_s;
+    return longest_s;
 }
 
 void dsgd_sum_up(dsgd_engine *engine)

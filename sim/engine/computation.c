@@ -67,7 +67,7 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
-    if (dsgd_piece_ready(g, w->engine->n_pieces - 1))
+    if (is_ready(g))
         dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 

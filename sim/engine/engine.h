@@ -42,8 +42,8 @@ typedef struct dsgd_piece {
  */
 typedef struct dsgd_history {
     long updates; /* of this piece as a model; a copy takes those of what it copies */
-    long
-        taken; /* as a gradient: updates of the model at which it was taken; -1: of several models */
+    /* As a gradient: updates of the model at which it was taken; -1: of several models. */
+    long taken;
     double age, age_max; /* mean and largest of several workers' gradients, in versions; -1: none */
 } dsgd_history;
 
@@ -389,7 +389,7 @@ void dsgd_evaluate_last(dsgd_engine *engine);
 /** Fills the result with the evaluations and a divergence. Waits in wall time. */
 void dsgd_sum_up_learning(dsgd_engine *engine);
 
-/* --- computation.c: gradients and what waits for their pieces ------------------------------------------------- */
+/* --- computation.c: gradients and what waits for their pieces --------------------------------- */
 
 /** The actor that computes a worker's gradients. */
 void dsgd_gpu_main(void *worker);
@@ -405,7 +405,7 @@ void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 /** Counts a step or the begin of a computation, after which turns are taken again. */
 void dsgd_moved(dsgd_engine *engine);
 
-/* --- waiting.c: who waits for whom ------------------------------------------------------------- */
+/* --- waiting.c: who waits for whom ------------------------------------------------------------ */
 
 /** Watches all waits that are under way. */
 void dsgd_waits_watch(dsgd_engine *engine);
