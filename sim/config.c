@@ -4,8 +4,8 @@
  */
 #include "sim/config.h"
 
-const char *const dsgd_collective_names[] = {"auto", "recursive-doubling", "rabenseifner", "ring",
-                                             NULL};
+const char *const dsgd_collective_names[] = {
+    "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", NULL};
 
 const dsgd_option dsgd_until_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
@@ -41,8 +41,8 @@ const dsgd_option dsgd_learning_options[] = {
 };
 
 static const char *const pieces_words[] = {"tensors", "buckets", NULL};
-static const char *const partial_words[] = {"as-collective", "auto", "recursive-doubling",
-                                            "rabenseifner",  "ring", NULL};
+static const char *const partial_words[] = {
+    "as-collective", "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", NULL};
 
 const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_LONG(
@@ -63,9 +63,10 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_BOOL(
         dsgd_exchange_config, barrier, false,
         "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
-    DSGD_OPTION_CHOICE(dsgd_exchange_config, collective, dsgd_collective_names,
-                       "how an allreduce of all workers travels; auto: by size, recursive doubling "
-                       "below 64 KiB, else Rabenseifner's"),
+    DSGD_OPTION_CHOICE(
+        dsgd_exchange_config, collective, dsgd_collective_names,
+        "how an allreduce of all workers travels; auto: by size, recursive doubling "
+        "below 64 KiB, else Rabenseifner's, or Bruck's, which needs no power of two"),
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
                        "library has recursive-doubling at any size"),

@@ -17,10 +17,12 @@
 
 /** The algorithm of an allreduce. */
 typedef enum dsgd_collective {
-    DSGD_COLLECTIVE_AUTO, /* by size: recursive doubling below 64 KiB, else Rabenseifner */
+    DSGD_COLLECTIVE_AUTO, /* recursive doubling below 64 KiB; else Rabenseifner, or Bruck where P is
+                             no power of two */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
     DSGD_COLLECTIVE_RABENSEIFNER,
-    DSGD_COLLECTIVE_RING
+    DSGD_COLLECTIVE_RING,
+    DSGD_COLLECTIVE_BRUCK
 } dsgd_collective;
 
 extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */

@@ -88,8 +88,8 @@ dsgd_answer dsgd_sends_what_it_declares(dsgd_tester *t, const dsgd_setting *sett
 dsgd_answer dsgd_sends_it_by_any_exchange(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     static const char *const names[] = {"pieces beside one another", "recursive doubling",
-                                        "Rabenseifner", "a ring"};
-    for (int way = 0; way < 4; way++) {
+                                        "Rabenseifner", "a ring", "Bruck"};
+    for (int way = 0; way < (int)(sizeof names / sizeof names[0]); way++) {
         dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
         trial->config.exchange.blocking = way != 0;
         trial->config.exchange.collective = (dsgd_collective)way; /* AUTO is 0 */

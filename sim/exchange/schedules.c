@@ -1,13 +1,17 @@
 /**
  * @file schedules.c
  * Allreduces of all workers or of a group, as messages on the simulated network: recursive doubling
- * with full vectors, Rabenseifner's halving and doubling, and the ring. Each message costs the
- * overhead, each reduction its time per byte, both serial with the wire.
+ * with full vectors, Rabenseifner's halving and doubling, Bruck's algorithm, and the ring. Each
+ * message costs the overhead, each reduction its time per byte, both serial with the wire.
  *
  * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members that
  * arrive together on an idle network: recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o
  * + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n. (Thakur,
  * Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
+ *
+ * Where P is no power of two, the first two fold the rest into a power of two of members, as MPICH
+ * does, which sends whole vectors twice more. The ring and Bruck's algorithm need no fold: with k =
+ * ceil(log2 P), Bruck's takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
  */
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
@@ -133,24 +137,71 @@ static void ring(dsgd_channel *channel, const team *t, double bytes)
         phase(channel, right, part, left, 0);
 }
 
-/** The message algorithm that a setting means for a piece. */
-static dsgd_collective how_for(dsgd_collective collective, double bytes)
+/** The members that a phase of bruck() receives from and sends to. */
+typedef struct peers {
+    int ahead, behind;
+} peers;
+
+static peers peers_at(const team *t, int distance)
 {
-    if (collective != DSGD_COLLECTIVE_AUTO)
-        return collective;
-    return bytes < SHORT_BYTES ? DSGD_COLLECTIVE_RECURSIVE_DOUBLING : DSGD_COLLECTIVE_RABENSEIFNER;
+    if (t->n % (2 * distance) == 0) {
+        const int partner = rank_of(t, t->index ^ distance);
+        return (peers){partner, partner};
+    }
+    return (peers){rank_of(t, (t->index + distance) % t->n),
+                   rank_of(t, (t->index + t->n - distance) % t->n)};
+}
+
+/** Bytes that a phase of bruck() sends: of n shares those of every second multiple of distance. */
+static double bytes_at(const team *t, int distance, double bytes)
+{
+    return bytes / t->n * ((t->n + distance - 1) / (2 * distance)); /* whole shares */
+}
+
+/**
+ * Rabenseifner's halving and doubling without a fold: where P = 2^k m, among the m classes of
+ * members of one index mod 2^k Bruck's allgather, and before it the same backwards as a
+ * reduce-scatter. Of the orders of Bruck's phases that in which most travels between neighbours, as
+ * in NCCL's PAT. (J. Bruck, C.-T. Ho: "Efficient global combine operations in multi-port
+ * message-passing systems", 1993; S. Jeaugey: "PAT: a new algorithm for all-gather and
+ * reduce-scatter operations at scale", 2025.)
+ */
+static void bruck(dsgd_channel *channel, const team *t, double bytes)
+{
+    int distance = 1;
+    for (; distance < t->n; distance *= 2) { /* reduce-scatter */
+        const peers at = peers_at(t, distance);
+        const double part = bytes_at(t, distance, bytes);
+        phase(channel, at.behind, part, at.ahead, part);
+    }
+    for (distance /= 2; distance > 0; distance /= 2) { /* allgather */
+        const peers at = peers_at(t, distance);
+        phase(channel, at.ahead, bytes_at(t, distance, bytes), at.behind, 0);
+    }
+}
+
+/** The message algorithm that a setting means for a piece among @p n. */
+static dsgd_collective how_for(dsgd_collective setting, int n, double bytes)
+{
+    if (setting != DSGD_COLLECTIVE_AUTO)
+        return setting;
+    if (bytes < SHORT_BYTES)
+        return DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    return (n & (n - 1)) == 0 ? DSGD_COLLECTIVE_RABENSEIFNER : DSGD_COLLECTIVE_BRUCK;
 }
 
 static void allreduce(dsgd_channel *channel, const team *t, dsgd_collective setting, double bytes)
 {
     if (t->n == 1)
         return;
-    const dsgd_collective how = how_for(setting, bytes);
+    const dsgd_collective how = how_for(setting, t->n, bytes);
     dsgd_count_collective(channel->worker->engine, t->group != 0, how, bytes);
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         recursive_doubling(channel, t, bytes);
     else if (how == DSGD_COLLECTIVE_RABENSEIFNER)
         rabenseifner(channel, t, bytes);
+    else if (how == DSGD_COLLECTIVE_BRUCK)
+        bruck(channel, t, bytes);
     else
         ring(channel, t, bytes);
 }
@@ -201,6 +252,8 @@ static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
     const double bits = dsgd_log2(n);
     if (how == DSGD_COLLECTIVE_RING)
         return (dsgd_traffic){2.0 * n * (n - 1), 2 * (n - 1) * bytes};
+    if (how == DSGD_COLLECTIVE_BRUCK)
+        return (dsgd_traffic){2 * n * (bits + (extra > 0)), 2 * (n - 1) * bytes};
     const double folding = 2 * extra * bytes;
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         return (dsgd_traffic){core * bits + 2 * extra, core * bits * bytes + folding};
@@ -213,7 +266,7 @@ static dsgd_traffic allreduce_traffic(const dsgd_scale *scale, int collective, i
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces && n > 1; k++) {
         const double bytes = scale->piece_bytes[k];
-        const dsgd_collective how = how_for((dsgd_collective)collective, bytes);
+        const dsgd_collective how = how_for((dsgd_collective)collective, n, bytes);
         sum = dsgd_traffic_sum(sum, allreduce_of_piece(how, n, bytes));
     }
     return dsgd_traffic_times(sum, 1.0 / n);

@@ -47,6 +47,35 @@ START_TEST(a_fold_costs_one_reduction_and_one_copy_more)
 }
 END_TEST
 
+/** Seconds of a phase's overhead and latency, and of all bytes of a vector on the wire and added. */
+static double without_a_fold_s(int p)
+{
+    const int phases = 2 * (dsgd_log2(p) + ((p & (p - 1)) != 0));
+    return phases * (overhead_s + latency_s) +
+           (p - 1.0) / p * bytes * (2 / bandwidth + reduction_s_per_byte);
+}
+
+static const int any_workers[] = {2, 3, 5, 6, 7, 12, 15, 16, 17, 33};
+
+START_TEST(bruck_takes_its_closed_form_at_any_number_of_workers)
+{
+    const int p = any_workers[_i];
+    expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_BRUCK, p),
+                 without_a_fold_s(p));
+}
+END_TEST
+
+/** The closed forms: 8 instead of 10 phases, and 1/16 - 1/17 of the bytes. */
+START_TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
+{
+    const double at_16_s = communication_s(&support_averaging, DSGD_COLLECTIVE_AUTO, 16);
+    const double at_17_s = communication_s(&support_averaging, DSGD_COLLECTIVE_AUTO, 17);
+    expect_close(at_16_s, without_a_fold_s(16));
+    expect_close(at_17_s, without_a_fold_s(17));
+    ck_assert_double_lt(at_17_s / at_16_s, 1.05);
+}
+END_TEST
+
 START_TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors)
 {
     support_case *c = support_new(NULL, WORKERS);
@@ -102,6 +131,8 @@ Suite *collectives_suite(void)
     tcase_add_test(t, rabenseifner_takes_its_closed_form);
     tcase_add_test(t, ring_takes_its_closed_form);
     tcase_add_loop_test(t, a_fold_costs_one_reduction_and_one_copy_more, 0, 5);
+    tcase_add_loop_test(t, bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10);
+    tcase_add_test(t, by_default_one_worker_more_than_a_power_of_two_costs_little_more);
     tcase_add_test(t, auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors);
     tcase_add_test(t, a_table_travels_as_one_allreduce);
     suite_add_tcase(s, t);
