@@ -41,11 +41,16 @@ void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
     } else {
         dsgd_columns_put(t, "exchange", "%s", none);
     }
+    char *const mode = dsgd_results_field(folder, i, "exchange_mode");
+    const bool fused = mode != NULL && strstr(mode, "fusion") != NULL;
     for (size_t k = 0; k < N_COLLECTIVES; k++) {
         char *const how = dsgd_results_field(folder, i, collectives[k].column);
-        dsgd_columns_put(t, collectives[k].head, "%s", how == NULL || *how == '\0' ? none : how);
+        const bool known = how != NULL && *how != '\0';
+        dsgd_columns_put(t, collectives[k].head, "%s%s", known && fused ? "fused " : "",
+                         known ? how : none);
         free(how);
     }
+    free(mode);
     free(pieces);
     free(piece_bytes);
 }

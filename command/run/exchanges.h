@@ -11,7 +11,7 @@
 #include "command/experiment/experiment.h"
 #include "command/table.h"
 
-/** The next cells of run @p i: its pieces, such as 4x30.2MB, and its collectives. */
+/** The next cells of run @p i: its pieces, such as 4x30.2MB, and its collectives, if fused. */
 void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i);
 
 /**

@@ -100,6 +100,24 @@ START_TEST(a_table_has_columns_for_what_differs)
 }
 END_TEST
 
+START_TEST(the_table_says_which_allreduces_are_fused)
+{
+    write_file("e.yaml", mixed);
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd("run e.yaml -o r --set algorithms=allreduce --set exchange.fusion=64Mi", &output), 0);
+    ck_assert_msg(strstr(output, "\nexchange: 161x9.437MB, collective fused rabenseifner\n") !=
+                      NULL,
+                  "%s", output);
+    ck_assert_int_eq(dsgd("run e.yaml -o s --set algorithms='[allreduce, {name: allreduce, label: "
+                          "fused, exchange: {fusion: 64Mi}}]'",
+                          &output),
+                     0);
+    ck_assert_msg(strstr(output, "  4x30.25MB    rabenseifner\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  161x9.437MB  fused rabenseifner\n") != NULL, "%s", output);
+}
+END_TEST
+
 START_TEST(a_comparison_of_collectives_is_announced_as_one)
 {
     static const char sentence[] = "note: allreduce sums by rabenseifner, wagma by "
@@ -180,6 +198,7 @@ Suite *exchanges_suite(void)
     tcase_add_test(t, the_default_exchange_does_not_decide_who_is_faster);
     tcase_add_test(t, results_say_how_vectors_travelled);
     tcase_add_test(t, a_table_has_columns_for_what_differs);
+    tcase_add_test(t, the_table_says_which_allreduces_are_fused);
     tcase_add_test(t, a_comparison_of_collectives_is_announced_as_one);
     tcase_add_loop_test(t, a_study_of_the_network_is_told_that_it_left_out_the_exchange, 0, 3);
     tcase_add_test(t, the_options_of_an_exchange_are_described);
