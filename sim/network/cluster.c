@@ -8,6 +8,7 @@
  */
 #include "sim/network/cluster.h"
 
+#include <math.h>
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
 #include <simgrid/engine.h>
@@ -159,13 +160,51 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsg
     return status;
 }
 
+static bool is_positive(double value)
+{
+    return value > 0 && isfinite(value);
+}
+
+/** Refuses values that SimGrid loads, and with which it then dies, or takes no or endless time. */
+static dsgd_status check_values(const char *file, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    sg_link_t *const links = sg_link_list();
+    for (size_t i = 0; status == DSGD_OK && i < sg_link_count(); i++) {
+        const char *const name = sg_link_get_name(links[i]);
+        const double bandwidth = sg_link_get_bandwidth(links[i]);
+        const double latency = sg_link_get_latency(links[i]);
+        if (!is_positive(bandwidth))
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: bandwidth of link %s is %g B/s, but has to be above 0 and "
+                               "finite",
+                               file, name, bandwidth);
+        else if (!(latency >= 0 && isfinite(latency)))
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: latency of link %s is %g s, but has to be 0 or more, and "
+                               "finite",
+                               file, name, latency);
+    }
+    free(links);
+    sg_host_t *const all = sg_host_list();
+    for (size_t i = 0; status == DSGD_OK && i < sg_host_count(); i++)
+        if (!is_positive(sg_host_get_speed(all[i])))
+            status =
+                dsgd_fail(error, DSGD_EUSAGE,
+                          "%s: speed of host %s is %g flop/s, but has to be above 0 and finite",
+                          file, sg_host_get_name(all[i]), sg_host_get_speed(all[i]));
+    free(all);
+    return status;
+}
+
 static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *error)
 {
     (void)nothing;
     const dsgd_machine *const machine = argument;
     if (freopen("/dev/null", "w", stderr) == NULL)
         _exit(1);
-    return dsgd_cluster_open(machine, machine->platform->file, error);
+    const dsgd_status status = dsgd_cluster_open(machine, machine->platform->file, error);
+    return status == DSGD_OK ? check_values(machine->platform->file, error) : status;
 }
 
 dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error)

@@ -255,6 +255,48 @@ START_TEST(a_folder_of_results_is_no_command)
 }
 END_TEST
 
+static const struct {
+    const char *bandwidth, *latency, *speed, *sentence;
+} bad_xml[] = {
+    {"1GBps", "1us", "1Gf", NULL},
+    {"1GBps", "0s", "1Gf", NULL},
+    {"0Bps", "1us", "1Gf", "p.xml: bandwidth of link wire is 0 B/s, but has to be above 0"},
+    {"-1GBps", "1us", "1Gf", "bandwidth of link wire is -1e+09 B/s"},
+    {"nanBps", "1us", "1Gf", "bandwidth of link wire is nan B/s"},
+    {"infBps", "1us", "1Gf", "bandwidth of link wire is inf B/s"},
+    {"1GBps", "nans", "1Gf", "p.xml: latency of link wire is nan s, but has to be 0 or more"},
+    {"1GBps", "-1us", "1Gf", "latency of link wire is -1e-06 s"},
+    {"1GBps", "infs", "1Gf", "latency of link wire is inf s"},
+    {"1GBps", "1us", "0f", "p.xml: speed of host b is 0 flop/s, but has to be above 0"},
+    {"1GBps", "1us", "nanf", "speed of host b is nan flop/s"},
+};
+
+/** SimGrid loads these, and would end the run, or let messages take no time. */
+START_TEST(values_of_an_xml_platform_are_checked)
+{
+    write_file("e.yaml", "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\n"
+                         "workers: 2\nalgorithms: allreduce\nuntil: {steps: 1}\n");
+    write_file(
+        "p.xml",
+        kept(dsgd_xprintf("<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+                          "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><zone "
+                          "id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><host id=\"b\" "
+                          "speed=\"%s\"/><link id=\"wire\" bandwidth=\"%s\" latency=\"%s\"/><route "
+                          "src=\"a\" dst=\"b\"><link_ctn id=\"wire\"/></route></zone></platform>\n",
+                          bad_xml[_i].speed, bad_xml[_i].bandwidth, bad_xml[_i].latency)));
+    static const char *const commands[] = {"check e.yaml", "run e.yaml -o r",
+                                           "platform check p.xml"};
+    for (size_t i = 0; i < 3; i++) {
+        char *output = NULL;
+        const int status = dsgd(commands[i], &output);
+        const char *const sentence = bad_xml[_i].sentence;
+        ck_assert_msg(status == (sentence == NULL ? 0 : 2), "%s: %d, %s", commands[i], status,
+                      output);
+        ck_assert_msg(sentence == NULL || strstr(output, sentence) != NULL, "%s", output);
+    }
+}
+END_TEST
+
 /** Four machines of two GPUs that share a NIC, as YAML, and a like number of hosts as XML. */
 START_TEST(a_platform_is_checked_against_its_numbers)
 {
@@ -413,6 +455,8 @@ Suite *input_suite(void)
     tcase_add_loop_test(t, output_that_is_lost_is_a_failure, 0, 4);
     tcase_add_test(t, a_record_replaces_only_a_file);
     tcase_add_test(t, a_folder_of_results_is_no_command);
+    tcase_add_loop_test(t, values_of_an_xml_platform_are_checked, 0,
+                        sizeof bad_xml / sizeof bad_xml[0]);
     tcase_add_test(t, a_platform_is_checked_against_its_numbers);
     tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
     tcase_add_loop_test(t, edges_can_come_from_a_file, 0, sizeof edge_files / sizeof edge_files[0]);
