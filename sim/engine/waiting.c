@@ -147,23 +147,98 @@ static void tell_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
         dsgd_append(text, " and %d more", n - n_named);
 }
 
+/** How a host takes part in what hangs. */
+typedef struct part_in_hang {
+    int waited_for_by; /* workers that wait */
+    bool for_who_waits_not; /* it waits, and one of those it waits for does not */
+} part_in_hang;
+
+static bool is_before(const part_in_hang *a, const part_in_hang *b)
+{
+    if (a->for_who_waits_not != b->for_who_waits_not)
+        return a->for_who_waits_not;
+    return a->waited_for_by > b->waited_for_by;
+}
+
+/** [workers, then servers]; the caller frees it. */
+static part_in_hang *parts_in_hang(const dsgd_engine *engine)
+{
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    part_in_hang *const parts = dsgd_xcalloc((size_t)n_hosts, sizeof *parts);
+    for (int i = 0; i < engine->n_workers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        const dsgd_wait *const wait = watched_wait(w);
+        for (int host = 0; wait != NULL && host < n_hosts; host++) {
+            if (host == i || !wait->in->lacks(w, wait->job, host))
+                continue;
+            parts[host].waited_for_by++;
+            if (watched_wait(&engine->workers[host]) == NULL)
+                parts[i].for_who_waits_not = true;
+        }
+    }
+    return parts;
+}
+
+/** "worker 6 waits for nobody, but 7 wait for it; ", where one is waited for by most. */
+static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *parts, char **text)
+{
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    int first = 0;
+    bool alone = true;
+    for (int host = 1; host < n_hosts; host++) {
+        const int more = parts[host].waited_for_by - parts[first].waited_for_by;
+        alone = more > 0 || (alone && more < 0);
+        first = more > 0 ? host : first;
+    }
+    const dsgd_worker *const w = &engine->workers[first];
+    if (!alone || parts[first].waited_for_by < 2 || watched_wait(w) != NULL || w->stopped ||
+        w->left_early)
+        return;
+    const bool server = first >= engine->n_workers;
+    dsgd_append(text, "%s %d waits for nobody, but %d wait for it; ", server ? "server" : "worker",
+                server ? first - engine->n_workers : first, parts[first].waited_for_by);
+}
+
+static void tell_wait(const dsgd_worker *w, const dsgd_wait *wait, char **text)
+{
+    dsgd_append(text, "worker %d waits in %s", w->node.rank, wait->in->verb);
+    if (wait->collective > 0)
+        dsgd_append(text, " (its %ld%s collective)", wait->collective,
+                    ordinal_suffix(wait->collective));
+    tell_peers(w, wait, text);
+    dsgd_append(text, " since %g s", wait->since_s);
+}
+
+/** The next to tell: nearest to the cause, then by rank. There is one. */
+static int next_to_tell(const dsgd_engine *engine, const part_in_hang *parts, const int *told,
+                        int n_told)
+{
+    int next = -1;
+    for (int i = 0; i < engine->n_workers; i++) {
+        bool wanted = watched_wait(&engine->workers[i]) != NULL;
+        for (int k = 0; k < n_told; k++)
+            wanted = wanted && told[k] != i;
+        if (wanted && (next < 0 || is_before(&parts[i], &parts[next])))
+            next = i;
+    }
+    return next;
+}
+
 void dsgd_waits_tell(const dsgd_engine *engine, char **text)
 {
     const int n = dsgd_waits_watched(engine);
-    int told = 0;
-    for (int i = 0; i < engine->n_workers && told < MOST_TOLD; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
-        const dsgd_wait *const wait = watched_wait(w);
-        if (wait == NULL)
-            continue;
-        dsgd_append(text, "%sworker %d waits in %s", told++ == 0 ? "" : "; ", i, wait->in->verb);
-        if (wait->collective > 0)
-            dsgd_append(text, " (its %ld%s collective)", wait->collective,
-                        ordinal_suffix(wait->collective));
-        tell_peers(w, wait, text);
-        dsgd_append(text, " since %g s", wait->since_s);
+    const int n_told = n < MOST_TOLD ? n : MOST_TOLD;
+    int told[MOST_TOLD];
+    part_in_hang *const parts = parts_in_hang(engine);
+    tell_who_waits_not(engine, parts, text);
+    for (int k = 0; k < n_told; k++) {
+        told[k] = next_to_tell(engine, parts, told, k);
+        const dsgd_worker *const w = &engine->workers[told[k]];
+        dsgd_append(text, "%s", k > 0 ? "; " : "");
+        tell_wait(w, watched_wait(w), text);
     }
-    if (n > told)
-        dsgd_append(text, "; %d more worker%s wait%s", n - told, n - told > 1 ? "s" : "",
-                    n - told > 1 ? "" : "s");
+    if (n > n_told)
+        dsgd_append(text, "; %d more worker%s wait%s", n - n_told, n - n_told > 1 ? "s" : "",
+                    n - n_told > 1 ? "" : "s");
+    free(parts);
 }

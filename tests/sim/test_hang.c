@@ -85,19 +85,36 @@ static void gathers_without_one(dsgd_node *self, dsgd_vector *x)
         dsgd_allgather(self, &mine, 1, all);
 }
 
-static void meets_alone(dsgd_node *self, dsgd_vector *x)
-{
-    (void)x;
-    if (self->rank == 4 && self->step == 2)
-        dsgd_barrier(self);
-}
-
 /** Awaits a message that its neighbour does not send. */
 static dsgd_request *expect_of(dsgd_node *self, dsgd_vector *x, int peer)
 {
     int from[] = {peer};
     const dsgd_neighbours neighbours = {.n_from = 1, .from = from, .keep = 1};
     return dsgd_gossip_begin(self, x, &neighbours);
+}
+
+/** All but one call a collective; that one waits for one of them elsewhere. */
+static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
+{
+    double all[WORKERS];
+    const double mine = self->rank;
+    if (self->rank == 5)
+        dsgd_gossip_end(self, expect_of(self, x, 4), x);
+    dsgd_allgather(self, &mine, 1, all);
+}
+
+/** A chain of waits, whose end does not wait. */
+static void awaits_the_next(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank < 6)
+        dsgd_gossip_end(self, expect_of(self, x, self->rank + 1), x);
+}
+
+static void meets_alone(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    if (self->rank == 4 && self->step == 2)
+        dsgd_barrier(self);
 }
 
 static void expects_a_message(dsgd_node *self, dsgd_vector *x)
@@ -234,10 +251,17 @@ static const struct {
      "worker 1 waits in dsgd_allreduce_end (its 1st collective) for workers 0, 2 and 5 more since "
      "1 s"},
     {&breaking, gathers_without_one,
-     "some workers hung at %g s: worker 0 waits in dsgd_allgather (its 1st collective) for worker "
-     "6 since 0 s; worker 1 waits in dsgd_allgather (its 1st collective) for worker 6 since 0 s; "
+     "some workers hung at %g s: worker 6 waits for nobody, but 7 wait for it; worker 0 waits in "
+     "dsgd_allgather (its 1st collective) for worker 6 since 0 s; worker 1 waits in dsgd_allgather "
+     "(its 1st collective) for worker 6 since 0 s; "
      "worker 2 waits in dsgd_allgather (its 1st collective) for worker 6 since 0 s; 4 more workers "
      "wait"},
+    {&breaking, gathers_but_for_one,
+     "every worker waited for another (deadlock or starvation) at %g s: worker 5 waits in "
+     "dsgd_gossip_end for worker 4 since 1 s; worker 4 waits in dsgd_allgather (its 1st "
+     "collective) for worker 5 since"},
+    {&breaking, awaits_the_next,
+     "some workers hung at %g s: worker 5 waits in dsgd_gossip_end for worker 6 since 1 s"},
     {&breaking, meets_alone,
      "worker 4 waits in the barrier before a step for workers 0, 1 and 5 more since 2 s"},
     {&breaking, expects_a_message, "worker 2 waits in dsgd_gossip_end for worker 3 since 1 s"},
