@@ -133,6 +133,10 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
         return dsgd_fail(error, DSGD_EUSAGE,
                          "exchange: give either pieces or bucket, not both; pieces: buckets goes "
                          "with a bucket");
+    if (exchange->pieces == DSGD_PIECES_TENSORS && config->workload->tensors.n == 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: pieces: tensors, but the workload lists none (workload: "
+                         "tensors); give a number of pieces, or buckets");
     const double buckets =
         in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes) : 0;
     const int n_servers = dsgd_n_servers(config);

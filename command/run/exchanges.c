@@ -172,7 +172,55 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
     if (!is_left_out || !varies_network(experiment) ||
         dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL)
         return;
-    warn(stream, "exchange is left out: vectors travel in buckets of 25 MiB beside the backward "
-                 "pass. What a network costs depends on that; exchange: {pieces: 1} hides nothing, "
-                 "{pieces: tensors} most");
+    char *const sentence = dsgd_xprintf(
+        "exchange is left out: vectors travel in buckets of %d MiB beside the backward "
+        "pass. What a network costs depends on that; exchange: {pieces: 1} hides "
+        "nothing, {pieces: tensors} most",
+        DSGD_DEFAULT_BUCKET_BYTES >> 20);
+    warn(stream, sentence);
+    free(sentence);
+}
+
+/* --- options without effect ------------------------------------------------------------------- */
+
+/** Whether a column is empty in all runs, and some run is ok. */
+static bool is_empty(const dsgd_csv *runs, const char *column)
+{
+    const size_t status = dsgd_csv_column(runs, "status");
+    const size_t k = dsgd_csv_column(runs, column);
+    bool any_ok = false;
+    for (size_t i = 0; i < runs->n_rows; i++) {
+        if (*dsgd_csv_field(runs, i, k) != '\0')
+            return false;
+        any_ok = any_ok || strcmp(dsgd_csv_field(runs, i, status), "ok") == 0;
+    }
+    return any_ok;
+}
+
+void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experiment,
+                                   const dsgd_csv *runs)
+{
+    const double default_cycle_s = dsgd_option_find(dsgd_exchange_options, "cycle")->init;
+    bool is_given[N_COLLECTIVES] = {false};
+    bool has_cycle = false;
+    bool has_fusion = false;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_exchange_config *const exchange = &experiment->runs[i].config.exchange;
+        has_cycle = has_cycle || exchange->cycle_s != default_cycle_s;
+        has_fusion = has_fusion || exchange->fusion_bytes > 0;
+        is_given[0] = is_given[0] || exchange->collective != DSGD_COLLECTIVE_AUTO;
+        is_given[1] = is_given[1] || exchange->partial_collective != DSGD_PARTIAL_AS_COLLECTIVE;
+    }
+    if (has_cycle && !has_fusion)
+        warn(stream, "exchange: cycle is of Horovod's fusion, and has no effect without fusion");
+    for (size_t k = 0; runs != NULL && k < N_COLLECTIVES; k++) {
+        const bool is_used = !is_empty(runs, collectives[k].column) ||
+                             (k == 0 && !is_empty(runs, collectives[1].column)); /* as-collective */
+        if (!is_given[k] || is_used)
+            continue;
+        char *const sentence =
+            dsgd_xprintf("exchange: %s had no effect: no run summed so", collectives[k].column);
+        warn(stream, sentence);
+        free(sentence);
+    }
 }

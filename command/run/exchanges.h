@@ -29,4 +29,13 @@ void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs);
 /** Prints a sentence where an experiment varies the network, and leaves out `exchange`. */
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
 
+/**
+ * Prints a sentence for each option of `exchange` that has another value than the default, and no
+ * effect in any run.
+ *
+ * @param runs runs.csv; NULL where nothing has run, which leaves out what only a run can tell
+ */
+void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experiment,
+                                   const dsgd_csv *runs);
+
 #endif

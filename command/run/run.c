@@ -224,8 +224,10 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
 static void warn(const dsgd_pool_config *p)
 {
     dsgd_csv runs;
-    if (dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->folder) == DSGD_OK)
+    const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->folder) == DSGD_OK;
+    if (has_runs)
         dsgd_exchanges_warn_of_mix(stderr, &runs);
+    dsgd_exchanges_warn_of_unused(stderr, p->experiment, has_runs ? &runs : NULL);
     dsgd_csv_close(&runs);
     dsgd_exchanges_warn_of_default(stderr, p->experiment);
 }
@@ -440,10 +442,11 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
         return status;
     if (a.numerics != DSGD_NUMERICS_OFF)
         status = check_learning(&experiment, error);
-    if (status == DSGD_OK)
+    if (status == DSGD_OK) {
         print_plan(&experiment);
-    if (status == DSGD_OK)
+        dsgd_exchanges_warn_of_unused(stderr, &experiment, NULL);
         dsgd_exchanges_warn_of_default(stderr, &experiment);
+    }
     dsgd_experiment_close(&experiment);
     return status;
 }

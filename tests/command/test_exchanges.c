@@ -173,6 +173,58 @@ START_TEST(a_study_of_the_network_is_told_that_it_left_out_the_exchange)
 }
 END_TEST
 
+/** @p settings of algorithms and exchange; the sentence, NULL for none; whether check has it too. */
+static const struct {
+    const char *settings, *sentence;
+    bool at_check;
+} unused[] = {
+    {"algorithms=allreduce exchange='{cycle: 1ms}'", "note: exchange: cycle is of Horovod's", true},
+    {"algorithms=allreduce exchange='{cycle: 1ms, fusion: 1M}'", NULL, false},
+    {"algorithms='[d_psgd, {name: allreduce, exchange: {fusion: 1M}}]' exchange='{cycle: 1ms}'",
+     NULL, false},
+    {"algorithms='[allreduce, d_psgd]' exchange='{partial_collective: ring}'",
+     "note: exchange: partial_collective had no effect", false},
+    {"algorithms='[allreduce, wagma]' exchange='{partial_collective: rabenseifner}'", NULL, false},
+    {"algorithms=d_psgd exchange='{collective: ring}'",
+     "note: exchange: collective had no effect: no run", false},
+    {"algorithms=wagma exchange='{collective: ring}'", NULL, false},
+};
+
+START_TEST(options_without_effect_are_announced)
+{
+    write_file("e.yaml", mixed);
+    char *const settings = kept(dsgd_xstrdup(unused[_i].settings));
+    char *const exchange = strstr(settings, " exchange=");
+    *exchange = '\0';
+    char *output = NULL;
+    static const char *const commands[] = {"check", "run -o r"};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s e.yaml --set %s --set %s", commands[i], settings,
+                                             exchange + 1)),
+                           &output) == 0,
+                      "%s", output);
+        if (unused[_i].sentence != NULL && (i == 1 || unused[_i].at_check))
+            ck_assert_msg(strstr(output, unused[_i].sentence) != NULL, "%s", output);
+        else
+            ck_assert_msg(strstr(output, "no effect") == NULL, "%s", output);
+    }
+}
+END_TEST
+
+START_TEST(tensors_that_a_workload_does_not_list_are_refused)
+{
+    write_file("e.yaml", mixed);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("check e.yaml --set exchange.pieces=tensors", &output), 0);
+    ck_assert_int_eq(dsgd("check e.yaml --set exchange.pieces=tensors --set workload='{bytes: 1G, "
+                          "step: 1s, samples: 1}'",
+                          &output),
+                     2);
+    ck_assert_msg(strstr(output, "pieces: tensors, but the workload lists none") != NULL, "%s",
+                  output);
+}
+END_TEST
+
 START_TEST(the_options_of_an_exchange_are_described)
 {
     char *output = NULL;
@@ -201,6 +253,9 @@ Suite *exchanges_suite(void)
     tcase_add_test(t, the_table_says_which_allreduces_are_fused);
     tcase_add_test(t, a_comparison_of_collectives_is_announced_as_one);
     tcase_add_loop_test(t, a_study_of_the_network_is_told_that_it_left_out_the_exchange, 0, 3);
+    tcase_add_loop_test(t, options_without_effect_are_announced, 0,
+                        sizeof unused / sizeof unused[0]);
+    tcase_add_test(t, tensors_that_a_workload_does_not_list_are_refused);
     tcase_add_test(t, the_options_of_an_exchange_are_described);
     suite_add_tcase(s, t);
     return s;
