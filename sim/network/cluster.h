@@ -1,6 +1,6 @@
 /**
  * @file cluster.h
- * The simulated cluster: hosts, actors, messages and virtual time. cluster.c is the only file that
+ * The simulated cluster: hosts, actors, messages and virtual time. simgrid.c is the only file that
  * includes SimGrid's headers.
  *
  * Actors are coroutines of one thread: another one can run only inside a function declared here.

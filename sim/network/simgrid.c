@@ -1,5 +1,5 @@
 /**
- * @file cluster.c
+ * @file simgrid.c
  * The layer over SimGrid, whose C interface is the same in 3.32 (Debian 12) and 4.0 (Debian 13) for
  * the functions used here.
  *
