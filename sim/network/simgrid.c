@@ -6,8 +6,6 @@
  * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
  * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
  */
-#include "sim/network/cluster.h"
-
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
 #include <simgrid/engine.h>
@@ -19,15 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/child.h"
+#include "sim/network/network.h"
 #include "sim/network/placement.h"
 
 static sg_host_t *hosts; /* [n_hosts] taken */
-static int *places; /* [n_hosts], of these among all */
 
-const char *dsgd_simgrid_version(void)
+static const char *version(void)
 {
     static char text[64];
     int major = 0;
@@ -37,35 +33,6 @@ const char *dsgd_simgrid_version(void)
     snprintf(text, sizeof text, "SimGrid %d.%d.%d, CM02, TCP-gamma 0, crosstraffic 0", major, minor,
              patch);
     return text;
-}
-
-/** Known mailboxes: to print a name and find it takes a tenth of a message's time. */
-static struct {
-    size_t n, room; /* a power of two */
-    struct known_mailbox {
-        uint64_t key; /* of from, to, port, channel; 0: free */
-        dsgd_mailbox *mailbox;
-    } * known;
-} mailboxes;
-
-static struct known_mailbox *place_of(uint64_t key)
-{
-    size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (mailboxes.room - 1);
-    while (mailboxes.known[i].key != 0 && mailboxes.known[i].key != key)
-        i = (i + 1) & (mailboxes.room - 1);
-    return &mailboxes.known[i];
-}
-
-static void grow_mailboxes(void)
-{
-    struct known_mailbox *const old = mailboxes.known;
-    const size_t n = mailboxes.room;
-    mailboxes.room = n == 0 ? 1024 : 2 * n;
-    mailboxes.known = dsgd_xcalloc(mailboxes.room, sizeof *mailboxes.known);
-    for (size_t i = 0; i < n; i++)
-        if (old[i].key != 0)
-            *place_of(old[i].key) = old[i];
-    free(old);
 }
 
 static void initialise(void)
@@ -130,8 +97,10 @@ static void change_links(const dsgd_platform *platform)
     DSGD_ASSERT(any, "this SimGrid calls the links of hosts by other names");
 }
 
-dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error)
+static dsgd_status open_platform(const dsgd_machine *machine, int n_written, const char *path,
+                                 int *places, dsgd_error *error)
 {
+    (void)n_written;
     const int n_hosts = machine->n_hosts;
     initialise();
     simgrid_load_platform(path);
@@ -147,7 +116,6 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsg
     for (size_t i = 0; i < count; i++)
         names[i] = sg_host_get_name(all[i]);
     hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
-    places = dsgd_xcalloc((size_t)n_hosts, sizeof *places);
     const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, (int)count,
                                                      names, n_hosts, places, error);
     for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
@@ -159,44 +127,17 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsg
     return status;
 }
 
-static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *error)
-{
-    (void)nothing;
-    const dsgd_machine *const machine = argument;
-    if (freopen("/dev/null", "w", stderr) == NULL)
-        _exit(1);
-    return dsgd_cluster_open(machine, machine->platform->file, error);
-}
-
-dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error)
-{
-    const char *const path = machine->platform->file;
-    if (access(path, R_OK) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
-    char *const died = dsgd_xprintf("%s: SimGrid cannot load this platform; `xmllint --valid` or "
-                                    "SimGrid's own examples help",
-                                    path);
-    char nothing = 0;
-    const dsgd_status status = dsgd_in_child(try_to_open, machine, &nothing, 0, died, error);
-    free(died);
-    return status;
-}
-
-int dsgd_cluster_place(int host)
-{
-    return places[host];
-}
-
-double dsgd_cluster_speed(int host)
+static double speed(int host)
 {
     return sg_host_get_speed(hosts[host]);
 }
+
+/* --- actors, time, semaphores, mailboxes ------------------------------------------------------ */
 
 /** SimGrid hands actors argc and argv; ours get a function and its argument. */
 typedef struct actor_start {
     void (*body)(void *argument);
     void *argument;
-    bool *returned; /* NULL: a daemon */
 } actor_start;
 
 static void actor_main(int count, char *arguments[])
@@ -207,110 +148,69 @@ static void actor_main(int count, char *arguments[])
     const actor_start copy = *start;
     free(start);
     copy.body(copy.argument);
-    if (copy.returned != NULL)
-        *copy.returned = true;
 }
 
-static sg_actor_t start_actor(int host, const char *name, actor_start of)
+static void start_actor(int host, const char *name, bool daemon, void (*body)(void *argument),
+                        void *argument)
 {
     actor_start *start = dsgd_xcalloc(1, sizeof *start);
-    *start = of;
+    *start = (actor_start){body, argument};
     sg_actor_t actor = sg_actor_init(name, hosts[host]);
     sg_actor_set_data(actor, start);
     sg_actor_start_(actor, actor_main, 0, NULL);
-    return actor;
+    if (daemon)
+        sg_actor_daemonize(actor);
 }
 
-void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument)
-{
-    sg_actor_daemonize(start_actor(host, name, (actor_start){body, argument, NULL}));
-}
-
-const void *dsgd_actor_self(void)
+static const void *self(void)
 {
     return sg_actor_self();
 }
 
-bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
+/** On a deadlock SimGrid returns normally. */
+static void run(void)
 {
-    bool returned = false;
-    start_actor(0, "clock",
-                (actor_start){clock, argument, &returned}); /* the one that is no daemon */
-    /* On a deadlock SimGrid returns normally. */
     simgrid_run();
     free(hosts);
-    free(places);
     hosts = NULL;
-    places = NULL;
-    free(mailboxes.known);
-    mailboxes.known = NULL;
-    mailboxes.n = mailboxes.room = 0;
-    return returned;
 }
 
-double dsgd_now_s(void)
-{
-    return simgrid_get_clock();
-}
-
-void dsgd_sleep(double seconds)
-{
-    sg_actor_sleep_for(seconds);
-}
-
-void dsgd_compute(double flops)
-{
-    sg_actor_execute(flops);
-}
-
-dsgd_semaphore *dsgd_semaphore_new(void)
+static dsgd_semaphore *semaphore_new(void)
 {
     return (dsgd_semaphore *)sg_sem_init(0);
 }
 
-void dsgd_semaphore_free(dsgd_semaphore *semaphore)
+static void semaphore_free(dsgd_semaphore *semaphore)
 {
     sg_sem_destroy((sg_sem_t)semaphore);
 }
 
-void dsgd_semaphore_wait(dsgd_semaphore *semaphore)
+static void semaphore_wait(dsgd_semaphore *semaphore)
 {
     sg_sem_acquire((sg_sem_t)semaphore);
 }
 
-bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
+static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 {
     return sg_sem_acquire_timeout((sg_sem_t)semaphore, seconds) == 0;
 }
 
-void dsgd_semaphore_post(dsgd_semaphore *semaphore)
+static void semaphore_post(dsgd_semaphore *semaphore)
 {
     sg_sem_release((sg_sem_t)semaphore);
 }
 
-dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
+static dsgd_mailbox *mailbox_by_name(const char *name)
 {
-    /* 24 bits for a rank, 7 for a channel (DSGD_MAX_CHANNELS), the rest for the port. */
-    const uint64_t key = (uint64_t)(unsigned char)port << 55 | (uint64_t)channel << 48 |
-                         (uint64_t)to << 24 | (uint64_t)(from + 1);
-    if (mailboxes.n > 0 && place_of(key)->key == key)
-        return place_of(key)->mailbox;
-    char name[60];
-    snprintf(name, sizeof name, "%c%d:%d<%d", (char)port, channel, to, from);
-    dsgd_mailbox *const mailbox = (dsgd_mailbox *)sg_mailbox_by_name(name);
-    /* Only now, because the call above lets other actors insert. */
-    if (2 * mailboxes.n >= mailboxes.room)
-        grow_mailboxes();
-    struct known_mailbox *const place = place_of(key);
-    mailboxes.n += place->key == 0;
-    *place = (struct known_mailbox){key, mailbox};
-    return mailbox;
+    return (dsgd_mailbox *)sg_mailbox_by_name(name);
 }
 
-void dsgd_mailbox_own(dsgd_mailbox *mailbox)
+static void own_mailbox(dsgd_mailbox *mailbox)
 {
     sg_mailbox_set_receiver(sg_mailbox_get_name((sg_mailbox_t)mailbox));
 }
+
+/* --- messages --------------------------------------------------------------------------------- */
 
 /** The payload is the time of sending, negated: SimGrid refuses the payload NULL, which is 0.0. */
 static void *payload_of_time(double sent_s)
@@ -329,7 +229,7 @@ static double time_of_payload(void *payload)
     return -negative;
 }
 
-double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
 {
     const double sent_s = simgrid_get_clock();
     double started_s = sent_s;
@@ -348,27 +248,52 @@ double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     return started_s;
 }
 
-void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
+static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
 }
 
-dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload)
+static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
 {
     return (dsgd_transfer *)sg_mailbox_get_async((sg_mailbox_t)mailbox, payload);
 }
 
-void dsgd_transfer_wait(dsgd_transfer *transfer)
+static void transfer_wait(dsgd_transfer *transfer)
 {
     sg_comm_wait((sg_comm_t)transfer);
 }
 
-void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
+static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (long)bytes), NULL);
 }
 
-void *dsgd_recv(dsgd_mailbox *mailbox)
+static void *receive(dsgd_mailbox *mailbox)
 {
     return sg_mailbox_get((sg_mailbox_t)mailbox);
 }
+
+const dsgd_network dsgd_network_simgrid = {
+    .version = version,
+    .open = open_platform,
+    .speed = speed,
+    .start = start_actor,
+    .self = self,
+    .run = run,
+    .now_s = simgrid_get_clock,
+    .sleep = sg_actor_sleep_for,
+    .compute = sg_actor_execute,
+    .semaphore_new = semaphore_new,
+    .semaphore_free = semaphore_free,
+    .semaphore_wait = semaphore_wait,
+    .semaphore_wait_for = semaphore_wait_for,
+    .semaphore_post = semaphore_post,
+    .mailbox = mailbox_by_name,
+    .own = own_mailbox,
+    .sendrecv = sendrecv,
+    .send = send_message,
+    .irecv = irecv,
+    .wait = transfer_wait,
+    .send_detached = send_detached,
+    .recv = receive,
+};
