@@ -28,6 +28,7 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
     return (dsgd_machine){.platform = config->platform,
+                          .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
                           .placement = config->placement,
                           .seed = config->seed,

@@ -102,6 +102,7 @@ struct dsgd_engine;
 /** Last come the members that do not decide the result. Not owned. */
 typedef struct dsgd_run_config {
     const dsgd_platform *platform;
+    int network; /* dsgd_network_kind (sim/network/cluster.h) */
     const dsgd_workload *workload;
     dsgd_picks imbalance; /* on top of the workload's own */
     bool inherent; /* whether the workload's own imbalance applies */

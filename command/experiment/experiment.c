@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "command/experiment/config.h"
 #include "command/experiment/shipped.h"
+#include "sim/network/cluster.h"
 #include "sim/network/placement.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
@@ -35,6 +36,10 @@ static const dsgd_option run_options[] = {
                    "of workers, then servers, on hosts; or a list of hosts by index or name, or "
                    "a file with one per line",
                    .words = placements),
+    DSGD_OPTION_AS("network", CHOICE, dsgd_planned_run, config.network,
+                   "flows: SimGrid's, which share every link; loggp: messages share NICs alone, "
+                   "for scale and quick looks",
+                   .words = dsgd_network_names),
     DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
                    "how vectors are cut, and when and how their pieces travel",
                    .fields = dsgd_exchange_options),
@@ -426,11 +431,13 @@ static const char *default_name(dsgd_config *config, const char *path)
     return strncpy(name, base, strcspn(base, "."));
 }
 
-/** The path of a sweep; `platform` and `workload` are columns of every run already. */
+/** The path of a sweep; `platform`, `workload` and `network` are columns of every run already. */
 static const char *column_of(const char *path)
 {
     if (strcmp(path, axes[DSGD_AXIS_PLATFORM]) == 0)
         return "platform.sweep";
+    if (strcmp(path, "network") == 0)
+        return "network.sweep";
     return strcmp(path, axes[DSGD_AXIS_WORKLOAD]) == 0 ? "workload.sweep" : path;
 }
 

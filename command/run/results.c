@@ -32,7 +32,7 @@ static const char run_columns[] =
     "staleness_max,messages,bytes,final_loss,final_accuracy,final_consensus,local_loss,"
     "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,"
     "gradient_staleness_mean,gradient_staleness_max,partial_skipped,partial_duplicates,pieces,"
-    "piece_bytes,collective,partial_collective,exchange_mode,wall_s";
+    "piece_bytes,collective,partial_collective,exchange_mode,network,wall_s";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
 static const char staleness_columns[] = "run,algorithm,workers,seed,measure,age,share\n";
@@ -108,7 +108,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
                               partial ? r->partial_duplicates : NAN};
     dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     print_exchange(stream, &run->config.exchange, r);
-    fprintf(stream, ",%.2f", r->total_wall_s);
+    fprintf(stream, ",%s,%.2f", dsgd_network_names[run->config.network], r->total_wall_s);
     for (size_t k = 0; k < experiment->n_columns; k++) {
         fputc(',', stream);
         dsgd_csv_text(stream, run->swept[k] == NULL ? "" : run->swept[k]);
@@ -401,6 +401,8 @@ static const dsgd_option run_options[] = {
     DSGD_OPTION_AS("imbalance", PICKS, dsgd_run_config, imbalance, NULL),
     DSGD_OPTION_AS("until", RECORD, dsgd_run_config, until, NULL, .fields = dsgd_until_options),
     DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL),
+    DSGD_OPTION_AS("network", CHOICE, dsgd_run_config, network, NULL,
+                   .words = dsgd_network_names),
     DSGD_OPTION_AS("exchange", RECORD, dsgd_run_config, exchange, NULL,
                    .fields = dsgd_exchange_options),
     DSGD_OPTION_AS("stops", RECORDS, dsgd_run_config, stops, NULL, .fields = dsgd_stop_options,
@@ -425,6 +427,20 @@ static json_t *run_json(const dsgd_planned_run *run)
     return json;
 }
 
+/** What simulates the networks of the runs first, first + 1, ..., end - 1; the caller frees it. */
+static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t end)
+{
+    char *text = dsgd_xstrdup("");
+    for (int kind = 0; dsgd_network_names[kind] != NULL; kind++)
+        for (size_t i = first; i < end; i++) {
+            if (experiment->runs[i].config.network != kind)
+                continue;
+            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ", dsgd_network_version(kind));
+            break;
+        }
+    return text;
+}
+
 /** Of runs first, first + 1, ..., end - 1. */
 static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t end,
                         const char *command)
@@ -432,13 +448,15 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
     json_t *const runs = json_array();
     for (size_t i = first; i < end; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
-                     DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
-                     dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
-                     "libraries", "network", dsgd_simgrid_version(), "openblas",
-                     openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl",
-                     gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
-                     gnu_get_libc_version(), "runs", runs);
+    char *const networks = networks_of(experiment, first, end);
+    json_t *const json = json_pack(
+        "{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd", DSGD_VERSION,
+        "experiment", dsgd_json_text(experiment->name), "file", dsgd_json_text(experiment->path),
+        "command", dsgd_json_text(command), "libraries", "network", networks, "openblas",
+        openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl", gsl_version, "jansson",
+        JANSSON_VERSION, "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
+    free(networks);
+    return json;
 }
 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)

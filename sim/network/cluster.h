@@ -1,7 +1,6 @@
 /**
  * @file cluster.h
- * The simulated cluster: hosts, actors, messages and virtual time. cluster.c is the only file that
- * includes SimGrid's headers.
+ * The simulated cluster: hosts, actors, messages and virtual time, in one of two fidelities.
  *
  * Actors are coroutines of one thread: another one can run only inside a function declared here.
  * All actors but the clock are daemons: when the clock's function returns, the simulation ends at
@@ -17,12 +16,23 @@
 #include "base/status.h"
 #include "traces/platform.h"
 
+/** Fidelities of the network: the words of `network`. */
+typedef enum dsgd_network_kind {
+    /** SimGrid (simgrid.c): flows that share every link of their paths. */
+    DSGD_NETWORK_FLOWS,
+    /** For scale (loggp.c): messages share NICs and ways into islands, and nothing behind them. */
+    DSGD_NETWORK_LOGGP
+} dsgd_network_kind;
+
+extern const char *const dsgd_network_names[]; /* by dsgd_network_kind; NULL-terminated */
+
 /** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
-const char *dsgd_simgrid_version(void);
+const char *dsgd_network_version(int kind);
 
 /** A platform and what a run needs of it. */
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
+    int network; /* dsgd_network_kind */
     int n_hosts; /* workers and servers */
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
@@ -30,15 +40,15 @@ typedef struct dsgd_machine {
 } dsgd_machine;
 
 /**
- * Loads the XML at @p path and takes the hosts, first for the workers, then for the servers, as the
- * placement says. Their natural order is that of their names, n2 before n10; hosts with the
- * property DSGD_PLATFORM_GATEWAY are skipped. Applies the hosts' qualities to their links. Once per
+ * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first for
+ * the workers, then for the servers, as the placement says. Hosts of XML are in the order of their
+ * names, n2 before n10; those with the property DSGD_PLATFORM_GATEWAY are skipped. Once per
  * process.
+ *
+ * @param path of the platform's XML; loggp reads none
  */
-dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error);
-
-/** Opens the user's file in a child process: SimGrid ends the process on bad XML. */
-dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error);
+dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
+                              dsgd_error *error);
 
 /** Index of a host among the platform's hosts in natural order. */
 int dsgd_cluster_place(int host);
@@ -62,7 +72,7 @@ void dsgd_sleep(double seconds);
 /** Computes on the calling actor's host. */
 void dsgd_compute(double flops);
 
-/** A counting semaphore (sg_sem). */
+/** A counting semaphore, first come, first served. */
 typedef struct dsgd_semaphore dsgd_semaphore;
 
 dsgd_semaphore *dsgd_semaphore_new(void);

@@ -4,6 +4,7 @@
  */
 #include "sim/network/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -30,6 +31,35 @@ static dsgd_status count_hosts(const dsgd_machine *machine, int *n_hosts, dsgd_e
     return status;
 }
 
+static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *error)
+{
+    (void)nothing;
+    const dsgd_machine *const machine = argument;
+    if (freopen("/dev/null", "w", stderr) == NULL)
+        _exit(1);
+    return dsgd_cluster_open(machine, 0, machine->platform->file, error);
+}
+
+/** Opens the user's file in a child process: SimGrid ends the process on bad XML. */
+static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
+{
+    const char *const path = machine->platform->file;
+    if (machine->network == DSGD_NETWORK_LOGGP)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "network: loggp takes NICs and latencies from a platform's numbers, but "
+                         "%s is XML, which SimGrid alone reads; use network: flows",
+                         path);
+    if (access(path, R_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
+    char *const died = dsgd_xprintf("%s: SimGrid cannot load this platform; `xmllint --valid` or "
+                                    "SimGrid's own examples help",
+                                    path);
+    char nothing = 0;
+    const dsgd_status status = dsgd_in_child(try_to_open, machine, &nothing, 0, died, error);
+    free(died);
+    return status;
+}
+
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
@@ -39,24 +69,32 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
         return status;
     if (platform->topology != DSGD_TOPOLOGY_XML)
         return count_hosts(machine, &n_hosts, error);
-    return dsgd_cluster_probe(machine, error);
+    return probe(machine, error);
+}
+
+/** Opens the cluster by an XML file that is there only meanwhile. */
+static dsgd_status open_written(const dsgd_machine *machine, int n_hosts, dsgd_error *error)
+{
+    char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
+    dsgd_status status = dsgd_platform_write(machine->platform, n_hosts, path, error);
+    if (status == DSGD_OK)
+        status = dsgd_cluster_open(machine, n_hosts, path, error);
+    unlink(path);
+    free(path);
+    return status;
 }
 
 dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     if (platform->topology == DSGD_TOPOLOGY_XML)
-        return dsgd_cluster_open(machine, platform->file, error);
-    char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
+        return dsgd_cluster_open(machine, 0, platform->file, error);
     int n_hosts = 0;
-    dsgd_status status = count_hosts(machine, &n_hosts, error);
-    if (status == DSGD_OK)
-        status = dsgd_platform_write(platform, n_hosts, path, error);
-    if (status == DSGD_OK)
-        status = dsgd_cluster_open(machine, path, error);
-    unlink(path);
-    free(path);
-    return status;
+    const dsgd_status status = count_hosts(machine, &n_hosts, error);
+    if (status != DSGD_OK)
+        return status;
+    return machine->network == DSGD_NETWORK_LOGGP ? dsgd_cluster_open(machine, n_hosts, NULL, error)
+                                                  : open_written(machine, n_hosts, error);
 }
 
 /* --- how long messages take ------------------------------------------------------------------- */

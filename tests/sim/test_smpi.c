@@ -5,7 +5,7 @@
  * closed forms.
  * SMPI's usual factors on latency and bandwidth, which are calibrated for Ethernet and its MPI, are
  * set to 1, as are its overheads to 0; CM02 without TCP's window and cross-traffic is what
- * sim/network/cluster.c uses. Rank i is on host n_i on both sides: a hostfile in another order
+ * sim/network/simgrid.c uses. Rank i is on host n_i on both sides: a hostfile in another order
  * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of
  * smpi.md comes out.
  */

@@ -1,0 +1,182 @@
+/**
+ * @file coroutine.c
+ * Switches and stacks.
+ *
+ * Stacks are parts of large mappings, of which the kernel backs the pages that were written: mostly
+ * one page of a stack, of 128 KiB. A guard page below a stack cuts its mapping, and a process has 65,530
+ * mappings (vm.max_map_count): the first stacks have one, so that an overflow shows where runs are
+ * small.
+ */
+#include "sim/network/coroutine.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/status.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DSGD_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define DSGD_ADDRESS_SANITIZER
+#endif
+#ifdef DSGD_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+/* Boost.Context's C interface, which its C++ headers declare (boost/context/detail/fcontext.hpp). */
+typedef struct transfer_t {
+    void *fctx; /* where the caller has stopped */
+    void *data;
+} transfer_t;
+extern void *make_fcontext(void *highest, size_t size, void (*function)(transfer_t));
+extern transfer_t jump_fcontext(void *to, void *data);
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+#ifdef DSGD_ADDRESS_SANITIZER
+enum { STACK_BYTES = 512 << 10 }; /* its frames are larger */
+#else
+enum { STACK_BYTES = 128 << 10 };
+#endif
+enum { MAPPING_STACKS = 256, MOST_GUARDS = 16384, GUARD_BYTES = 4096 };
+static const size_t mapping_bytes = (size_t)STACK_BYTES * MAPPING_STACKS;
+
+static struct {
+    char **mapping; /* [n_mappings], each of MAPPING_STACKS stacks */
+    size_t n_mappings, n_used; /* stacks that were ever used */
+    char **unused; /* [n_unused] of those */
+    size_t n_unused, room;
+} stacks;
+
+static void map_stacks(void)
+{
+    stacks.mapping = dsgd_xrealloc(stacks.mapping, stacks.n_mappings + 1, sizeof *stacks.mapping);
+    char *const mapping = mmap(NULL, mapping_bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    DSGD_ASSERT(mapping != MAP_FAILED, "no address space for the stacks of %zu actors",
+                stacks.n_used);
+    madvise(mapping, mapping_bytes, MADV_NOHUGEPAGE); /* 2 MiB would be 16 stacks, all resident */
+    stacks.mapping[stacks.n_mappings++] = mapping;
+}
+
+static char *take_stack(void)
+{
+    if (stacks.n_unused > 0)
+        return stacks.unused[--stacks.n_unused];
+    if (stacks.n_used == stacks.n_mappings * MAPPING_STACKS)
+        map_stacks();
+    char *const stack = stacks.mapping[stacks.n_mappings - 1] +
+                        stacks.n_used % MAPPING_STACKS * (size_t)STACK_BYTES;
+    if (stacks.n_used++ < MOST_GUARDS)
+        mprotect(stack, GUARD_BYTES, PROT_NONE);
+    return stack;
+}
+
+static void give_stack(char *stack)
+{
+    if (stacks.n_unused == stacks.room) {
+        stacks.room = stacks.room == 0 ? 64 : 2 * stacks.room;
+        stacks.unused = dsgd_xrealloc(stacks.unused, stacks.room, sizeof *stacks.unused);
+    }
+    stacks.unused[stacks.n_unused++] = stack;
+}
+
+void dsgd_coroutines_close(void)
+{
+    for (size_t i = 0; i < stacks.n_mappings; i++) {
+#ifdef DSGD_ADDRESS_SANITIZER
+        ASAN_UNPOISON_MEMORY_REGION(stacks.mapping[i], mapping_bytes);
+#endif
+        munmap(stacks.mapping[i], mapping_bytes);
+    }
+    free(stacks.mapping);
+    free(stacks.unused);
+    stacks.mapping = stacks.unused = NULL;
+    stacks.n_mappings = stacks.n_used = stacks.n_unused = stacks.room = 0;
+}
+
+/* --- switches --------------------------------------------------------------------------------- */
+
+static dsgd_coroutine *running; /* the one that was switched to last */
+
+#ifdef DSGD_ADDRESS_SANITIZER
+
+static const void *process_stack;
+static size_t process_stack_bytes;
+
+/** @p fake_stack NULL: the coroutine that runs will not again. */
+static void announce(void **fake_stack, const dsgd_coroutine *to)
+{
+    if (to->stack == NULL)
+        __sanitizer_start_switch_fiber(fake_stack, process_stack, process_stack_bytes);
+    else
+        __sanitizer_start_switch_fiber(fake_stack, to->stack, STACK_BYTES);
+}
+
+static void confirm(const dsgd_coroutine *from)
+{
+    const void *bottom = NULL;
+    size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(running->fake_stack, &bottom, &bytes);
+    if (from->stack == NULL) {
+        process_stack = bottom;
+        process_stack_bytes = bytes;
+    }
+}
+
+#else
+
+static void announce(void **fake_stack, const dsgd_coroutine *to)
+{
+    (void)fake_stack;
+    (void)to;
+}
+
+static void confirm(const dsgd_coroutine *from)
+{
+    (void)from;
+}
+
+#endif
+
+/** Notes, in the coroutine that goes on, where the one before it has stopped. */
+static void arrive(transfer_t by)
+{
+    dsgd_coroutine *const from = by.data;
+    from->context = by.fctx;
+    confirm(from);
+}
+
+static void begin(transfer_t by)
+{
+    arrive(by);
+    running->body(running->argument);
+    abort();
+}
+
+void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument), void *argument)
+{
+    char *const stack = take_stack();
+    *coroutine = (dsgd_coroutine){make_fcontext(stack + STACK_BYTES, STACK_BYTES, begin), stack,
+                                  body, argument, NULL};
+}
+
+void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
+{
+    running = to;
+    announce(&from->fake_stack, to);
+    arrive(jump_fcontext(to->context, from));
+}
+
+void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
+{
+    give_stack(from->stack); /* nobody opens a coroutine before the jump */
+    running = to;
+    announce(NULL, to);
+    jump_fcontext(to->context, from);
+    abort();
+}

@@ -1,0 +1,35 @@
+/**
+ * @file links.h
+ * How long messages take in loggp.c: latency by pair, a limit of one flow, and the bandwidth of the
+ * links at their two ends, NICs or ways into an island, which messages share. What lies between is
+ * never full: no way out of a group, no cable of a tree, dragonfly or torus.
+ *
+ * A message is on its links from its beginning. A link with one message lets it pass in bytes /
+ * bandwidth; with several it serves all at once, in proportion to 1 / latency, as SimGrid's flows
+ * share a link. A message has arrived the latency after it has left both its links. So times are
+ * exact where a message meets others at one end, or at none; one that meets others at both does not
+ * give up at one end what it cannot use because of the other.
+ */
+#ifndef DSGD_SIM_LINKS_H
+#define DSGD_SIM_LINKS_H
+
+#include "sim/network/events.h"
+#include "traces/platform.h"
+
+/** A message on its way: the first member of what is sent. */
+typedef struct dsgd_flight {
+    dsgd_event arrival; /* first; its `happen` is the owner's */
+    struct dsgd_link *link[2]; /* its way out, its way in */
+    int n_shared; /* links that it shares and has yet to leave */
+    double bytes, latency_s;
+    double earliest_s; /* by the limit of one flow, without the latency */
+} dsgd_flight;
+
+/** Links of the hosts at places[n], by index; for any topology but XML. */
+void dsgd_links_open(const dsgd_platform *platform, int n, const int *places);
+void dsgd_links_close(void);
+
+/** Sends @p bytes from a host to another, and plans the arrival. */
+void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes);
+
+#endif

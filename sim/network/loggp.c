@@ -1,0 +1,469 @@
+/**
+ * @file loggp.c
+ * The cluster without SimGrid, for scale: actors are coroutines, messages take the times of
+ * links.c, and all that happens later is an event.
+ *
+ * This is LogGP (Alexandrov et al., "LogGP: incorporating long messages into the LogP model", SPAA
+ * 1995) with a latency L and a gap per byte G for each pair, and with processors' overheads o, that
+ * the exchanges spend by dsgd_sleep(); instead of waiting for its turn a message shares a NIC that
+ * is busy.
+ *
+ * An actor that blocks looks for the next one itself: it lets events happen until an actor is
+ * ready, and switches to it; if that is itself, it just goes on.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/network/coroutine.h"
+#include "sim/network/events.h"
+#include "sim/network/links.h"
+#include "sim/network/network.h"
+#include "sim/network/placement.h"
+
+static const char *version(void)
+{
+    return "LogGP: latency by pair, shared NICs, no contention behind them";
+}
+
+/* --- memory of the run ------------------------------------------------------------------------ */
+
+/** Objects of one size, freed all together; a used one is zeroed. */
+typedef struct pool {
+    size_t size;
+    struct pool_block {
+        struct pool_block *next;
+        _Alignas(max_align_t) char memory[];
+    } * blocks;
+    size_t n_left; /* in the newest block */
+    struct unused {
+        struct unused *next;
+    } * unused;
+} pool;
+
+enum { BLOCK_OBJECTS = 1024 };
+
+static void *pool_take(pool *of)
+{
+    if (of->unused != NULL) {
+        void *const object = of->unused;
+        of->unused = of->unused->next;
+        return object;
+    }
+    if (of->n_left == 0) {
+        struct pool_block *const block = dsgd_xcalloc(1, sizeof *block + BLOCK_OBJECTS * of->size);
+        block->next = of->blocks;
+        of->blocks = block;
+        of->n_left = BLOCK_OBJECTS;
+    }
+    return of->blocks->memory + --of->n_left * of->size;
+}
+
+static void pool_give(pool *of, void *object)
+{
+    struct unused *const unused = object;
+    unused->next = of->unused;
+    of->unused = unused;
+}
+
+static void pool_close(pool *of)
+{
+    for (struct pool_block *next = NULL; of->blocks != NULL; of->blocks = next) {
+        next = of->blocks->next;
+        free(of->blocks);
+    }
+    of->n_left = 0;
+    of->unused = NULL;
+}
+
+/* --- actors ----------------------------------------------------------------------------------- */
+
+typedef struct actor {
+    dsgd_event alarm; /* first: ends a sleep, or a wait for a limited time */
+    struct actor *next; /* in a queue */
+    dsgd_coroutine coroutine;
+    int host;
+    bool daemon;
+    int n_awaited; /* transfers */
+    dsgd_semaphore *awaited; /* semaphore; NULL: none, or it came */
+    void (*body)(void *argument);
+    void *argument;
+} actor;
+
+/** First come, first served. */
+typedef struct queue {
+    actor *first, *last;
+} queue;
+
+static pool actors = {.size = sizeof(actor)};
+static actor main_actor; /* what runs the simulation */
+static actor *self = &main_actor;
+static queue ready;
+static bool ended;
+
+static void append(queue *q, actor *a)
+{
+    a->next = NULL;
+    if (q->first == NULL)
+        q->first = a;
+    else
+        q->last->next = a;
+    q->last = a;
+}
+
+static actor *take_first(queue *q)
+{
+    actor *const first = q->first;
+    q->first = first->next;
+    return first;
+}
+
+/** The next to run: main, when the simulation is over or nothing can happen. */
+static actor *next_actor(void)
+{
+    while (!ended && ready.first == NULL)
+        if (!dsgd_events_next())
+            return &main_actor;
+    return ended ? &main_actor : take_first(&ready);
+}
+
+/** Until somebody appends the caller to `ready`. */
+static void block(void)
+{
+    actor *const me = self;
+    self = next_actor();
+    if (self != me)
+        dsgd_coroutine_switch(&me->coroutine, &self->coroutine);
+}
+
+static void wake(dsgd_event *alarm)
+{
+    append(&ready, (actor *)alarm);
+}
+
+static void actor_main(void *argument)
+{
+    actor *const me = argument;
+    me->body(me->argument);
+    ended = ended || !me->daemon;
+    self = next_actor();
+    dsgd_coroutine_end(&me->coroutine, &self->coroutine);
+}
+
+static void start(int host, const char *name, bool daemon, void (*body)(void *argument),
+                  void *argument)
+{
+    (void)name;
+    actor *const a = pool_take(&actors);
+    *a = (actor){.alarm = {.happen = wake},
+                 .host = host,
+                 .daemon = daemon,
+                 .body = body,
+                 .argument = argument};
+    dsgd_coroutine_open(&a->coroutine, actor_main, a);
+    append(&ready, a);
+}
+
+static const void *current_actor(void)
+{
+    return self;
+}
+
+static void sleep_for(double seconds)
+{
+    dsgd_event_plan(&self->alarm, dsgd_events_now_s() + fmax(0, seconds));
+    block();
+}
+
+static double speed(int host)
+{
+    (void)host;
+    return dsgd_platform_nominal_flops;
+}
+
+/** One actor of a host computes: no processor is shared. */
+static void compute(double flops)
+{
+    sleep_for(flops / dsgd_platform_nominal_flops);
+}
+
+/* --- semaphores ------------------------------------------------------------------------------- */
+
+struct dsgd_semaphore {
+    long count;
+    queue waiting;
+};
+
+static dsgd_semaphore *semaphore_new(void)
+{
+    return dsgd_xcalloc(1, sizeof(dsgd_semaphore));
+}
+
+static void semaphore_free(dsgd_semaphore *semaphore)
+{
+    free(semaphore);
+}
+
+/** Waits unless the count is above 0. */
+static void acquire(dsgd_semaphore *semaphore)
+{
+    if (semaphore->count > 0) {
+        semaphore->count--;
+        return;
+    }
+    self->awaited = semaphore;
+    append(&semaphore->waiting, self);
+    block();
+}
+
+static void semaphore_post(dsgd_semaphore *semaphore)
+{
+    if (semaphore->waiting.first == NULL) {
+        semaphore->count++;
+        return;
+    }
+    actor *const first = take_first(&semaphore->waiting);
+    first->awaited = NULL;
+    dsgd_event_cancel(&first->alarm);
+    append(&ready, first);
+}
+
+/** The time is over: leaves the queue. */
+static void give_up(actor *a)
+{
+    queue *const q = &a->awaited->waiting;
+    queue others = {NULL, NULL};
+    while (q->first != NULL) {
+        actor *const other = take_first(q);
+        if (other != a)
+            append(&others, other);
+    }
+    *q = others;
+    a->awaited = NULL;
+}
+
+static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
+{
+    actor *const me = self;
+    dsgd_event_plan(&me->alarm, dsgd_events_now_s() + fmax(0, seconds));
+    acquire(semaphore);
+    dsgd_event_cancel(&me->alarm);
+    const bool acquired = me->awaited == NULL;
+    if (!acquired)
+        give_up(me);
+    return acquired;
+}
+
+/* --- mailboxes and transfers ------------------------------------------------------------------ */
+
+/** Of a message, from its sending or receiving on, whichever is first. */
+struct dsgd_transfer {
+    dsgd_flight flight; /* first */
+    struct dsgd_transfer *next; /* in its mailbox */
+    actor *sender, *receiver; /* who waits for the arrival */
+    int from, to; /* hosts; -1: not known yet */
+    int n_holders; /* ends that have yet to see its end */
+    bool arrived;
+    double bytes, sent_s;
+    void *payload, **place; /* place: where the receiver wants the payload, or NULL */
+};
+
+struct dsgd_mailbox {
+    dsgd_transfer *first, *last; /* either sent and not received, or the other way round */
+    int owner; /* host; -1: none */
+};
+
+static pool transfers = {.size = sizeof(dsgd_transfer)};
+static pool all_mailboxes = {.size = sizeof(dsgd_mailbox)};
+
+static dsgd_mailbox *mailbox_by_name(const char *name)
+{
+    (void)name;
+    dsgd_mailbox *const mailbox = pool_take(&all_mailboxes);
+    *mailbox = (dsgd_mailbox){.owner = -1};
+    return mailbox;
+}
+
+static void own(dsgd_mailbox *mailbox)
+{
+    mailbox->owner = self->host;
+}
+
+static void release(dsgd_transfer *t)
+{
+    if (--t->n_holders == 0)
+        pool_give(&transfers, t);
+}
+
+static void hear(actor *waiting)
+{
+    if (waiting != NULL && --waiting->n_awaited == 0)
+        append(&ready, waiting);
+}
+
+static void arrive(dsgd_event *arrival)
+{
+    dsgd_transfer *const t = (dsgd_transfer *)arrival;
+    t->arrived = true;
+    if (t->place != NULL)
+        *t->place = t->payload;
+    hear(t->sender);
+    hear(t->receiver);
+}
+
+/** The first transfer to which the other end has come, or a new one, to which it comes later. */
+static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
+{
+    dsgd_transfer *const first = mailbox->first;
+    const bool others_sent = first != NULL && first->from >= 0;
+    if (first != NULL && others_sent != sending) {
+        mailbox->first = first->next;
+        return first;
+    }
+    dsgd_transfer *const t = pool_take(&transfers);
+    *t = (dsgd_transfer){.flight.arrival.happen = arrive, .from = -1, .to = -1, .n_holders = 2};
+    if (first == NULL)
+        mailbox->first = t;
+    else
+        mailbox->last->next = t;
+    mailbox->last = t;
+    return t;
+}
+
+static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    dsgd_transfer *const t = meet(mailbox, true);
+    t->from = self->host;
+    t->payload = payload;
+    t->bytes = bytes;
+    t->sent_s = dsgd_events_now_s();
+    if (t->to < 0)
+        t->to = mailbox->owner;
+    if (t->to >= 0)
+        dsgd_flight_begin(&t->flight, t->from, t->to, bytes);
+    return t;
+}
+
+static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
+{
+    dsgd_transfer *const t = meet(mailbox, false);
+    t->place = place;
+    const bool flies = t->to >= 0;
+    t->to = self->host;
+    if (t->arrived && place != NULL)
+        *place = t->payload;
+    if (t->from >= 0 && !flies)
+        dsgd_flight_begin(&t->flight, t->from, t->to, t->bytes);
+    return t;
+}
+
+/** Until what was sent and what is received has arrived; either may be NULL. */
+static void wait_for(dsgd_transfer *sent, dsgd_transfer *received)
+{
+    if (sent != NULL && !sent->arrived) {
+        sent->sender = self;
+        self->n_awaited++;
+    }
+    if (received != NULL && !received->arrived) {
+        received->receiver = self;
+        self->n_awaited++;
+    }
+    if (self->n_awaited > 0)
+        block();
+}
+
+static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+{
+    double started_s = dsgd_events_now_s();
+    dsgd_transfer *const sent = out == NULL ? NULL : put(out, NULL, out_bytes);
+    dsgd_transfer *const received = in == NULL ? NULL : get(in, NULL);
+    wait_for(sent, received);
+    if (sent != NULL)
+        release(sent);
+    if (received != NULL) {
+        started_s = fmax(started_s, received->sent_s);
+        release(received);
+    }
+    return started_s;
+}
+
+static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    dsgd_transfer *const t = put(mailbox, payload, bytes);
+    wait_for(t, NULL);
+    release(t);
+}
+
+static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
+{
+    return get(mailbox, payload);
+}
+
+static void transfer_wait(dsgd_transfer *transfer)
+{
+    wait_for(NULL, transfer);
+    release(transfer);
+}
+
+static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    put(mailbox, payload, bytes)->n_holders--;
+}
+
+static void *receive(dsgd_mailbox *mailbox)
+{
+    dsgd_transfer *const t = get(mailbox, NULL);
+    wait_for(NULL, t);
+    void *const payload = t->payload;
+    release(t);
+    return payload;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static dsgd_status open_platform(const dsgd_machine *machine, int n_hosts, const char *path,
+                                 int *places, dsgd_error *error)
+{
+    (void)path;
+    const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, n_hosts,
+                                                     NULL, machine->n_hosts, places, error);
+    if (status == DSGD_OK)
+        dsgd_links_open(machine->platform, machine->n_hosts, places);
+    return status;
+}
+
+static void run(void)
+{
+    block();
+    dsgd_coroutines_close();
+    dsgd_events_close();
+    dsgd_links_close();
+    pool_close(&actors);
+    pool_close(&transfers);
+    pool_close(&all_mailboxes);
+    ready = (queue){NULL, NULL};
+}
+
+const dsgd_network dsgd_network_loggp = {
+    .version = version,
+    .open = open_platform,
+    .speed = speed,
+    .start = start,
+    .self = current_actor,
+    .run = run,
+    .now_s = dsgd_events_now_s,
+    .sleep = sleep_for,
+    .compute = compute,
+    .semaphore_new = semaphore_new,
+    .semaphore_free = semaphore_free,
+    .semaphore_wait = acquire,
+    .semaphore_wait_for = semaphore_wait_for,
+    .semaphore_post = semaphore_post,
+    .mailbox = mailbox_by_name,
+    .own = own,
+    .sendrecv = sendrecv,
+    .send = send_message,
+    .irecv = irecv,
+    .wait = transfer_wait,
+    .send_detached = send_detached,
+    .recv = receive,
+};

@@ -1,0 +1,46 @@
+/**
+ * @file network.h
+ * One way to simulate a cluster: what stands behind the functions of cluster.h. simgrid.c and
+ * loggp.c have one each; cluster.c calls that of the run.
+ */
+#ifndef DSGD_SIM_NETWORK_H
+#define DSGD_SIM_NETWORK_H
+
+#include "sim/network/cluster.h"
+
+/** Functions without a comment are those of cluster.h with that name. */
+typedef struct dsgd_network {
+    /** Library and model, in one line. */
+    const char *(*version)(void);
+    /** Fills places[machine->n_hosts]; @p n_hosts are to be had, or the XML at @p path says it. */
+    dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
+                        dsgd_error *error);
+    double (*speed)(int host);
+    /** Of all actors only the clock is no daemon. */
+    void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
+                  void *argument);
+    const void *(*self)(void);
+    /** Until the actor that is no daemon has returned, or nothing can happen any more. */
+    void (*run)(void);
+    double (*now_s)(void);
+    void (*sleep)(double seconds);
+    void (*compute)(double flops);
+    dsgd_semaphore *(*semaphore_new)(void);
+    void (*semaphore_free)(dsgd_semaphore *semaphore);
+    void (*semaphore_wait)(dsgd_semaphore *semaphore);
+    bool (*semaphore_wait_for)(dsgd_semaphore *semaphore, double seconds);
+    void (*semaphore_post)(dsgd_semaphore *semaphore);
+    /** The mailbox of that name; cluster.c remembers it. */
+    dsgd_mailbox *(*mailbox)(const char *name);
+    void (*own)(dsgd_mailbox *mailbox);
+    double (*sendrecv)(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
+    void (*send)(dsgd_mailbox *mailbox, void *payload, double bytes);
+    dsgd_transfer *(*irecv)(dsgd_mailbox *mailbox, void **payload);
+    void (*wait)(dsgd_transfer *transfer);
+    void (*send_detached)(dsgd_mailbox *mailbox, void *payload, double bytes);
+    void *(*recv)(dsgd_mailbox *mailbox);
+} dsgd_network;
+
+extern const dsgd_network dsgd_network_simgrid, dsgd_network_loggp;
+
+#endif

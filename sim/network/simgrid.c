@@ -1,0 +1,341 @@
+/**
+ * @file simgrid.c
+ * The layer over SimGrid, whose C interface is the same in 3.32 (Debian 12) and 4.0 (Debian 13) for
+ * the functions used here.
+ *
+ * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
+ * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
+ */
+#include <math.h>
+#include <simgrid/actor.h>
+#include <simgrid/comm.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <simgrid/link.h>
+#include <simgrid/mailbox.h>
+#include <simgrid/semaphore.h>
+#include <simgrid/version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/network/network.h"
+#include "sim/network/placement.h"
+
+static sg_host_t *hosts; /* [n_hosts] taken */
+
+static const char *version(void)
+{
+    static char text[64];
+    int major = 0;
+    int minor = 0;
+    int patch = 0;
+    sg_version_get(&major, &minor, &patch);
+    snprintf(text, sizeof text, "SimGrid %d.%d.%d, CM02, TCP-gamma 0, crosstraffic 0", major, minor,
+             patch);
+    return text;
+}
+
+static void initialise(void)
+{
+    static char options[][48] = {
+        "dsgd",
+        "--cfg=network/model:CM02",
+        "--cfg=network/TCP-gamma:0",
+        "--cfg=network/crosstraffic:0",
+#ifdef __SANITIZE_ADDRESS__
+        "--cfg=contexts/factory:thread", /* the sanitizer cannot follow raw stack switches */
+#else
+        "--cfg=contexts/stack-size:128", /* KiB; there are several actors per worker */
+#endif
+        "--log=root.thres:critical",
+        "--log=ker_engine.app:file:/dev/null", /* deadlocks: run.c says who waits for whom */
+    };
+    enum { COUNT = sizeof options / sizeof options[0] };
+    static char *arguments[COUNT + 1];
+    for (size_t i = 0; i < COUNT; i++)
+        arguments[i] = options[i];
+    int count = COUNT;
+    simgrid_init(&count, arguments);
+}
+
+static int by_natural_name(const void *a, const void *b)
+{
+    return strverscmp(sg_host_get_name(*(const sg_host_t *)a),
+                      sg_host_get_name(*(const sg_host_t *)b));
+}
+
+/** All hosts but gateways, in natural order; the caller frees them. */
+static sg_host_t *all_hosts(size_t *n)
+{
+    const size_t count = sg_host_count();
+    /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
+    sg_host_t *const all = sg_host_list();
+    *n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sg_host_get_property_value(all[i], DSGD_PLATFORM_GATEWAY) == NULL)
+            all[(*n)++] = all[i];
+    qsort(all, *n, sizeof(sg_host_t), by_natural_name);
+    return all;
+}
+
+/** Applies the hosts' qualities to the links that SimGrid has made. */
+static void change_links(const dsgd_platform *platform)
+{
+    sg_link_t *const links = sg_link_list();
+    bool any = false;
+    for (size_t i = 0; i < sg_link_count(); i++) {
+        dsgd_host_quality q;
+        if (!dsgd_platform_link(platform, sg_link_get_name(links[i]), &q))
+            continue;
+        any = true;
+        if (q.bandwidth != 1)
+            sg_link_set_bandwidth(links[i], sg_link_get_bandwidth(links[i]) * q.bandwidth);
+        if (q.latency_s != 0)
+            sg_link_set_latency(links[i], sg_link_get_latency(links[i]) + q.latency_s);
+    }
+    free(links);
+    DSGD_ASSERT(any, "this SimGrid calls the links of hosts by other names");
+}
+
+static bool is_positive(double value)
+{
+    return value > 0 && isfinite(value);
+}
+
+/** Refuses values that SimGrid loads, and with which it then dies, or takes no or endless time. */
+static dsgd_status check_values(const char *file, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    sg_link_t *const links = sg_link_list();
+    for (size_t i = 0; status == DSGD_OK && i < sg_link_count(); i++) {
+        const char *const name = sg_link_get_name(links[i]);
+        const double bandwidth = sg_link_get_bandwidth(links[i]);
+        const double latency = sg_link_get_latency(links[i]);
+        if (!is_positive(bandwidth))
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: bandwidth of link %s is %g B/s, but has to be above 0 and "
+                               "finite",
+                               file, name, bandwidth);
+        else if (!(latency >= 0 && isfinite(latency)))
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: latency of link %s is %g s, but has to be 0 or more, and "
+                               "finite",
+                               file, name, latency);
+    }
+    free(links);
+    sg_host_t *const all = sg_host_list();
+    for (size_t i = 0; status == DSGD_OK && i < sg_host_count(); i++)
+        if (!is_positive(sg_host_get_speed(all[i])))
+            status =
+                dsgd_fail(error, DSGD_EUSAGE,
+                          "%s: speed of host %s is %g flop/s, but has to be above 0 and finite",
+                          file, sg_host_get_name(all[i]), sg_host_get_speed(all[i]));
+    free(all);
+    return status;
+}
+
+static dsgd_status open_platform(const dsgd_machine *machine, int n_written, const char *path,
+                                 int *places, dsgd_error *error)
+{
+    (void)n_written;
+    const int n_hosts = machine->n_hosts;
+    initialise();
+    simgrid_load_platform(path);
+    const bool is_users = machine->platform->topology == DSGD_TOPOLOGY_XML;
+    const dsgd_status values = is_users ? check_values(path, error) : DSGD_OK;
+    if (values != DSGD_OK)
+        return values;
+    size_t count = 0;
+    sg_host_t *const all = all_hosts(&count);
+    if (count < (size_t)n_hosts) {
+        free(all);
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the platform has %zu hosts, but %d workers and servers need one each",
+                         path, count, n_hosts);
+    }
+    const char **const names = dsgd_xcalloc(count, sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        names[i] = sg_host_get_name(all[i]);
+    hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
+    const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, (int)count,
+                                                     names, n_hosts, places, error);
+    for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
+        hosts[i] = all[places[i]];
+    if (status == DSGD_OK && dsgd_platform_has_links_to_change(machine->platform))
+        change_links(machine->platform);
+    free(names);
+    free(all);
+    return status;
+}
+
+static double speed(int host)
+{
+    return sg_host_get_speed(hosts[host]);
+}
+
+/* --- actors, time, semaphores, mailboxes ------------------------------------------------------ */
+
+/** SimGrid hands actors argc and argv; ours get a function and its argument. */
+typedef struct actor_start {
+    void (*body)(void *argument);
+    void *argument;
+} actor_start;
+
+static void actor_main(int count, char *arguments[])
+{
+    (void)count;
+    (void)arguments;
+    actor_start *start = sg_actor_get_data(sg_actor_self());
+    const actor_start copy = *start;
+    free(start);
+    copy.body(copy.argument);
+}
+
+static void start_actor(int host, const char *name, bool daemon, void (*body)(void *argument),
+                        void *argument)
+{
+    actor_start *start = dsgd_xcalloc(1, sizeof *start);
+    *start = (actor_start){body, argument};
+    sg_actor_t actor = sg_actor_init(name, hosts[host]);
+    sg_actor_set_data(actor, start);
+    sg_actor_start_(actor, actor_main, 0, NULL);
+    if (daemon)
+        sg_actor_daemonize(actor);
+}
+
+static const void *self(void)
+{
+    return sg_actor_self();
+}
+
+/** On a deadlock SimGrid returns normally. */
+static void run(void)
+{
+    simgrid_run();
+    free(hosts);
+    hosts = NULL;
+}
+
+static dsgd_semaphore *semaphore_new(void)
+{
+    return (dsgd_semaphore *)sg_sem_init(0);
+}
+
+static void semaphore_free(dsgd_semaphore *semaphore)
+{
+    sg_sem_destroy((sg_sem_t)semaphore);
+}
+
+static void semaphore_wait(dsgd_semaphore *semaphore)
+{
+    sg_sem_acquire((sg_sem_t)semaphore);
+}
+
+static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
+{
+    return sg_sem_acquire_timeout((sg_sem_t)semaphore, seconds) == 0;
+}
+
+static void semaphore_post(dsgd_semaphore *semaphore)
+{
+    sg_sem_release((sg_sem_t)semaphore);
+}
+
+static dsgd_mailbox *mailbox_by_name(const char *name)
+{
+    return (dsgd_mailbox *)sg_mailbox_by_name(name);
+}
+
+static void own_mailbox(dsgd_mailbox *mailbox)
+{
+    sg_mailbox_set_receiver(sg_mailbox_get_name((sg_mailbox_t)mailbox));
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/** The payload is the time of sending, negated: SimGrid refuses the payload NULL, which is 0.0. */
+static void *payload_of_time(double sent_s)
+{
+    const double negative = -sent_s;
+    void *payload = NULL;
+    _Static_assert(sizeof payload == sizeof negative, "a pointer holds a double");
+    memcpy(&payload, &negative, sizeof payload);
+    return payload;
+}
+
+static double time_of_payload(void *payload)
+{
+    double negative = 0;
+    memcpy(&negative, &payload, sizeof negative);
+    return -negative;
+}
+
+static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+{
+    const double sent_s = simgrid_get_clock();
+    double started_s = sent_s;
+    sg_comm_t put = NULL;
+    if (out != NULL)
+        put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(sent_s), (long)out_bytes);
+    if (in != NULL) {
+        void *payload = NULL;
+        sg_comm_wait(sg_mailbox_get_async((sg_mailbox_t)in, &payload));
+        const double peer_s = time_of_payload(payload);
+        if (peer_s > started_s)
+            started_s = peer_s;
+    }
+    if (put != NULL)
+        sg_comm_wait(put);
+    return started_s;
+}
+
+static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
+}
+
+static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
+{
+    return (dsgd_transfer *)sg_mailbox_get_async((sg_mailbox_t)mailbox, payload);
+}
+
+static void transfer_wait(dsgd_transfer *transfer)
+{
+    sg_comm_wait((sg_comm_t)transfer);
+}
+
+static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (long)bytes), NULL);
+}
+
+static void *receive(dsgd_mailbox *mailbox)
+{
+    return sg_mailbox_get((sg_mailbox_t)mailbox);
+}
+
+const dsgd_network dsgd_network_simgrid = {
+    .version = version,
+    .open = open_platform,
+    .speed = speed,
+    .start = start_actor,
+    .self = self,
+    .run = run,
+    .now_s = simgrid_get_clock,
+    .sleep = sg_actor_sleep_for,
+    .compute = sg_actor_execute,
+    .semaphore_new = semaphore_new,
+    .semaphore_free = semaphore_free,
+    .semaphore_wait = semaphore_wait,
+    .semaphore_wait_for = semaphore_wait_for,
+    .semaphore_post = semaphore_post,
+    .mailbox = mailbox_by_name,
+    .own = own_mailbox,
+    .sendrecv = sendrecv,
+    .send = send_message,
+    .irecv = irecv,
+    .wait = transfer_wait,
+    .send_detached = send_detached,
+    .recv = receive,
+};
