@@ -251,6 +251,9 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
                             .n_servers = dsgd_n_servers(config),
                             .result = result};
     cut_bytes(engine);
+    const size_t n = engine->n_pieces;
+    engine->n_stepped = dsgd_run_alloc(engine, n * sizeof *engine->n_stepped);
+    engine->stepped = dsgd_run_alloc(engine, n * (size_t)engine->n_workers * sizeof(int));
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->bytes += engine->piece_bytes[k];
     engine->steps_bound = steps_bound(config);

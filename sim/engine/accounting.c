@@ -33,7 +33,7 @@ void dsgd_count_communication(dsgd_worker *w, double from_s)
 }
 
 /** Ages beyond the last bin of the histogram count in that. */
-static void count_in_bin(dsgd_ages *ages, double age, double weight)
+static double *bin_of(dsgd_ages *ages, double age)
 {
     const size_t bin = age < DSGD_MOST_AGES - 1 ? (size_t)age : DSGD_MOST_AGES - 1;
     if (bin >= ages->n) {
@@ -41,7 +41,7 @@ static void count_in_bin(dsgd_ages *ages, double age, double weight)
         while (ages->n <= bin)
             ages->share[ages->n++] = 0;
     }
-    ages->share[bin] += weight;
+    return &ages->share[bin];
 }
 
 static void add(struct dsgd_sum *to, double *largest, dsgd_lag age, double weight)
@@ -52,17 +52,69 @@ static void add(struct dsgd_sum *to, double *largest, dsgd_lag age, double weigh
         *largest = age.max;
 }
 
+static double age_of(const dsgd_worker *user, long by_owner, size_t piece, long stamp)
+{
+    const long by_user = dsgd_local_steps(user, piece);
+    const long now = by_owner < by_user ? by_owner : by_user;
+    return now > stamp ? (double)(now - stamp) : 0;
+}
+
 void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
 {
     dsgd_engine *const engine = user->engine;
     if (stamp < 0)
         return; /* a null contribution has no age */
-    const long by_owner = dsgd_local_steps(&engine->workers[owner], piece);
-    const long by_user = dsgd_local_steps(user, piece);
-    const long now = by_owner < by_user ? by_owner : by_user;
-    const double age = now > stamp ? (double)(now - stamp) : 0;
+    const double age = age_of(user, dsgd_local_steps(&engine->workers[owner], piece), piece, stamp);
     add(&engine->staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
-    count_in_bin(&engine->result->ages, age, weight);
+    *bin_of(&engine->result->ages, age) += weight;
+}
+
+/**
+ * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
+ * rounding included: two in succession tell, because ties alone are rounded up here and down there.
+ * Then additions of which this is true can be made in any order, or as one. *end grows by @p n.
+ */
+static bool add_evenly(double sum, double x, long n, double *end)
+{
+    const double next = nextafter(sum, INFINITY);
+    const double effect = (sum + x) - sum;
+    *end += (double)n * effect;
+    return (next + x) - next == effect && ilogb(*end) == ilogb(sum);
+}
+
+/** sum + x + x + ..., with @p n times x. */
+static double add_times(double sum, double x, long n)
+{
+    double end = sum;
+    if (add_evenly(sum, x, n, &end))
+        return end;
+    for (long i = 0; i < n; i++)
+        sum += x;
+    return sum;
+}
+
+bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, size_t n,
+                     double weight)
+{
+    struct dsgd_sum *const staleness = &user->engine->staleness;
+    dsgd_run_result *const result = user->engine->result;
+    double end = staleness->sum;
+    for (size_t i = 0; i < n; i++) {
+        const double age = age_of(user, alike[i].owner_steps, piece, alike[i].stamp);
+        if (alike[i].n > 0 && !add_evenly(staleness->sum, weight * age, alike[i].n, &end))
+            return false;
+    }
+    staleness->sum = end;
+    for (size_t i = 0; i < n; i++) {
+        const double age = age_of(user, alike[i].owner_steps, piece, alike[i].stamp);
+        if (alike[i].n == 0)
+            continue;
+        double *const bin = bin_of(&result->ages, age);
+        *bin = add_times(*bin, weight, alike[i].n);
+        staleness->weight = add_times(staleness->weight, weight, alike[i].n);
+        result->staleness_max = fmax(result->staleness_max, age);
+    }
+    return true;
 }
 
 void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight)
@@ -81,7 +133,7 @@ void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
 {
     add(&engine->gradient_staleness, &engine->result->gradient_staleness_max, age, weight);
-    count_in_bin(&engine->result->gradient_ages, age.mean, weight);
+    *bin_of(&engine->result->gradient_ages, age.mean) += weight;
 }
 
 void dsgd_count_message(dsgd_engine *engine, double bytes)

@@ -28,12 +28,21 @@ static void count_gradient(dsgd_worker *w, dsgd_history x, dsgd_history g, size_
                         dsgd_piece_share(w->engine, k));
 }
 
+/** Counts a local step. */
+static long count_step(dsgd_worker *w, size_t k)
+{
+    dsgd_engine *const engine = w->engine;
+    const size_t p = (size_t)engine->n_workers;
+    engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
+    return ++w->local_steps[k];
+}
+
 static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
                              const dsgd_piece *g)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_piece *const x = &update->y->piece[k];
-    const long stamp = ++w->local_steps[k];
+    const long stamp = count_step(w, k);
     count_gradient(w, update->y->history[k], update->x->history[k], k);
     update->y->history[k].updates++;
     if (engine->values == NULL) {

@@ -188,6 +188,8 @@ struct dsgd_engine {
 
     /* computation.c's. */
     int n_computing; /* workers */
+    uint64_t *n_stepped; /* [n_pieces] local steps of all workers */
+    int *stepped; /* [n_pieces][n_workers] who made the last of these: dsgd_stepped() */
 
     /* waiting.c's. */
     bool continued; /* beyond its end, uncounted, to see who waits for ever */
@@ -233,6 +235,13 @@ static inline bool dsgd_computing(const dsgd_worker *w)
 static inline long dsgd_local_steps(const dsgd_worker *w, size_t piece)
 {
     return w->local_steps[piece];
+}
+
+/** Rank of the worker that made a local step with this piece, of the last n_workers of all steps. */
+static inline int dsgd_stepped(const dsgd_engine *engine, size_t piece, uint64_t step)
+{
+    const size_t p = (size_t)engine->n_workers;
+    return engine->stepped[piece * p + step % p];
 }
 
 /** Share of a piece in the bytes of a vector. */
@@ -331,6 +340,19 @@ void dsgd_count_communication(dsgd_worker *w, double from_s);
  * A null contribution (stamp -1) is not counted.
  */
 void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+
+/** Contributions made at the same step, by owners who have made as many local steps by now. */
+typedef struct dsgd_alike {
+    long stamp, owner_steps;
+    long n;
+} dsgd_alike;
+
+/**
+ * Counts alike[n], like as many calls of dsgd_count_age() in any order. False, and nothing is
+ * counted, where rounding makes the sums depend on that order.
+ */
+bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, size_t n,
+                     double weight);
 
 /** Ages of one use: of several contributions their mean and their largest. */
 typedef struct dsgd_lag {

@@ -96,6 +96,7 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
         return;
     dsgd_value_release(engine->values, reduction->sum);
     dsgd_run_free(reduction->numbers);
+    dsgd_run_free(reduction->alike);
     dsgd_run_free(reduction);
 }
 
@@ -107,7 +108,8 @@ static int member_of(const dsgd_reduction *reduction, int rank)
 
 void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution)
 {
-    reduction->contribution[member_of(reduction, rank)] = contribution;
+    reduction->contribution[member_of(reduction, rank)] =
+        (dsgd_contribution){.value = contribution.value, .stamp = contribution.stamp};
     reduction->n_sampled++;
 }
 
@@ -175,16 +177,92 @@ static dsgd_lag lag_at(const dsgd_reduction *reduction, long iteration)
                       at - (double)reduction->oldest};
 }
 
-dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece,
+/* --- ages: of contributions alike together, because P users of P contributions are too many ----- */
+
+/** The group of these contributions; makes it. */
+static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, long stamp, long owner_steps)
+{
+    size_t place = reduction->n_alike;
+    for (size_t i = 0; i < reduction->n_alike; i++) {
+        const dsgd_alike *const alike = &reduction->alike[i];
+        if (alike->n > 0 && alike->stamp == stamp && alike->owner_steps == owner_steps)
+            return i;
+        if (alike->n == 0)
+            place = i;
+    }
+    if (place == reduction->room) {
+        const size_t room = 2 * place + 4;
+        dsgd_alike *const larger = dsgd_run_alloc(engine, room * sizeof *larger);
+        if (place > 0)
+            memcpy(larger, reduction->alike, place * sizeof *larger);
+        dsgd_run_free(reduction->alike);
+        reduction->alike = larger;
+        reduction->room = room;
+    }
+    reduction->n_alike += place == reduction->n_alike;
+    reduction->alike[place] = (dsgd_alike){stamp, owner_steps, 0};
+    return place;
+}
+
+/** Groups a contribution by the local steps that its owner has made by now. */
+static void group(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_contribution *contribution,
+                  long owner_steps)
+{
+    contribution->alike = alike_of(engine, reduction, contribution->stamp, owner_steps);
+    reduction->alike[contribution->alike].n++;
+}
+
+/** Rank of the member behind that of rank @p rank. */
+static int next_member(const dsgd_reduction *reduction, int rank)
+{
+    const int group = (int)reduction->group;
+    return reduction->scope == 0 ? rank + 1 : reduction->leader | (((rank | ~group) + 1) & group);
+}
+
+static void group_all(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
+{
+    reduction->n_alike = 0;
+    for (int i = 0, rank = reduction->leader; i < reduction->n_members; i++) {
+        if (reduction->contribution[i].stamp >= 0)
+            group(engine, reduction, &reduction->contribution[i],
+                  dsgd_local_steps(&engine->workers[rank], piece));
+        rank = next_member(reduction, rank);
+    }
+}
+
+/** Brings the groups up to date: all members, or those that have made steps since the last use. */
+static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
+{
+    uint64_t step = reduction->steps_seen;
+    reduction->steps_seen = engine->n_stepped[piece];
+    if (reduction->n_alike == 0 || reduction->steps_seen - step > (uint64_t)reduction->n_members) {
+        group_all(engine, reduction, piece);
+        return;
+    }
+    for (; step < reduction->steps_seen; step++) {
+        const int rank = dsgd_stepped(engine, piece, step);
+        if (reduction->scope > 0 && (rank & (int)~reduction->group) != reduction->leader)
+            continue;
+        dsgd_contribution *const theirs = &reduction->contribution[member_of(reduction, rank)];
+        if (theirs->stamp < 0)
+            continue;
+        reduction->alike[theirs->alike].n--;
+        group(engine, reduction, theirs, dsgd_local_steps(&engine->workers[rank], piece));
+    }
+}
+
+dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
                                   long ahead)
 {
-    const double weight = dsgd_piece_share(user->engine, piece) / reduction->n_members;
-    dsgd_group bits = 0; /* of the member, among those of the group, in rising order */
-    for (int i = 0; i < reduction->n_members; i++) {
-        const int rank = reduction->scope == 0 ? i : reduction->leader | (int)bits;
-        dsgd_count_age(user, rank, piece, reduction->contribution[i].stamp, weight);
-        bits = (bits - reduction->group) & reduction->group;
-    }
+    dsgd_engine *const engine = user->engine;
+    const double weight = dsgd_piece_share(engine, piece) / reduction->n_members;
+    if (reduction->n_stamped > 0)
+        follow_owners(engine, reduction, piece);
+    if (!dsgd_count_ages(user, piece, reduction->alike, reduction->n_alike, weight))
+        for (int i = 0, rank = reduction->leader; i < reduction->n_members; i++) {
+            dsgd_count_age(user, rank, piece, reduction->contribution[i].stamp, weight);
+            rank = next_member(reduction, rank);
+        }
     const dsgd_lag lag = lag_at(reduction, dsgd_local_steps(user, piece) + ahead);
     dsgd_count_lag(user->engine, lag, weight * reduction->n_stamped);
     return lag;

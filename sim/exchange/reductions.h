@@ -9,6 +9,13 @@
 
 #include "sim/engine/engine.h"
 
+/** What a member brings; a stamp as in dsgd_piece. */
+typedef struct dsgd_contribution {
+    dsgd_value value;
+    long stamp;
+    size_t alike; /* the group of contributions that it is in, unless it is null */
+} dsgd_contribution;
+
 typedef struct dsgd_reduction {
     uint64_t scope; /* 0: all workers; else 1 + leader of the group */
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
@@ -24,7 +31,10 @@ typedef struct dsgd_reduction {
     int n_stamped; /* contributions that are not null; of their stamps: */
     long newest, oldest;
     double stamps; /* their sum */
-    dsgd_piece contribution[]; /* [n_members] */
+    dsgd_alike *alike; /* [n_alike], with room for more */
+    size_t n_alike, room;
+    uint64_t steps_seen; /* local steps of all workers with this piece, as of the last use */
+    dsgd_contribution contribution[]; /* [n_members] */
 } dsgd_reduction;
 
 /**
@@ -75,7 +85,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
  * before its own would be due. Returns the lag: max(local steps of the user + ahead, newest stamp)
  * minus the stamp, over contributions that are not null.
  */
-dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, const dsgd_reduction *reduction, size_t piece,
+dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
                                   long ahead);
 
 /** Forgets reductions that never became complete. */

@@ -1,8 +1,14 @@
 /**
  * @file test_accounting.c
  * Where the time of a step goes: shares of computing, waiting and communicating, and what is
- * exposed.
+ * exposed. Sums of ages, to the bit.
  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+#include "sim/exchange/reductions.h"
+#include "sim/result.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
@@ -56,6 +62,136 @@ START_TEST(what_is_exposed_comes_before_a_barrier)
 }
 END_TEST
 
+/* --- ages ------------------------------------------------------------------------------------- */
+
+enum { OWNERS = 16, USES = 20000, PIECE = 1, PIECES = 2 };
+
+/** What is counted, by one way or by the other. */
+typedef struct counts {
+    struct dsgd_sum staleness;
+    dsgd_run_result result;
+} counts;
+
+/** A run without a simulation, whose workers make steps when the test says so. */
+typedef struct rig {
+    dsgd_engine engine;
+    dsgd_worker workers[OWNERS];
+    long steps[OWNERS][PIECES];
+    uint64_t n_stepped[PIECES];
+    int stepped[PIECES * OWNERS];
+    double bytes[PIECES];
+    counts alone, together;
+} rig;
+
+static rig *new_rig(double bytes)
+{
+    rig *const r = support_alloc(1, sizeof *r);
+    *r = (rig){.engine = {.n_workers = OWNERS,
+                          .n_pieces = PIECES,
+                          .workers = r->workers,
+                          .n_stepped = r->n_stepped,
+                          .stepped = r->stepped,
+                          .piece_bytes = r->bytes,
+                          .bytes = bytes},
+               .bytes = {bytes - 1, 1}};
+    for (int i = 0; i < OWNERS; i++) {
+        r->workers[i].node.rank = i;
+        r->workers[i].engine = &r->engine;
+        r->workers[i].local_steps = r->steps[i];
+    }
+    return r;
+}
+
+static void step(rig *r, int rank)
+{
+    r->stepped[PIECE * OWNERS + r->n_stepped[PIECE]++ % OWNERS] = rank;
+    r->steps[rank][PIECE]++;
+}
+
+static uint32_t below(uint32_t n)
+{
+    static uint32_t index;
+    return (uint32_t)dsgd_draw_below((dsgd_draw){.seed = 7, .index = index++}, n);
+}
+
+/** A sum of the workers that differ in the bits of a group, some null, some older than others. */
+static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int leader)
+{
+    dsgd_reduction *reduction = NULL;
+    for (int rank = 0; rank < OWNERS; rank++) {
+        if ((rank & (int)~group) != leader)
+            continue;
+        const long steps = r->steps[rank][PIECE];
+        const long stamp = below(8) == 0 ? -1 : steps - (long)below((uint32_t)(steps < 3 ? 1 : 4));
+        reduction = dsgd_reduction_join_group(&r->engine, number, group, leader);
+        dsgd_reduction_sample(reduction, rank, (dsgd_piece){DSGD_ZERO_VALUE, stamp, 1});
+    }
+    dsgd_reduction_combine(&r->engine, reduction, (dsgd_origin){0}, PIECE);
+    return reduction;
+}
+
+/** One contribution after another, in the order of ranks. */
+static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
+{
+    const double weight = dsgd_piece_share(&r->engine, PIECE) / of->n_members;
+    r->together.staleness = r->engine.staleness;
+    r->engine.staleness = r->alone.staleness;
+    r->engine.result = &r->alone.result;
+    for (int i = 0; i < of->n_members; i++)
+        dsgd_count_age(user, dsgd_group_rank(of->group, of->leader, i), PIECE,
+                       of->contribution[i].stamp, weight);
+    r->alone.staleness = r->engine.staleness;
+    r->engine.staleness = r->together.staleness;
+    r->engine.result = &r->together.result;
+}
+
+/** Weights are powers of two, and fractions whose sums are rounded. */
+static const double some_bytes[] = {2, 3, 10, 1.7};
+
+START_TEST(ages_counted_together_have_the_bits_of_ages_counted_alone)
+{
+    rig *const r = new_rig(some_bytes[_i]);
+    dsgd_reduction *reduction = NULL;
+    for (uint64_t use = 0; use < USES; use++) {
+        const dsgd_group group = below(2) == 0 ? 0xf : 0xa;
+        if (use % 20 == 0) /* used 20 times, while owners make steps */
+            reduction = sum_of(r, use, group, (int)below(OWNERS) & (int)~group);
+        dsgd_worker *const user = &r->workers[below(OWNERS)];
+        count_alone(r, user, reduction);
+        dsgd_reduction_count_use(user, reduction, PIECE, 0);
+        for (uint32_t n = below(use % 3 == 0 ? 3 * OWNERS : 3); n > 0; n--)
+            step(r, (int)below(OWNERS));
+        ck_assert(r->engine.staleness.sum == r->alone.staleness.sum);
+        ck_assert(r->engine.staleness.weight == r->alone.staleness.weight);
+    }
+    const dsgd_run_result *const alone = &r->alone.result;
+    const dsgd_run_result *const together = &r->together.result;
+    ck_assert_double_gt(alone->staleness_max, 4);
+    ck_assert_double_eq(together->staleness_max, alone->staleness_max);
+    ck_assert_uint_eq(together->ages.n, alone->ages.n);
+    ck_assert_mem_eq(together->ages.share, alone->ages.share,
+                     alone->ages.n * sizeof *alone->ages.share);
+}
+END_TEST
+
+/** So that it takes a time that does not grow with their number, but for one use in thousands. */
+START_TEST(ages_are_seldom_counted_alone)
+{
+    rig *const r = new_rig(some_bytes[_i]);
+    r->engine.result = &r->together.result;
+    const dsgd_alike alike[] = {{0, 5, 1000}, {3, 4, 24}, {2, 2, 7}};
+    const double weight = dsgd_piece_share(&r->engine, PIECE) / 1031;
+    int n_alone = 0;
+    r->steps[0][PIECE] = 5;
+    for (int use = 0; use < USES; use++)
+        if (!dsgd_count_ages(&r->workers[0], PIECE, alike, 3, weight)) {
+            n_alone++;
+            r->engine.staleness.sum += weight * (1000 * 5 + 24);
+        }
+    ck_assert_int_le(n_alone, 20); /* one per power of two */
+}
+END_TEST
+
 Suite *accounting_suite(void)
 {
     Suite *s = suite_create("accounting");
@@ -64,6 +200,8 @@ Suite *accounting_suite(void)
     tcase_add_test(t, shares_of_time_are_those_of_computing_waiting_and_communicating);
     tcase_add_test(t, shares_of_time_of_messages_begin_when_both_sides_are_there);
     tcase_add_loop_test(t, what_is_exposed_comes_before_a_barrier, 0, 2);
+    tcase_add_loop_test(t, ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4);
+    tcase_add_loop_test(t, ages_are_seldom_counted_alone, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }
