@@ -49,6 +49,11 @@ static void store(const dsgd_argument *o, void *field, const char *text, struct 
         *(long *)field = number;
         break;
     }
+    case DSGD_ARGUMENT_SECONDS:
+        if (!dsgd_parse_number(text, "s", field) || !(*(double *)field > 0))
+            argp_error(state, "--%s %s: a time above 0 is expected, such as 90s, 30min or 2h",
+                       o->name, text);
+        break;
     case DSGD_ARGUMENT_WORD:
         *(int *)field = dsgd_find_word(o->words, text);
         if (*(int *)field < 0) /* exits, so the list need not be freed */

@@ -15,6 +15,7 @@ typedef enum dsgd_argument_kind {
     DSGD_ARGUMENT_TEXT, /* const char * */
     DSGD_ARGUMENT_TEXTS, /* dsgd_texts: may be repeated */
     DSGD_ARGUMENT_COUNT, /* long: from 1 to 1000000 */
+    DSGD_ARGUMENT_SECONDS, /* double: above 0, with a unit of time or without */
     DSGD_ARGUMENT_WORD /* int: index into words */
 } dsgd_argument_kind;
 
@@ -53,6 +54,17 @@ typedef struct dsgd_texts {
         .kind = DSGD_ARGUMENT_##kind_, .offset = offsetof(arguments, field), .name = name_,        \
         .letter = letter_, .value = value_, .help = __VA_ARGS__                                    \
     }
+
+/** What ends runs; fields of dsgd_run_limits (command/run/pool.h). */
+#define DSGD_ARGUMENT_LIMITS(field)                                                                \
+    DSGD_ARGUMENT(                                                                                 \
+        SECONDS, field.timeout_s, "timeout", 0, "DURATION",                                        \
+        "Ends a run after this wall time, such as 90s, 30min or 2h, with status timeout; "         \
+        "the same command then runs it again"),                                                    \
+        DSGD_ARGUMENT(                                                                             \
+            SECONDS, field.stall_s, "stall", 0, "DURATION",                                        \
+            "Ends a run that takes this CPU time (10min) without an event: an algorithm "          \
+            "that loops for ever")
 
 /** For dsgd_plugins_load(). */
 #define DSGD_ARGUMENT_PLUGIN                                                                       \

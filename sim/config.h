@@ -96,6 +96,15 @@ static inline dsgd_collective dsgd_partial_collective_of(const dsgd_exchange_con
                : (dsgd_collective)(exchange->partial_collective - DSGD_PARTIAL_COLLECTIVE);
 }
 
+/** How far a run is, told while it runs; may lie in memory that processes share. */
+typedef struct dsgd_progress {
+    _Alignas(64) _Atomic double share; /* done, 0 to 1; a cache line for each run */
+    _Atomic double virtual_s;
+    _Atomic double steps; /* of all workers / P */
+    _Atomic uint64_t events; /* messages, steps, computations and turns */
+    _Atomic uint64_t computed; /* batches of operations on values */
+} dsgd_progress;
+
 struct dsgd_algorithm;
 struct dsgd_engine;
 
@@ -122,7 +131,7 @@ typedef struct dsgd_run_config {
     const char *scratch; /* folder for the platform's XML */
     const char *record; /* file for the operations on values; NULL: none */
     const char *record_about; /* about the run, in the record: a JSON object */
-    _Atomic double *progress; /* share done, 0 to 1; may be NULL; may lie in shared memory */
+    dsgd_progress *progress; /* NULL: nobody asks */
 
     /* For tests. */
     /* Steps of every worker; the run ends when no message is on its way. 0: use `until`. */

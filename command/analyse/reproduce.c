@@ -28,11 +28,13 @@
 #include "command/arguments.h"
 #include "command/command.h"
 #include "command/experiment/shipped.h"
+#include "command/run/pool.h"
 #include "command/table.h"
 
 typedef struct arguments {
     dsgd_operands figures;
     const char *output, *jobs;
+    dsgd_run_limits limits;
     bool force;
 } arguments;
 
@@ -320,12 +322,16 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
     const arguments *const a = ((const experiment_run *)argument)->arguments;
     const figure *const f = ((const experiment_run *)argument)->figure;
     char *const yaml = dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), f->name, f->name);
-    char *words[] = {(char *)"run", yaml, (char *)"-o", f->folder, NULL, NULL, NULL, NULL};
+    char *words[12] = {(char *)"run", yaml, (char *)"-o", f->folder};
     int count = 4;
     if (a->jobs != NULL) {
         words[count++] = (char *)"-j";
         words[count++] = (char *)a->jobs;
     }
+    if (a->limits.timeout_s > 0)
+        words[count++] = dsgd_xprintf("--timeout=%.17g", a->limits.timeout_s);
+    if (a->limits.stall_s > 0)
+        words[count++] = dsgd_xprintf("--stall=%.17g", a->limits.stall_s);
     if (a->force)
         words[count++] = (char *)"--force";
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
@@ -485,6 +491,7 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *names, s
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "DIR", "Folder of the results (results/reproduce)"),
     DSGD_ARGUMENT(TEXT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
                   "Does all anew, in place of the results that are there"),
     DSGD_ARGUMENT_RESUME,

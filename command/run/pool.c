@@ -32,6 +32,8 @@ typedef struct task {
     pid_t process; /* 0: not started or ended */
     double start_wall_s;
     bool started, ended;
+    uint64_t moves; /* of its progress, when they last changed, ... */
+    double moved_cpu_s; /* ... and its CPU time then */
 } task;
 
 typedef struct pool {
@@ -40,7 +42,7 @@ typedef struct pool {
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
     size_t n_rows; /* runs that have a row */
-    _Atomic double *progress; /* [n_runs], shared with the processes */
+    dsgd_progress *progress; /* [n_runs], shared with the processes */
     double start_wall_s, last_line_s;
     bool is_stale; /* rows are not joined yet */
     double joined_s, join_took_s; /* the last join's end, and its duration */
@@ -157,17 +159,37 @@ static bool start(pool *p, task *t)
     return true;
 }
 
-/** Writes the row of a run whose process could not write it. */
-static void write_failure(const pool *p, const task *t, const dsgd_error *why)
+static double number(_Atomic double *from)
 {
-    const dsgd_run_result failed = {.outcome = DSGD_RUN_FAILED,
+    return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+/** Writes the row of a run whose process could not write it: how far it came, and why no farther. */
+static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
+                             const dsgd_error *why)
+{
+    dsgd_progress *const progress = &p->progress[t->i];
+    const dsgd_run_result result = {.outcome = (int)outcome,
                                     .why = *why,
+                                    .virtual_s = number(&progress->virtual_s),
+                                    .steps = number(&progress->steps),
+                                    .samples = NAN,
+                                    .step_mean_s = NAN,
+                                    .exposed_mean_s = NAN,
+                                    .shares = {NAN, NAN, NAN},
+                                    .staleness_mean = NAN,
+                                    .staleness_max = NAN,
+                                    .lag_mean = NAN,
+                                    .lag_max = NAN,
+                                    .gradient_staleness_mean = NAN,
+                                    .gradient_staleness_max = NAN,
+                                    .bytes = NAN,
                                     .partial_active_mean = NAN,
                                     .device = "off",
                                     .total_wall_s =
                                         t->started ? dsgd_wall_s() - t->start_wall_s : 0};
     fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, why->text);
-    dsgd_results_write(p->config->folder, p->config->experiment, t->i, &failed, NULL);
+    dsgd_results_write(p->config->folder, p->config->experiment, t->i, &result, NULL);
 }
 
 /** Joins the parts, and counts their rows. */
@@ -213,9 +235,81 @@ static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
     if (!WIFEXITED(state) && !interrupted && found == DSGD_RUN_ABSENT) {
         dsgd_error why;
         dsgd_fail(&why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
-        write_failure(p, t, &why);
+        write_unfinished(p, t, DSGD_RUN_FAILED, &why);
     }
     return end(p, t, error);
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+/** 0 where the process has just ended. */
+static double cpu_s(pid_t process)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/** CPU time of a run since anything in it moved. */
+static double stalled_s(const pool *p, task *t)
+{
+    dsgd_progress *const progress = &p->progress[t->i];
+    const uint64_t moves = atomic_load_explicit(&progress->events, memory_order_relaxed) +
+                           atomic_load_explicit(&progress->computed, memory_order_relaxed);
+    const double now_s = cpu_s(t->process);
+    if (moves != t->moves || now_s < t->moved_cpu_s) {
+        t->moves = moves;
+        t->moved_cpu_s = now_s;
+    }
+    return now_s - t->moved_cpu_s;
+}
+
+/** Ends a run from outside, unless its row is there by then. */
+static dsgd_status end_by_force(pool *p, task *t, dsgd_outcome outcome, const char *what,
+                                dsgd_error *error)
+{
+    dsgd_progress *const progress = &p->progress[t->i];
+    kill(t->process, SIGKILL);
+    while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
+    }
+    dsgd_run_state found = DSGD_RUN_ABSENT;
+    dsgd_results_state(p->config->folder, t->i, &found, NULL);
+    dsgd_error why;
+    dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
+              what, number(&progress->virtual_s), number(&progress->steps),
+              100 * number(&progress->share));
+    if (found == DSGD_RUN_ABSENT)
+        write_unfinished(p, t, outcome, &why);
+    return end(p, t, error);
+}
+
+/** Ends the runs that are beyond a limit. */
+static dsgd_status end_overdue(pool *p, dsgd_error *error)
+{
+    const dsgd_run_limits limits = p->config->limits;
+    const double most_stalled_s = limits.stall_s > 0 ? limits.stall_s : DSGD_STALL_S;
+    dsgd_status status = DSGD_OK;
+    for (size_t k = 0; k < p->n_tasks && status == DSGD_OK; k++) {
+        task *const t = &p->tasks[k];
+        if (t->process == 0)
+            continue;
+        char *what = NULL;
+        dsgd_outcome outcome = DSGD_RUN_FAILED;
+        if (stalled_s(p, t) >= most_stalled_s) {
+            what = dsgd_xprintf("nothing moved in %g s of CPU time (--stall), neither a step nor a "
+                                "message nor a computation: an endless loop",
+                                most_stalled_s);
+        } else if (limits.timeout_s > 0 && dsgd_wall_s() - t->start_wall_s >= limits.timeout_s) {
+            outcome = DSGD_RUN_TIMEOUT;
+            what = dsgd_xprintf("it was not done after %g s (--timeout)", limits.timeout_s);
+        }
+        if (what != NULL)
+            status = end_by_force(p, t, outcome, what, error);
+        free(what);
+    }
+    return status;
 }
 
 /* --- progress --------------------------------------------------------------------------------- */
@@ -249,8 +343,7 @@ static void show_progress(pool *p, bool last)
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
         cost += t->cost;
-        done += t->cost *
-                (t->ended ? 1 : atomic_load_explicit(&p->progress[t->i], memory_order_relaxed));
+        done += t->cost * (t->ended ? 1 : number(&p->progress[t->i].share));
     }
     const double share = cost > 0 ? done / cost : 1;
     enum { WIDTH = 24 };
@@ -269,11 +362,12 @@ static void show_progress(pool *p, bool last)
     fputs(" left", line);
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
-        const double run_share = atomic_load_explicit(&p->progress[t->i], memory_order_relaxed);
+        const double run_share = number(&p->progress[t->i].share);
         if (t->process == 0)
             continue;
-        fprintf(line, "; %s %d: %.0f %%, ", p->config->experiment->runs[t->i].label,
-                p->config->experiment->runs[t->i].config.workers, 100 * run_share);
+        fprintf(line, "; %s %d: %.0f %%, %.4g virtual s, ", p->config->experiment->runs[t->i].label,
+                p->config->experiment->runs[t->i].config.workers, 100 * run_share,
+                number(&p->progress[t->i].virtual_s));
         print_duration(line, run_share > 0 ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
                                            : INFINITY);
     }
@@ -312,7 +406,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
         dsgd_fail(&why, DSGD_OK, "no process for the run: %m");
         if (under_way > 0)
             return DSGD_OK;
-        write_failure(p, t, &why);
+        write_unfinished(p, t, DSGD_RUN_FAILED, &why);
         const dsgd_status status = end(p, t, error);
         if (status != DSGD_OK)
             return status;
@@ -360,6 +454,8 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
         status = start_what_fits(p, error);
         if (status == DSGD_OK)
             status = wait_for_one(p, error);
+        if (status == DSGD_OK)
+            status = end_overdue(p, error);
         show_progress(p, false);
     }
     kill_all(p);

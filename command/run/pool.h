@@ -8,6 +8,15 @@
 
 #include "command/experiment/experiment.h"
 
+/** When a run is ended from outside. */
+typedef struct dsgd_run_limits {
+    double timeout_s; /* wall time of a run; 0: none */
+    double stall_s; /* CPU time in which nothing of a run moves; 0: DSGD_STALL_S */
+} dsgd_run_limits;
+
+/** No event of a run that is well takes a hundredth of it. */
+enum { DSGD_STALL_S = 600 };
+
 typedef struct dsgd_pool_config {
     const dsgd_experiment *experiment;
     const char *folder; /* of results, after dsgd_results_open() */
@@ -17,6 +26,7 @@ typedef struct dsgd_pool_config {
     long threads; /* computing threads per process; 0: cores / jobs - 1 */
     long only; /* this run alone, counted from 1; 0: all */
     int numerics; /* dsgd_numerics */
+    dsgd_run_limits limits;
     bool anew; /* also what has its results, and its record where one is asked for */
 } dsgd_pool_config;
 
@@ -25,8 +35,9 @@ typedef struct dsgd_pool_counts {
 } dsgd_pool_counts;
 
 /**
- * Does the runs, shows progress on stderr, writes a row of each. DSGD_ERUNS after SIGINT, SIGTERM
- * or SIGHUP; finished runs are kept.
+ * Does the runs, shows progress on stderr, writes a row of each. A run beyond a limit is ended, and
+ * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP; finished
+ * runs are kept.
  */
 dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done,
                           dsgd_error *error);

@@ -69,8 +69,8 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
                       const dsgd_run_result *r)
 {
     const dsgd_planned_run *const run = &experiment->runs[key->run - 1];
-    /* Nothing is final in a run that has failed. */
-    const bool failed = r->outcome == DSGD_RUN_FAILED;
+    /* Nothing is final in a run that has failed; of a process that died nothing is counted. */
+    const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
     const bool partial = !isnan(r->partial_active_mean);
     const dsgd_point *const last = r->n_points > 0 && !failed ? &r->points[r->n_points - 1] : NULL;
     dsgd_run_key_print(stream, key);
@@ -90,7 +90,7 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
                               r->shares.communicate,
                               r->staleness_mean,
                               r->staleness_max,
-                              (double)r->messages,
+                              r->n_pieces > 0 ? (double)r->messages : NAN,
                               r->bytes,
                               last == NULL ? NAN : last->at.loss,
                               last == NULL ? NAN : last->at.accuracy,
@@ -148,11 +148,11 @@ static void print_staleness(FILE *stream, const dsgd_run_key *key, const dsgd_ru
     print_ages(stream, key, "gradient_staleness", &r->gradient_ages);
 }
 
-/** Line 1: why it failed or diverged, else empty. Line 2, unless it failed: what runs.csv lacks. */
+/** Line 1: why it did not end well, else empty. Line 2, unless it failed: what runs.csv lacks. */
 static void print_note(FILE *stream, const dsgd_run_result *r)
 {
-    const bool failed = r->outcome == DSGD_RUN_FAILED;
-    fprintf(stream, "%s\n", failed || r->outcome == DSGD_RUN_DIVERGED ? r->why.text : "");
+    const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
+    fprintf(stream, "%s\n", r->outcome == DSGD_RUN_OK ? "" : r->why.text);
     if (failed)
         return;
     fprintf(stream, "simulated %.4g s; compute alone %.4g s", r->virtual_s, r->ideal_s);

@@ -28,6 +28,7 @@ typedef struct arguments {
     long jobs, only, threads; /* 0: not given */
     int numerics;
     double sensitivity_percent; /* 0: none */
+    dsgd_run_limits limits;
     bool force, verbose;
 } arguments;
 
@@ -48,6 +49,7 @@ static const dsgd_argument run_options[] = {
                   "where FILE is a folder, to FILE/RUN.record. With --numerics off nothing is "
                   "computed"),
     DSGD_ARGUMENT(COUNT, only, "only", 0, "RUN", "Does this run alone"),
+    DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(FLAG, verbose, "verbose", 'v', NULL,
                   "Shows all runs, with the times of their parts and their memory"),
     DSGD_ARGUMENT(
@@ -399,6 +401,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                    .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
                                    .threads = a.threads,
                                    .only = a.only,
+                                   .limits = a.limits,
                                    .anew = a.force};
         status = run_open(&a, &config, error);
         free(folder);

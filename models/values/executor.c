@@ -6,6 +6,7 @@
  * every node is computed as if it were alone.
  */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -414,6 +415,8 @@ static bool work(dsgd_values *values, uint32_t thread, batch *b)
     pthread_mutex_unlock(&values->lock);
     const double start_s = dsgd_wall_s();
     compute(values, thread, b);
+    if (values->config.computed != NULL)
+        atomic_fetch_add_explicit(values->config.computed, 1, memory_order_relaxed);
     const double busy_s = dsgd_wall_s() - start_s;
     pthread_mutex_lock(&values->lock);
     values->stats.busy_wall_s += busy_s;

@@ -56,6 +56,7 @@ typedef struct dsgd_values_config {
     uint32_t n_threads; /* besides the caller, which computes while it waits */
     /* above this a flush waits until all that was flushed is computed */
     size_t memory_bytes;
+    _Atomic uint64_t *computed; /* counts the batches of operations that are done; may be NULL */
 } dsgd_values_config;
 
 /** The result of one evaluation; all NAN after a divergence. */

@@ -136,8 +136,19 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
     *bin_of(&engine->result->gradient_ages, age.mean) += weight;
 }
 
+void dsgd_count_event(const dsgd_engine *engine)
+{
+    dsgd_progress *const progress = engine->config->progress;
+    if (progress == NULL)
+        return;
+    const uint64_t n = atomic_load_explicit(&progress->events, memory_order_relaxed);
+    atomic_store_explicit(&progress->events, n + 1, memory_order_relaxed); /* the only writer */
+    atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
+}
+
 void dsgd_count_message(dsgd_engine *engine, double bytes)
 {
+    dsgd_count_event(engine);
     engine->result->messages++;
     engine->result->bytes += bytes;
 }

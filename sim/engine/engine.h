@@ -368,6 +368,9 @@ void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp
 /** Counts the application of a gradient. */
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 
+/** Tells the run's progress that something has moved, and the virtual time. */
+void dsgd_count_event(const dsgd_engine *engine);
+
 void dsgd_count_message(dsgd_engine *engine, double bytes);
 
 /** Counts what a vector travels by, of all workers or of a group. */

@@ -65,6 +65,7 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
         .stream = dsgd_stream_of(engine),
         .n_threads = config->threads,
         .memory_bytes = config->memory_bytes,
+        .computed = config->progress == NULL ? NULL : &config->progress->computed,
     };
     const bool in_double = learning->precision == DSGD_PRECISION_DOUBLE;
     const dsgd_status status =

@@ -25,12 +25,15 @@ static void finish(dsgd_engine *engine)
 static void report_progress(const dsgd_engine *engine, double samples)
 {
     const dsgd_until *const until = &engine->config->until;
-    if (engine->config->progress == NULL)
+    dsgd_progress *const progress = engine->config->progress;
+    if (progress == NULL)
         return;
     const double by_steps = (double)engine->steps_total / (double)engine->steps_bound;
     const double by_time = until->seconds > 0 ? dsgd_now_s() / until->seconds : 0;
     const double by_samples = until->samples > 0 ? samples / until->samples : 0;
-    atomic_store_explicit(engine->config->progress, fmax(by_steps, fmax(by_time, by_samples)),
+    atomic_store_explicit(&progress->share, fmax(by_steps, fmax(by_time, by_samples)),
+                          memory_order_relaxed);
+    atomic_store_explicit(&progress->steps, (double)engine->steps_total / engine->n_workers,
                           memory_order_relaxed);
 }
 
@@ -95,6 +98,7 @@ bool dsgd_next_step(dsgd_node *self)
 
 void dsgd_moved(dsgd_engine *engine)
 {
+    dsgd_count_event(engine);
     engine->moves++;
     for (int i = 0; i < engine->n_workers && engine->n_resting > 0; i++)
         dsgd_work_wake(&engine->workers[i]);
@@ -133,6 +137,7 @@ bool dsgd_next_turn(dsgd_node *self, long local_steps)
     if (dsgd_now_s() < w->turn_s)
         dsgd_sleep(w->turn_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);
+    dsgd_count_event(w->engine);
     w->turn_s = dsgd_now_s() + least_s;
     return w->engine->n_working > 0;
 }

@@ -129,6 +129,24 @@ START_TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
 }
 END_TEST
 
+/** A worker spins in its ninth step, virtual time stands still, and the other run goes on. */
+START_TEST(a_plug_in_that_loops_for_ever_is_ended)
+{
+    expect("sed -e 's/dsgd_allreduce_mean(self, x);/for (volatile int i = 0; self->step == 8;) "
+           "i++;/' template.c > mine/my_algorithm.c && ! cmp -s template.c mine/my_algorithm.c "
+           "&& " BUILD,
+           0, NULL);
+    expect("usr/bin/dsgd run e.yaml -o l --stall 500ms --plugin mine/build/my_algorithm.so > said "
+           "2>&1; test $? = 5 && tr -s '\\n ' ' ' < said",
+           0,
+           "run 2 failed: nothing moved in 0.5 s of CPU time (--stall), neither a step nor a "
+           "message nor a computation: an endless loop; it had come to 0.8 virtual seconds and "
+           "7.25 steps, 72 %");
+    expect("cut -d, -f 2-9 l/runs.csv", 0, ",inline,ok,10,");
+    expect("cut -d, -f 2-9 l/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,7.25,0.7999");
+}
+END_TEST
+
 /** Tests an algorithm; its output has the lines of a paragraph joined. */
 #define TEST(name, plug_in)                                                                        \
     "usr/bin/dsgd test algorithm " name " --plugin " plug_in                                       \
@@ -313,6 +331,7 @@ Suite *plugin_suite(void)
     tcase_add_test(t, a_plug_in_is_listed_and_described_beside_the_others);
     tcase_add_test(t, a_plug_in_runs);
     tcase_add_test(t, a_plug_in_that_hangs_fails_and_says_who_waits);
+    tcase_add_test(t, a_plug_in_that_loops_for_ever_is_ended);
     tcase_add_test(t, the_template_passes_its_checks);
     tcase_add_test(t, the_template_is_tested_by_ctest);
     tcase_add_loop_test(t, what_a_plug_in_declares_is_tested, 0, sizeof tested / sizeof tested[0]);

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -69,6 +70,31 @@ START_TEST(ages_and_local_models_come_out)
         "local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,gradient_staleness_mean,"
         "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
         "partial_collective,exchange_mode,wall_s\n"));
+}
+END_TEST
+
+/** Run 2 has no bound that it could reach, and is done by its end all the same. */
+START_TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
+{
+    static const char endless[] = "run e.yaml -o r --set algorithms=allreduce --set workers=4 "
+                                  "--set until.steps='{sweep: [10, 1e9]}' -j 1 --timeout 2s";
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_msg(dsgd(endless, &output) == 5, "%s", output);
+    ck_assert_msg(strstr(output, "run 2: it was not done after 2 s (--timeout); it had come to ") !=
+                      NULL,
+                  "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "1 of 2 runs failed"));
+    ck_assert_str_eq(cell_of("r/runs.csv", "1,", "status"), "ok");
+    ck_assert_str_eq(cell_of("r/runs.csv", "2,", "status"), "timeout");
+    ck_assert(strtod(cell_of("r/runs.csv", "2,", "virtual_s"), NULL) > 0);
+    ck_assert(strtod(cell_of("r/runs.csv", "2,", "steps"), NULL) > 0);
+    ck_assert_str_eq(cell_of("r/runs.csv", "2,", "messages"), "");
+    ck_assert_str_eq(cell_of("r/runs.csv", "2,", "final_loss"), "");
+    ck_assert_msg(dsgd(endless, &output) == 5, "%s", output);
+    ck_assert_msg(strstr(output, "1 of 1 runs failed") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("run e.yaml --timeout 3days", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "--timeout 3days: a time above 0 is expected"));
 }
 END_TEST
 
@@ -422,6 +448,7 @@ Suite *run_suite(void)
     tcase_add_test(t, a_stopped_worker_is_named_and_the_others_are_kept);
     tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
     tcase_add_test(t, ages_and_local_models_come_out);
+    tcase_add_test(t, a_run_beyond_its_timeout_is_ended_and_is_run_again);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
