@@ -95,9 +95,8 @@ static void defer(dsgd_worker *w, dsgd_update update)
         deferred->x[k] = update.x->piece[k];
         dsgd_value_retain(deferred->x[k].value);
     }
-    *(computation->first_deferred == NULL ? &computation->first_deferred
-                                          : computation->last_deferred) = deferred;
-    computation->last_deferred = &deferred->next;
+    *computation->end_of_deferred = deferred;
+    computation->end_of_deferred = &deferred->next;
     update.y->awaits = computation->number;
 }
 
@@ -176,6 +175,7 @@ void dsgd_computation_wait(dsgd_worker *w)
         next = w->computation.first_deferred->next;
         dsgd_run_free(w->computation.first_deferred);
     }
+    w->computation.end_of_deferred = &w->computation.first_deferred;
 }
 
 /** Lets the GPU compute for a while; g, taken at x, is ready at its end. */
