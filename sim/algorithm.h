@@ -133,8 +133,8 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 
 /**
  * Like dsgd_gradient(), split into n equal micro-batches; no forward or backward pass starts after
- * limit_s (INFINITY: no limit). A dropped micro-batch counts as zeros in g. Returns how many were
- * computed.
+ * limit_s on its host (INFINITY: no limit). A dropped micro-batch counts as zeros in g. Returns how
+ * many were computed.
  */
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s);
@@ -148,7 +148,7 @@ typedef struct dsgd_cut {
 /** What dsgd_gradient_until() does in a step that would take @p step_s. Pure. */
 dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, double limit_s);
 
-/** Seconds that this worker's computation of this step takes, without a limit. */
+/** Seconds that this worker's computation of this step takes on its host, without a limit. */
 double dsgd_compute_time_s(dsgd_node *self);
 
 /** Virtual seconds since the run began, for an algorithm that measures its steps. Like MPI_Wtime. */

@@ -53,6 +53,7 @@ static void open_node(dsgd_engine *engine, int host)
     w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
     w->computation.number = -1;
     w->computation.ready = n;
+    w->computation.end_of_deferred = &w->computation.first_deferred;
     w->model = dsgd_vector_new(&w->node);
     w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
     if (server)

@@ -148,8 +148,21 @@ static void print_staleness(FILE *stream, const dsgd_run_key *key, const dsgd_ru
     print_ages(stream, key, "gradient_staleness", &r->gradient_ages);
 }
 
+/** Where workers go on by themselves they make unequal numbers of steps. */
+static void print_steps(FILE *stream, const double *steps, int workers)
+{
+    double least = steps[0];
+    double most = steps[0];
+    for (int w = 1; w < workers; w++) {
+        least = fmin(least, steps[w]);
+        most = fmax(most, steps[w]);
+    }
+    if (most > least + 1) /* else only where in a step the run ended */
+        fprintf(stream, " %g to %g steps per worker;", least, most);
+}
+
 /** Line 1: why it did not end well, else empty. Line 2, unless it failed: what runs.csv lacks. */
-static void print_note(FILE *stream, const dsgd_run_result *r)
+static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
 {
     const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
     fprintf(stream, "%s\n", r->outcome == DSGD_RUN_OK ? "" : r->why.text);
@@ -167,6 +180,7 @@ static void print_note(FILE *stream, const dsgd_run_result *r)
                 " %.1f fresh contributions per partial collective, %.6g sums missed, %.6g used "
                 "again;",
                 r->partial_active_mean, r->partial_skipped, r->partial_duplicates);
+    print_steps(stream, r->worker_steps, workers);
     fprintf(stream, " wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB\n",
             r->timing_wall_s, r->numerics.busy_wall_s, r->device,
             (double)r->numerics.peak_bytes / 1e6);
@@ -225,7 +239,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
         else if (k == ROWS_STALENESS)
             print_staleness(stream, &key, result);
         else
-            print_note(stream, result);
+            print_note(stream, result, run->config.workers);
         fflush(stream);
         ends[k] = n;
     }

@@ -104,9 +104,8 @@ static void defer(dsgd_worker *w, dsgd_update update)
         deferred->x[k] = update.x->piece[k];
         dsgd_value_retain(deferred->x[k].value);
     }
-    *(computation->first_deferred == NULL ? &computation->first_deferred
-                                          : computation->last_deferred) = deferred;
-    computation->last_deferred = &deferred->next;
+    *computation->end_of_deferred = deferred;
+    computation->end_of_deferred = &deferred->next;
     update.y->awaits = computation->number;
 }
 
@@ -185,6 +184,7 @@ void dsgd_computation_wait(dsgd_worker *w)
         next = w->computation.first_deferred->next;
         dsgd_run_free(w->computation.first_deferred);
     }
+    w->computation.end_of_deferred = &w->computation.first_deferred;
 }
 
 /** Lets the GPU compute for a while; g, taken at x, is ready at its end. */
@@ -254,12 +254,24 @@ static dsgd_batch_size batch_size(const dsgd_engine *engine, const dsgd_node *se
     return size;
 }
 
-double dsgd_compute_time_s(dsgd_node *self)
+/** Seconds of a worker's host for one of the reference GPU. */
+static double slowness(const dsgd_worker *w)
+{
+    return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
+}
+
+/** Of this worker's step, on the reference GPU. */
+static double reference_time_s(dsgd_node *self)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
     const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step,
                              batch_size(engine, self)};
     return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+}
+
+double dsgd_compute_time_s(dsgd_node *self)
+{
+    return reference_time_s(self) * slowness(dsgd_worker_of(self));
 }
 
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
@@ -289,8 +301,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     dsgd_computation_wait(w);
-    const double all_s = dsgd_compute_time_s(self);
-    const dsgd_cut cut = dsgd_cut_step(self, all_s, n_micro_batches, limit_s);
+    const double all_s = reference_time_s(self);
+    const dsgd_cut cut = dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
     w->computation.share = (double)cut.done / n_micro_batches;
     if (engine->values != NULL)
         describe_gradient(w, g, x,

@@ -76,7 +76,7 @@ typedef struct dsgd_computation {
     double previous_since_s, previous_end_s; /* of the computation before */
     double share; /* of the step's mini-batch that is computed */
     /* What each piece does when it becomes ready, in the order of the calls. */
-    struct dsgd_deferred *first_deferred, **last_deferred;
+    struct dsgd_deferred *first_deferred, **end_of_deferred; /* where the next is hung */
 } dsgd_computation;
 
 /** A verb in which a worker waits for others, as the report of a run that hangs names them. */

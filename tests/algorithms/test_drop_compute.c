@@ -72,6 +72,53 @@ START_TEST(an_automatic_threshold_counts_communication)
 }
 END_TEST
 
+/** All hosts have half the reference GPU's speed. */
+static void slow_hosts(support_case *c)
+{
+    static dsgd_platform_entry slow = {.first = 0, .count = 4, .speed = 0.5, .bandwidth = 1};
+    c->platform.hosts = (dsgd_records){1, &slow};
+}
+
+/** A micro-batch of 1 s takes 2 s: the second one's forward pass ends at 3 s, and no more begins. */
+START_TEST(a_threshold_is_in_seconds_of_the_host)
+{
+    support_case *c = support_new("drop_compute", 1);
+    support_no_learning(c);
+    slow_hosts(c);
+    c->workload.step_s = 4;
+    support_option(c, "micro_batches", 4);
+    support_option(c, "spare", 1);
+    support_option(c, "threshold", 2.2);
+    c->config.until.steps = 3;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 8 + 2 * 3, 1e-9);
+}
+END_TEST
+
+/**
+ * As where it counts communication, on hosts of half the speed: 2 (k + V / 2) are left of 2 (4 + V /
+ * 2), which gains as long as V < 24. What is slow is computation, and no part of the overhead.
+ */
+START_TEST(an_automatic_threshold_is_in_seconds_of_the_hosts)
+{
+    static const double share_of_a_vector = 2 * 3 / 4.0;
+    static const double communication_s[] = {22, 26};
+    support_case *c = support_new("drop_compute", 4);
+    support_no_learning(c);
+    slow_hosts(c);
+    c->workload.bytes = communication_s[_i] * 10e9 / share_of_a_vector;
+    support_option(c, "micro_batches", 4);
+    support_option(c, "calibration", 4);
+    support_option(c, "spare", 1);
+    support_imbalance_number(c, "delay", "seconds", 3);
+    c->config.until.steps = 10;
+    const bool gains = _i == 0;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.samples, 128 * (5 * 4 + 5 * (gains ? 3.25 : 4)), 1e-9);
+    ck_assert_double_eq_tol(got->result.virtual_s,
+                            10 * communication_s[_i] + 5 * 8 + 5 * (gains ? 2 : 8), 1e-3);
+}
+END_TEST
+
 START_TEST(the_first_few_steps_are_spared)
 {
     support_case *c = support_new("drop_compute", 1);
@@ -158,6 +205,8 @@ Suite *drop_compute_suite(void)
     tcase_add_loop_test(t, a_threshold_stops_before_the_next_backward_pass, 0, 9);
     tcase_add_test(t, an_automatic_threshold_is_the_one_that_gains_most);
     tcase_add_loop_test(t, an_automatic_threshold_counts_communication, 0, 2);
+    tcase_add_test(t, a_threshold_is_in_seconds_of_the_host);
+    tcase_add_loop_test(t, an_automatic_threshold_is_in_seconds_of_the_hosts, 0, 2);
     tcase_add_test(t, the_first_few_steps_are_spared);
     tcase_add_test(t, an_automatic_threshold_drops_nothing_where_that_gains_nothing);
     if (!SUPPORT_SLOW) {

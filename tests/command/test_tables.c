@@ -68,6 +68,21 @@ START_TEST(a_table_of_runs_has_columns_and_no_long_lines)
 }
 END_TEST
 
+START_TEST(unequal_numbers_of_steps_are_told)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd("run e.yaml -o r -v --numerics off --set workers=4 --set "
+             "imbalance='{kind: slow, factor: 8}' --set algorithms='[allreduce, ad_psgd]'",
+             &output),
+        0);
+    const char *const second = strstr(output, "\n  run 2: simulated ");
+    ck_assert_msg(second != NULL && strstr(second, " steps per worker;") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, " steps per worker;") > second, "%s", output);
+}
+END_TEST
+
 START_TEST(a_table_of_many_runs_is_cut_and_says_so)
 {
     write_experiment("");
@@ -115,6 +130,7 @@ Suite *tables_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, a_table_of_runs_has_columns_and_no_long_lines);
+    tcase_add_test(t, unequal_numbers_of_steps_are_told);
     tcase_add_test(t, a_table_of_many_runs_is_cut_and_says_so);
     tcase_add_test(t, a_table_says_why_a_run_has_failed);
     tcase_add_test(t, help_fits_a_screen);

@@ -14,6 +14,7 @@
 #include "models/devices/device.h"
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
+#include "tests/support/distance.h"
 
 Suite *cuda_suite(void);
 
@@ -278,18 +279,6 @@ static void release_pieces(const bench *b, const dsgd_buffer *pieces)
         b->device->release(b->context, pieces[k]);
 }
 
-/** ||a - b|| / ||b||. */
-static double distance(const double *a, const double *b, size_t n)
-{
-    double difference = 0;
-    double norm = 0;
-    for (size_t i = 0; i < n; i++) {
-        difference += (a[i] - b[i]) * (a[i] - b[i]);
-        norm += b[i] * b[i];
-    }
-    return difference == 0 ? 0 : sqrt(difference / norm);
-}
-
 /* --- gradients -------------------------------------------------------------------------------- */
 
 /**
@@ -424,13 +413,14 @@ static double *gradients_by(const dsgd_device *device, const rig *s, manner how)
 /** Operation @p i of the device's results against one of the CPU's. */
 static double gradient_error(const rig *s, const double *got, const double *expected, size_t i)
 {
-    return distance(got + i * reals_of(s), expected + i * reals_of(s), s->network.n_params);
+    return support_distance(got + i * reals_of(s), expected + i * reals_of(s), s->network.n_params);
 }
 
 static double state_error(const rig *s, const double *got, const double *expected, size_t i)
 {
     const size_t n = s->network.n_params;
-    return distance(got + i * reals_of(s) + n, expected + i * reals_of(s) + n, s->network.n_state);
+    return support_distance(got + i * reals_of(s) + n, expected + i * reals_of(s) + n,
+                            s->network.n_state);
 }
 
 /**
@@ -525,7 +515,7 @@ START_TEST(missing_pieces_are_zeros_or_are_not_written)
         double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
         double *const got = with_missing_pieces(cuda, s);
         /* A piece that is taken for another would show by far; a ReLU may be at its kink. */
-        ck_assert_double_le(distance(got, expected, 2 * reals_of(s)), 1e-3);
+        ck_assert_double_le(support_distance(got, expected, 2 * reals_of(s)), 1e-3);
         free(got);
         free(expected);
         rig_free(s);
@@ -698,8 +688,8 @@ START_TEST(clipped_updates_are_those_of_the_cpu_but_for_rounding)
     double *const expected = updates_by(dsgd_device_cpu(false), s);
     double *const got = updates_by(cuda, s);
     const size_t n = (size_t)4 * ELEMENT_OPS * LENGTH;
-    ck_assert_double_le(distance(got, expected, n), 1e-6);
-    ck_assert_double_ge(distance(got, free_running, n), 1e-3);
+    ck_assert_double_le(support_distance(got, expected, n), 1e-6);
+    ck_assert_double_ge(support_distance(got, free_running, n), 1e-3);
     s->problem.update.clip = 1e6; /* which no gradient reaches: the same bits */
     double *const wide = updates_by(cuda, s);
     ck_assert_mem_eq(wide, free_running, n * sizeof *wide);
@@ -1014,7 +1004,7 @@ START_TEST(gossip_follows_the_cpu_and_repeats_to_the_bit)
     double *const repeated = train(cuda, s, &how, &again);
     const size_t n = WORKERS * s->network.n_params;
     /* Twenty steps add their roundings up, and a ReLU may be at its kink. */
-    ck_assert_double_le(distance(got, expected, n), 1e-3);
+    ck_assert_double_le(support_distance(got, expected, n), 1e-3);
     ck_assert_double_eq_tol(by_cuda.loss / by_cpu.loss, 1, 1e-4);
     ck_assert_double_eq_tol(by_cuda.consensus / by_cpu.consensus, 1, 1e-3);
     ck_assert_mem_eq(got, repeated, n * sizeof *got);

@@ -71,8 +71,8 @@ START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the spec */
         derivative(s, batches[b].samples, batches[b].n, wanted);
         /* The error of a central difference is of order h^2 = 1e-12; third derivatives are some
          * thousand here. */
-        ck_assert_msg(rig_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->spec->name,
-                      batches[b].n, rig_distance(g, wanted, n));
+        ck_assert_msg(support_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->spec->name,
+                      batches[b].n, support_distance(g, wanted, n));
     }
     free(g);
     rig_free(s);
@@ -121,10 +121,10 @@ START_TEST(float_agrees_with_double) /* _i is the spec */
     rig_gradient(s, s->x, s->state, s->all, n_samples, g, state);
     rig_gradient(f, s->x, s->state, s->all, n_samples, in_float, state + n_state);
     /* Float has 6e-8; sums are of some hundred terms. */
-    ck_assert_msg(rig_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
-                  rig_distance(in_float, g, n));
-    ck_assert(n < 9 || rig_distance(in_float, g, n) > 0); /* it is float indeed */
-    ck_assert_double_le(rig_distance(state + n_state, state, n_state), 1e-5);
+    ck_assert_msg(support_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
+                  support_distance(in_float, g, n));
+    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* it is float indeed */
+    ck_assert_double_le(support_distance(state + n_state, state, n_state), 1e-5);
     ck_assert_double_eq_tol(rig_evaluation(f, s->x, s->state).loss,
                             rig_evaluation(s, s->x, s->state).loss, 1e-5);
     free(g);
@@ -149,9 +149,9 @@ START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the spec */
             mean[i] += one[i] / 4;
     }
     if (s->network.coupled && last > 0) /* a model says so where it is not */
-        ck_assert_double_gt(rig_distance(g, mean, n), 1e-3);
+        ck_assert_double_gt(support_distance(g, mean, n), 1e-3);
     else
-        ck_assert_double_le(rig_distance(g, mean, n), 1e-14);
+        ck_assert_double_le(support_distance(g, mean, n), 1e-14);
     free(g);
     rig_free(s);
 }

@@ -446,8 +446,8 @@ START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the ne
         shared_loss l = {s, naive_batch_of(&s->data, s->all, count)};
         naive_derivative(n, s->x, 1e-6L, shared_loss_at, &l, g + n);
         ck_assert(rig_gradient(s, s->x, s->state, s->all, count, g, NULL));
-        ck_assert_msg(rig_distance(g, g + n, n) < 1e-8, "%u samples: %g", count,
-                      rig_distance(g, g + n, n));
+        ck_assert_msg(support_distance(g, g + n, n) < 1e-8, "%u samples: %g", count,
+                      support_distance(g, g + n, n));
         free((void *)(uintptr_t)l.batch.x);
         free((void *)(uintptr_t)l.batch.lengths);
     }
@@ -617,8 +617,8 @@ START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the spec */
             play_batch(&p, s, walkers, ids, s->spec->n_samples);
             ck_assert(rig_gradient(s, s->x, s->state, ids, s->spec->n_samples, g, s->state));
             naive_derivative(n, s->x, 1e-6L, play_loss, &p, g + n);
-            ck_assert_msg(rig_distance(g, g + n, n) < 1e-8, "%s, step %u: %g", s->spec->name, t,
-                          rig_distance(g, g + n, n));
+            ck_assert_msg(support_distance(g, g + n, n) < 1e-8, "%s, step %u: %g", s->spec->name, t,
+                          support_distance(g, g + n, n));
             for (uint32_t w = 0; w < n_walkers; w++) {
                 const walker *const k = &walkers[w];
                 const double wanted[] = {k->x, k->y, k->goal_x, k->goal_y, k->steps};

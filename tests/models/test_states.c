@@ -258,7 +258,7 @@ START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the spec */
         release(s, g[w]);
         release(s, state[w]);
     }
-    ck_assert_double_le(rig_distance(got, sum, s->n_params), 1e-13);
+    ck_assert_double_le(support_distance(got, sum, s->n_params), 1e-13);
     release(s, mean);
     release(s, x);
     free(sum);

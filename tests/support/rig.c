@@ -264,14 +264,3 @@ dsgd_evaluate_op rig_evaluation(const rig *s, const double *x, const double *sta
     state_end(s, with, NULL);
     return op;
 }
-
-double rig_distance(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    double norm = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += (a[i] - b[i]) * (a[i] - b[i]);
-        norm += b[i] * b[i];
-    }
-    return sum == 0 ? 0 : sqrt(sum / norm);
-}

@@ -8,6 +8,7 @@
 
 #include "models/devices/device.h"
 #include "models/zoo/model.h"
+#include "tests/support/distance.h"
 
 enum { RIG_MOST_SAMPLES = 64, RIG_MOST_PIECES = 161, RIG_MOST_WIDTHS = 3 };
 
@@ -85,8 +86,5 @@ void vector_end(const rig *s, const vector *v, double *x);
 bool rig_gradient(const rig *s, const double *x, const double *state, const uint32_t *samples,
                   uint32_t n, double *g, double *state_new);
 dsgd_evaluate_op rig_evaluation(const rig *s, const double *x, const double *state);
-
-/** ||a - b|| / ||b||. */
-double rig_distance(const double *a, const double *b, size_t n);
 
 #endif

@@ -329,17 +329,6 @@ void support_expect_abort(const support_case *c, const char *sentence)
     support_function_aborts(simulate_case, c, sentence);
 }
 
-double support_distance(const double *a, const double *b, size_t n)
-{
-    double difference = 0;
-    double norm = 0;
-    for (size_t i = 0; i < n; i++) {
-        difference += (a[i] - b[i]) * (a[i] - b[i]);
-        norm += b[i] * b[i];
-    }
-    return sqrt(difference / norm);
-}
-
 double *support_mean_model(const support_outcome *outcome, int workers)
 {
     double *mean = support_alloc(outcome->n_params, sizeof *mean);

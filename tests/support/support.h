@@ -10,6 +10,7 @@
 #include "sim/engine/engine.h"
 #include "sim/registry.h"
 #include "sim/run.h"
+#include "tests/support/distance.h"
 
 /**
  * Under the sanitizer actors are threads, and switch thirty times slower: tests that multiply cases
@@ -120,9 +121,6 @@ void support_function_aborts(void (*function)(const void *argument), const void 
 
 /** Where algorithms of a test leave notes; in the simulating process. */
 extern support_outcome *support_current;
-
-/** ||a - b|| / ||b||. */
-double support_distance(const double *a, const double *b, size_t n);
 
 /** Mean over the workers' models, [n_params], of support_alloc(). */
 double *support_mean_model(const support_outcome *outcome, int workers);
