@@ -68,7 +68,20 @@ static void grow_mailboxes(void)
     free(old);
 }
 
-static void initialise(void)
+/** Whether the kernel lets every actor's stack have a page under it that catches overflows. */
+static bool guard_pages_fit(double n_actors)
+{
+    long n_mappings = 65530; /* Linux's default */
+    FILE *const stream = fopen("/proc/sys/vm/max_map_count", "r");
+    if (stream != NULL && fscanf(stream, "%ld", &n_mappings) != 1)
+        n_mappings = 65530;
+    if (stream != NULL)
+        fclose(stream);
+    const double others = 5000; /* libraries, heap */
+    return 2 * n_actors + others < (double)n_mappings;
+}
+
+static void initialise(double n_actors)
 {
     static char options[][48] = {
         "dsgd",
@@ -82,12 +95,14 @@ static void initialise(void)
 #endif
         "--log=root.thres:critical",
         "--log=ker_engine.app:file:/dev/null", /* deadlocks: run.c says who waits for whom */
+        "--cfg=contexts/guard-size:0", /* last: not always */
     };
     enum { COUNT = sizeof options / sizeof options[0] };
     static char *arguments[COUNT + 1];
     for (size_t i = 0; i < COUNT; i++)
         arguments[i] = options[i];
-    int count = COUNT;
+    int count = guard_pages_fit(n_actors) ? COUNT - 1 : COUNT;
+    arguments[count] = NULL;
     simgrid_init(&count, arguments);
 }
 
@@ -133,7 +148,7 @@ static void change_links(const dsgd_platform *platform)
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error)
 {
     const int n_hosts = machine->n_hosts;
-    initialise();
+    initialise((double)machine->actors_per_host * n_hosts);
     simgrid_load_platform(path);
     size_t count = 0;
     sg_host_t *const all = all_hosts(&count);

@@ -24,6 +24,7 @@ const char *dsgd_simgrid_version(void);
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int n_hosts; /* workers and servers */
+    int actors_per_host; /* at most */
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
