@@ -22,7 +22,7 @@ enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 6, PAPERS_
 
 /** What the calibration steps took. */
 typedef struct measured {
-    double *compute_s; /* [P][calibration] */
+    const double *compute_s; /* [P][calibration] */
     double overhead_s; /* T^c: mean of step - the longest computation in it */
 } measured;
 
@@ -91,15 +91,11 @@ static double calibrate(dsgd_node *self, const double *mine_s, double wall_s)
 {
     const drop_compute_params *p = self->params;
     const size_t n = (size_t)p->calibration;
-    measured m = {.compute_s = dsgd_numbers_new(self, n * (size_t)self->n_workers)};
-    dsgd_allgather(self, mine_s, n, m.compute_s);
-    m.overhead_s = wall_s / (double)n;
-    for (long t = 0; t < p->calibration; t++)
+    measured m = {dsgd_allgather(self, mine_s, n), wall_s / (double)n};
+    for (long t = 0; self->rank == 0 && t < p->calibration; t++)
         m.overhead_s -= longest_computation(self, &m, t) / (double)n;
     const double found = self->rank == 0 ? best_threshold(self, &m) : 0;
-    double *const everyones = m.compute_s; /* no longer needed */
-    dsgd_allgather(self, &found, 1, everyones);
-    return everyones[0];
+    return dsgd_allgather(self, &found, 1)[0];
 }
 
 static void drop_compute_work(dsgd_node *self)

@@ -201,8 +201,11 @@ dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x);
 /** mean <- (1/P) sum_j x_j of the request. Waits for all workers, like MPI_Wait. */
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean);
 
-/** all[P][n]: all[j] <- mine[n] of worker j. Like MPI_Allgather. For control data. */
-void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all);
+/**
+ * Returns all[P][n]: all[j] is mine[n] of worker j. Like MPI_Allgather, but that all workers read
+ * the same memory; valid until this worker's next dsgd_allgather(). For control data.
+ */
+const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t n);
 
 /* --- partial collectives: they start without waiting for all workers -------------------------- */
 

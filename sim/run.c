@@ -288,7 +288,8 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     status = dsgd_imbalance_for(config, &engine.imbalance, error);
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
-    const dsgd_machine machine = dsgd_machine_of(config);
+    dsgd_machine machine = dsgd_machine_of(config);
+    machine.actors_per_host = 4 + (int)engine.n_channels; /* gpu, work, assist, listener */
     if (status == DSGD_OK)
         status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)

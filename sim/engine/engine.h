@@ -148,6 +148,7 @@ struct dsgd_worker {
     dsgd_request *ended[16]; /* the last ones, whose addresses no other gets */
     size_t n_ended;
     long collectives; /* of all workers, that it has begun */
+    struct dsgd_reduction *gathered; /* whose numbers it may still read; NULL: none */
     double polled_s; /* when it last asked for a request that was not done, ... */
     long polls; /* ... and how often at that instant */
 

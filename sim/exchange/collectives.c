@@ -2,8 +2,6 @@
  * @file collectives.c
  * Collectives of all workers: allreduces of vectors, allgathers of control data.
  */
-#include <string.h>
-
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
 
@@ -119,7 +117,7 @@ void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mea
 
 static const dsgd_waiting allgather = {"dsgd_allgather", lacks_call};
 
-void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
+const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t n)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_ASSERT(
@@ -127,12 +125,13 @@ void dsgd_allgather(dsgd_node *self, const double *mine, size_t n, double *all)
         "worker %d calls dsgd_allgather() in step %ld while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
         self->rank, self->step);
-    const size_t bytes = n * (size_t)self->n_workers * sizeof *all;
-    collective_job *const job = new_collective_job(w, 0, (double)bytes, 1);
+    const double bytes = (double)n * self->n_workers * sizeof *mine;
+    collective_job *const job = new_collective_job(w, 0, bytes, 1);
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, n);
     dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &allgather, &job->job);
-    memcpy(all, job->reduction->numbers, bytes);
-    dsgd_reduction_leave(w->engine, job->reduction);
+    dsgd_reduction_leave(w->engine, w->gathered);
+    w->gathered = job->reduction;
     dsgd_run_free(job);
+    return w->gathered->numbers;
 }

@@ -7,6 +7,8 @@
  * linear combination, in the order of ranks. Push-sum weights leave and arrive with messages: at
  * any instant those at workers and on their way sum to P.
  */
+#include <string.h>
+
 #include "sim/exchange/channels.h"
 
 /** Of one worker. */
@@ -15,11 +17,14 @@ typedef struct gossip_node {
     dsgd_neighbours neighbours; /* in the round of `graph` that was last evaluated */
     const dsgd_pick *graph;
     dsgd_shares shares;
-    dsgd_neighbour_room room;
+    int room; /* of each of these: */
+    int *to, *from;
+    double *share;
 } gossip_node;
 
 struct dsgd_gossip_state {
     double weight_in_flight; /* push-sum weights of messages on their way, over all pieces */
+    dsgd_neighbour_room room; /* for as many neighbours as there are workers; all use it in turn */
     gossip_node node[]; /* [n_workers] */
 };
 
@@ -183,25 +188,53 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
+/** Room as a graph may need, while it is evaluated: few workers have so many neighbours. */
+static const dsgd_neighbour_room *room_of(dsgd_engine *engine)
+{
+    const size_t p = (size_t)engine->n_workers;
+    dsgd_neighbour_room *const room = &gossip_state_of(engine)->room;
+    if (room->to == NULL)
+        *room = (dsgd_neighbour_room){
+            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(int)),
+            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(double))};
+    return room;
+}
+
+/** node->neighbours <- n, in memory of its own. */
+static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
+{
+    const int most = n.n_to > n.n_from ? n.n_to : n.n_from;
+    if (most >= node->room) {
+        dsgd_run_free(node->to);
+        dsgd_run_free(node->from);
+        dsgd_run_free(node->share);
+        node->room = most + 1;
+        node->to = dsgd_run_alloc(engine, (size_t)node->room * sizeof *node->to);
+        node->from = dsgd_run_alloc(engine, (size_t)node->room * sizeof *node->from);
+        node->share = dsgd_run_alloc(engine, (size_t)node->room * sizeof *node->share);
+    }
+    memcpy(node->to, n.to, (size_t)n.n_to * sizeof *node->to);
+    memcpy(node->from, n.from, (size_t)n.n_from * sizeof *node->from);
+    memcpy(node->share, n.share, (size_t)n.n_to * sizeof *node->share);
+    n.to = node->to;
+    n.from = node->from;
+    n.share = node->share;
+    node->neighbours = n;
+}
+
 const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
                                           dsgd_shares shares)
 {
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;
     gossip_node *const node = &gossip_state_of(engine)->node[self->rank];
-    dsgd_neighbour_room *const room = &node->room;
     const bool fixed = dsgd_graph_period(graph, self->n_workers) == 1;
     if (fixed && node->graph == graph && node->shares == shares)
         return &node->neighbours;
     node->graph = graph;
     node->shares = shares;
-    const size_t p = (size_t)self->n_workers;
-    if (room->to == NULL)
-        *room = (dsgd_neighbour_room){
-            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(int)),
-            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(double))};
-    node->neighbours =
-        dsgd_graph_neighbours(graph, self->n_workers, engine->config->seed, self->rank, round,
-                              shares == DSGD_DOUBLY_STOCHASTIC, room);
+    keep(engine, node,
+         dsgd_graph_neighbours(graph, self->n_workers, engine->config->seed, self->rank, round,
+                               shares == DSGD_DOUBLY_STOCHASTIC, room_of(engine)));
     return &node->neighbours;
 }
 

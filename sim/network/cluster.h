@@ -34,6 +34,7 @@ typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int network; /* dsgd_network_kind */
     int n_hosts; /* workers and servers */
+    int actors_per_host; /* at most */
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */

@@ -36,7 +36,20 @@ static const char *version(void)
     return text;
 }
 
-static void initialise(void)
+/** Whether the kernel lets every actor's stack have a page under it that catches overflows. */
+static bool guard_pages_fit(double n_actors)
+{
+    long n_mappings = 65530; /* Linux's default */
+    FILE *const stream = fopen("/proc/sys/vm/max_map_count", "r");
+    if (stream != NULL && fscanf(stream, "%ld", &n_mappings) != 1)
+        n_mappings = 65530;
+    if (stream != NULL)
+        fclose(stream);
+    const double others = 5000; /* libraries, heap */
+    return 2 * n_actors + others < (double)n_mappings;
+}
+
+static void initialise(double n_actors)
 {
     static char options[][48] = {
         "dsgd",
@@ -50,12 +63,14 @@ static void initialise(void)
 #endif
         "--log=root.thres:critical",
         "--log=ker_engine.app:file:/dev/null", /* deadlocks: run.c says who waits for whom */
+        "--cfg=contexts/guard-size:0", /* last: not always */
     };
     enum { COUNT = sizeof options / sizeof options[0] };
     static char *arguments[COUNT + 1];
     for (size_t i = 0; i < COUNT; i++)
         arguments[i] = options[i];
-    int count = COUNT;
+    int count = guard_pages_fit(n_actors) ? COUNT - 1 : COUNT;
+    arguments[count] = NULL;
     simgrid_init(&count, arguments);
 }
 
@@ -140,7 +155,7 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
 {
     (void)n_written;
     const int n_hosts = machine->n_hosts;
-    initialise();
+    initialise((double)machine->actors_per_host * n_hosts);
     simgrid_load_platform(path);
     const bool is_users = machine->platform->topology == DSGD_TOPOLOGY_XML;
     const dsgd_status values = is_users ? check_values(path, error) : DSGD_OK;
