@@ -9,7 +9,9 @@
  * is busy.
  *
  * An actor that blocks looks for the next one itself: it lets events happen until an actor is
- * ready, and switches to it; if that is itself, it just goes on.
+ * ready, and switches to it; if that is itself, it just goes on. All events of one time happen
+ * before an actor runs, as in SimGrid: of workers that act at one time none uses what another made
+ * at that time.
  */
 #include <math.h>
 #include <stdlib.h>
