@@ -37,6 +37,7 @@
     X(partial)                                                                                     \
     X(server)                                                                                      \
     X(accounting)                                                                                  \
+    X(loggp)                                                                                       \
     X(smpi)                                                                                        \
     X(microbenchmark)                                                                              \
     X(algorithms)                                                                                  \

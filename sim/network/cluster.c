@@ -5,7 +5,6 @@
  */
 #include "sim/network/cluster.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/network/network.h"
@@ -38,7 +37,7 @@ int dsgd_cluster_place(int host)
 
 /* --- mailboxes -------------------------------------------------------------------------------- */
 
-/** Known mailboxes: to print a name and find it takes a tenth of a message's time. */
+/** Known mailboxes: to print a name and let SimGrid find it takes a tenth of a message's time. */
 static struct {
     size_t n, room; /* a power of two */
     struct known_mailbox {
@@ -74,9 +73,7 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
                          (uint64_t)to << 24 | (uint64_t)(from + 1);
     if (mailboxes.n > 0 && place_of(key)->key == key)
         return place_of(key)->mailbox;
-    char name[60];
-    snprintf(name, sizeof name, "%c%d:%d<%d", (char)port, channel, to, from);
-    dsgd_mailbox *const mailbox = network->mailbox(name);
+    dsgd_mailbox *const mailbox = network->mailbox(from, to, port, channel);
     /* Only now, because the call above lets other actors insert. */
     if (2 * mailboxes.n >= mailboxes.room)
         grow_mailboxes();

@@ -86,17 +86,18 @@ void dsgd_event_cancel(dsgd_event *event)
 
 bool dsgd_events_next(void)
 {
-    while (planned.n > 0) {
+    bool any = false;
+    while (planned.n > 0 && (!any || planned.entry[0].key == now_s)) {
         const struct dsgd_heap_entry next = dsgd_heap_pop(&planned);
         dsgd_event *const event = next.what;
         if (event->number != next.number)
             continue;
+        any = true;
         now_s = next.key;
         event->number = 0;
         event->happen(event);
-        return true;
     }
-    return false;
+    return any;
 }
 
 void dsgd_events_close(void)

@@ -40,7 +40,7 @@ uint64_t dsgd_events_number(void);
 void dsgd_event_plan(dsgd_event *event, double at_s);
 void dsgd_event_cancel(dsgd_event *event);
 
-/** Lets time pass to the next event, and that happen. False: there is none. */
+/** Lets time pass to the next event, and all of that time happen. False: there is none. */
 bool dsgd_events_next(void);
 
 /** Forgets all events; the time stays. What was planned may be freed then, not before. */

@@ -9,7 +9,9 @@
  * is busy.
  *
  * An actor that blocks looks for the next one itself: it lets events happen until an actor is
- * ready, and switches to it; if that is itself, it just goes on.
+ * ready, and switches to it; if that is itself, it just goes on. All events of one time happen
+ * before an actor runs, as in SimGrid: of workers that act at one time none uses what another made
+ * at that time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -275,9 +277,12 @@ struct dsgd_mailbox {
 static pool transfers = {.size = sizeof(dsgd_transfer)};
 static pool all_mailboxes = {.size = sizeof(dsgd_mailbox)};
 
-static dsgd_mailbox *mailbox_by_name(const char *name)
+static dsgd_mailbox *new_mailbox(int from, int to, dsgd_port port, int channel)
 {
-    (void)name;
+    (void)from;
+    (void)to;
+    (void)port;
+    (void)channel;
     dsgd_mailbox *const mailbox = pool_take(&all_mailboxes);
     *mailbox = (dsgd_mailbox){.owner = -1};
     return mailbox;
@@ -458,7 +463,7 @@ const dsgd_network dsgd_network_loggp = {
     .semaphore_wait = acquire,
     .semaphore_wait_for = semaphore_wait_for,
     .semaphore_post = semaphore_post,
-    .mailbox = mailbox_by_name,
+    .mailbox = new_mailbox,
     .own = own,
     .sendrecv = sendrecv,
     .send = send_message,

@@ -30,8 +30,8 @@ typedef struct dsgd_network {
     void (*semaphore_wait)(dsgd_semaphore *semaphore);
     bool (*semaphore_wait_for)(dsgd_semaphore *semaphore, double seconds);
     void (*semaphore_post)(dsgd_semaphore *semaphore);
-    /** The mailbox of that name; cluster.c remembers it. */
-    dsgd_mailbox *(*mailbox)(const char *name);
+    /** The mailbox with these ends; cluster.c remembers it. */
+    dsgd_mailbox *(*mailbox)(int from, int to, dsgd_port port, int channel);
     void (*own)(dsgd_mailbox *mailbox);
     double (*sendrecv)(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
     void (*send)(dsgd_mailbox *mailbox, void *payload, double bytes);

@@ -257,8 +257,10 @@ static void semaphore_post(dsgd_semaphore *semaphore)
     sg_sem_release((sg_sem_t)semaphore);
 }
 
-static dsgd_mailbox *mailbox_by_name(const char *name)
+static dsgd_mailbox *mailbox_with(int from, int to, dsgd_port port, int channel)
 {
+    char name[60];
+    snprintf(name, sizeof name, "%c%d:%d<%d", (char)port, channel, to, from);
     return (dsgd_mailbox *)sg_mailbox_by_name(name);
 }
 
@@ -345,7 +347,7 @@ const dsgd_network dsgd_network_simgrid = {
     .semaphore_wait = semaphore_wait,
     .semaphore_wait_for = semaphore_wait_for,
     .semaphore_post = semaphore_post,
-    .mailbox = mailbox_by_name,
+    .mailbox = mailbox_with,
     .own = own_mailbox,
     .sendrecv = sendrecv,
     .send = send_message,

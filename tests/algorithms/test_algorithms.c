@@ -355,6 +355,7 @@ START_TEST(a_platform_without_enough_hosts_is_refused)
     ck_assert_int_eq(dsgd_platform_write(&c->platform, 4, path, NULL), DSGD_OK);
     c->platform.topology = DSGD_TOPOLOGY_XML;
     c->platform.file = path;
+    c->config.network = DSGD_NETWORK_FLOWS; /* the other reads no XML */
     const support_outcome *few = support_simulate(c);
     ck_assert_int_eq(few->status, DSGD_EUSAGE);
     ck_assert_ptr_ne(strstr(few->error.text, "4 hosts"), NULL);
@@ -362,6 +363,7 @@ START_TEST(a_platform_without_enough_hosts_is_refused)
     support_ok(c);
     support_case *served = support_new("a_psgd", 4);
     served->platform = c->platform;
+    served->config.network = c->config.network;
     few = support_simulate(served);
     ck_assert_int_eq(few->status, DSGD_EUSAGE);
     ck_assert_ptr_ne(strstr(few->error.text, "5 workers and servers need one each"), NULL);

@@ -73,6 +73,14 @@ static bool device_is(const char *name)
     return wanted != NULL && strcmp(wanted, name) == 0;
 }
 
+int support_network(void)
+{
+    const char *const name = getenv("DSGD_TEST_NETWORK");
+    return name != NULL && strcmp(name, dsgd_network_names[DSGD_NETWORK_LOGGP]) == 0
+               ? DSGD_NETWORK_LOGGP
+               : DSGD_NETWORK_FLOWS;
+}
+
 dsgd_numerics support_numerics(void)
 {
     return device_is("cuda") ? DSGD_NUMERICS_CUDA : DSGD_NUMERICS_CPU;
@@ -104,6 +112,7 @@ support_case *support_new(const char *algorithm, int workers)
     support_set(c->learning.data.about, c->learning.data.params, "features", 32);
     support_set(c->learning.data.about, c->learning.data.params, "points", 4096);
     c->config = (dsgd_run_config){.platform = &c->platform,
+                                  .network = support_network(),
                                   .workload = &c->workload,
                                   .inherent = true,
                                   .imbalance = {0, c->imbalance},

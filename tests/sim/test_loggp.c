@@ -1,0 +1,308 @@
+/**
+ * @file test_loggp.c
+ * The network `loggp` against SimGrid's flows: equal times where nothing but NICs is shared, stated
+ * differences elsewhere; its events, its links, its stacks.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/network/coroutine.h"
+#include "sim/network/events.h"
+#include "sim/network/machine.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/* --- every algorithm -------------------------------------------------------------------------- */
+
+enum { WORKERS = 16 };
+
+/** Unequal workers, of which two are late; an exchange takes 20 ms and more. */
+static support_case *uneven(int algorithm, double step_s)
+{
+    support_case *c = support_new(dsgd_algorithms[algorithm]->name, WORKERS);
+    c->platform.message_overhead_s = 1e-5;
+    c->platform.reduction_s_per_byte = 1e-10;
+    c->workload.bytes = 200e6;
+    c->workload.step_s = step_s;
+    c->config.exchange.pieces = 4;
+    support_imbalance_number(c, "delay", "seconds", 0.7 * step_s);
+    support_imbalance_number(c, "ramp", "seconds", 0.01 * step_s);
+    support_no_learning(c);
+    return c;
+}
+
+/** loggp / flows - 1, of the time of a run. */
+static double difference(support_case *c)
+{
+    c->config.network = DSGD_NETWORK_FLOWS;
+    const support_outcome *const flows = support_ok(c);
+    c->config.network = DSGD_NETWORK_LOGGP;
+    const support_outcome *const loggp = support_ok(c);
+    ck_assert_int_eq(loggp->result.outcome, DSGD_RUN_OK);
+    ck_assert_double_eq(loggp->result.steps, flows->result.steps);
+    return loggp->result.virtual_s / flows->result.virtual_s - 1;
+}
+
+enum { N_WAYS = 4 };
+
+START_TEST(every_algorithm_takes_the_time_of_flows_on_a_switch) /* _i: algorithm, way */
+{
+    const bool blocking = _i % 2 == 0;
+    const bool busy = _i % N_WAYS / 2 == 1; /* messages take as long as computation */
+    support_case *c = uneven(_i / N_WAYS, busy ? 0.05 : 1);
+    c->config.exchange.blocking = blocking;
+    const double off = difference(c);
+    printf("loggp on a %sswitch, %s%s: %+.4f %%\n", busy ? "busy " : "",
+           c->config.algorithm->about.name, blocking ? "" : ", pieces at once", 100 * off);
+    ck_assert_double_le(fabs(off), busy ? 0.01 : 0.002);
+}
+END_TEST
+
+/** As Piz Daint's groups, of four hosts: a way out takes all that its hosts can send as one flow. */
+START_TEST(every_algorithm_takes_nearly_the_time_of_flows_between_groups)
+{
+    support_case *c = uneven(_i, 1);
+    c->platform.topology = DSGD_TOPOLOGY_GROUPS;
+    c->platform.group_hosts = 4;
+    c->platform.host_bandwidth_bytes_per_s = 9.4e9;
+    c->platform.group_flow_bytes_per_s = 6.3e9;
+    c->platform.group_bytes_per_s = 4 * 6.3e9;
+    c->platform.group_latency_s = 1.53e-6;
+    const double off = difference(c);
+    printf("loggp between groups, %s: %+.4f %%\n", c->config.algorithm->about.name, 100 * off);
+    ck_assert_double_le(fabs(off), 0.01);
+}
+END_TEST
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+enum { HOSTS = 32 };
+
+static double volley_s(const dsgd_platform *platform, int network, const int *to, double bytes)
+{
+    const dsgd_machine machine = {
+        .platform = platform, .network = network, .n_hosts = HOSTS, .scratch = "/tmp"};
+    double seconds = 0;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
+                      dsgd_machine_time(&machine, to, bytes, &seconds, &error) == DSGD_OK,
+                  "%s", error.text);
+    return seconds;
+}
+
+static void expect_as_flows(const dsgd_platform *platform, const int *to, double bytes)
+{
+    const double flows_s = volley_s(platform, DSGD_NETWORK_FLOWS, to, bytes);
+    const double loggp_s = volley_s(platform, DSGD_NETWORK_LOGGP, to, bytes);
+    ck_assert_double_eq_tol(loggp_s / flows_s, 1, 1e-9);
+}
+
+static double tree_size[] = {4, 8};
+static double tree_up[] = {1, 2};
+static double dragonfly_size[] = {4, 2, 4, 1};
+static double torus_size[] = {4, 8};
+static double slow_hosts[] = {1, 5};
+
+/** A platform of every topology but XML. */
+static dsgd_platform shape(int topology)
+{
+    dsgd_platform p = {.topology = (dsgd_platform_topology)topology,
+                       .host_bandwidth_bytes_per_s = 10e9,
+                       .host_latency_s = 1e-6,
+                       .island_nics = 1};
+    if (topology == DSGD_TOPOLOGY_GROUPS) {
+        p.group_hosts = 8;
+        p.group_flow_bytes_per_s = 6e9;
+        p.group_bytes_per_s = 80e9;
+        p.group_latency_s = 2e-6;
+    } else if (topology == DSGD_TOPOLOGY_FAT_TREE) {
+        p.size = (dsgd_numbers){2, tree_size};
+        p.up = (dsgd_numbers){2, tree_up};
+    } else if (topology == DSGD_TOPOLOGY_DRAGONFLY) {
+        p.size = (dsgd_numbers){4, dragonfly_size};
+    } else if (topology == DSGD_TOPOLOGY_TORUS) {
+        p.size = (dsgd_numbers){2, torus_size};
+    }
+    return p;
+}
+
+START_TEST(a_message_alone_takes_the_time_of_a_flow) /* _i: topology, receiver */
+{
+    static const int receivers[] = {1, 5, 31};
+    dsgd_platform p = shape(_i / 3);
+    dsgd_platform_entry slower = {.first = -1,
+                                  .count = 1,
+                                  .list = {2, slow_hosts},
+                                  .speed = 1,
+                                  .bandwidth = 0.5,
+                                  .latency_s = 3e-6};
+    p.hosts = (dsgd_records){1, &slower};
+    int to[HOSTS];
+    for (int i = 0; i < HOSTS; i++)
+        to[i] = i == 0 ? receivers[_i % 3] : -1;
+    expect_as_flows(&p, to, 0);
+    expect_as_flows(&p, to, 1e6);
+}
+END_TEST
+
+START_TEST(many_to_one_share_its_link_as_flows_do)
+{
+    dsgd_platform p = shape(DSGD_TOPOLOGY_SWITCH);
+    int to[HOSTS];
+    for (int i = 0; i < HOSTS; i++)
+        to[i] = i == 0 ? -1 : 0;
+    const double loggp_s = volley_s(&p, DSGD_NETWORK_LOGGP, to, 1e6);
+    ck_assert_double_eq_tol(loggp_s, 1e-6 + (HOSTS - 1) * 1e6 / 10e9, 1e-15);
+    expect_as_flows(&p, to, 1e6);
+    p.island_hosts = 4; /* one NIC for four; three to one in its island */
+    p.island_bytes_per_s = 100e9;
+    p.island_latency_s = 5e-7;
+    expect_as_flows(&p, to, 1e6);
+}
+END_TEST
+
+/** What one host receives from others that send one after another, and share it. */
+START_TEST(islands_and_shared_nics_are_those_of_flows)
+{
+    dsgd_platform p = shape(DSGD_TOPOLOGY_SWITCH);
+    p.island_hosts = 8;
+    p.island_nics = 2;
+    p.island_bytes_per_s = 100e9;
+    p.island_latency_s = 5e-7;
+    int to[HOSTS];
+    for (int i = 0; i < HOSTS; i++)
+        to[i] = (i + 8) % HOSTS;
+    expect_as_flows(&p, to, 1e6);
+    for (int i = 0; i < HOSTS; i++)
+        to[i] = i ^ 1;
+    expect_as_flows(&p, to, 1e6);
+}
+END_TEST
+
+START_TEST(xml_is_refused)
+{
+    support_case *c = support_new("allreduce", 4);
+    c->config.network = DSGD_NETWORK_LOGGP;
+    c->platform.topology = DSGD_TOPOLOGY_XML;
+    c->platform.file = "cluster.xml";
+    const support_outcome *const got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_msg(strstr(got->error.text, "cluster.xml is XML") != NULL, "%s", got->error.text);
+}
+END_TEST
+
+/* --- events and stacks ------------------------------------------------------------------------ */
+
+START_TEST(a_heap_gives_the_least_first_and_equals_by_number)
+{
+    enum { N = 5000 };
+    dsgd_heap heap = {0};
+    uint32_t state = 1;
+    for (uint64_t i = 0; i < N; i++) {
+        state = state * 1664525u + 1013904223u;
+        dsgd_heap_push(&heap, state >> 24, i, NULL);
+    }
+    struct dsgd_heap_entry last = {-1, 0, NULL};
+    for (int i = 0; i < N; i++) {
+        const struct dsgd_heap_entry next = dsgd_heap_pop(&heap);
+        ck_assert(next.key > last.key || (next.key == last.key && next.number > last.number));
+        last = next;
+    }
+    ck_assert_uint_eq(heap.n, 0);
+    free(heap.entry);
+}
+END_TEST
+
+static int n_happened;
+static double happened_s;
+
+static void happen(dsgd_event *event)
+{
+    (void)event;
+    n_happened++;
+    happened_s = dsgd_events_now_s();
+}
+
+START_TEST(an_event_happens_when_it_was_planned_last)
+{
+    dsgd_event moved = {.happen = happen};
+    dsgd_event cancelled = {.happen = happen};
+    dsgd_event_plan(&moved, 1);
+    dsgd_event_plan(&cancelled, 2);
+    dsgd_event_plan(&moved, 3);
+    dsgd_event_cancel(&cancelled);
+    ck_assert(dsgd_events_next());
+    ck_assert_int_eq(n_happened, 1);
+    ck_assert_double_eq(happened_s, 3);
+    ck_assert(!dsgd_events_next());
+    dsgd_events_close();
+}
+END_TEST
+
+enum { N_COROUTINES = 100000 };
+
+static dsgd_coroutine caller, called;
+static int n_called;
+
+static void call_back(void *argument)
+{
+    volatile char frame[2048]; /* some of the stack */
+    frame[0] = *(const char *)argument;
+    n_called += frame[0];
+    dsgd_coroutine_switch(&called, &caller);
+    n_called += frame[0];
+    dsgd_coroutine_end(&called, &caller);
+}
+
+/** 100,000 stacks of 128 KiB are 12 GiB. */
+START_TEST(a_stack_is_used_again)
+{
+    char one = 1;
+    char *first = NULL;
+    for (int i = 0; i < N_COROUTINES; i++) {
+        dsgd_coroutine_open(&called, call_back, &one);
+        first = i == 0 ? called.stack : first;
+        ck_assert_ptr_eq(called.stack, first);
+        dsgd_coroutine_switch(&caller, &called);
+        dsgd_coroutine_switch(&caller, &called);
+    }
+    ck_assert_int_eq(n_called, 2 * N_COROUTINES);
+    dsgd_coroutines_close();
+}
+END_TEST
+
+/** More actors than a process may have mappings. */
+START_TEST(tens_of_thousands_of_workers_make_steps)
+{
+    support_case *c = support_new("d_psgd", SUPPORT_SLOW ? 1000 : 24000);
+    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.until.steps = 2;
+    support_no_learning(c);
+    const support_outcome *const got = support_ok(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
+    ck_assert_double_eq(got->result.steps, 2);
+}
+END_TEST
+
+Suite *loggp_suite(void)
+{
+    Suite *s = suite_create("loggp");
+    TCase *t = tcase_create("loggp");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, every_algorithm_takes_the_time_of_flows_on_a_switch, 0,
+                        N_WAYS * support_n_algorithms());
+    tcase_add_loop_test(t, every_algorithm_takes_nearly_the_time_of_flows_between_groups, 0,
+                        support_n_algorithms());
+    tcase_add_loop_test(t, a_message_alone_takes_the_time_of_a_flow, 0, 3 * DSGD_TOPOLOGY_XML);
+    tcase_add_test(t, many_to_one_share_its_link_as_flows_do);
+    tcase_add_test(t, islands_and_shared_nics_are_those_of_flows);
+    tcase_add_test(t, xml_is_refused);
+    tcase_add_test(t, a_heap_gives_the_least_first_and_equals_by_number);
+    tcase_add_test(t, an_event_happens_when_it_was_planned_last);
+    tcase_add_test(t, a_stack_is_used_again);
+    tcase_add_test(t, tens_of_thousands_of_workers_make_steps);
+    suite_add_tcase(s, t);
+    return s;
+}
