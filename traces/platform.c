@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const double dsgd_platform_nominal_flops = 1e9;
@@ -338,6 +339,105 @@ bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_ho
         quality->latency_s = fmax(quality->latency_s, other.latency_s);
     }
     return true;
+}
+
+/* --- where messages can meet ------------------------------------------------------------------ */
+
+/** So much more than a limit is rounding, as in 384 * 6.3 against 2419.2. */
+static const double rounding = 1e-12;
+
+/** Hosts of the run at each NIC, [*n]; the caller frees them. */
+static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    *n = 0;
+    for (int i = 0; i < use->n_hosts; i++)
+        if (use->places[i] / per_nic >= *n)
+            *n = use->places[i] / per_nic + 1;
+    int *const hosts = dsgd_xcalloc((size_t)*n, sizeof *hosts);
+    for (int i = 0; i < use->n_hosts; i++)
+        hosts[use->places[i] / per_nic]++;
+    return hosts;
+}
+
+double dsgd_platform_group_demand(const dsgd_platform *platform, int group,
+                                  const dsgd_platform_use *use)
+{
+    int n_nics = 0;
+    int *const at = count_at_nics(platform, use, &n_nics);
+    double inside = 0;
+    double outside = 0;
+    for (int nic = 0; nic < n_nics; nic++) {
+        if (at[nic] == 0)
+            continue;
+        double most = dsgd_platform_nic_bytes_per_s(platform, nic);
+        if (use->at_once > 0)
+            most = fmin(most, at[nic] * use->at_once * platform->group_flow_bytes_per_s);
+        const long first = (long)nic * dsgd_platform_nic_hosts(platform);
+        *(first / platform->group_hosts == group ? &inside : &outside) += most;
+    }
+    free(at);
+    return fmin(inside, outside);
+}
+
+/** Whether hosts of the run share a NIC that one of these has. */
+static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use,
+                          const int *hosts, int n)
+{
+    int n_nics = 0;
+    int *const at = count_at_nics(platform, use, &n_nics);
+    bool shared = false;
+    for (int i = 0; i < n; i++)
+        shared = shared || at[use->places[hosts[i]] / dsgd_platform_nic_hosts(platform)] > 1;
+    free(at);
+    return shared;
+}
+
+/** Whether all of these lie in one block of @p size hosts. */
+static bool in_one(const dsgd_platform_use *use, const int *hosts, int n, int size)
+{
+    for (int i = 1; i < n; i++)
+        if (use->places[hosts[i]] / size != use->places[hosts[0]] / size)
+            return false;
+    return true;
+}
+
+/** Whether more can want to leave a group of one of these than its way out carries. */
+static bool way_out_binds(const dsgd_platform *platform, const dsgd_platform_use *use,
+                          const int *hosts, int n)
+{
+    int checked = -1;
+    for (int i = 0; i < n; i++) {
+        const int group = use->places[hosts[i]] / (int)platform->group_hosts;
+        if (group != checked && dsgd_platform_group_demand(platform, group, use) >
+                                    platform->group_bytes_per_s * (1 + rounding))
+            return true;
+        checked = group;
+    }
+    return false;
+}
+
+bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use,
+                                 const int *hosts, int n)
+{
+    switch (platform->topology) {
+    case DSGD_TOPOLOGY_FAT_TREE:
+        return in_one(use, hosts, n, (int)platform->size.v[0]);
+    case DSGD_TOPOLOGY_DRAGONFLY:
+        return in_one(use, hosts, n, (int)platform->size.v[3]);
+    case DSGD_TOPOLOGY_TORUS:
+    case DSGD_TOPOLOGY_XML:
+        return n < 2;
+    default:
+        break;
+    }
+    if (platform->island_hosts > 0 && in_one(use, hosts, n, (int)platform->island_hosts))
+        return true;
+    if (nic_is_shared(platform, use, hosts, n))
+        return false;
+    return platform->topology == DSGD_TOPOLOGY_SWITCH ||
+           in_one(use, hosts, n, (int)platform->group_hosts) ||
+           !way_out_binds(platform, use, hosts, n);
 }
 
 /* --- XML -------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@
 
 static sg_host_t *hosts; /* [n_hosts] taken */
 static int *places; /* [n_hosts], of these among all */
+static dsgd_machine opened;
 
 const char *dsgd_simgrid_version(void)
 {
@@ -133,6 +134,7 @@ static void change_links(const dsgd_platform *platform)
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error)
 {
     const int n_hosts = machine->n_hosts;
+    opened = *machine;
     initialise();
     simgrid_load_platform(path);
     size_t count = 0;
@@ -185,6 +187,18 @@ dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error)
 int dsgd_cluster_place(int host)
 {
     return places[host];
+}
+
+dsgd_path dsgd_cluster_path(int from, int to)
+{
+    return (dsgd_path){sg_host_get_route_latency(hosts[from], hosts[to]),
+                       sg_host_get_route_bandwidth(hosts[from], hosts[to])};
+}
+
+bool dsgd_cluster_meets_at_nics(const int *some, int n)
+{
+    const dsgd_platform_use use = {opened.n_hosts, places, opened.at_once};
+    return dsgd_platform_meets_at_nics(opened.platform, &use, some, n);
 }
 
 double dsgd_cluster_speed(int host)

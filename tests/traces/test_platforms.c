@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/child.h"
 #include "base/draw.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
@@ -326,6 +327,86 @@ START_TEST(traffic_takes_what_the_numbers_promise)
         ck_assert_msg(fabs(s / promised_s - 1) < 0.01, "shift by %d: %g s, not %g", by, s,
                       promised_s);
     }
+}
+END_TEST
+
+/* --- where messages can meet ------------------------------------------------------------------ */
+
+static bool meet_at_nics(const dsgd_platform *p, int n_hosts, int stride, int at_once)
+{
+    int places[MOST];
+    int all[MOST];
+    for (int i = 0; i < n_hosts; i++) {
+        places[i] = i * stride;
+        all[i] = i;
+    }
+    const dsgd_platform_use use = {n_hosts, places, at_once};
+    return dsgd_platform_meets_at_nics(p, &use, all, n_hosts);
+}
+
+START_TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
+{
+    const dsgd_platform flat = shape(DSGD_TOPOLOGY_SWITCH);
+    ck_assert(meet_at_nics(&flat, 64, 1, 0));
+    const dsgd_platform rails = islands(DSGD_TOPOLOGY_SWITCH, 4);
+    ck_assert(meet_at_nics(&rails, 16, 1, 0));
+    const dsgd_platform shared = islands(DSGD_TOPOLOGY_SWITCH, 1);
+    ck_assert(!meet_at_nics(&shared, 16, 1, 0));
+    ck_assert(meet_at_nics(&shared, 4, 1, 0)); /* one island */
+    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* one host of each */
+    const dsgd_platform tree = fat_tree(one_by_four);
+    ck_assert(meet_at_nics(&tree, 4, 1, 0));
+    ck_assert(!meet_at_nics(&tree, 5, 1, 0));
+    const dsgd_platform fly = dragonfly();
+    ck_assert(meet_at_nics(&fly, 2, 1, 0));
+    ck_assert(!meet_at_nics(&fly, 3, 1, 0));
+    const dsgd_platform ring = torus();
+    ck_assert(!meet_at_nics(&ring, 2, 1, 0));
+}
+END_TEST
+
+/** Groups of eight NICs of 10 GB/s, with 20 GB/s between groups and 6 GB/s for a message. */
+START_TEST(a_way_out_binds_when_more_can_want_to_pass)
+{
+    dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
+    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* nobody to send to */
+    ck_assert(meet_at_nics(&p, 10, 1, 0)); /* two of the other group */
+    ck_assert(!meet_at_nics(&p, 11, 1, 0));
+    ck_assert(meet_at_nics(&p, 11, 1, 1)); /* 18 GB/s */
+    ck_assert(!meet_at_nics(&p, 12, 1, 1)); /* 24 */
+    ck_assert(!meet_at_nics(&p, 11, 1, 2)); /* 30, as the NICs send */
+    p.group_bytes_per_s = 80 * gb; /* as much as the eight NICs */
+    ck_assert(meet_at_nics(&p, 64, 1, 0));
+    p.group_bytes_per_s = 48 * gb;
+    ck_assert(!meet_at_nics(&p, 64, 1, 0));
+    ck_assert(meet_at_nics(&p, 64, 1, 1));
+    p.hosts = (dsgd_records){3, entries}; /* hosts 1 and 2 have 1 GB/s */
+    p.group_bytes_per_s = 62 * gb;
+    const int places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const dsgd_platform_use use = {16, places, 0};
+    ck_assert_double_eq(dsgd_platform_group_demand(&p, 0, &use), 62 * gb);
+    ck_assert(meet_at_nics(&p, 16, 1, 0));
+}
+END_TEST
+
+static dsgd_status find_path(const void *platform, void *path, dsgd_error *error)
+{
+    const dsgd_machine machine = {.platform = platform, .n_hosts = 16, .scratch = "/tmp"};
+    const dsgd_status status = dsgd_machine_open(&machine, error);
+    if (status == DSGD_OK)
+        *(dsgd_path *)path = dsgd_cluster_path(1, 11);
+    return status;
+}
+
+START_TEST(a_path_takes_what_its_message_takes)
+{
+    dsgd_platform p = nth_shape(_i);
+    p.hosts = (dsgd_records){3, entries};
+    dsgd_path path;
+    ck_assert_int_eq(dsgd_in_child(find_path, &p, &path, sizeof path, "", NULL), DSGD_OK);
+    for (double bytes = 1; bytes <= gb; bytes *= 1e3)
+        ck_assert_double_eq_tol(message_s(&p, 1, 11, bytes),
+                                path.latency_s + bytes / path.bytes_per_s, 1e-9);
 }
 END_TEST
 
@@ -693,6 +774,9 @@ Suite *platforms_suite(void)
     tcase_add_loop_test(t, a_slow_host_computes_longer, 0, SHAPES);
     tcase_add_loop_test(t, messages_take_what_the_numbers_promise, 0, SHAPES);
     tcase_add_loop_test(t, traffic_takes_what_the_numbers_promise, 0, SHAPES);
+    tcase_add_test(t, messages_meet_at_nics_alone_where_nothing_else_can_bind);
+    tcase_add_test(t, a_way_out_binds_when_more_can_want_to_pass);
+    tcase_add_loop_test(t, a_path_takes_what_its_message_takes, 0, SHAPES);
     tcase_add_test(t, workers_go_where_the_placement_says);
     tcase_add_test(t, a_random_order_is_drawn_from_the_seed);
     tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
