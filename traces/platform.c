@@ -402,15 +402,20 @@ static bool in_one(const dsgd_platform_use *use, const int *hosts, int n, int si
     return true;
 }
 
-/** Whether more can want to leave a group of one of these than its way out carries. */
-static bool way_out_binds(const dsgd_platform *platform, const dsgd_platform_use *use,
+bool dsgd_platform_way_out_binds(const dsgd_platform *platform, int group,
+                                 const dsgd_platform_use *use)
+{
+    return use == NULL || dsgd_platform_group_demand(platform, group, use) >
+                              platform->group_bytes_per_s * (1 + rounding);
+}
+
+static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use,
                           const int *hosts, int n)
 {
     int checked = -1;
     for (int i = 0; i < n; i++) {
         const int group = use->places[hosts[i]] / (int)platform->group_hosts;
-        if (group != checked && dsgd_platform_group_demand(platform, group, use) >
-                                    platform->group_bytes_per_s * (1 + rounding))
+        if (group != checked && dsgd_platform_way_out_binds(platform, group, use))
             return true;
         checked = group;
     }
@@ -437,7 +442,7 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
         return false;
     return platform->topology == DSGD_TOPOLOGY_SWITCH ||
            in_one(use, hosts, n, (int)platform->group_hosts) ||
-           !way_out_binds(platform, use, hosts, n);
+           !ways_out_bind(platform, use, hosts, n);
 }
 
 /* --- XML -------------------------------------------------------------------------------------- */
@@ -464,13 +469,28 @@ static void write_island(FILE *xml, int first, int last)
 }
 
 /**
- * Hosts first .. last of a crossbar. Every path has two NICs, which share the latency; what leaves
- * the crossbar or enters it passes the link of its gateway.
+ * Paths out of a group and into it: the host's NIC, and on the way out the limit of a message. That
+ * is a link of each host, because SimGrid shares anew what all flows of a link have whenever one
+ * begins or ends.
  */
+static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    for (int host = first; host <= last; host++)
+        fprintf(xml,
+                "  <bypassRoute src=\"n%d\" dst=\"r%d\"><link_ctn id=\"nic%d\" direction=\"UP\"/>"
+                "<link_ctn id=\"flow%d\"/></bypassRoute>\n"
+                "  <bypassRoute src=\"r%d\" dst=\"n%d\"><link_ctn id=\"nic%d\" "
+                "direction=\"DOWN\"/></bypassRoute>\n",
+                host, group, host / per_nic, host, group, host, host / per_nic);
+}
+
+/** Hosts first .. last of a crossbar. Every path has two NICs, which share the latency. */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
     const int island = (int)platform->island_hosts;
+    const bool grouped = platform->topology == DSGD_TOPOLOGY_GROUPS;
     fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", group);
     for (int host = first; host <= last; host++) {
         fprintf(xml, "  <host id=\"n%d\" speed=\"%.17gf\"/>\n", host, dsgd_platform_nominal_flops);
@@ -485,42 +505,67 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
         }
         fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
                 host / per_nic, host / per_nic);
+        if (grouped)
+            fprintf(xml,
+                    "  <link id=\"flow%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
+                    "sharing_policy=\"FATPIPE\"/>\n",
+                    host, platform->group_flow_bytes_per_s, platform->group_latency_s);
     }
-    if (platform->topology == DSGD_TOPOLOGY_GROUPS) {
-        fprintf(xml,
-                "  <host id=\"r%d\" speed=\"1f\"><prop id=\"" DSGD_PLATFORM_GATEWAY
-                "\" value=\"1\"/></host>\n",
-                group);
-        write_link(xml, "out", group, platform->group_bytes_per_s, 0);
-        fprintf(xml, "  <host_link id=\"r%d\" up=\"out%d_UP\" down=\"out%d_DOWN\"/>\n", group,
-                group, group);
-    }
+    if (grouped)
+        fprintf(xml, "  <router id=\"r%d\"/>\n", group);
     for (int host = first; island > 0 && host <= last; host += island)
         write_island(xml, host, host + island - 1 < last ? host + island - 1 : last);
+    if (grouped)
+        write_gateway(xml, platform, group, first, last);
     fputs("</zone>\n", xml);
 }
 
-/** A flow between groups passes the way out, its own limit (an unshared link), and the way in. */
-static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
+/** A link from one group's router to the other's, each way. */
+static void write_link_between(FILE *xml, const dsgd_platform *platform, int a, int b)
+{
+    char name[32];
+    snprintf(name, sizeof name, "between%d_", a);
+    write_link(xml, name, b, platform->group_bytes_per_s, 0);
+}
+
+/**
+ * From router to router a message passes the way out and the way in, where these can bind. A path
+ * has to have a link: elsewhere it is one of the two groups alone, because flows that share a link
+ * are shared anew together, whether it binds or not.
+ */
+static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts,
+                         const dsgd_platform_use *use)
 {
     const int size = (int)platform->group_hosts;
     const int n_groups = (n_hosts + size - 1) / size;
+    bool *const binds = dsgd_xcalloc((size_t)n_groups, sizeof *binds);
     fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
     for (int g = 0; g < n_groups; g++) {
         const int last = (g + 1) * size - 1;
         write_crossbar(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
+        binds[g] = dsgd_platform_way_out_binds(platform, g, use);
     }
-    fprintf(xml,
-            "  <link id=\"flow\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
-            "sharing_policy=\"FATPIPE\"/>\n",
-            platform->group_flow_bytes_per_s, platform->group_latency_s);
-    for (int a = 0; a < n_groups; a++)
+    for (int a = 0; a < n_groups; a++) {
+        if (binds[a])
+            write_link(xml, "out", a, platform->group_bytes_per_s, 0);
         for (int b = a + 1; b < n_groups; b++)
-            fprintf(xml,
-                    "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">"
-                    "<link_ctn id=\"flow\"/></zoneRoute>\n",
-                    a, b, a, b);
+            if (!binds[a] && !binds[b])
+                write_link_between(xml, platform, a, b);
+    }
+    for (int a = 0; a < n_groups; a++)
+        for (int b = a + 1; b < n_groups; b++) {
+            fprintf(xml, "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">", a,
+                    b, a, b);
+            if (binds[a])
+                fprintf(xml, "<link_ctn id=\"out%d\" direction=\"UP\"/>", a);
+            if (binds[b])
+                fprintf(xml, "<link_ctn id=\"out%d\" direction=\"DOWN\"/>", b);
+            if (!binds[a] && !binds[b])
+                fprintf(xml, "<link_ctn id=\"between%d_%d\" direction=\"UP\"/>", a, b);
+            fputs("</zoneRoute>\n", xml);
+        }
     fputs("</zone>\n", xml);
+    free(binds);
 }
 
 /** "2,3,4", or @p n 1s where there are none. */
@@ -570,8 +615,8 @@ static void write_cluster(FILE *xml, const dsgd_platform *platform)
     fputs("/>\n</zone>\n", xml);
 }
 
-dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
-                                dsgd_error *error)
+dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
+                                const dsgd_platform_use *use, const char *path, dsgd_error *error)
 {
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return DSGD_OK;
@@ -587,7 +632,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
     else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
         write_crossbar(xml, platform, 0, 0, n_hosts - 1);
     else
-        write_groups(xml, platform, n_hosts);
+        write_groups(xml, platform, n_hosts, use);
     fputs("</platform>\n", xml);
     const bool failed = ferror(xml) != 0;
     if (fclose(xml) != 0 || failed)

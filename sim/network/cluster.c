@@ -98,16 +98,12 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/** All hosts but gateways, in natural order; the caller frees them. */
+/** All hosts in natural order; the caller frees them. */
 static sg_host_t *all_hosts(size_t *n)
 {
-    const size_t count = sg_host_count();
+    *n = sg_host_count();
     /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
     sg_host_t *const all = sg_host_list();
-    *n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (sg_host_get_property_value(all[i], DSGD_PLATFORM_GATEWAY) == NULL)
-            all[(*n)++] = all[i];
     qsort(all, *n, sizeof(sg_host_t), by_natural_name);
     return all;
 }
@@ -362,8 +358,18 @@ double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     return started_s;
 }
 
+/** So many bytes travel in less than SimGrid's precision, and do not count as a message at once. */
+static const double nothing_bytes = 8;
+
+static void check_promise(double bytes)
+{
+    DSGD_ASSERT(opened.at_once == 0 || bytes <= nothing_bytes,
+                "%g bytes beside the messages that a host sends at once at most", bytes);
+}
+
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
+    check_promise(bytes);
     sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
 }
 
@@ -379,6 +385,7 @@ void dsgd_transfer_wait(dsgd_transfer *transfer)
 
 void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
+    check_promise(bytes);
     sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (long)bytes), NULL);
 }
 

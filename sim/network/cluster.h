@@ -24,7 +24,9 @@ const char *dsgd_simgrid_version(void);
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int n_hosts; /* workers and servers */
-    int at_once; /* messages that one sends at once, or receives, at most; 0: any number */
+    /* Messages by dsgd_sendrecv() that one sends at once, or receives, at most, if it sends
+     * otherwise no more than 8 bytes. 0: any number in any way. */
+    int at_once;
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
@@ -32,9 +34,8 @@ typedef struct dsgd_machine {
 
 /**
  * Loads the XML at @p path and takes the hosts, first for the workers, then for the servers, as the
- * placement says. Their natural order is that of their names, n2 before n10; hosts with the
- * property DSGD_PLATFORM_GATEWAY are skipped. Applies the hosts' qualities to their links. Once per
- * process.
+ * placement says. Their natural order is that of their names, n2 before n10. Applies the hosts'
+ * qualities to their links. Once per process.
  */
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error);
 
