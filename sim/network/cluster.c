@@ -16,6 +16,7 @@ static const dsgd_network *const networks[] = {
 
 static const dsgd_network *network; /* of this process */
 static int *places; /* [n_hosts] of those taken, among all */
+static int at_once; /* of the machine */
 
 const char *dsgd_network_version(int kind)
 {
@@ -26,6 +27,7 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
                               dsgd_error *error)
 {
     network = networks[machine->network];
+    at_once = machine->at_once;
     places = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *places);
     return network->open(machine, n_hosts, path, places, error);
 }
@@ -176,8 +178,18 @@ double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     return network->sendrecv(out, out_bytes, in);
 }
 
+/** So many bytes travel in less than SimGrid's precision, and do not count as a message at once. */
+static const double nothing_bytes = 8;
+
+static void check_promise(double bytes)
+{
+    DSGD_ASSERT(at_once == 0 || bytes <= nothing_bytes,
+                "%g bytes beside the messages that a host sends at once at most", bytes);
+}
+
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
+    check_promise(bytes);
     network->send(mailbox, payload, bytes);
 }
 
@@ -193,6 +205,7 @@ void dsgd_transfer_wait(dsgd_transfer *transfer)
 
 void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
+    check_promise(bytes);
     network->send_detached(mailbox, payload, bytes);
 }
 

@@ -35,6 +35,9 @@ typedef struct dsgd_machine {
     int network; /* dsgd_network_kind */
     int n_hosts; /* workers and servers */
     int actors_per_host; /* at most */
+    /* Messages by dsgd_sendrecv() that one sends at once, or receives, at most, if it sends
+     * otherwise no more than 8 bytes. 0: any number in any way. */
+    int at_once;
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
@@ -43,8 +46,7 @@ typedef struct dsgd_machine {
 /**
  * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first for
  * the workers, then for the servers, as the placement says. Hosts of XML are in the order of their
- * names, n2 before n10; those with the property DSGD_PLATFORM_GATEWAY are skipped. Once per
- * process.
+ * names, n2 before n10. Once per process.
  *
  * @param path of the platform's XML; loggp reads none
  */

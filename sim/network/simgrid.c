@@ -80,16 +80,12 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/** All hosts but gateways, in natural order; the caller frees them. */
+/** All hosts in natural order; the caller frees them. */
 static sg_host_t *all_hosts(size_t *n)
 {
-    const size_t count = sg_host_count();
+    *n = sg_host_count();
     /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
     sg_host_t *const all = sg_host_list();
-    *n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (sg_host_get_property_value(all[i], DSGD_PLATFORM_GATEWAY) == NULL)
-            all[(*n)++] = all[i];
     qsort(all, *n, sizeof(sg_host_t), by_natural_name);
     return all;
 }
