@@ -4,6 +4,7 @@
  */
 #include "sim/run.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "models/record/record.h"
 #include "sim/engine/engine.h"
 #include "sim/exchange/channels.h"
+#include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"
 
 /* --- workers and servers ---------------------------------------------------------------------- */
@@ -89,6 +91,7 @@ static void close_workers(dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
         dsgd_channels_close(&engine->workers[i]);
+        free(engine->workers[i].earlier);
         if (i >= engine->n_workers)
             continue;
         dsgd_semaphore_free(engine->workers[i].work_semaphore);
@@ -165,6 +168,7 @@ static void clock_main(void *argument)
     else if (engine->n_working == 0 && !engine->finished)
         fail(engine, "every worker has stopped");
     engine->finished = true;
+    dsgd_closed_schedules_end(engine, dsgd_now_s());
     evaluate_and_inspect(engine);
     if (config->steps_each == 0 && engine->n_working > 0)
         dsgd_waits_watch_on(engine);
@@ -203,7 +207,7 @@ static void simulate(dsgd_engine *engine)
     const double start_s = dsgd_wall_s();
     const bool ended = dsgd_cluster_run(clock_main, engine);
     if (!ended) {
-        result->virtual_s = dsgd_now_s();
+        result->virtual_s = fmax(dsgd_now_s(), dsgd_closed_schedules_end(engine, DBL_MAX));
         dsgd_waits_watch(engine);
     }
     dsgd_waits_end(engine);
@@ -266,6 +270,7 @@ static void close_engine(dsgd_engine *engine)
     dsgd_learning_close(engine);
     dsgd_imbalance_close(engine->imbalance);
     dsgd_reductions_close(engine);
+    dsgd_closed_schedules_free(engine);
     dsgd_run_free_all(engine);
     free(engine->piece_bytes);
 }

@@ -380,24 +380,23 @@ double dsgd_platform_group_demand(const dsgd_platform *platform, int group,
     return fmin(inside, outside);
 }
 
-/** Whether hosts of the run share a NIC that one of these has. */
-static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use,
-                          const int *hosts, int n)
+/** Whether hosts of the run share a NIC. */
+static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     int n_nics = 0;
     int *const at = count_at_nics(platform, use, &n_nics);
     bool shared = false;
-    for (int i = 0; i < n; i++)
-        shared = shared || at[use->places[hosts[i]] / dsgd_platform_nic_hosts(platform)] > 1;
+    for (int nic = 0; nic < n_nics; nic++)
+        shared = shared || at[nic] > 1;
     free(at);
     return shared;
 }
 
-/** Whether all of these lie in one block of @p size hosts. */
-static bool in_one(const dsgd_platform_use *use, const int *hosts, int n, int size)
+/** Whether all of the run's hosts lie in one block of @p size hosts. */
+static bool in_one(const dsgd_platform_use *use, int size)
 {
-    for (int i = 1; i < n; i++)
-        if (use->places[hosts[i]] / size != use->places[hosts[0]] / size)
+    for (int i = 1; i < use->n_hosts; i++)
+        if (use->places[i] / size != use->places[0] / size)
             return false;
     return true;
 }
@@ -409,40 +408,37 @@ bool dsgd_platform_way_out_binds(const dsgd_platform *platform, int group,
                               platform->group_bytes_per_s * (1 + rounding);
 }
 
-static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use,
-                          const int *hosts, int n)
+static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
-    int checked = -1;
-    for (int i = 0; i < n; i++) {
-        const int group = use->places[hosts[i]] / (int)platform->group_hosts;
-        if (group != checked && dsgd_platform_way_out_binds(platform, group, use))
+    int n_groups = 0;
+    for (int i = 0; i < use->n_hosts; i++)
+        if (use->places[i] / platform->group_hosts >= n_groups)
+            n_groups = use->places[i] / (int)platform->group_hosts + 1;
+    for (int group = 0; group < n_groups; group++)
+        if (dsgd_platform_way_out_binds(platform, group, use))
             return true;
-        checked = group;
-    }
     return false;
 }
 
-bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use,
-                                 const int *hosts, int n)
+bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     switch (platform->topology) {
     case DSGD_TOPOLOGY_FAT_TREE:
-        return in_one(use, hosts, n, (int)platform->size.v[0]);
+        return in_one(use, (int)platform->size.v[0]);
     case DSGD_TOPOLOGY_DRAGONFLY:
-        return in_one(use, hosts, n, (int)platform->size.v[3]);
+        return in_one(use, (int)platform->size.v[3]);
     case DSGD_TOPOLOGY_TORUS:
     case DSGD_TOPOLOGY_XML:
-        return n < 2;
+        return use->n_hosts < 2;
     default:
         break;
     }
-    if (platform->island_hosts > 0 && in_one(use, hosts, n, (int)platform->island_hosts))
+    if (platform->island_hosts > 0 && in_one(use, (int)platform->island_hosts))
         return true;
-    if (nic_is_shared(platform, use, hosts, n))
+    if (nic_is_shared(platform, use))
         return false;
-    return platform->topology == DSGD_TOPOLOGY_SWITCH ||
-           in_one(use, hosts, n, (int)platform->group_hosts) ||
-           !ways_out_bind(platform, use, hosts, n);
+    return platform->topology == DSGD_TOPOLOGY_SWITCH || in_one(use, (int)platform->group_hosts) ||
+           !ways_out_bind(platform, use);
 }
 
 /* --- XML -------------------------------------------------------------------------------------- */

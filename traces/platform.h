@@ -108,12 +108,11 @@ bool dsgd_platform_way_out_binds(const dsgd_platform *platform, int group,
                                  const dsgd_platform_use *use);
 
 /**
- * Whether messages among @p n of a run's hosts, given by their indices in @p use, can share links
- * only with messages that the same host sends, or that the same host receives. For a fat tree and a
- * dragonfly within one switch alone; never for a torus and XML.
+ * Whether messages among a run's hosts can share links only with messages that the same host sends,
+ * or that the same host receives. For a fat tree and a dragonfly within one switch alone; never for
+ * a torus and XML.
  */
-bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use,
-                                 const int *hosts, int n);
+bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use);
 
 /**
  * Writes SimGrid XML of @p n_hosts hosts (or all, where the topology fixes their number) to @p

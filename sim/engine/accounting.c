@@ -18,18 +18,48 @@ static double overlap_s(double a, double b, double from, double to)
     return end > start ? end - start : 0;
 }
 
-void dsgd_count_communication(dsgd_worker *w, double from_s)
+void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s)
 {
-    const double now_s = dsgd_now_s();
     const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
-    w->counted_until_s = now_s;
-    const double compute_end_s = dsgd_computing(w) ? now_s : w->computation.end_s;
-    const double hidden_s =
-        overlap_s(start_s, now_s, w->computation.since_s, compute_end_s) +
-        overlap_s(start_s, now_s, w->computation.previous_since_s, w->computation.previous_end_s);
-    const double exposed_s = now_s - start_s - hidden_s;
+    w->counted_until_s = to_s;
+    const double compute_end_s = dsgd_computing(w) ? to_s : w->computation.end_s;
+    double hidden_s =
+        overlap_s(start_s, to_s, w->computation.since_s, compute_end_s) +
+        overlap_s(start_s, to_s, w->computation.previous_since_s, w->computation.previous_end_s);
+    for (size_t i = 0; i < w->n_earlier; i++)
+        hidden_s += overlap_s(start_s, to_s, w->earlier[i].since_s, w->earlier[i].end_s);
+    const double exposed_s = to_s - start_s - hidden_s;
     if (exposed_s > 0)
         w->communicated_s += exposed_s;
+}
+
+void dsgd_count_communication(dsgd_worker *w, double from_s)
+{
+    dsgd_count_communication_by(w, from_s, dsgd_now_s());
+}
+
+void dsgd_count_computations_begin(dsgd_worker *w)
+{
+    w->n_uncounted++;
+}
+
+void dsgd_count_computations_end(dsgd_worker *w)
+{
+    size_t n = 0;
+    w->n_uncounted--;
+    for (size_t i = 0; i < w->n_earlier && w->n_uncounted > 0; i++)
+        if (w->earlier[i].end_s > w->counted_until_s)
+            w->earlier[n++] = w->earlier[i];
+    w->n_earlier = n;
+}
+
+void dsgd_count_computation(dsgd_worker *w)
+{
+    const dsgd_computation *const c = &w->computation;
+    if (w->n_uncounted > 0 && c->previous_end_s > w->counted_until_s) {
+        w->earlier = dsgd_xrealloc(w->earlier, w->n_earlier + 1, sizeof *w->earlier);
+        w->earlier[w->n_earlier++] = (struct dsgd_earlier){c->previous_since_s, c->previous_end_s};
+    }
 }
 
 /** Ages beyond the last bin of the histogram count in that. */
@@ -167,10 +197,15 @@ void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective ho
 
 void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes)
 {
-    dsgd_worker *const sender = &engine->workers[from];
-    dsgd_worker *const receiver = &engine->workers[to];
     if (engine->result->virtual_s > 0)
         return; /* the run has ended, what is left only drains */
+    dsgd_count_carried(engine, from, to, bytes);
+}
+
+void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
+{
+    dsgd_worker *const sender = &engine->workers[from];
+    dsgd_worker *const receiver = &engine->workers[to];
     bytes = (double)(long)bytes; /* as SimGrid sends them */
     const bool inside =
         dsgd_platform_same_island(engine->config->platform, sender->place, receiver->place);

@@ -201,6 +201,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     }
     w->computation.compute_s = cut.compute_s;
     w->computation.backward_s = backward_s;
+    dsgd_count_computation(w);
     w->computation.previous_since_s = w->computation.since_s;
     w->computation.previous_end_s = w->computation.end_s;
     w->computation.since_s = dsgd_now_s();

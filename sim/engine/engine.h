@@ -136,6 +136,11 @@ struct dsgd_worker {
 
     /* accounting.c's. */
     double communicated_s, counted_until_s;
+    int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later, ... */
+    size_t n_earlier;
+    struct dsgd_earlier {
+        double since_s, end_s;
+    } * earlier; /* ... [n_earlier] and computations meanwhile, but for the last two */
     struct dsgd_carried {
         double sent, received;
     } by_nic, by_island; /* (S) bytes that have arrived by the end of the run */
@@ -216,6 +221,7 @@ struct dsgd_engine {
     dsgd_vector *vectors; /* vectors.c: all of the run */
     struct dsgd_evaluations *evaluations; /* learning.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
+    struct dsgd_closed *closed; /* exchange/closed.c */
     struct dsgd_fusion_state *fusion; /* exchange/fusion.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */
     struct dsgd_server_state *servers; /* exchange/server.c */
@@ -336,6 +342,17 @@ void dsgd_vector_read(dsgd_vector *x, double *elements);
 void dsgd_count_communication(dsgd_worker *w, double from_s);
 
 /**
+ * Likewise from_s to to_s in the past. From _begin() on, which may nest, computations are
+ * remembered for it, until _end().
+ */
+void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s);
+void dsgd_count_computations_begin(dsgd_worker *w);
+void dsgd_count_computations_end(dsgd_worker *w);
+
+/** Before a computation begins, which becomes the last: the last but one becomes an earlier one. */
+void dsgd_count_computation(dsgd_worker *w);
+
+/**
  * Counts a use by @p user of a piece that @p owner made:
  *     age = max(0, min(owner's local steps, user's local steps) - stamp).
  * A null contribution (stamp -1) is not counted.
@@ -376,8 +393,15 @@ void dsgd_count_message(dsgd_engine *engine, double bytes);
 
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
-/** Counts bytes that have arrived, for what links take alone; hosts as in engine->workers. */
+
+/**
+ * Counts bytes that arrive now, unless the run has ended, for what links take alone; hosts as in
+ * engine->workers.
+ */
 void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes);
+
+/** The same of bytes that arrived before the end of the run. */
+void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes);
 
 /** Counts a worker's contribution to a version of a partial collective. */
 void dsgd_count_contribution(const dsgd_worker *w, bool fresh);

@@ -71,10 +71,18 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
+void dsgd_exchanges_otherwise(const dsgd_worker *w)
+{
+    const dsgd_algorithm *const algorithm = w->engine->config->algorithm;
+    DSGD_ASSERT(!algorithm->only_allreduces,
+                "%s exchanges otherwise than by allreduces, but says that it does not "
+                "(only_allreduces)",
+                algorithm->about.name);
+}
+
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 {
-    DSGD_ASSERT(!dsgd_fuses(w->engine), "%s exchanges otherwise than by allreduces",
-                w->engine->config->algorithm->about.name);
+    dsgd_exchanges_otherwise(w);
     request->jobs[job->piece] = job;
     dsgd_channel_add(w, job);
 }
@@ -229,9 +237,7 @@ void dsgd_message_free(dsgd_worker *w, dsgd_message *message)
 
 void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes)
 {
-    const dsgd_platform *const platform = w->engine->config->platform;
-    const double cost_s =
-        platform->message_overhead_s + reduced_bytes * platform->reduction_s_per_byte;
+    const double cost_s = dsgd_message_cost_s(w->engine, reduced_bytes);
     if (cost_s > 0)
         dsgd_sleep(cost_s);
 }

@@ -66,8 +66,11 @@ struct dsgd_request {
     dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
 };
 
-/** For begin(): hands the piece's job to its channel. */
+/** For begin(): hands the piece's job to its channel. Not for algorithms of `only_allreduces`. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
+
+/** Stops the program where the algorithm said that it makes allreduces only. */
+void dsgd_exchanges_otherwise(const dsgd_worker *w);
 
 /** A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused. */
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
@@ -109,7 +112,17 @@ typedef struct dsgd_message {
 dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
 void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
 
-/** Sleeps the cost of a received message: overhead + reduced_bytes * seconds per byte. */
+/** Of a received message: overhead + reduced_bytes * seconds per byte; a nanosecond at least. */
+static inline double dsgd_message_cost_s(const dsgd_engine *engine, double reduced_bytes)
+{
+    static const double least_s = 1e-9; /* that SimGrid sleeps */
+    const dsgd_platform *const platform = engine->config->platform;
+    const double cost_s =
+        platform->message_overhead_s + reduced_bytes * platform->reduction_s_per_byte;
+    return cost_s > 0 && cost_s < least_s ? least_s : cost_s;
+}
+
+/** Sleeps it. */
 void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes);
 
 /** The cost; and counts the time since both sides were ready as communication. */

@@ -141,8 +141,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t n = w->engine->n_pieces;
     DSGD_ASSERT(w->partial == NULL, "a worker has one partial collective");
-    DSGD_ASSERT(!dsgd_fuses(w->engine), "%s exchanges otherwise than by allreduces",
-                w->engine->config->algorithm->about.name);
+    dsgd_exchanges_otherwise(w);
     DSGD_ASSERT(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
     dsgd_partial *partial =
         dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);

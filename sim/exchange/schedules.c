@@ -1,8 +1,8 @@
 /**
  * @file schedules.c
  * Allreduces of all workers or of a group, as messages on the simulated network: recursive doubling
- * with full vectors, Rabenseifner's halving and doubling, Bruck's algorithm, and the ring. Each
- * message costs the overhead, each reduction its time per byte, both serial with the wire.
+ * with full vectors, Rabenseifner's halving and doubling, Bruck's algorithm, and the ring. Each message costs the
+ * overhead, each reduction its time per byte, both serial with the wire.
  *
  * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members that
  * arrive together on an idle network: recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o
@@ -14,148 +14,47 @@
  * ceil(log2 P), Bruck's takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
  */
 #include "sim/exchange/channels.h"
+#include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"
 
 /* Below, latency decides: recursive doubling has the fewest phases. */
 enum { SHORT_BYTES = 64 * 1024 };
 
-static dsgd_mailbox *mailbox_to(const dsgd_channel *channel, int rank)
+/* --- allreduces as rounds --------------------------------------------------------------------- */
+
+/* Members beyond the largest power of two are folded into their right neighbours at first. */
+
+static int unfold(const dsgd_plan *plan, int index)
 {
-    return dsgd_mailbox_of(channel->worker->node.rank, rank, DSGD_PORT_COLLECTIVE, channel->number);
+    return index < plan->extra ? 2 * index + 1 : index + plan->extra;
 }
 
-static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
+/** A phase in both directions, between members whose indices in the power of two differ in a bit. */
+static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double bytes, double reduced)
 {
-    return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
+    const bool folds = index < 2 * plan->extra;
+    if (folds && index % 2 == 0)
+        return (dsgd_phase){.to = -1, .from = -1};
+    const int in_core = folds ? index / 2 : index - plan->extra;
+    const int partner = unfold(plan, in_core ^ bit);
+    return (dsgd_phase){partner, partner, bytes, reduced};
 }
 
-/** One phase: sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
-static void phase(dsgd_channel *channel, int to, double out_bytes, int from, double reduced_bytes)
+/** The first round, from even to odd members, or the last, back. */
+static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
 {
-    const dsgd_worker *const w = channel->worker;
-    dsgd_mailbox *const out = to < 0 ? NULL : mailbox_to(channel, to);
-    dsgd_mailbox *const in = from < 0 ? NULL : mailbox_from(channel, from);
-    const double started_s = dsgd_sendrecv(out, out_bytes, in);
-    if (to >= 0) {
-        dsgd_count_message(w->engine, out_bytes);
-        dsgd_count_arrival(w->engine, w->host, to, out_bytes);
-    }
-    dsgd_message_cost(channel->worker, reduced_bytes);
-    dsgd_count_communication(channel->worker, started_s);
-}
-
-/** Who takes part in an allreduce, in the order of ranks. */
-typedef struct team {
-    int n; /* members */
-    int index; /* the caller's */
-    dsgd_group group; /* address bits in which they differ; 0: all workers */
-    int leader; /* the lowest rank */
-} team;
-
-static int rank_of(const team *t, int index)
-{
-    return t->group == 0 ? index : dsgd_group_rank(t->group, t->leader, index);
-}
-
-/** A phase in both directions with the member of that index. */
-static void phase_with(dsgd_channel *channel, const team *t, int index, double bytes,
-                       double reduced_bytes)
-{
-    const int partner = rank_of(t, index);
-    phase(channel, partner, bytes, partner, reduced_bytes);
-}
-
-/** Position among the largest power of two of members, after the rest has been folded in. */
-typedef struct folded {
-    int core; /* that power of two */
-    int index; /* in it; -1: folded into the right neighbour */
-    int extra; /* n - core */
-} folded;
-
-static int unfold(folded f, int index)
-{
-    return index < f.extra ? 2 * index + 1 : index + f.extra;
-}
-
-static folded fold_in(dsgd_channel *channel, const team *t, double bytes)
-{
-    folded f = {.core = 1 << dsgd_log2(t->n)};
-    f.extra = t->n - f.core;
-    if (t->index >= 2 * f.extra) {
-        f.index = t->index - f.extra;
-    } else if (t->index % 2 == 0) {
-        phase(channel, rank_of(t, t->index + 1), bytes, -1, 0);
-        f.index = -1;
-    } else {
-        phase(channel, -1, 0, rank_of(t, t->index - 1), bytes);
-        f.index = t->index / 2;
-    }
-    return f;
-}
-
-static void fold_out(dsgd_channel *channel, const team *t, folded f, double bytes)
-{
-    if (t->index >= 2 * f.extra)
-        return;
-    if (t->index % 2 == 0)
-        phase(channel, -1, 0, rank_of(t, t->index + 1), 0);
-    else
-        phase(channel, rank_of(t, t->index - 1), bytes, -1, 0);
-}
-
-static void recursive_doubling(dsgd_channel *channel, const team *t, double bytes)
-{
-    const folded f = fold_in(channel, t, bytes);
-    for (int bit = 1; f.index >= 0 && bit < f.core; bit *= 2)
-        phase_with(channel, t, unfold(f, f.index ^ bit), bytes, bytes);
-    fold_out(channel, t, f, bytes);
-}
-
-static void rabenseifner(dsgd_channel *channel, const team *t, double bytes)
-{
-    const folded f = fold_in(channel, t, bytes);
-    double part = bytes;
-    for (int bit = 1; f.index >= 0 && bit < f.core; bit *= 2) { /* reduce-scatter by halving */
-        part /= 2;
-        phase_with(channel, t, unfold(f, f.index ^ bit), part, part);
-    }
-    for (int bit = f.core / 2; f.index >= 0 && bit > 0; bit /= 2) { /* allgather by doubling */
-        phase_with(channel, t, unfold(f, f.index ^ bit), part, 0);
-        part *= 2;
-    }
-    fold_out(channel, t, f, bytes);
-}
-
-static void ring(dsgd_channel *channel, const team *t, double bytes)
-{
-    const int right = rank_of(t, (t->index + 1) % t->n);
-    const int left = rank_of(t, (t->index + t->n - 1) % t->n);
-    const double part = bytes / t->n;
-    for (int i = 0; i < t->n - 1; i++)
-        phase(channel, right, part, left, part);
-    for (int i = 0; i < t->n - 1; i++)
-        phase(channel, right, part, left, 0);
-}
-
-/** The members that a phase of bruck() receives from and sends to. */
-typedef struct peers {
-    int ahead, behind;
-} peers;
-
-static peers peers_at(const team *t, int distance)
-{
-    if (t->n % (2 * distance) == 0) {
-        const int partner = rank_of(t, t->index ^ distance);
-        return (peers){partner, partner};
-    }
-    return (peers){rank_of(t, (t->index + distance) % t->n),
-                   rank_of(t, (t->index + t->n - distance) % t->n)};
+    const double reduced = in ? plan->bytes : 0;
+    if (index >= 2 * plan->extra)
+        return (dsgd_phase){.to = -1, .from = -1};
+    if ((index % 2 == 0) == in)
+        return (dsgd_phase){.to = index ^ 1, .from = -1, .bytes = plan->bytes};
+    return (dsgd_phase){.to = -1, .from = index ^ 1, .bytes = plan->bytes, .reduced = reduced};
 }
 
 /** Bytes that a phase of bruck() sends: of n shares those of every second multiple of distance. */
-static double bytes_at(const team *t, int distance, double bytes)
+static double bytes_at(const dsgd_plan *plan, int distance)
 {
-    return bytes / t->n * ((t->n + distance - 1) / (2 * distance)); /* whole shares */
+    return plan->bytes / plan->n * ((plan->n + distance - 1) / (2 * distance)); /* whole shares */
 }
 
 /**
@@ -166,18 +65,42 @@ static double bytes_at(const team *t, int distance, double bytes)
  * message-passing systems", 1993; S. Jeaugey: "PAT: a new algorithm for all-gather and
  * reduce-scatter operations at scale", 2025.)
  */
-static void bruck(dsgd_channel *channel, const team *t, double bytes)
+static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
 {
-    int distance = 1;
-    for (; distance < t->n; distance *= 2) { /* reduce-scatter */
-        const peers at = peers_at(t, distance);
-        const double part = bytes_at(t, distance, bytes);
-        phase(channel, at.behind, part, at.ahead, part);
+    const int n = plan->n;
+    const bool reduces = round < plan->n_rounds / 2;
+    const int distance = 1 << (reduces ? round : plan->n_rounds - 1 - round);
+    const double part = bytes_at(plan, distance);
+    const bool pairs = n % (2 * distance) == 0;
+    const int ahead = pairs ? index ^ distance : (index + distance) % n;
+    const int behind = pairs ? index ^ distance : (index + n - distance) % n;
+    if (reduces)
+        return (dsgd_phase){behind, ahead, part, part};
+    return (dsgd_phase){ahead, behind, part, 0};
+}
+
+dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
+{
+    const int n = plan->n;
+    if (plan->how == DSGD_COLLECTIVE_RING) {
+        const double part = plan->bytes / n;
+        const bool reduces = round < n - 1;
+        return (dsgd_phase){index + 1 < n ? index + 1 : 0, index > 0 ? index - 1 : n - 1, part,
+                            reduces ? part : 0};
     }
-    for (distance /= 2; distance > 0; distance /= 2) { /* allgather */
-        const peers at = peers_at(t, distance);
-        phase(channel, at.ahead, bytes_at(t, distance, bytes), at.behind, 0);
+    if (plan->how == DSGD_COLLECTIVE_BRUCK)
+        return bruck(plan, round, index);
+    if (plan->extra > 0 && (round == 0 || round == plan->n_rounds - 1))
+        return fold(plan, index, round == 0);
+    const int i = round - (plan->extra > 0);
+    if (plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
+        return exchange(plan, index, 1 << i, plan->bytes, plan->bytes);
+    if (i < plan->bits) { /* reduce-scatter by halving */
+        const double part = plan->bytes / (2 << i);
+        return exchange(plan, index, 1 << i, part, part);
     }
+    const int bit = 1 << (2 * plan->bits - 1 - i); /* allgather by doubling */
+    return exchange(plan, index, bit, plan->bytes / (2 * bit), 0);
 }
 
 /** The message algorithm that a setting means for a piece among @p n. */
@@ -190,37 +113,92 @@ static dsgd_collective how_for(dsgd_collective setting, int n, double bytes)
     return (n & (n - 1)) == 0 ? DSGD_COLLECTIVE_RABENSEIFNER : DSGD_COLLECTIVE_BRUCK;
 }
 
-static void allreduce(dsgd_channel *channel, const team *t, dsgd_collective setting, double bytes)
+/** An allreduce among @p n. */
+static dsgd_plan plan_of(dsgd_collective setting, int n, double bytes)
 {
-    if (t->n == 1)
-        return;
-    const dsgd_collective how = how_for(setting, t->n, bytes);
-    dsgd_count_collective(channel->worker->engine, t->group != 0, how, bytes);
-    if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
-        recursive_doubling(channel, t, bytes);
-    else if (how == DSGD_COLLECTIVE_RABENSEIFNER)
-        rabenseifner(channel, t, bytes);
-    else if (how == DSGD_COLLECTIVE_BRUCK)
-        bruck(channel, t, bytes);
-    else
-        ring(channel, t, bytes);
+    dsgd_plan plan = {.how = how_for(setting, n, bytes), .n = n, .bytes = bytes};
+    if (plan.how == DSGD_COLLECTIVE_RING) {
+        plan.n_rounds = 2 * (n - 1);
+        return plan;
+    }
+    plan.bits = dsgd_log2(n);
+    if (plan.how == DSGD_COLLECTIVE_BRUCK) {
+        plan.n_rounds = 2 * (plan.bits + (n > 1 << plan.bits));
+        return plan;
+    }
+    plan.extra = n - (1 << plan.bits);
+    plan.n_rounds =
+        (plan.how == DSGD_COLLECTIVE_RABENSEIFNER ? 2 : 1) * plan.bits + (plan.extra > 0 ? 2 : 0);
+    return plan;
+}
+
+/* --- as messages ------------------------------------------------------------------------------ */
+
+static dsgd_mailbox *mailbox_to(const dsgd_channel *channel, int rank)
+{
+    return dsgd_mailbox_of(channel->worker->node.rank, rank, DSGD_PORT_COLLECTIVE, channel->number);
+}
+
+static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
+{
+    return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
+}
+
+/** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
+static void carry_out(dsgd_channel *channel, dsgd_phase phase)
+{
+    const dsgd_worker *const w = channel->worker;
+    dsgd_mailbox *const out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to);
+    dsgd_mailbox *const in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from);
+    const double started_s = dsgd_sendrecv(out, phase.bytes, in);
+    if (phase.to >= 0) {
+        dsgd_count_message(w->engine, phase.bytes);
+        dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
+    }
+    dsgd_message_cost(channel->worker, phase.reduced);
+    dsgd_count_communication(channel->worker, started_s);
+}
+
+/** Every round in turn, with the members of a group (0: of all workers) from @p leader on. */
+static void send_messages(dsgd_channel *channel, const dsgd_plan *plan, dsgd_group group,
+                          int leader)
+{
+    const int rank = channel->worker->node.rank;
+    const int index = group == 0 ? rank : dsgd_group_index(group, rank);
+    for (int round = 0; round < plan->n_rounds; round++) {
+        dsgd_phase phase = dsgd_plan_phase(plan, round, index);
+        if (phase.to < 0 && phase.from < 0)
+            continue;
+        if (group != 0 && phase.to >= 0)
+            phase.to = dsgd_group_rank(group, leader, phase.to);
+        if (group != 0 && phase.from >= 0)
+            phase.from = dsgd_group_rank(group, leader, phase.from);
+        carry_out(channel, phase);
+    }
 }
 
 void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 {
-    const dsgd_worker *const w = channel->worker;
-    const team all = {.n = w->node.n_workers, .index = w->node.rank};
-    allreduce(channel, &all, w->engine->config->exchange.collective, bytes);
+    dsgd_engine *const engine = channel->worker->engine;
+    const dsgd_plan plan = plan_of(engine->config->exchange.collective, engine->n_workers, bytes);
+    if (plan.n == 1)
+        return;
+    dsgd_count_collective(engine, false, plan.how, bytes);
+    if (dsgd_schedule_is_closed(engine))
+        dsgd_closed_schedule(channel, &plan);
+    else
+        send_messages(channel, &plan, 0, 0);
 }
 
 void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes)
 {
-    const dsgd_worker *const w = channel->worker;
-    const team t = {.n = 1 << __builtin_popcount(group),
-                    .index = dsgd_group_index(group, w->node.rank),
-                    .group = group,
-                    .leader = w->node.rank & (int)~group};
-    allreduce(channel, &t, dsgd_partial_collective_of(&w->engine->config->exchange), bytes);
+    dsgd_engine *const engine = channel->worker->engine;
+    const dsgd_plan plan = plan_of(dsgd_partial_collective_of(&engine->config->exchange),
+                                   1 << __builtin_popcount(group), bytes);
+    if (plan.n == 1)
+        return;
+    dsgd_count_collective(engine, true, plan.how, bytes);
+    send_messages(channel, &plan, group, channel->worker->node.rank & (int)~group);
 }
 
 enum { REQUEST_BYTES = 64 }; /* name and shape of a tensor */
@@ -231,14 +209,14 @@ void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors)
     const int p = channel->worker->node.n_workers;
     const double bytes = REQUEST_BYTES * (double)n_tensors;
     if (rank > 0)
-        phase(channel, 0, bytes, -1, 0);
+        carry_out(channel, (dsgd_phase){.to = 0, .from = -1, .bytes = bytes});
     for (int from = 1; rank == 0 && from < p; from++)
-        phase(channel, -1, 0, from, 0);
+        carry_out(channel, (dsgd_phase){.to = -1, .from = from});
     for (int bit = 1; bit < p; bit *= 2) {
         if (rank < bit && rank + bit < p)
-            phase(channel, rank + bit, bytes, -1, 0);
+            carry_out(channel, (dsgd_phase){.to = rank + bit, .from = -1, .bytes = bytes});
         else if (rank >= bit && rank < 2 * bit)
-            phase(channel, -1, 0, rank - bit, 0);
+            carry_out(channel, (dsgd_phase){.to = -1, .from = rank - bit});
     }
 }
 

@@ -1,0 +1,35 @@
+/**
+ * @file paths.c
+ * Messages that share no link with another.
+ */
+#include "sim/network/paths.h"
+
+#include <stdlib.h>
+
+static dsgd_path_end end_at(const dsgd_platform *platform, int place)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    const int first = place / per_nic * per_nic;
+    const dsgd_host_quality q = dsgd_platform_shared(platform, first, first + per_nic - 1);
+    return (dsgd_path_end){
+        .island = platform->island_hosts > 0 ? place / (int)platform->island_hosts : 0,
+        .group =
+            platform->topology == DSGD_TOPOLOGY_GROUPS ? place / (int)platform->group_hosts : 0,
+        .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s,
+        .latency_s = platform->host_latency_s / 2 + q.latency_s};
+}
+
+dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, const int *places, int n_hosts)
+{
+    const bool is_known =
+        platform->topology == DSGD_TOPOLOGY_SWITCH || platform->topology == DSGD_TOPOLOGY_GROUPS;
+    const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
+    if (!is_known || !dsgd_platform_meets_at_nics(platform, &one_at_a_time))
+        return NULL;
+    const size_t n = (size_t)n_hosts;
+    dsgd_paths *const paths = dsgd_xcalloc(1, sizeof *paths + n * sizeof paths->end[0]);
+    paths->platform = platform;
+    for (int i = 0; i < n_hosts; i++)
+        paths->end[i] = end_at(platform, places[i]);
+    return paths;
+}

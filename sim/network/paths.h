@@ -1,0 +1,49 @@
+/**
+ * @file paths.h
+ * Messages that share no link with another. Where hosts that send and receive one message at a time
+ * cannot meet on anything but their own links, a message takes its path's latency, and its bytes at
+ * the rate of the path's narrowest link.
+ */
+#ifndef DSGD_SIM_NETWORK_PATHS_H
+#define DSGD_SIM_NETWORK_PATHS_H
+
+#include "traces/platform.h"
+
+/** Where a host is connected. */
+typedef struct dsgd_path_end {
+    int island, group; /* by number; 0 where there are none */
+    double bytes_per_s, latency_s; /* of its NIC */
+} dsgd_path_end;
+
+typedef struct dsgd_paths {
+    const dsgd_platform *platform;
+    dsgd_path_end end[]; /* [n_hosts] */
+} dsgd_paths;
+
+/**
+ * NULL: messages of the hosts at these @p places can meet. So they do, or may, where several hosts
+ * share a NIC, where a group's way out is narrower than what its hosts can send, and on a fat tree,
+ * dragonfly, torus or a platform of the user's. Release it by free().
+ */
+dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, const int *places, int n_hosts);
+
+/** Seconds of a message between two different hosts. */
+static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, double bytes)
+{
+    const dsgd_platform *const platform = paths->platform;
+    const dsgd_path_end *const a = &paths->end[from];
+    const dsgd_path_end *const b = &paths->end[to];
+    const double sent = (double)(long)bytes; /* SimGrid sends whole bytes */
+    if (platform->island_hosts > 0 && a->island == b->island)
+        return platform->island_latency_s + sent / platform->island_bytes_per_s;
+    double latency_s = a->latency_s + b->latency_s;
+    double bytes_per_s = a->bytes_per_s < b->bytes_per_s ? a->bytes_per_s : b->bytes_per_s;
+    if (a->group != b->group) {
+        latency_s += platform->group_latency_s;
+        if (platform->group_flow_bytes_per_s < bytes_per_s)
+            bytes_per_s = platform->group_flow_bytes_per_s;
+    }
+    return latency_s + sent / bytes_per_s;
+}
+
+#endif

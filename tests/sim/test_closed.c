@@ -1,0 +1,378 @@
+/**
+ * @file test_closed.c
+ * Allreduces that are computed instead of simulated, beside the same message by message: times to
+ * 1e-9 of them, counts and models exactly.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/exchange/closed.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+static const double same = 1e-9;
+
+/**
+ * SimGrid does not tell apart events of one nanosecond: messages of some bytes, 16 of drop_compute's
+ * allgathers in a ring, come that much early, round by round.
+ */
+static const double early_s = 1e-8;
+
+static void expect_same(double computed, double simulated, double tolerance, const char *what,
+                        const char *where)
+{
+    ck_assert_msg((isnan(computed) && isnan(simulated)) || fabs(computed - simulated) <= tolerance,
+                  "%s: %s is %.17g, message by message %.17g", where, what, computed, simulated);
+}
+
+/** Simulates both ways, and demands that all figures are the same. */
+static void expect_same_run(support_case *c, const char *where)
+{
+    const support_outcome *const a = support_simulate(c);
+    c->config.exchange.every_message = true;
+    const support_outcome *const b = support_simulate(c);
+    c->config.exchange.every_message = false;
+    const double slack = support_has(c, "calibration") ? early_s : 0; /* of runs of some seconds */
+    const dsgd_run_result *const x = &a->result;
+    const dsgd_run_result *const y = &b->result;
+    ck_assert_int_eq(a->status, b->status);
+    ck_assert_int_eq(x->outcome, y->outcome);
+    ck_assert_str_eq(x->why.text, y->why.text);
+    ck_assert_msg(x->messages == y->messages, "%s: %lu messages, message by message %lu", where,
+                  x->messages, y->messages);
+    ck_assert_double_eq(x->steps, y->steps);
+    ck_assert_int_eq(x->collective, y->collective);
+    const struct {
+        const char *name;
+        double computed, simulated, scale;
+    } figures[] = {
+        {"virtual_s", x->virtual_s, y->virtual_s, y->virtual_s},
+        {"bytes", x->bytes, y->bytes, y->bytes},
+        {"step_mean_s", x->step_mean_s, y->step_mean_s, y->step_mean_s},
+        {"exposed_mean_s", x->exposed_mean_s, y->exposed_mean_s, y->step_mean_s},
+        {"compute", x->shares.compute, y->shares.compute, 1},
+        {"wait", x->shares.wait, y->shares.wait, 1},
+        {"communicate", x->shares.communicate, y->shares.communicate, 1},
+        {"link_s", x->link_s, y->link_s, y->link_s},
+        {"ideal_s", x->ideal_s, y->ideal_s, y->ideal_s},
+        {"staleness", x->staleness_mean, y->staleness_mean, 1},
+        {"lag", x->lag_mean, y->lag_mean, 1},
+        {"gradient staleness", x->gradient_staleness_mean, y->gradient_staleness_mean, 1},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        expect_same(figures[i].computed, figures[i].simulated, same * figures[i].scale + slack,
+                    figures[i].name, where);
+    ck_assert_uint_eq(a->n_params, b->n_params);
+    ck_assert_mem_eq(a->x, b->x, (size_t)c->config.workers * a->n_params * sizeof a->x[0]);
+}
+
+/* --- platforms and delays --------------------------------------------------------------------- */
+
+static void free_switch(support_case *c)
+{
+    (void)c;
+}
+
+/** Three hosts that are worse than the others, each in its own way. */
+static void uneven_switch(support_case *c)
+{
+    static dsgd_platform_entry entries[] = {
+        {.first = 1, .count = 1, .speed = 0.9, .bandwidth = 0.3},
+        {.first = 2, .count = 2, .speed = 1, .bandwidth = 1, .latency_s = 1e-4}};
+    c->platform.hosts = (dsgd_records){2, entries};
+    c->platform.message_overhead_s = 5e-6;
+    c->platform.reduction_s_per_byte = 0.3e-9;
+}
+
+/** Groups whose ways out are as wide as needed, and not wider. */
+static void groups(support_case *c)
+{
+    c->platform.topology = DSGD_TOPOLOGY_GROUPS;
+    c->platform.group_hosts = 3;
+    c->platform.group_flow_bytes_per_s = 6.3e9;
+    c->platform.group_bytes_per_s = 3 * 6.3e9;
+    c->platform.group_latency_s = 1.53e-6;
+    c->platform.message_overhead_s = 1e-5;
+    c->platform.reduction_s_per_byte = 0.7e-9;
+}
+
+/** Islands in which every host has a NIC of its own. */
+static void islands(support_case *c)
+{
+    c->platform.island_hosts = c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 150e9;
+    c->platform.island_latency_s = 2e-6;
+    c->platform.reduction_s_per_byte = 0.75e-12;
+}
+
+static void no_delay(support_case *c)
+{
+    (void)c;
+}
+
+static void delays(support_case *c)
+{
+    support_imbalance_number(c, "delay", "seconds", 0.32);
+}
+
+/** Everyone at another time, and a straggler: for milliseconds the early ones exchange alone. */
+static void jitter_and_straggler(support_case *c)
+{
+    void *const params = support_imbalance(c, "lognormal");
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "lognormal");
+    support_set(about, params, "mean", 0.01);
+    support_set(about, params, "deviation", 0.02);
+    support_imbalance_number(c, "slow", "factor", 1.02);
+}
+
+static void (*const platforms[])(support_case *) = {free_switch, uneven_switch, groups, islands};
+static void (*const lateness[])(support_case *) = {no_delay, delays, jitter_and_straggler};
+static const int workers[] = {4, 17, 64};
+static const long pieces[] = {1, 16};
+static const dsgd_collective collectives[] = {DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+                                              DSGD_COLLECTIVE_RABENSEIFNER, DSGD_COLLECTIVE_RING};
+
+enum {
+    N_PLATFORMS = sizeof platforms / sizeof platforms[0],
+    N_LATENESS = sizeof lateness / sizeof lateness[0],
+    N_WORKERS = sizeof workers / sizeof workers[0],
+    N_PIECES = sizeof pieces / sizeof pieces[0],
+    N_COLLECTIVES = sizeof collectives / sizeof collectives[0],
+    N_CASES = N_PLATFORMS * N_LATENESS * N_WORKERS * N_PIECES * N_COLLECTIVES
+};
+
+/** One of all combinations, for 4 steps of 8 MB. */
+static support_case *combination(const char *algorithm, int i, char *where, size_t room)
+{
+    const int platform = i % N_PLATFORMS;
+    const int late = i / N_PLATFORMS % N_LATENESS;
+    const int p = workers[i / N_PLATFORMS / N_LATENESS % N_WORKERS];
+    const long n_pieces = pieces[i / N_PLATFORMS / N_LATENESS / N_WORKERS % N_PIECES];
+    const int how = i / N_PLATFORMS / N_LATENESS / N_WORKERS / N_PIECES;
+    support_case *const c = support_new(algorithm, p);
+    platforms[platform](c);
+    lateness[late](c);
+    c->workload.bytes = 8e6;
+    c->workload.backward_share = 0.5;
+    c->config.until.steps = 4;
+    c->config.exchange.pieces = n_pieces;
+    c->config.exchange.collective = collectives[how];
+    snprintf(where, room, "%s, %d workers, %ld pieces, platform %d, delays %d, %s", algorithm, p,
+             n_pieces, platform, late, dsgd_collective_names[collectives[how]]);
+    return c;
+}
+
+/** Communication in every step or two of the four. */
+static void be_frequent(support_case *c)
+{
+    static const char *const periods[] = {"period", "tau", "inner_steps"};
+    for (size_t i = 0; i < sizeof periods / sizeof periods[0]; i++)
+        if (support_has(c, periods[i]))
+            support_option(c, periods[i], 2);
+    if (support_has(c, "calibration"))
+        support_option(c, "calibration", 2);
+    if (support_has(c, "spare"))
+        support_option(c, "spare", 0);
+}
+
+/** Each algorithm takes another part of the combinations; together the slow ones are few. */
+START_TEST(what_is_computed_is_what_the_messages_would_have_taken) /* _i: algorithm */
+{
+    const dsgd_algorithm *const algorithm =
+        support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
+    const int stride = SUPPORT_SLOW ? 53 : 11;
+    if (!algorithm->only_allreduces)
+        return;
+    for (int i = _i % stride; i < N_CASES; i += stride) {
+        char where[160];
+        support_case *const c = combination(algorithm->about.name, i, where, sizeof where);
+        be_frequent(c);
+        expect_same_run(c, where);
+    }
+}
+END_TEST
+
+/* --- what an algorithm does meanwhile --------------------------------------------------------- */
+
+/** Allreduces of 0.4 s and more beside three steps of 0.1 s, and what is left when work() ends. */
+START_TEST(many_computations_hide_what_is_computed_as_they_hide_messages) /* _i: steps_each */
+{
+    support_case *c = support_new("dasgd", 9);
+    support_no_learning(c);
+    support_option(c, "tau", 5);
+    support_option(c, "d", 5);
+    c->workload.step_s = 0.1;
+    c->workload.bytes = 1e9;
+    c->config.exchange.pieces = 4;
+    c->config.until.steps = 33;
+    lateness[2](c);
+    if (_i == 1) {
+        c->config.until = (dsgd_until){0};
+        c->config.steps_each = 15;
+    }
+    expect_same_run(c, "dasgd");
+}
+END_TEST
+
+/** The run ends while messages are on their way, in the middle of some. */
+START_TEST(what_is_under_way_at_the_end_counts_alike) /* _i: the instant */
+{
+    static const char *const algorithms[] = {"allreduce", "dasgd"};
+    for (size_t i = 0; i < 2; i++) {
+        support_case *c = support_new(algorithms[i], 11);
+        support_no_learning(c);
+        uneven_switch(c);
+        lateness[2](c);
+        c->workload.bytes = 1e9;
+        c->config.exchange.pieces = 3;
+        c->config.exchange.collective = collectives[_i % N_COLLECTIVES];
+        c->config.until = (dsgd_until){.seconds = 6.9 + 0.037 * _i};
+        expect_same_run(c, algorithms[i]);
+    }
+}
+END_TEST
+
+START_TEST(fused_allreduces_are_computed_alike)
+{
+    support_case *c = support_new("allreduce", 12);
+    groups(c);
+    lateness[_i](c);
+    c->workload.bytes = 8e6;
+    c->config.exchange.pieces = 8;
+    c->config.exchange.fusion_bytes = 3e6;
+    c->config.exchange.cycle_s = 0.03;
+    expect_same_run(c, "allreduce");
+}
+END_TEST
+
+static void first_rounds_alone_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->rank != 5 || self->step < 2)
+            dsgd_allreduce_mean(self, g);
+        if (self->rank == 5 && self->step == 2)
+            dsgd_lock(self), dsgd_lock(self);
+    }
+}
+
+static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_rounds_alone"},
+                                                  .work = first_rounds_alone_work,
+                                                  .only_allreduces = true};
+
+/** A run in which one member is missing stands still when the messages that can come have come. */
+START_TEST(a_run_whose_member_is_missing_ends_alike) /* _i: nothing ends it; time does */
+{
+    support_case *c = support_new(NULL, 8);
+    support_algorithm(c, &first_rounds_alone);
+    c->workload.bytes = 1e9;
+    c->platform.message_overhead_s = 0.01;
+    if (_i == 1)
+        c->config.until = (dsgd_until){.seconds = 4};
+    expect_same_run(c, "one missing");
+    ck_assert_int_eq(support_simulate(c)->result.outcome, DSGD_RUN_FAILED);
+}
+END_TEST
+
+/* --- where it is so --------------------------------------------------------------------------- */
+
+static void asking_work(dsgd_node *self)
+{
+    support_current->note[0] = dsgd_schedule_is_closed(dsgd_worker_of(self)->engine);
+    while (dsgd_next_step(self))
+        ;
+}
+
+static const dsgd_algorithm asking = {
+    .about = {.name = "asking"}, .work = asking_work, .only_allreduces = true};
+static const dsgd_algorithm asking_others = {.about = {.name = "asking_others"},
+                                             .work = asking_work};
+
+static bool is_closed(const support_case *c)
+{
+    return support_ok(c)->note[0] != 0;
+}
+
+START_TEST(schedules_are_closed_where_messages_cannot_meet)
+{
+    support_case *c = support_new(NULL, 12);
+    support_algorithm(c, &asking);
+    ck_assert(is_closed(c));
+    c->config.exchange.pieces = 2;
+    c->config.exchange.blocking = false;
+    ck_assert(!is_closed(c));
+    c->config.exchange.blocking = true;
+    ck_assert(is_closed(c));
+    c->config.exchange.every_message = true;
+    ck_assert(!is_closed(c));
+    c->config.exchange.every_message = false;
+    support_algorithm(c, &asking_others);
+    ck_assert(!is_closed(c));
+}
+END_TEST
+
+START_TEST(schedules_are_simulated_where_links_are_shared)
+{
+    support_case *c = support_new(NULL, 12);
+    support_algorithm(c, &asking);
+    groups(c);
+    ck_assert(is_closed(c));
+    c->platform.group_bytes_per_s *= 0.999;
+    ck_assert(!is_closed(c));
+    c->platform.group_hosts = 12; /* nothing leaves */
+    ck_assert(is_closed(c));
+    c = support_new(NULL, 12);
+    support_algorithm(c, &asking);
+    islands(c);
+    ck_assert(is_closed(c));
+    c->platform.island_nics = 2;
+    ck_assert(!is_closed(c));
+    c->platform.island_hosts = 12; /* nobody sends through a NIC */
+    ck_assert(is_closed(c));
+    static double shape[] = {2, 6};
+    c->platform.topology = DSGD_TOPOLOGY_TORUS;
+    c->platform.island_hosts = 0;
+    c->platform.size = (dsgd_numbers){2, shape};
+    ck_assert(!is_closed(c));
+}
+END_TEST
+
+/** What a file declares and does not keep would make times wrong. */
+static void lying_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    while (dsgd_next_step(self))
+        dsgd_pair_average(self, x, self->rank ^ 1);
+}
+
+static const dsgd_algorithm lying = {
+    .about = {.name = "lying"}, .work = lying_work, .only_allreduces = true};
+
+START_TEST(who_says_only_allreduces_can_make_no_other_exchange)
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &lying);
+    support_expect_abort(c, "lying exchanges otherwise than by allreduces");
+}
+END_TEST
+
+Suite *closed_suite(void)
+{
+    Suite *s = suite_create("closed");
+    TCase *t = tcase_create("closed");
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, what_is_computed_is_what_the_messages_would_have_taken, 0,
+                        support_n_algorithms());
+    tcase_add_loop_test(t, many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2);
+    tcase_add_loop_test(t, what_is_under_way_at_the_end_counts_alike, 0, 12);
+    tcase_add_loop_test(t, fused_allreduces_are_computed_alike, 0, N_LATENESS);
+    tcase_add_loop_test(t, a_run_whose_member_is_missing_ends_alike, 0, 2);
+    tcase_add_test(t, schedules_are_closed_where_messages_cannot_meet);
+    tcase_add_test(t, schedules_are_simulated_where_links_are_shared);
+    tcase_add_test(t, who_says_only_allreduces_can_make_no_other_exchange);
+    suite_add_tcase(s, t);
+    return s;
+}
