@@ -44,6 +44,7 @@
     X(algorithms)                                                                                  \
     X(conformance)                                                                                 \
     X(laws)                                                                                        \
+    X(scale)                                                                                       \
     X(staleness)                                                                                   \
     X(drop_compute)                                                                                \
     X(oracle)                                                                                      \
@@ -62,6 +63,7 @@
     X(plugin)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \
+    X(scale_long)                                                                                  \
     X(smpi_long)                                                                                   \
     X(figures_long)
 
