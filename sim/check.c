@@ -171,6 +171,8 @@ static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
 static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_machine machine = dsgd_machine_of(config);
+    if (config->machine_checked)
+        return DSGD_OK;
     return dsgd_machine_check(&machine, error);
 }
 

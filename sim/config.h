@@ -126,6 +126,7 @@ typedef struct dsgd_run_config {
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */
 
+    bool machine_checked; /* platform and placement are, before this process was forked */
     dsgd_numerics numerics;
     uint32_t threads; /* computing threads of the numerics, beside the caller's */
     size_t memory_bytes; /* of values; while more are held the simulation waits, in wall time */

@@ -22,7 +22,10 @@ void dsgd_run_result_free(dsgd_run_result *result);
 /** Refuses what cannot run: bounds, algorithm, platform, imbalance. Pure. (check.c) */
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
 
-/** Loads the data and builds the model, to refuse bad ones. Reads files. (engine/learning.c) */
+/**
+ * Loads the data and builds the model, to refuse bad ones. Keeps the data for the runs of this
+ * process and those that it forks. (engine/learning.c)
+ */
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error);
 
 /* --- what a configuration implies (check.c) --------------------------------------------------- */

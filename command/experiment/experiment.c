@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "command/experiment/config.h"
 #include "command/experiment/shipped.h"
 #include "sim/network/cluster.h"
 #include "sim/network/placement.h"
 #include "sim/registry.h"
+#include "sim/run.h"
 #include "traces/imbalance.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -386,6 +388,30 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
     return DSGD_OK;
 }
 
+static bool same_options(const dsgd_option *options, const void *a, const void *b)
+{
+    json_t *const of_a = dsgd_json_options(options, a);
+    json_t *const of_b = dsgd_json_options(options, b);
+    const bool same = json_equal(of_a, of_b) == 1;
+    json_decref(of_a);
+    json_decref(of_b);
+    return same;
+}
+
+/** Whether a user's XML, which takes a process to check, is checked by the run before. */
+static bool is_checked(const dsgd_experiment *experiment, size_t i)
+{
+    static const dsgd_option placement[] = {
+        DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL), DSGD_OPTION_END};
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    if (i == 0 || run->platform.topology != DSGD_TOPOLOGY_XML)
+        return false;
+    const dsgd_planned_run *const before = &experiment->runs[i - 1];
+    return dsgd_machine_of(&run->config).n_hosts == dsgd_machine_of(&before->config).n_hosts &&
+           same_options(dsgd_platform_options, &run->platform, &before->platform) &&
+           same_options(placement, &run->config, &before->config);
+}
+
 dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
                                    dsgd_error *error)
 {
@@ -395,10 +421,12 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
         run->config.platform = &run->platform;
         run->config.workload = &run->workload;
         run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
+        run->config.machine_checked = is_checked(experiment, i);
         dsgd_error why;
         const dsgd_status status = dsgd_run_check(&run->config, &why);
         if (status != DSGD_OK)
             return dsgd_fail(error, status, "%s: run %zu: %s", experiment->path, i + 1, why.text);
+        run->config.machine_checked = true;
     }
     return DSGD_OK;
 }

@@ -1,6 +1,6 @@
 /**
  * @file results.c
- * Rows, fragments and the manifest.
+ * Rows and the manifest.
  */
 #include "command/run/results.h"
 
@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "command/experiment/config.h"
 #include "command/run/curve.h"
+#include "command/run/parts.h"
 #include "models/record/replay.h"
 #include "sim/network/cluster.h"
 
@@ -37,9 +38,6 @@ static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
 static const char staleness_columns[] = "run,algorithm,workers,seed,measure,age,share\n";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
-
-/* Path of a part: the folder of results, the number of the run. */
-#define PART "%s/.parts/%zu.part"
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -188,36 +186,7 @@ static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/** What is in a part, in this order. */
-enum {
-    ROWS_RUNS,
-    ROWS_CURVES,
-    ROWS_WORKERS,
-    ROWS_STALENESS,
-    N_TABLES,
-    NOTE = N_TABLES,
-    N_SECTIONS
-};
-
-static const char *const tables[N_TABLES] = {"runs", "curves", "workers", "staleness"};
-
-/** A part in memory: its head, and behind that the sections. */
-typedef struct part {
-    char *text; /* NULL: the run is not done */
-    const char *sections[N_SECTIONS];
-    size_t n_bytes[N_SECTIONS];
-} part;
-
-/*
- * The head of a part proves that it is complete: the checksum of all that follows, and the bytes of
- * each section.
- */
-#define HEAD "dsgd part 1, crc %08lx, bytes"
-
-static unsigned long checksum(const char *bytes, size_t n)
-{
-    return crc32_z(0, (const unsigned char *)bytes, n);
-}
+static const char *const tables[DSGD_PART_TABLES] = {"runs", "curves", "workers", "staleness"};
 
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error)
@@ -226,17 +195,17 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed};
     char *text = NULL;
     size_t n = 0;
-    size_t ends[N_SECTIONS];
+    size_t ends[DSGD_PART_SECTIONS];
     FILE *const stream = open_memstream(&text, &n);
     DSGD_ASSERT(stream != NULL, "no memory for rows");
-    for (int k = 0; k < N_SECTIONS; k++) {
-        if (k == ROWS_RUNS)
+    for (int k = 0; k < DSGD_PART_SECTIONS; k++) {
+        if (k == DSGD_PART_RUNS)
             print_run(stream, experiment, &key, result);
-        else if (k == ROWS_CURVES)
+        else if (k == DSGD_PART_CURVES)
             dsgd_curve_print(stream, &key, result->n_points, result->points);
-        else if (k == ROWS_WORKERS)
+        else if (k == DSGD_PART_WORKERS)
             print_workers(stream, &key, result);
-        else if (k == ROWS_STALENESS)
+        else if (k == DSGD_PART_STALENESS)
             print_staleness(stream, &key, result);
         else
             print_note(stream, result, run->config.workers);
@@ -244,78 +213,14 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
         ends[k] = n;
     }
     fclose(stream);
-    dsgd_whole_file file;
-    dsgd_status status = DSGD_EIO;
-    if (dsgd_whole_open(&file, error, PART, folder, i + 1) != NULL) {
-        fprintf(file.stream, HEAD, checksum(text, n));
-        for (int k = 0; k < N_SECTIONS; k++)
-            fprintf(file.stream, " %zu", ends[k] - (k == 0 ? 0 : ends[k - 1]));
-        fputc('\n', file.stream);
-        fwrite(text, 1, n, file.stream);
-        status = dsgd_whole_close(&file, error);
-    }
+    const dsgd_status status = dsgd_part_write(folder, i, text, ends, error);
     free(text);
     return status;
 }
 
-/** Finds the sections; false unless all of them are there as they were written. */
-static bool find_sections(part *p, size_t n)
-{
-    unsigned long expected = 0;
-    int length = 0;
-    if (sscanf(p->text, HEAD "%n", &expected, &length) != 1 || length == 0)
-        return false;
-    const char *at = p->text + length;
-    const char *const body = at + strcspn(at, "\n") + 1;
-    if (body > p->text + n)
-        return false;
-    const size_t n_body = (size_t)(p->text + n - body);
-    size_t sum = 0;
-    for (int k = 0; k < N_SECTIONS; k++) {
-        char *end = NULL;
-        p->n_bytes[k] = strtoul(at, &end, 10);
-        if (end == at || end >= body || p->n_bytes[k] > n_body - sum)
-            return false;
-        p->sections[k] = body + sum;
-        sum += p->n_bytes[k];
-        at = end;
-    }
-    return sum == n_body && checksum(body, n_body) == expected;
-}
-
-/**
- * Reads the part of run @p i; text is NULL where there is none, or a damaged one. The caller frees
- * the text.
- */
-static dsgd_status read_part(const char *folder, size_t i, part *p, dsgd_error *error)
-{
-    char *const path = dsgd_xprintf(PART, folder, i + 1);
-    size_t n = 0;
-    *p = (part){.text = NULL};
-    dsgd_status status = dsgd_file_read(path, &p->text, &n, error);
-    if (status != DSGD_OK && errno == ENOENT)
-        status = DSGD_OK;
-    if (p->text != NULL && !find_sections(p, n)) {
-        free(p->text);
-        p->text = NULL;
-    }
-    free(path);
-    return status;
-}
-
-static char *section(const char *folder, size_t i, int k)
-{
-    part p;
-    if (read_part(folder, i, &p, NULL) != DSGD_OK || p.text == NULL)
-        return NULL;
-    char *const text = dsgd_xprintf("%.*s", (int)p.n_bytes[k], p.sections[k]);
-    free(p.text);
-    return text;
-}
-
 char *dsgd_results_note(const char *folder, size_t i)
 {
-    return section(folder, i, NOTE);
+    return dsgd_part_section(folder, i, DSGD_PART_NOTE);
 }
 
 /** Field @p column of a row of runs.csv, in fresh memory. */
@@ -333,7 +238,7 @@ static char *field_of(const char *row, const char *column)
 
 char *dsgd_results_field(const char *folder, size_t i, const char *column)
 {
-    char *const row = section(folder, i, ROWS_RUNS);
+    char *const row = dsgd_part_section(folder, i, DSGD_PART_RUNS);
     char *const field = row == NULL ? NULL : field_of(row, column);
     free(row);
     return field;
@@ -342,12 +247,13 @@ char *dsgd_results_field(const char *folder, size_t i, const char *column)
 dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
                                dsgd_error *error)
 {
-    part p;
+    dsgd_part p;
     *state = DSGD_RUN_ABSENT;
-    const dsgd_status status = read_part(folder, i, &p, error);
+    const dsgd_status status = dsgd_part_read(folder, i, &p, error);
     if (status != DSGD_OK || p.text == NULL)
         return status;
-    char *const row = dsgd_xprintf("%.*s", (int)p.n_bytes[ROWS_RUNS], p.sections[ROWS_RUNS]);
+    char *const row =
+        dsgd_xprintf("%.*s", (int)p.n_bytes[DSGD_PART_RUNS], p.sections[DSGD_PART_RUNS]);
     char *const outcome = field_of(row, "status");
     const bool done =
         outcome != NULL && (strcmp(outcome, "ok") == 0 || strcmp(outcome, "diverged") == 0);
@@ -360,9 +266,7 @@ dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *sta
 
 void dsgd_results_forget(const char *folder, size_t i)
 {
-    char *const path = dsgd_xprintf(PART, folder, i + 1);
-    unlink(path);
-    free(path);
+    dsgd_part_remove(folder, i);
 }
 
 /** Appends the rows of all parts to the tables. */
@@ -371,11 +275,11 @@ static dsgd_status append_parts(const char *folder, const dsgd_experiment *exper
 {
     *n_rows = 0;
     for (size_t i = 0; i < experiment->n_runs; i++) {
-        part p;
-        const dsgd_status status = read_part(folder, i, &p, error);
+        dsgd_part p;
+        const dsgd_status status = dsgd_part_read(folder, i, &p, error);
         if (status != DSGD_OK)
             return status;
-        for (int k = 0; k < N_TABLES && p.text != NULL; k++)
+        for (int k = 0; k < DSGD_PART_TABLES && p.text != NULL; k++)
             fwrite(p.sections[k], 1, p.n_bytes[k], files[k].stream);
         *n_rows += p.text != NULL;
         free(p.text);
@@ -388,16 +292,16 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
 {
     static const char *const headers[] = {run_columns, dsgd_curve_columns, worker_columns,
                                           staleness_columns};
-    dsgd_whole_file files[N_TABLES];
+    dsgd_whole_file files[DSGD_PART_TABLES];
     size_t n_open = 0;
-    while (n_open < N_TABLES &&
+    while (n_open < DSGD_PART_TABLES &&
            dsgd_whole_open(&files[n_open], error, "%s/%s.csv", folder, tables[n_open]) != NULL)
         fputs(headers[n_open], files[n_open].stream), n_open++;
-    dsgd_status status = n_open == N_TABLES ? DSGD_OK : DSGD_EIO;
+    dsgd_status status = n_open == DSGD_PART_TABLES ? DSGD_OK : DSGD_EIO;
     if (status == DSGD_OK) {
         for (size_t c = 0; c < experiment->n_columns; c++)
-            fprintf(files[ROWS_RUNS].stream, ",%s", experiment->columns[c]);
-        fputc('\n', files[ROWS_RUNS].stream);
+            fprintf(files[DSGD_PART_RUNS].stream, ",%s", experiment->columns[c]);
+        fputc('\n', files[DSGD_PART_RUNS].stream);
         status = append_parts(folder, experiment, files, n_rows, error);
     }
     for (size_t k = 0; k < n_open; k++)
@@ -533,7 +437,7 @@ static char *fingerprint(const char *path)
     if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) ||
         dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
         return NULL;
-    char *const print = dsgd_xprintf("%08lx %zu", checksum(text, n), n);
+    char *const print = dsgd_xprintf("%08lx %zu", dsgd_checksum(text, n), n);
     free(text);
     return print;
 }

@@ -45,16 +45,32 @@ typedef struct dsgd_data {
 /** A data source that a user can name: "fashion-mnist", "idx", "hyperplane", ... */
 typedef struct dsgd_data_source {
     dsgd_about about;
+    bool seeded; /* the seed decides what is loaded */
     /** Reads or generates *data, for dsgd_data_free(). Errors: DSGD_EIO naming the file. */
     dsgd_status (*load)(const void *params, uint64_t seed, dsgd_data **data, dsgd_error *error);
 } dsgd_data_source;
 
 extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
 
-/** Defines the source NAME with NAME_load() and the fields of dsgd_about that are given. */
-#define DSGD_DATA_SOURCE(NAME, ...)                                                                \
+/**
+ * Defines the source NAME with NAME_load() and the fields of dsgd_about that are given; SEEDED:
+ * whether it reads the seed.
+ */
+#define DSGD_DATA_SOURCE(NAME, SEEDED, ...)                                                        \
     extern const dsgd_data_source dsgd_data_##NAME;                                                \
-    const dsgd_data_source dsgd_data_##NAME = {.about = {__VA_ARGS__}, .load = NAME##_load}
+    const dsgd_data_source dsgd_data_##NAME = {                                                    \
+        .about = {__VA_ARGS__}, .seeded = SEEDED, .load = NAME##_load}
+
+/**
+ * Loads what @p source names, or takes what this process has kept, or the one that forked it. With
+ * @p keep it is kept, to be read once for all the processes that this one forks; at most four are.
+ * Close it by dsgd_data_close(). Nobody may change it. (open.c)
+ */
+dsgd_status dsgd_data_open(const dsgd_pick *source, uint64_t seed, bool keep, dsgd_data **data,
+                           dsgd_error *error);
+
+/** Frees it unless it is kept. @p data may be NULL. */
+void dsgd_data_close(dsgd_data *data);
 
 /** Of generated data: a draw in [0, 1) at (part, row, column). */
 double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t column);

@@ -69,7 +69,7 @@ static const dsgd_option hyperplane_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_DATA_SOURCE(hyperplane, .name = "hyperplane",
+DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
                  .summary = "points on a noisy hyperplane, generated from the seed",
                  .reference = "Li et al., PPoPP 2020, section 6.2",
                  .params_size = sizeof(hyperplane_params), .options = hyperplane_options);

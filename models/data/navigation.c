@@ -35,7 +35,7 @@ static const dsgd_option navigation_options[] = {
 };
 
 DSGD_DATA_SOURCE(
-    navigation, .name = "navigation",
+    navigation, true, .name = "navigation",
     .summary = "a walk to a goal in a room with a wall; accuracy: share of goals reached",
     .reference = "a reduced PointGoal task; Wijmans et al., ICLR 2020",
     .params_size = sizeof(navigation_params), .options = navigation_options);

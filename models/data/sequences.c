@@ -89,6 +89,6 @@ static const dsgd_option sequences_options[] = {
 };
 
 DSGD_DATA_SOURCE(
-    sequences, .name = "sequences",
+    sequences, true, .name = "sequences",
     .summary = "generated sequences of different lengths, distinguished by their motion",
     .params_size = sizeof(sequences_params), .options = sequences_options);

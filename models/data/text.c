@@ -110,6 +110,6 @@ static const dsgd_option text_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_DATA_SOURCE(text, .name = "text",
+DSGD_DATA_SOURCE(text, false, .name = "text",
                  .summary = "characters of a text, each to be predicted from those before",
                  .params_size = sizeof(text_params), .options = text_options);

@@ -3,8 +3,8 @@
 # needs: runs.csv curves.csv
 load style
 load runs_of_curves
-stats curves using (strcol('workers') eq largest && column('virtual_s') > 0 ? column('accuracy') : NaN) name 'A' nooutput
-panels = exists('A_records') && A_records > 0 ? 2 : 1
+panels = 1
+stats curves using (strcol('workers') eq largest && column('virtual_s') > 0 && strcol('accuracy') ne '' ? (panels = 2, 0) : 0) nooutput
 set xlabel 'virtual time (s)'
 do for [output in 'svg png pdf'] {
     if (output eq 'svg') { set terminal svg size 760,620 font 'Helvetica,14' background '#ffffff' }

@@ -86,12 +86,11 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
     return opened;
 }
 
-static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, dsgd_data **data,
-                                 dsgd_network *network, dsgd_error *error)
+static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, bool keep,
+                                 dsgd_data **data, dsgd_network *network, dsgd_error *error)
 {
-    const dsgd_data_source *const source = (const dsgd_data_source *)learning->data.about;
     const dsgd_model_kind *const model = (const dsgd_model_kind *)learning->model.about;
-    const dsgd_status status = source->load(learning->data.params, seed, data, error);
+    const dsgd_status status = dsgd_data_open(&learning->data, seed, keep, data, error);
     return status != DSGD_OK ? status : model->build(learning->model.params, *data, network, error);
 }
 
@@ -99,8 +98,8 @@ dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, ds
 {
     dsgd_data *data = NULL;
     dsgd_network network;
-    const dsgd_status status = load_learning(learning, seed, &data, &network, error);
-    dsgd_data_free(data);
+    const dsgd_status status = load_learning(learning, seed, true, &data, &network, error);
+    dsgd_data_close(data);
     return status;
 }
 
@@ -110,8 +109,8 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
     const bool computes = dsgd_learns(config) || config->record != NULL;
     if (!computes && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
-    const dsgd_status status =
-        load_learning(config->learning, config->seed, &engine->data, &engine->network, error);
+    const dsgd_status status = load_learning(config->learning, config->seed, false, &engine->data,
+                                             &engine->network, error);
     if (status != DSGD_OK || !computes) /* the imbalance needs only the samples' lengths */
         return status;
     engine->evaluations = dsgd_run_alloc(engine, sizeof *engine->evaluations);
@@ -123,7 +122,7 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
 void dsgd_learning_close(dsgd_engine *engine)
 {
     dsgd_values_close(engine->values);
-    dsgd_data_free(engine->data);
+    dsgd_data_close(engine->data);
     if (engine->evaluations == NULL)
         return;
     free(engine->evaluations->tickets);

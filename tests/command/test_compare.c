@@ -299,6 +299,19 @@ START_TEST(a_bad_target_costs_nothing)
 }
 END_TEST
 
+/** gnuplot would warn of a column without a number. */
+START_TEST(curves_without_accuracy_are_drawn_without_a_warning)
+{
+    char *output = NULL;
+    write_experiment(learn);
+    ck_assert_msg(dsgd("run e.yaml -o r --only 1", &output) == 0, "%s", output);
+    ck_assert_str_eq(cell_of("r/runs.csv", "1,", "final_accuracy"), "");
+    ck_assert_msg(dsgd("plot r learning", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "learning.svg") != NULL && strstr(output, "warning") == NULL, "%s",
+                  output);
+}
+END_TEST
+
 START_TEST(plot_makes_a_comparison_that_is_out_of_date)
 {
     char *output = NULL;
@@ -393,6 +406,7 @@ Suite *compare_suite(void)
     tcase_add_test(t, the_time_to_a_target_is_that_of_the_first_crossing);
     tcase_add_loop_test(t, a_bad_target_costs_nothing, 0,
                         sizeof bad_targets / sizeof bad_targets[0]);
+    tcase_add_test(t, curves_without_accuracy_are_drawn_without_a_warning);
     tcase_add_test(t, plot_makes_a_comparison_that_is_out_of_date);
     tcase_add_loop_test(t, bad_runs_are_refused_and_cost_nothing, 0,
                         sizeof bad_runs / sizeof bad_runs[0]);

@@ -411,6 +411,27 @@ START_TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
 }
 END_TEST
 
+/** One process tries the file of all three runs, and one is the run. */
+START_TEST(a_platform_of_simgrid_is_tried_once)
+{
+    write_experiment("");
+    write_file("p.xml",
+               "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+               "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><cluster "
+               "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" bw=\"1GBps\" "
+               "lat=\"1us\"/></platform>\n");
+    char *output = NULL;
+    ck_assert_msg(with_failing_forks("110",
+                                     "run e.yaml -o r --only 1 --set workers=4 --set "
+                                     "platform=p.xml",
+                                     &output) == 0,
+                  "%s", output);
+    ck_assert_msg(with_failing_forks("110", "check e.yaml --set platform=p.xml", &output) == 2,
+                  "%s", output);
+    ck_assert_msg(strstr(output, "has 4 hosts, but 8 workers") != NULL, "%s", output);
+}
+END_TEST
+
 /** A process that dies when its rows are written has done its run. */
 START_TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
 {
@@ -458,6 +479,7 @@ Suite *run_suite(void)
     tcase_add_test(t, names_with_commas_are_taken_up_too);
     tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
     tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
+    tcase_add_test(t, a_platform_of_simgrid_is_tried_once);
     tcase_add_test(t, rows_of_a_process_that_is_killed_at_its_end_are_kept);
     tcase_add_test(t, a_closed_output_is_a_failure_and_no_file_takes_its_place);
     tcase_add_test(t, damaged_parts_are_done_again);

@@ -42,6 +42,64 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
     return status;
 }
 
+/* --- what is kept ------------------------------------------------------------------------------ */
+
+/** The data of seed @p seed, of a default source but for its number of points. */
+static dsgd_data *opened(const char *source, const char *option, double value, uint64_t seed,
+                         bool keep)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, source);
+    const dsgd_pick pick = {about, dsgd_xcalloc(1, about->params_size)};
+    dsgd_options_default(about->options, pick.params);
+    support_set(about, pick.params, option, value);
+    dsgd_data *data = NULL;
+    ck_assert_int_eq(dsgd_data_open(&pick, seed, keep, &data, NULL), DSGD_OK);
+    free(pick.params);
+    return data;
+}
+
+START_TEST(kept_data_are_loaded_once)
+{
+    dsgd_data *const first = opened("hyperplane", "points", 100, 1, true);
+    dsgd_data_close(first);
+    ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
+    dsgd_data_close(first);
+    ck_assert_uint_eq(first->train.n, 100); /* closed and kept */
+    dsgd_data *const seed = opened("hyperplane", "points", 100, 2, false);
+    dsgd_data *const points = opened("hyperplane", "points", 101, 1, false);
+    ck_assert_ptr_ne(seed, first);
+    ck_assert_ptr_ne(points, first);
+    ck_assert_uint_eq(points->train.n, 101);
+    ck_assert_mem_ne(seed->train.x_real, first->train.x_real, 64);
+    dsgd_data_close(seed);
+    dsgd_data_close(points);
+    for (uint64_t other = 3; other < 6; other++)
+        dsgd_data_close(opened("hyperplane", "points", 100, other, true));
+    dsgd_data_close(opened("hyperplane", "points", 100, 6, true)); /* the fifth is not kept */
+    dsgd_data *const a = opened("hyperplane", "points", 100, 6, true);
+    dsgd_data *const b = opened("hyperplane", "points", 100, 6, true);
+    ck_assert_ptr_ne(a, b);
+    dsgd_data_close(a);
+    dsgd_data_close(b);
+}
+END_TEST
+
+START_TEST(data_that_read_no_seed_are_kept_for_all_seeds)
+{
+    const char *path = DSGD_SOURCE_DIR "/README.md";
+    const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, "text");
+    const dsgd_pick pick = {about, dsgd_xcalloc(1, about->params_size)};
+    dsgd_options_default(about->options, pick.params);
+    memcpy((char *)pick.params + dsgd_option_find(about->options, "path")->offset, &path,
+           sizeof path);
+    dsgd_data *data[2] = {NULL, NULL};
+    for (uint64_t seed = 0; seed < 2; seed++)
+        ck_assert_int_eq(dsgd_data_open(&pick, seed, true, &data[seed], NULL), DSGD_OK);
+    ck_assert_ptr_eq(data[0], data[1]);
+    free(pick.params);
+}
+END_TEST
+
 /* --- hyperplane ------------------------------------------------------------------------------- */
 
 static dsgd_data *hyperplane(uint64_t seed, double noise)
@@ -444,7 +502,11 @@ END_TEST
 Suite *data_suite(void)
 {
     Suite *s = suite_create("data");
-    TCase *t = tcase_create("hyperplane");
+    TCase *t = tcase_create("kept");
+    tcase_add_test(t, kept_data_are_loaded_once);
+    tcase_add_test(t, data_that_read_no_seed_are_kept_for_all_seeds);
+    suite_add_tcase(s, t);
+    t = tcase_create("hyperplane");
     tcase_add_test(t, hyperplane_data_has_unit_variance_and_follows_its_seed);
     suite_add_tcase(s, t);
     t = tcase_create("text");
