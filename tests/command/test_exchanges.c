@@ -135,6 +135,11 @@ START_TEST(a_comparison_of_collectives_is_announced_as_one)
                           &output),
                      0);
     ck_assert_ptr_null(strstr(output, "note:"));
+    ck_assert_int_eq(dsgd("run e.yaml -o t --set algorithms='[{name: allreduce, exchange: "
+                          "{collective: {sweep: [ring, rabenseifner]}}}]'",
+                          &output),
+                     0);
+    ck_assert_msg(strstr(output, "note:") == NULL, "%s", output);
 }
 END_TEST
 
