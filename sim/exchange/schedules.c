@@ -155,7 +155,8 @@ static peers peers_at(const team *t, int distance)
 /** Bytes that a phase of bruck() sends: of n shares those of every second multiple of distance. */
 static double bytes_at(const team *t, int distance, double bytes)
 {
-    return bytes / t->n * ((t->n + distance - 1) / (2 * distance)); /* whole shares */
+    const int n_shares = (t->n + distance - 1) / (2 * distance);
+    return bytes / t->n * n_shares;
 }
 
 /**
