@@ -179,55 +179,71 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
 
 /* --- describe --------------------------------------------------------------------------------- */
 
-static void print_default(const dsgd_option *o)
+static void print_default(FILE *stream, const dsgd_option *o)
 {
     if (o->required) {
-        fputs("required", stdout);
+        fputs("required", stream);
         return;
     }
     switch (o->kind) {
     case DSGD_BOOL:
-        fputs(o->init != 0 ? "true" : "false", stdout);
+        fputs(o->init != 0 ? "true" : "false", stream);
         break;
     case DSGD_LONG:
         if (o->init < 0 && o->words != NULL)
-            fputs(o->words[-(long)o->init - 1], stdout);
+            fputs(o->words[-(long)o->init - 1], stream);
         else
-            printf("%ld", (long)o->init);
+            fprintf(stream, "%ld", (long)o->init);
         break;
     case DSGD_DOUBLE:
         if (o->init < 0 && o->words != NULL)
-            fputs(o->words[-(long)o->init - 1], stdout);
+            fputs(o->words[-(long)o->init - 1], stream);
         else
-            printf("%.10g", o->init);
+            fprintf(stream, "%.10g", o->init);
         break;
     case DSGD_CHOICE:
-        fputs(o->words[(int)o->init], stdout);
+        fputs(o->words[(int)o->init], stream);
         break;
     case DSGD_STRING:
     case DSGD_PICK:
-        fputs(o->init_text == NULL ? "none" : o->init_text, stdout);
+        fputs(o->init_text == NULL ? "none" : o->init_text, stream);
         break;
     default:
-        fputs("none", stdout);
+        fputs("none", stream);
     }
+}
+
+enum { OPTION_WIDTH = 18 };
+
+/** Its default and limits; the caller frees it. */
+static char *values_text(const dsgd_option *o)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *const stream = open_memstream(&text, &n);
+    DSGD_ASSERT(stream != NULL, "no memory for an option");
+    print_default(stream, o);
+    if (o->unit != NULL)
+        fprintf(stream, " (%s)", o->unit);
+    if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
+        fprintf(stream, ", from %.10g to %.10g", o->min, o->max);
+    for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
+        fprintf(stream, "%s%s", i == 0 ? (o->kind == DSGD_CHOICE ? "; one of " : ", or ") : ", ",
+                o->words[i]);
+    fclose(stream);
+    return text;
 }
 
 static void print_options(const dsgd_option *options, int indent)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
-        printf("%*s%-18s ", indent, "", o->name);
-        print_default(o);
-        if (o->unit != NULL)
-            printf(" (%s)", o->unit);
-        if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
-            printf(", from %.10g to %.10g", o->min, o->max);
-        for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
-            printf("%s%s", i == 0 ? (o->kind == DSGD_CHOICE ? "; one of " : ", or ") : ", ",
-                   o->words[i]);
-        putchar('\n');
+        char *const heading = dsgd_xprintf("%*s%-*s ", indent, "", OPTION_WIDTH, o->name);
+        char *const values = values_text(o);
+        print_wrapped(heading, indent + OPTION_WIDTH + 1, values);
         print_wrapped("", indent + 4, o->help);
         print_options(o->fields, indent + 4);
+        free(values);
+        free(heading);
     }
 }
 

@@ -130,7 +130,8 @@ void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs)
             continue;
         if (first == NULL || strcmp(first->cell, rows[i].cell) != 0)
             first = &rows[i];
-        else if (strcmp(first->collective, rows[i].collective) != 0)
+        else if (strcmp(first->collective, rows[i].collective) != 0 &&
+                 strcmp(first->algorithm, rows[i].algorithm) != 0) /* else it is what is swept */
             other = &rows[i];
     }
     if (other != NULL) {

@@ -54,7 +54,8 @@ static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
 /** Bytes that a phase of bruck() sends: of n shares those of every second multiple of distance. */
 static double bytes_at(const dsgd_plan *plan, int distance)
 {
-    return plan->bytes / plan->n * ((plan->n + distance - 1) / (2 * distance)); /* whole shares */
+    const int n_shares = (plan->n + distance - 1) / (2 * distance);
+    return plan->bytes / plan->n * n_shares;
 }
 
 /**

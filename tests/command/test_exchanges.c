@@ -135,6 +135,11 @@ START_TEST(a_comparison_of_collectives_is_announced_as_one)
                           &output),
                      0);
     ck_assert_ptr_null(strstr(output, "note:"));
+    ck_assert_int_eq(dsgd("run e.yaml -o t --set algorithms='[{name: allreduce, exchange: "
+                          "{collective: {sweep: [ring, rabenseifner]}}}]'",
+                          &output),
+                     0);
+    ck_assert_msg(strstr(output, "note:") == NULL, "%s", output);
 }
 END_TEST
 
@@ -236,6 +241,8 @@ START_TEST(the_options_of_an_exchange_are_described)
     ck_assert_ptr_nonnull(strstr(output, "  bucket             26214400 (bytes)"));
     ck_assert_ptr_nonnull(strstr(output, "  collective         auto; one of auto, recursive-"));
     ck_assert_ptr_nonnull(strstr(output, "  partial_collective as-collective; one of "));
+    for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
+        ck_assert_msg(strcspn(line, "\n") <= 100, "%.*s", (int)strcspn(line, "\n"), line);
     ck_assert_int_eq(dsgd("describe algorithm", &output), 2);
     ck_assert_ptr_nonnull(strstr(output, "give a kind and a name"));
 }
