@@ -212,19 +212,47 @@ bool dsgd_evaluate_if_due(dsgd_engine *engine, double *accuracy)
     return true;
 }
 
-/** Each worker's own model. */
+static bool same_model(const dsgd_worker *a, const dsgd_worker *b)
+{
+    for (size_t k = 0; k < a->engine->n_pieces; k++)
+        if (!dsgd_value_equal(a->model->piece[k].value, b->model->piece[k].value))
+            return false;
+    return dsgd_value_equal(a->model_state, b->model_state);
+}
+
+/** The place of a worker's model in table[room]: free, or of a worker with the same model. */
+static const dsgd_worker **place_of_model(const dsgd_worker **table, size_t room,
+                                          const dsgd_worker *w)
+{
+    const dsgd_value first = w->model->piece[0].value;
+    size_t i = ((uintptr_t)first.node / sizeof(void *) + first.index) * 0x9e3779b97f4a7c15u >> 32;
+    for (i &= room - 1; table[i] != NULL && !same_model(table[i], w);)
+        i = (i + 1) & (room - 1);
+    return &table[i];
+}
+
+/** Each worker's own model; a model that several workers have once: an allreduce leaves one. */
 static void evaluate_local(dsgd_engine *engine)
 {
     const size_t n = engine->n_pieces;
+    const size_t room = (size_t)4 << dsgd_log2(engine->n_workers);
+    const dsgd_worker **const table = dsgd_xcalloc(room, sizeof *table);
     dsgd_value *const model = dsgd_xcalloc(n, sizeof *model);
-    engine->evaluations->local_tickets =
-        dsgd_xcalloc((size_t)engine->n_workers, sizeof *engine->evaluations->local_tickets);
+    size_t *const tickets = dsgd_xcalloc((size_t)engine->n_workers, sizeof *tickets);
     for (int w = 0; w < engine->n_workers; w++) {
+        dsgd_worker *const worker = &engine->workers[w];
+        const dsgd_worker **const place = place_of_model(table, room, worker);
+        if (*place != NULL) {
+            tickets[w] = tickets[(*place)->node.rank];
+            continue;
+        }
+        *place = worker;
         for (size_t k = 0; k < n; k++)
-            model[k] = engine->workers[w].model->piece[k].value;
-        engine->evaluations->local_tickets[w] =
-            dsgd_values_evaluate(engine->values, 1, model, &engine->workers[w].model_state);
+            model[k] = worker->model->piece[k].value;
+        tickets[w] = dsgd_values_evaluate(engine->values, 1, model, &worker->model_state);
     }
+    engine->evaluations->local_tickets = tickets;
+    free(table);
     free(model);
 }
 
