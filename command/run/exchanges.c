@@ -18,9 +18,12 @@ static const char none[] = "-";
 
 static const struct {
     const char *head, *column; /* of runs.csv */
-} collectives[] = {{"collective", "collective"}, {"of groups", "partial_collective"}};
+    const char *ordinary; /* goes without saying */
+} ways[] = {{"collective", "collective", ""},
+            {"of groups", "partial_collective", ""},
+            {"network", "network", "flows"}};
 
-enum { N_COLLECTIVES = sizeof collectives / sizeof collectives[0] };
+enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
 static char *size_text(double bytes)
 {
@@ -41,9 +44,10 @@ void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
     } else {
         dsgd_columns_put(t, "exchange", "%s", none);
     }
-    for (size_t k = 0; k < N_COLLECTIVES; k++) {
-        char *const how = dsgd_results_field(folder, i, collectives[k].column);
-        dsgd_columns_put(t, collectives[k].head, "%s", how == NULL || *how == '\0' ? none : how);
+    for (size_t k = 0; k < N_WAYS; k++) {
+        char *const how = dsgd_results_field(folder, i, ways[k].column);
+        const bool says = how != NULL && *how != '\0' && strcmp(how, ways[k].ordinary) != 0;
+        dsgd_columns_put(t, ways[k].head, "%s", says ? how : none);
         free(how);
     }
     free(pieces);
@@ -53,8 +57,8 @@ void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
 char *dsgd_exchanges_fold(dsgd_columns *t)
 {
     char *line = dsgd_xstrdup("");
-    for (size_t k = 0; k <= N_COLLECTIVES; k++) {
-        const char *const head = k == 0 ? "exchange" : collectives[k - 1].head;
+    for (size_t k = 0; k <= N_WAYS; k++) {
+        const char *const head = k == 0 ? "exchange" : ways[k - 1].head;
         char *text = NULL;
         if (!dsgd_columns_fold(t, head, none, &text))
             continue;

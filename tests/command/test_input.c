@@ -287,6 +287,15 @@ START_TEST(a_platform_is_checked_against_its_numbers)
         strstr(output,
                "1 B from host 0 to 7                      -         2.001 us           -") != NULL,
         "%s", output);
+    ck_assert_ptr_null(strstr(output, "differ"));
+    /* Routes of four switches to three above collide, where the numbers spread them evenly. */
+    write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
+                         "10GB/s, host_latency: 2us}\n");
+    ck_assert_msg(dsgd("platform check f.yaml", &output) == 0, "%s", output);
+    ck_assert_msg(
+        strstr(output, "bisection, each way, per host         3.745 GB/s     3.329 GB/s     9.964 "
+                       "GB/s   0.889   2.993  differs\n") != NULL,
+        "%s", output);
     ck_assert_ptr_nonnull(strstr(output, "\n3 of these differ"));
 }
 END_TEST
