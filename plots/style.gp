@@ -19,6 +19,9 @@ set grid ytics lc rgb '#dddddd' lw 1 dt 1
 set key noenhanced
 set xtics noenhanced
 
+# Which network simulated the runs, or some of them, where it is not SimGrid's.
+if (exists('network')) { set label 999 'network: '.network at screen 0.99, screen 0.02 right font ',9' textcolor rgb '#666666' }
+
 # Runs that count, and the words and numbers in them.
 counts(status) = status eq 'ok' || status eq 'diverged'
 has(list, word) = strstrt(list, ' '.word.' ') > 0

@@ -1,7 +1,7 @@
 /**
  * @file platform.c
- * `dsgd platform check`: simulated times of messages, of the bisection and of allreduces on a
- * platform, beside closed forms.
+ * `dsgd platform check`: times of messages, of the bisection and of allreduces on a platform, in
+ * closed form and simulated by each network.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,30 +29,55 @@ enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8 };
 typedef struct check {
     const dsgd_platform *platform;
     int workers; /* a power of two */
+    int n_networks; /* by dsgd_network_kind: loggp reads no XML */
     int n_differ;
 } check;
+
+/** Simulated, in seconds, by dsgd_network_kind. */
+enum { N_NETWORKS = 2 };
+typedef double by_network[N_NETWORKS];
 
 static void print_quantity(double value, const char *unit)
 {
     if (isnan(value))
-        printf(" %12s    ", "-");
+        printf(" %8s     ", "-");
     else
-        printf(" %12.4g %s", value, unit);
+        printf(" %8.4g %s ", value, unit);
+}
+
+/** How seconds are shown: in a unit, or as a rate. */
+typedef struct measure {
+    double scale; /* units per second; of a rate, units times a second */
+    bool is_rate;
+    const char *unit;
+} measure;
+
+static const measure microseconds = {1e6, false, "us  "};
+static const measure milliseconds = {1e3, false, "ms  "};
+static const measure rate = {1e-9 * 16 * 0x1p20, true, "GB/s"}; /* of large_bytes */
+
+static double in_unit(double seconds, measure m)
+{
+    return m.is_rate ? m.scale / seconds : m.scale * seconds;
 }
 
 /**
- * A line: the two values in their unit, simulated / predicted, and a mark where that is far from 1.
+ * A line: what is predicted and what each network takes, flows / predicted with a mark where that is
+ * far from 1, and loggp / flows.
  */
-static void print_line(check *c, const char *what, double predicted, double simulated,
-                       const char *unit)
+static void print_line(check *c, const char *what, double predicted_s, const by_network simulated_s,
+                       measure m)
 {
-    printf("  %-40s", what);
-    print_quantity(predicted, unit);
-    print_quantity(simulated, unit);
-    const double ratio = simulated / predicted;
-    const bool differs = fabs(ratio - 1) > most_difference;
-    if (!isnan(ratio))
-        printf(" %7.3f%s", ratio, differs ? "  differs" : "");
+    printf("  %-34s", what);
+    const double predicted = in_unit(predicted_s, m);
+    const double flows = in_unit(simulated_s[DSGD_NETWORK_FLOWS], m);
+    const double loggp = in_unit(simulated_s[DSGD_NETWORK_LOGGP], m);
+    print_quantity(predicted, m.unit);
+    print_quantity(flows, m.unit);
+    print_quantity(loggp, m.unit);
+    const bool differs = fabs(flows / predicted - 1) > most_difference;
+    if (!isnan(predicted))
+        printf("%7.3f %7.3f%s", flows / predicted, loggp / flows, differs ? "  differs" : "");
     putchar('\n');
     c->n_differ += differs;
 }
@@ -67,11 +92,18 @@ static double predicted_s(const check *c, int n_hosts, const int *to, double byt
     return has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN;
 }
 
-static dsgd_status simulated_s(const check *c, int n_hosts, const int *to, double bytes,
-                               double *seconds, dsgd_error *error)
+static dsgd_status simulate_volley(const check *c, int n_hosts, const int *to, double bytes,
+                                   by_network seconds, dsgd_error *error)
 {
-    const dsgd_machine machine = {.platform = c->platform, .n_hosts = n_hosts, .scratch = "/tmp"};
-    return dsgd_machine_time(&machine, to, bytes, seconds, error);
+    dsgd_status status = DSGD_OK;
+    for (int kind = 0; kind < N_NETWORKS; kind++) {
+        const dsgd_machine machine = {
+            .platform = c->platform, .network = kind, .n_hosts = n_hosts, .scratch = "/tmp"};
+        seconds[kind] = NAN;
+        if (status == DSGD_OK && kind < c->n_networks)
+            status = dsgd_machine_time(&machine, to, bytes, &seconds[kind], error);
+    }
+    return status;
 }
 
 /** One message from host 0 to another on an idle network: half of a ping-pong. */
@@ -81,18 +113,17 @@ static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
     int *const to = dsgd_xcalloc((size_t)n_hosts, sizeof *to);
     for (int i = 0; i < n_hosts; i++)
         to[i] = i == 0 ? to_whom : -1;
-    double small_s = 0;
-    double large_s = 0;
-    dsgd_status status = simulated_s(c, n_hosts, to, 1, &small_s, error);
+    by_network small_s;
+    by_network large_s;
+    dsgd_status status = simulate_volley(c, n_hosts, to, 1, small_s, error);
     if (status == DSGD_OK)
-        status = simulated_s(c, n_hosts, to, large_bytes, &large_s, error);
+        status = simulate_volley(c, n_hosts, to, large_bytes, large_s, error);
     if (status == DSGD_OK) {
         char what[64];
         snprintf(what, sizeof what, "1 B from host 0 to %d", to_whom);
-        print_line(c, what, 1e6 * predicted_s(c, n_hosts, to, 1), 1e6 * small_s, "us  ");
+        print_line(c, what, predicted_s(c, n_hosts, to, 1), small_s, microseconds);
         snprintf(what, sizeof what, "16 MiB from host 0 to %d", to_whom);
-        print_line(c, what, 1e-9 * large_bytes / predicted_s(c, n_hosts, to, large_bytes),
-                   1e-9 * large_bytes / large_s, "GB/s");
+        print_line(c, what, predicted_s(c, n_hosts, to, large_bytes), large_s, rate);
     }
     free(to);
     return status;
@@ -131,12 +162,11 @@ static dsgd_status check_bisection(check *c, dsgd_error *error)
     int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
     for (int i = 0; i < c->workers; i++)
         to[i] = (i + c->workers / 2) % c->workers;
-    double seconds = 0;
-    const dsgd_status status = simulated_s(c, c->workers, to, large_bytes, &seconds, error);
+    by_network seconds;
+    const dsgd_status status = simulate_volley(c, c->workers, to, large_bytes, seconds, error);
     if (status == DSGD_OK)
-        print_line(c, "bisection, each way, per host",
-                   1e-9 * large_bytes / predicted_s(c, c->workers, to, large_bytes),
-                   1e-9 * large_bytes / seconds, "GB/s");
+        print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
+                   seconds, rate);
     free(to);
     return status;
 }
@@ -168,7 +198,7 @@ static const struct {
     const char *name;
     dsgd_collective collective;
 } collectives[] = {
-    {"recursive doubling", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
+    {"rec. doubling", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
     {"rabenseifner", DSGD_COLLECTIVE_RABENSEIFNER},
     {"ring", DSGD_COLLECTIVE_RING},
 };
@@ -220,6 +250,7 @@ static double predicted_allreduce_s(const check *c, int collective, double bytes
 
 typedef struct allreduce {
     const check *check;
+    int network;
     dsgd_collective collective;
     double bytes;
 } allreduce;
@@ -230,6 +261,7 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
     const allreduce *const a = argument;
     const dsgd_workload workload = {.bytes = a->bytes, .step_s = 1e-15, .samples = 1};
     const dsgd_run_config config = {.platform = a->check->platform,
+                                    .network = a->network,
                                     .workload = &workload,
                                     .algorithm = &dsgd_algorithm_allreduce,
                                     .workers = a->check->workers,
@@ -245,21 +277,30 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
     return status;
 }
 
-static dsgd_status check_allreduces(check *c, double bytes, const char *size, const char *unit,
-                                    double per_s, dsgd_error *error)
+static dsgd_status simulate_allreduce(allreduce a, by_network seconds, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    for (a.network = 0; a.network < N_NETWORKS; a.network++) {
+        seconds[a.network] = NAN;
+        if (status == DSGD_OK && a.network < a.check->n_networks)
+            status = dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
+                                   "an allreduce got no process, or its process died", error);
+    }
+    return status;
+}
+
+static dsgd_status check_allreduces(check *c, double bytes, const char *size, measure m,
+                                    dsgd_error *error)
 {
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
-        const allreduce a = {c, collectives[i].collective, bytes};
-        double seconds = 0;
-        const dsgd_status status =
-            dsgd_in_child(run_allreduce, &a, &seconds, sizeof seconds,
-                          "an allreduce got no process, or its process died", error);
+        const allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
+        by_network seconds;
+        const dsgd_status status = simulate_allreduce(a, seconds, error);
         if (status != DSGD_OK)
             return status;
         char what[64];
         snprintf(what, sizeof what, "allreduce of %s, %s", size, collectives[i].name);
-        print_line(c, what, per_s * predicted_allreduce_s(c, a.collective, bytes), per_s * seconds,
-                   unit);
+        print_line(c, what, predicted_allreduce_s(c, a.collective, bytes), seconds, m);
     }
     return DSGD_OK;
 }
@@ -271,8 +312,9 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     dsgd_status status = dsgd_machine_check(&machine, error);
     if (status != DSGD_OK)
         return status;
+    c->n_networks = has_numbers(c) ? N_NETWORKS : 1;
     char *const title = dsgd_xprintf("%s, %d workers", name, c->workers);
-    printf("%-42s %12s      %12s      %7s\n", title, "predicted", "simulated", "ratio");
+    printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "loggp", "ratios");
     free(title);
     status = check_messages(c, error);
     if (status == DSGD_OK)
@@ -280,9 +322,9 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     if (status == DSGD_OK)
         print_ways_out(c);
     if (status == DSGD_OK)
-        status = check_allreduces(c, 1, "1 B", "us  ", 1e6, error);
+        status = check_allreduces(c, 1, "1 B", microseconds, error);
     if (status == DSGD_OK)
-        status = check_allreduces(c, vector_bytes, "100 MB", "ms  ", 1e3, error);
+        status = check_allreduces(c, vector_bytes, "100 MB", milliseconds, error);
     if (status == DSGD_OK && has_numbers(c))
         printf("%d of these differ by more than %g %%\n", c->n_differ, 100 * most_difference);
     return status;

@@ -49,11 +49,26 @@ static bool has_data(const char *script, const char *folder)
     return has;
 }
 
+/** Whether runs were simulated by the network of that name; figures say so but of the default. */
+static bool has_network(const char *folder, const char *name)
+{
+    dsgd_csv csv;
+    bool has = false;
+    if (dsgd_csv_read(&csv, NULL, "%s/runs.csv", folder) == DSGD_OK) {
+        const size_t column = dsgd_csv_column(&csv, "network");
+        for (size_t i = 0; column < csv.n_columns && i < csv.n_rows; i++)
+            has = has || strcmp(dsgd_csv_field(&csv, i, column), name) == 0;
+    }
+    dsgd_csv_close(&csv);
+    return has;
+}
+
 static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_error *error)
 {
     /* gnuplot would take a name that begins with | or < for a command. */
-    char *const setting = dsgd_xprintf("dir='%s%s'; style='%s/plots/style.gp'",
-                                       folder[0] == '/' ? "" : "./", folder, dsgd_data_folder());
+    char *const setting = dsgd_xprintf("dir='%s%s'; style='%s/plots/style.gp'%s",
+                                       folder[0] == '/' ? "" : "./", folder, dsgd_data_folder(),
+                                       has_network(folder, "loggp") ? "; network='loggp'" : "");
     const pid_t process = dsgd_fork();
     if (process == 0) {
         execlp("gnuplot", "gnuplot", "-e", setting, script, (char *)NULL);

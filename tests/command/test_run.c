@@ -47,7 +47,7 @@ START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound *
                                  "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,"
                                  "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
                                  "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
-                                 "partial_collective,exchange_mode,wall_s"));
+                                 "partial_collective,exchange_mode,network,wall_s"));
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 END_TEST
@@ -69,7 +69,29 @@ START_TEST(ages_and_local_models_come_out)
         ",final_loss,final_accuracy,final_consensus,local_loss,local_accuracy,"
         "local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,gradient_staleness_mean,"
         "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
-        "partial_collective,exchange_mode,wall_s\n"));
+        "partial_collective,exchange_mode,network,wall_s\n"));
+}
+END_TEST
+
+START_TEST(results_say_which_network_they_are_of)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o f --only 1", &output) == 0, "%s", output);
+    ck_assert_ptr_null(strstr(output, "network"));
+    ck_assert_ptr_nonnull(strstr(read_file("f/runs.csv"), ",flows,"));
+    ck_assert_msg(dsgd("run e.yaml -o l --only 1 --set network=loggp", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, ", network loggp\n") != NULL, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("l/runs.csv"), ",loggp,"));
+    const char *const manifest = read_file("l/manifest.json");
+    ck_assert_ptr_nonnull(strstr(manifest, "\"network\": \"LogGP: latency by pair"));
+    ck_assert_ptr_nonnull(strstr(manifest, "\"network\": \"loggp\""));
+    ck_assert_int_eq(
+        dsgd("run e.yaml -o s --set 'network={sweep: [flows, loggp]}' --set workers=4", &output),
+        0);
+    ck_assert_ptr_nonnull(strstr(read_file("s/runs.csv"), ",network.sweep\n"));
+    ck_assert_int_eq(dsgd("run e.yaml -o n --set network=packets", &output), 2);
+    ck_assert_msg(strstr(output, "flows or loggp") != NULL, "%s", output);
 }
 END_TEST
 
@@ -470,6 +492,7 @@ Suite *run_suite(void)
     tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
     tcase_add_test(t, ages_and_local_models_come_out);
     tcase_add_test(t, a_run_beyond_its_timeout_is_ended_and_is_run_again);
+    tcase_add_test(t, results_say_which_network_they_are_of);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
