@@ -134,6 +134,7 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .work = eager_solo_work,
     .traffic = eager_traffic,
     .period = eager_period,
+    .only_collectives = true,
     .laws = eager_laws,
 };
 
@@ -153,5 +154,6 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .work = eager_majority_work,
     .traffic = eager_traffic,
     .period = eager_period,
+    .only_collectives = true,
     .laws = eager_laws,
 };

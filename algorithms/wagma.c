@@ -139,6 +139,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .work = wagma_work,
     .traffic = wagma_traffic,
     .period = wagma_period,
+    .only_collectives = true,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
                       {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", CTA})},
                       {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})}),

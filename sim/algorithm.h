@@ -98,6 +98,9 @@ typedef struct dsgd_algorithm {
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
     /* Vectors travel by dsgd_allreduce_*() alone, so that `exchange: fusion` is possible. */
     bool only_allreduces;
+    /* By collectives alone, of groups and partial ones too: a channel sends one message at a time,
+     * and so does a worker with `exchange: blocking`. Simulates faster; only_allreduces says it. */
+    bool only_collectives;
 } dsgd_algorithm;
 
 /* --- steps and gradients ---------------------------------------------------------------------- */

@@ -27,8 +27,11 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    const bool collectives = algorithm->only_allreduces || algorithm->only_collectives;
     return (dsgd_machine){.platform = config->platform,
                           .n_hosts = config->workers + dsgd_n_servers(config),
+                          .at_once = collectives && config->exchange.blocking ? 1 : 0,
                           .placement = config->placement,
                           .seed = config->seed,
                           .scratch = config->scratch};

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const double dsgd_platform_nominal_flops = 1e9;
@@ -340,6 +341,110 @@ bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_ho
     return true;
 }
 
+/* --- where messages can meet ------------------------------------------------------------------ */
+
+/** So much more than a limit is rounding, as in 384 * 6.3 against 2419.2. */
+static const double rounding = 1e-12;
+
+/** Hosts of the run at each NIC, [*n]; the caller frees them. */
+static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    *n = 0;
+    for (int i = 0; i < use->n_hosts; i++)
+        if (use->places[i] / per_nic >= *n)
+            *n = use->places[i] / per_nic + 1;
+    int *const hosts = dsgd_xcalloc((size_t)*n, sizeof *hosts);
+    for (int i = 0; i < use->n_hosts; i++)
+        hosts[use->places[i] / per_nic]++;
+    return hosts;
+}
+
+double dsgd_platform_group_demand(const dsgd_platform *platform, int group,
+                                  const dsgd_platform_use *use)
+{
+    int n_nics = 0;
+    int *const at = count_at_nics(platform, use, &n_nics);
+    double inside = 0;
+    double outside = 0;
+    for (int nic = 0; nic < n_nics; nic++) {
+        if (at[nic] == 0)
+            continue;
+        double most = dsgd_platform_nic_bytes_per_s(platform, nic);
+        if (use->at_once > 0)
+            most = fmin(most, at[nic] * use->at_once * platform->group_flow_bytes_per_s);
+        const long first = (long)nic * dsgd_platform_nic_hosts(platform);
+        *(first / platform->group_hosts == group ? &inside : &outside) += most;
+    }
+    free(at);
+    return fmin(inside, outside);
+}
+
+/** Whether hosts of the run share a NIC that one of these has. */
+static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use,
+                          const int *hosts, int n)
+{
+    int n_nics = 0;
+    int *const at = count_at_nics(platform, use, &n_nics);
+    bool shared = false;
+    for (int i = 0; i < n; i++)
+        shared = shared || at[use->places[hosts[i]] / dsgd_platform_nic_hosts(platform)] > 1;
+    free(at);
+    return shared;
+}
+
+/** Whether all of these lie in one block of @p size hosts. */
+static bool in_one(const dsgd_platform_use *use, const int *hosts, int n, int size)
+{
+    for (int i = 1; i < n; i++)
+        if (use->places[hosts[i]] / size != use->places[hosts[0]] / size)
+            return false;
+    return true;
+}
+
+bool dsgd_platform_way_out_binds(const dsgd_platform *platform, int group,
+                                 const dsgd_platform_use *use)
+{
+    return use == NULL || dsgd_platform_group_demand(platform, group, use) >
+                              platform->group_bytes_per_s * (1 + rounding);
+}
+
+static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use,
+                          const int *hosts, int n)
+{
+    int checked = -1;
+    for (int i = 0; i < n; i++) {
+        const int group = use->places[hosts[i]] / (int)platform->group_hosts;
+        if (group != checked && dsgd_platform_way_out_binds(platform, group, use))
+            return true;
+        checked = group;
+    }
+    return false;
+}
+
+bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use,
+                                 const int *hosts, int n)
+{
+    switch (platform->topology) {
+    case DSGD_TOPOLOGY_FAT_TREE:
+        return in_one(use, hosts, n, (int)platform->size.v[0]);
+    case DSGD_TOPOLOGY_DRAGONFLY:
+        return in_one(use, hosts, n, (int)platform->size.v[3]);
+    case DSGD_TOPOLOGY_TORUS:
+    case DSGD_TOPOLOGY_XML:
+        return n < 2;
+    default:
+        break;
+    }
+    if (platform->island_hosts > 0 && in_one(use, hosts, n, (int)platform->island_hosts))
+        return true;
+    if (nic_is_shared(platform, use, hosts, n))
+        return false;
+    return platform->topology == DSGD_TOPOLOGY_SWITCH ||
+           in_one(use, hosts, n, (int)platform->group_hosts) ||
+           !ways_out_bind(platform, use, hosts, n);
+}
+
 /* --- XML -------------------------------------------------------------------------------------- */
 
 static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s)
@@ -364,13 +469,28 @@ static void write_island(FILE *xml, int first, int last)
 }
 
 /**
- * Hosts first .. last of a crossbar. Every path has two NICs, which share the latency; what leaves
- * the crossbar or enters it passes the link of its gateway.
+ * Paths out of a group and into it: the host's NIC, and on the way out the limit of a message. That
+ * is a link of each host, because SimGrid shares anew what all flows of a link have whenever one
+ * begins or ends.
  */
+static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    for (int host = first; host <= last; host++)
+        fprintf(xml,
+                "  <bypassRoute src=\"n%d\" dst=\"r%d\"><link_ctn id=\"nic%d\" direction=\"UP\"/>"
+                "<link_ctn id=\"flow%d\"/></bypassRoute>\n"
+                "  <bypassRoute src=\"r%d\" dst=\"n%d\"><link_ctn id=\"nic%d\" "
+                "direction=\"DOWN\"/></bypassRoute>\n",
+                host, group, host / per_nic, host, group, host, host / per_nic);
+}
+
+/** Hosts first .. last of a crossbar. Every path has two NICs, which share the latency. */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
     const int island = (int)platform->island_hosts;
+    const bool grouped = platform->topology == DSGD_TOPOLOGY_GROUPS;
     fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", group);
     for (int host = first; host <= last; host++) {
         fprintf(xml, "  <host id=\"n%d\" speed=\"%.17gf\"/>\n", host, dsgd_platform_nominal_flops);
@@ -385,42 +505,67 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
         }
         fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
                 host / per_nic, host / per_nic);
+        if (grouped)
+            fprintf(xml,
+                    "  <link id=\"flow%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
+                    "sharing_policy=\"FATPIPE\"/>\n",
+                    host, platform->group_flow_bytes_per_s, platform->group_latency_s);
     }
-    if (platform->topology == DSGD_TOPOLOGY_GROUPS) {
-        fprintf(xml,
-                "  <host id=\"r%d\" speed=\"1f\"><prop id=\"" DSGD_PLATFORM_GATEWAY
-                "\" value=\"1\"/></host>\n",
-                group);
-        write_link(xml, "out", group, platform->group_bytes_per_s, 0);
-        fprintf(xml, "  <host_link id=\"r%d\" up=\"out%d_UP\" down=\"out%d_DOWN\"/>\n", group,
-                group, group);
-    }
+    if (grouped)
+        fprintf(xml, "  <router id=\"r%d\"/>\n", group);
     for (int host = first; island > 0 && host <= last; host += island)
         write_island(xml, host, host + island - 1 < last ? host + island - 1 : last);
+    if (grouped)
+        write_gateway(xml, platform, group, first, last);
     fputs("</zone>\n", xml);
 }
 
-/** A flow between groups passes the way out, its own limit (an unshared link), and the way in. */
-static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
+/** A link from one group's router to the other's, each way. */
+static void write_link_between(FILE *xml, const dsgd_platform *platform, int a, int b)
+{
+    char name[32];
+    snprintf(name, sizeof name, "between%d_", a);
+    write_link(xml, name, b, platform->group_bytes_per_s, 0);
+}
+
+/**
+ * From router to router a message passes the way out and the way in, where these can bind. A path
+ * has to have a link: elsewhere it is one of the two groups alone, because flows that share a link
+ * are shared anew together, whether it binds or not.
+ */
+static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts,
+                         const dsgd_platform_use *use)
 {
     const int size = (int)platform->group_hosts;
     const int n_groups = (n_hosts + size - 1) / size;
+    bool *const binds = dsgd_xcalloc((size_t)n_groups, sizeof *binds);
     fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
     for (int g = 0; g < n_groups; g++) {
         const int last = (g + 1) * size - 1;
         write_crossbar(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
+        binds[g] = dsgd_platform_way_out_binds(platform, g, use);
     }
-    fprintf(xml,
-            "  <link id=\"flow\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
-            "sharing_policy=\"FATPIPE\"/>\n",
-            platform->group_flow_bytes_per_s, platform->group_latency_s);
-    for (int a = 0; a < n_groups; a++)
+    for (int a = 0; a < n_groups; a++) {
+        if (binds[a])
+            write_link(xml, "out", a, platform->group_bytes_per_s, 0);
         for (int b = a + 1; b < n_groups; b++)
-            fprintf(xml,
-                    "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">"
-                    "<link_ctn id=\"flow\"/></zoneRoute>\n",
-                    a, b, a, b);
+            if (!binds[a] && !binds[b])
+                write_link_between(xml, platform, a, b);
+    }
+    for (int a = 0; a < n_groups; a++)
+        for (int b = a + 1; b < n_groups; b++) {
+            fprintf(xml, "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">", a,
+                    b, a, b);
+            if (binds[a])
+                fprintf(xml, "<link_ctn id=\"out%d\" direction=\"UP\"/>", a);
+            if (binds[b])
+                fprintf(xml, "<link_ctn id=\"out%d\" direction=\"DOWN\"/>", b);
+            if (!binds[a] && !binds[b])
+                fprintf(xml, "<link_ctn id=\"between%d_%d\" direction=\"UP\"/>", a, b);
+            fputs("</zoneRoute>\n", xml);
+        }
     fputs("</zone>\n", xml);
+    free(binds);
 }
 
 /** "2,3,4", or @p n 1s where there are none. */
@@ -470,8 +615,8 @@ static void write_cluster(FILE *xml, const dsgd_platform *platform)
     fputs("/>\n</zone>\n", xml);
 }
 
-dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
-                                dsgd_error *error)
+dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
+                                const dsgd_platform_use *use, const char *path, dsgd_error *error)
 {
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return DSGD_OK;
@@ -487,7 +632,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
     else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
         write_crossbar(xml, platform, 0, 0, n_hosts - 1);
     else
-        write_groups(xml, platform, n_hosts);
+        write_groups(xml, platform, n_hosts, use);
     fputs("</platform>\n", xml);
     const bool failed = ferror(xml) != 0;
     if (fclose(xml) != 0 || failed)

@@ -88,16 +88,41 @@ dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first,
 /** Hosts to a NIC: 1 where there are no islands. */
 int dsgd_platform_nic_hosts(const dsgd_platform *platform);
 
+/** The hosts of a run, and how they send. */
+typedef struct dsgd_platform_use {
+    int n_hosts; /* workers and servers */
+    const int *places; /* [n_hosts], indices of hosts in natural order */
+    int at_once; /* messages that one sends at once, or receives, at most; 0: any number */
+} dsgd_platform_use;
+
+/**
+ * Bytes per second that can leave a group at once at most, or enter it: what its hosts' NICs send,
+ * each message with group_flow_bytes_per_s at most, and what the other groups' hosts receive. For
+ * DSGD_TOPOLOGY_GROUPS.
+ */
+double dsgd_platform_group_demand(const dsgd_platform *platform, int group,
+                                  const dsgd_platform_use *use);
+
+/** Whether that is more than group_bytes_per_s. Otherwise no message is slower for that limit. */
+bool dsgd_platform_way_out_binds(const dsgd_platform *platform, int group,
+                                 const dsgd_platform_use *use);
+
+/**
+ * Whether messages among @p n of a run's hosts, given by their indices in @p use, can share links
+ * only with messages that the same host sends, or that the same host receives. For a fat tree and a
+ * dragonfly within one switch alone; never for a torus and XML.
+ */
+bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use,
+                                 const int *hosts, int n);
+
 /**
  * Writes SimGrid XML of @p n_hosts hosts (or all, where the topology fixes their number) to @p
- * path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Writes nothing for
+ * path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Limits that cannot
+ * bind in @p use are left out, because they cost time; NULL: any use. Writes nothing for
  * DSGD_TOPOLOGY_XML: the user's file is used.
  */
-dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
-                                dsgd_error *error);
-
-/** Property of a host in that XML that is no GPU, but where a group's traffic leaves. */
-#define DSGD_PLATFORM_GATEWAY "gateway"
+dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
+                                const dsgd_platform_use *use, const char *path, dsgd_error *error);
 
 /** Whether SimGrid makes the links (fat tree, dragonfly, torus) and `hosts` changes some. */
 bool dsgd_platform_has_links_to_change(const dsgd_platform *platform);

@@ -141,6 +141,29 @@ static dsgd_status check_bisection(check *c, dsgd_error *error)
     return status;
 }
 
+/** What the groups' ways out can be asked for at most, and whether simulations therefore need them. */
+static void print_ways_out(const check *c)
+{
+    if (c->platform->topology != DSGD_TOPOLOGY_GROUPS)
+        return;
+    int *const places = dsgd_xcalloc((size_t)c->workers, sizeof *places);
+    for (int i = 0; i < c->workers; i++)
+        places[i] = i;
+    for (int at_once = 0; at_once < 2; at_once++) {
+        const dsgd_platform_use use = {c->workers, places, at_once};
+        double most = 0;
+        bool binds = false;
+        for (int group = 0; group <= (c->workers - 1) / c->platform->group_hosts; group++) {
+            most = fmax(most, dsgd_platform_group_demand(c->platform, group, &use));
+            binds = binds || dsgd_platform_way_out_binds(c->platform, group, &use);
+        }
+        printf("  way out of a group, %-21s at most %.4g of %.4g GB/s: %s bind\n",
+               at_once == 0 ? "any messages:" : "one per host at once:", 1e-9 * most,
+               1e-9 * c->platform->group_bytes_per_s, binds ? "may" : "cannot");
+    }
+    free(places);
+}
+
 static const struct {
     const char *name;
     dsgd_collective collective;
@@ -254,6 +277,8 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     status = check_messages(c, error);
     if (status == DSGD_OK)
         status = check_bisection(c, error);
+    if (status == DSGD_OK)
+        print_ways_out(c);
     if (status == DSGD_OK)
         status = check_allreduces(c, 1, "1 B", "us  ", 1e6, error);
     if (status == DSGD_OK)

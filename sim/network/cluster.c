@@ -26,6 +26,7 @@
 
 static sg_host_t *hosts; /* [n_hosts] taken */
 static int *places; /* [n_hosts], of these among all */
+static dsgd_machine opened;
 
 const char *dsgd_simgrid_version(void)
 {
@@ -97,16 +98,12 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/** All hosts but gateways, in natural order; the caller frees them. */
+/** All hosts in natural order; the caller frees them. */
 static sg_host_t *all_hosts(size_t *n)
 {
-    const size_t count = sg_host_count();
+    *n = sg_host_count();
     /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
     sg_host_t *const all = sg_host_list();
-    *n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (sg_host_get_property_value(all[i], DSGD_PLATFORM_GATEWAY) == NULL)
-            all[(*n)++] = all[i];
     qsort(all, *n, sizeof(sg_host_t), by_natural_name);
     return all;
 }
@@ -133,6 +130,7 @@ static void change_links(const dsgd_platform *platform)
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error)
 {
     const int n_hosts = machine->n_hosts;
+    opened = *machine;
     initialise();
     simgrid_load_platform(path);
     size_t count = 0;
@@ -185,6 +183,18 @@ dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error)
 int dsgd_cluster_place(int host)
 {
     return places[host];
+}
+
+dsgd_path dsgd_cluster_path(int from, int to)
+{
+    return (dsgd_path){sg_host_get_route_latency(hosts[from], hosts[to]),
+                       sg_host_get_route_bandwidth(hosts[from], hosts[to])};
+}
+
+bool dsgd_cluster_meets_at_nics(const int *some, int n)
+{
+    const dsgd_platform_use use = {opened.n_hosts, places, opened.at_once};
+    return dsgd_platform_meets_at_nics(opened.platform, &use, some, n);
 }
 
 double dsgd_cluster_speed(int host)
@@ -348,8 +358,18 @@ double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     return started_s;
 }
 
+/** So many bytes travel in less than SimGrid's precision, and do not count as a message at once. */
+static const double nothing_bytes = 8;
+
+static void check_promise(double bytes)
+{
+    DSGD_ASSERT(opened.at_once == 0 || bytes <= nothing_bytes,
+                "%g bytes beside the messages that a host sends at once at most", bytes);
+}
+
 void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
+    check_promise(bytes);
     sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
 }
 
@@ -365,6 +385,7 @@ void dsgd_transfer_wait(dsgd_transfer *transfer)
 
 void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
+    check_promise(bytes);
     sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (long)bytes), NULL);
 }
 

@@ -24,6 +24,9 @@ const char *dsgd_simgrid_version(void);
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int n_hosts; /* workers and servers */
+    /* Messages by dsgd_sendrecv() that one sends at once, or receives, at most, if it sends
+     * otherwise no more than 8 bytes. 0: any number in any way. */
+    int at_once;
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
@@ -31,9 +34,8 @@ typedef struct dsgd_machine {
 
 /**
  * Loads the XML at @p path and takes the hosts, first for the workers, then for the servers, as the
- * placement says. Their natural order is that of their names, n2 before n10; hosts with the
- * property DSGD_PLATFORM_GATEWAY are skipped. Applies the hosts' qualities to their links. Once per
- * process.
+ * placement says. Their natural order is that of their names, n2 before n10. Applies the hosts'
+ * qualities to their links. Once per process.
  */
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, const char *path, dsgd_error *error);
 
@@ -42,6 +44,26 @@ dsgd_status dsgd_cluster_probe(const dsgd_machine *machine, dsgd_error *error);
 
 /** Index of a host among the platform's hosts in natural order. */
 int dsgd_cluster_place(int host);
+
+/** A message of b whole bytes takes latency_s + b / bytes_per_s while it has its links alone. */
+typedef struct dsgd_path {
+    double latency_s, bytes_per_s;
+} dsgd_path;
+
+/** SimGrid's own route between two hosts, once the cluster is open. */
+dsgd_path dsgd_cluster_path(int from, int to);
+
+/**
+ * Whether messages among these hosts can share links only with messages that the same host sends,
+ * or that the same host receives, whatever the other hosts of the run do. If so, and while each of
+ * these sends one message at a time and receives one (from one of these, or to one), every message
+ * among them takes what dsgd_cluster_path() says, to SimGrid's precision of 1e-9 s. Where a host
+ * sends two at once (to its island and out of it, too), this promises nothing.
+ *
+ * False does not say that they do share: of machine->platform only what needs no route is looked
+ * at, and of an XML file nothing. Takes as long as the cluster has hosts; ask once per set.
+ */
+bool dsgd_cluster_meets_at_nics(const int *hosts, int n);
 
 /** Nominal speed of a host, in flop/s. */
 double dsgd_cluster_speed(int host);

@@ -10,23 +10,27 @@
 #include "base/child.h"
 #include "sim/network/placement.h"
 
-/** Hosts to write, at least the machine's: of a shape of any size all that the placement lists. */
-static dsgd_status count_hosts(const dsgd_machine *machine, int *n_hosts, dsgd_error *error)
+/**
+ * Places of the machine's hosts, which the caller frees, and how many hosts to write: at least the
+ * machine's; of a shape of any size all that the placement lists.
+ */
+static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n_hosts,
+                               dsgd_error *error)
 {
     const int n = machine->n_hosts;
     const int most = dsgd_platform_most_hosts(machine->platform);
     const bool given = dsgd_placement_is_given(&machine->placement);
     *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
+    *places = NULL;
     if (*n_hosts < n)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "platform: size: %d hosts, but %d workers and servers need one each",
                          *n_hosts, n);
-    int *const places = dsgd_xcalloc((size_t)n, sizeof *places);
+    *places = dsgd_xcalloc((size_t)n, sizeof **places);
     const dsgd_status status = dsgd_placement_places(
-        &machine->placement, machine->seed, given ? most : *n_hosts, NULL, n, places, error);
+        &machine->placement, machine->seed, given ? most : *n_hosts, NULL, n, *places, error);
     for (int i = 0; status == DSGD_OK && i < n; i++)
-        *n_hosts = places[i] < *n_hosts ? *n_hosts : places[i] + 1;
-    free(places);
+        *n_hosts = (*places)[i] < *n_hosts ? *n_hosts : (*places)[i] + 1;
     return status;
 }
 
@@ -34,12 +38,15 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     const dsgd_status status = dsgd_platform_check(platform, error);
-    int n_hosts = 0;
     if (status != DSGD_OK)
         return status;
-    if (platform->topology != DSGD_TOPOLOGY_XML)
-        return count_hosts(machine, &n_hosts, error);
-    return dsgd_cluster_probe(machine, error);
+    if (platform->topology == DSGD_TOPOLOGY_XML)
+        return dsgd_cluster_probe(machine, error);
+    int *places = NULL;
+    int n_hosts = 0;
+    const dsgd_status found = find_places(machine, &places, &n_hosts, error);
+    free(places);
+    return found;
 }
 
 dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
@@ -48,14 +55,17 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return dsgd_cluster_open(machine, platform->file, error);
     char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
+    int *places = NULL;
     int n_hosts = 0;
-    dsgd_status status = count_hosts(machine, &n_hosts, error);
+    dsgd_status status = find_places(machine, &places, &n_hosts, error);
+    const dsgd_platform_use use = {machine->n_hosts, places, machine->at_once};
     if (status == DSGD_OK)
-        status = dsgd_platform_write(platform, n_hosts, path, error);
+        status = dsgd_platform_write(platform, n_hosts, &use, path, error);
     if (status == DSGD_OK)
         status = dsgd_cluster_open(machine, path, error);
     unlink(path);
     free(path);
+    free(places);
     return status;
 }
 

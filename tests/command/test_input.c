@@ -296,6 +296,13 @@ START_TEST(a_platform_is_checked_against_its_numbers)
                                  " 3.329 GB/s   0.889  differs\n") != NULL,
                   "%s", output);
     ck_assert_ptr_nonnull(strstr(output, "\n3 of these differ"));
+    write_file("g.yaml", "{topology: groups, group_hosts: 4, host_bandwidth: 10GB/s, "
+                         "group_flow_bandwidth: 5GB/s, group_bandwidth: 20GB/s}\n");
+    ck_assert_msg(dsgd("platform check g.yaml --workers 8", &output) == 0, "%s", output);
+    ck_assert_msg(
+        strstr(output, "any messages:         at most 40 of 20 GB/s: may bind\n") != NULL &&
+            strstr(output, "one per host at once: at most 20 of 20 GB/s: cannot bind\n") != NULL,
+        "%s", output);
 }
 END_TEST
 

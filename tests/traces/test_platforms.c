@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/child.h"
 #include "base/draw.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
@@ -329,6 +331,86 @@ START_TEST(traffic_takes_what_the_numbers_promise)
 }
 END_TEST
 
+/* --- where messages can meet ------------------------------------------------------------------ */
+
+static bool meet_at_nics(const dsgd_platform *p, int n_hosts, int stride, int at_once)
+{
+    int places[MOST];
+    int all[MOST];
+    for (int i = 0; i < n_hosts; i++) {
+        places[i] = i * stride;
+        all[i] = i;
+    }
+    const dsgd_platform_use use = {n_hosts, places, at_once};
+    return dsgd_platform_meets_at_nics(p, &use, all, n_hosts);
+}
+
+START_TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
+{
+    const dsgd_platform flat = shape(DSGD_TOPOLOGY_SWITCH);
+    ck_assert(meet_at_nics(&flat, 64, 1, 0));
+    const dsgd_platform rails = islands(DSGD_TOPOLOGY_SWITCH, 4);
+    ck_assert(meet_at_nics(&rails, 16, 1, 0));
+    const dsgd_platform shared = islands(DSGD_TOPOLOGY_SWITCH, 1);
+    ck_assert(!meet_at_nics(&shared, 16, 1, 0));
+    ck_assert(meet_at_nics(&shared, 4, 1, 0)); /* one island */
+    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* one host of each */
+    const dsgd_platform tree = fat_tree(one_by_four);
+    ck_assert(meet_at_nics(&tree, 4, 1, 0));
+    ck_assert(!meet_at_nics(&tree, 5, 1, 0));
+    const dsgd_platform fly = dragonfly();
+    ck_assert(meet_at_nics(&fly, 2, 1, 0));
+    ck_assert(!meet_at_nics(&fly, 3, 1, 0));
+    const dsgd_platform ring = torus();
+    ck_assert(!meet_at_nics(&ring, 2, 1, 0));
+}
+END_TEST
+
+/** Groups of eight NICs of 10 GB/s, with 20 GB/s between groups and 6 GB/s for a message. */
+START_TEST(a_way_out_binds_when_more_can_want_to_pass)
+{
+    dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
+    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* nobody to send to */
+    ck_assert(meet_at_nics(&p, 10, 1, 0)); /* two of the other group */
+    ck_assert(!meet_at_nics(&p, 11, 1, 0));
+    ck_assert(meet_at_nics(&p, 11, 1, 1)); /* 18 GB/s */
+    ck_assert(!meet_at_nics(&p, 12, 1, 1)); /* 24 */
+    ck_assert(!meet_at_nics(&p, 11, 1, 2)); /* 30, as the NICs send */
+    p.group_bytes_per_s = 80 * gb; /* as much as the eight NICs */
+    ck_assert(meet_at_nics(&p, 64, 1, 0));
+    p.group_bytes_per_s = 48 * gb;
+    ck_assert(!meet_at_nics(&p, 64, 1, 0));
+    ck_assert(meet_at_nics(&p, 64, 1, 1));
+    p.hosts = (dsgd_records){3, entries}; /* hosts 1 and 2 have 1 GB/s */
+    p.group_bytes_per_s = 62 * gb;
+    const int places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const dsgd_platform_use use = {16, places, 0};
+    ck_assert_double_eq(dsgd_platform_group_demand(&p, 0, &use), 62 * gb);
+    ck_assert(meet_at_nics(&p, 16, 1, 0));
+}
+END_TEST
+
+static dsgd_status find_path(const void *platform, void *path, dsgd_error *error)
+{
+    const dsgd_machine machine = {.platform = platform, .n_hosts = 16, .scratch = "/tmp"};
+    const dsgd_status status = dsgd_machine_open(&machine, error);
+    if (status == DSGD_OK)
+        *(dsgd_path *)path = dsgd_cluster_path(1, 11);
+    return status;
+}
+
+START_TEST(a_path_takes_what_its_message_takes)
+{
+    dsgd_platform p = nth_shape(_i);
+    p.hosts = (dsgd_records){3, entries};
+    dsgd_path path;
+    ck_assert_int_eq(dsgd_in_child(find_path, &p, &path, sizeof path, "", NULL), DSGD_OK);
+    for (double bytes = 1; bytes <= gb; bytes *= 1e3)
+        ck_assert_double_eq_tol(message_s(&p, 1, 11, bytes),
+                                path.latency_s + bytes / path.bytes_per_s, 1e-9);
+}
+END_TEST
+
 /* --- placement -------------------------------------------------------------------------------- */
 
 /** Seconds of a small message from worker 0 to worker 1 on the groups of eight. */
@@ -606,6 +688,93 @@ START_TEST(every_shipped_figure_has_its_reason)
 }
 END_TEST
 
+/* --- limits that are left out ----------------------------------------------------------------- */
+
+/** The groups of shape() with every limit as one link for all flows, beside the crossbars. */
+static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *path)
+{
+    FILE *const xml = fopen(path, "w");
+    ck_assert_ptr_nonnull(xml);
+    fputs("<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+          "<platform version=\"4.1\"><zone id=\"all\" routing=\"Full\">\n",
+          xml);
+    const int n_groups = n_hosts / (int)p->group_hosts;
+    for (int g = 0; g < n_groups; g++) {
+        fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", g);
+        for (int i = 0; i <= p->group_hosts; i++) {
+            /* The last one, behind all others by its name, is the way out. */
+            char name[16];
+            const bool out = i == p->group_hosts;
+            snprintf(name, sizeof name, out ? "out%d" : "n%d",
+                     out ? g : g * (int)p->group_hosts + i);
+            fprintf(xml,
+                    "<host id=\"%s\" speed=\"1Gf\"/><link id=\"l%s\" bandwidth=\"%.17gBps\" "
+                    "latency=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"/>"
+                    "<host_link id=\"%s\" up=\"l%s_UP\" down=\"l%s_DOWN\"/>\n",
+                    name, name, out ? p->group_bytes_per_s : p->host_bandwidth_bytes_per_s,
+                    out ? 0 : p->host_latency_s / 2, name, name, name);
+        }
+        fputs("</zone>\n", xml);
+    }
+    fprintf(xml,
+            "<link id=\"flow\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
+            "sharing_policy=\"FATPIPE\"/>\n",
+            p->group_flow_bytes_per_s, p->group_latency_s);
+    for (int a = 0; a < n_groups; a++)
+        for (int b = a + 1; b < n_groups; b++)
+            fprintf(xml,
+                    "<zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"out%d\" gw_dst=\"out%d\">"
+                    "<link_ctn id=\"flow\"/></zoneRoute>\n",
+                    a, b, a, b);
+    fputs("</zone></platform>\n", xml);
+    fclose(xml);
+}
+
+enum { LIMITED = 32 };
+
+/** Seconds of six steps in which workers are late by turns and exchange 40 MB. */
+static double limited_s(const dsgd_platform *p, const char *algorithm, bool blocking)
+{
+    support_case *c = support_new(algorithm, LIMITED);
+    support_no_learning(c);
+    support_spread(c);
+    c->platform = *p;
+    c->workload.bytes = 40e6;
+    c->workload.step_s = 1e-2;
+    c->config.exchange.pieces = 3;
+    c->config.exchange.blocking = blocking;
+    c->config.until.steps = 6;
+    return support_ok(c)->result.virtual_s;
+}
+
+/** The way out of eight NICs of 10 GB/s binds always; unless messages of 6 GB/s go alone; never. */
+static const double ways_out[] = {20e9, 48e9, 80e9};
+
+START_TEST(limits_that_cannot_bind_are_left_out_and_change_no_time)
+{
+    static const char *const algorithms[] = {"allreduce", "wagma", "eager_solo", "local_sgd",
+                                             "d_psgd",    "osgp",  "ad_psgd",    "a_psgd"};
+    /* Of a link that binds, SimGrid counts 1e-5 as nothing, and not in the same order. */
+    const double within = _i == 0 ? 1e-7 : 1e-9;
+    dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
+    p.group_bytes_per_s = ways_out[_i];
+    dsgd_platform all = p;
+    char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+    close(mkstemps(path, 4));
+    write_all_limits(&p, LIMITED + 8, path); /* and a group for the server */
+    all.topology = DSGD_TOPOLOGY_XML;
+    all.file = path;
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++)
+        for (int blocking = 0; blocking < 2; blocking++) {
+            const double s = limited_s(&p, algorithms[i], blocking);
+            const double all_s = limited_s(&all, algorithms[i], blocking);
+            ck_assert_msg(fabs(s / all_s - 1) < within, "%s: %.12g s, not %.12g", algorithms[i], s,
+                          all_s);
+        }
+    remove(path);
+}
+END_TEST
+
 /* --- links alone ------------------------------------------------------------------------------ */
 
 /** Times of 4 steps of 1 ms whose exchanges of 256 MB fill the links. */
@@ -693,6 +862,9 @@ Suite *platforms_suite(void)
     tcase_add_loop_test(t, a_slow_host_computes_longer, 0, SHAPES);
     tcase_add_loop_test(t, messages_take_what_the_numbers_promise, 0, SHAPES);
     tcase_add_loop_test(t, traffic_takes_what_the_numbers_promise, 0, SHAPES);
+    tcase_add_test(t, messages_meet_at_nics_alone_where_nothing_else_can_bind);
+    tcase_add_test(t, a_way_out_binds_when_more_can_want_to_pass);
+    tcase_add_loop_test(t, a_path_takes_what_its_message_takes, 0, SHAPES);
     tcase_add_test(t, workers_go_where_the_placement_says);
     tcase_add_test(t, a_random_order_is_drawn_from_the_seed);
     tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
@@ -704,6 +876,8 @@ Suite *platforms_suite(void)
                         sizeof shipped / sizeof shipped[0]);
     tcase_add_loop_test(t, every_shipped_figure_has_its_reason, 0,
                         sizeof shipped / sizeof shipped[0]);
+    tcase_add_loop_test(t, limits_that_cannot_bind_are_left_out_and_change_no_time, 0,
+                        sizeof ways_out / sizeof ways_out[0]);
     tcase_add_loop_test(t, links_alone_take_no_longer_than_a_run_on_shipped_platforms, 0,
                         sizeof shipped / sizeof shipped[0]);
     tcase_add_loop_test(t, links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES);
