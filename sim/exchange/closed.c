@@ -5,9 +5,9 @@
  * No member's part ends before that, because every result depends on every contribution. In each
  * round the two sides of a message begin it together, and a channel has one phase under way: so no
  * link carries more than one message in each direction, if all of the run's messages are of such
- * allreduces and no link but a host's own can bind (sim/network/paths.h). Then a message takes a
- * known time from the instant at which both sides are there, and a pass over the members, round by
- * round, yields the same times as the simulation of the messages.
+ * allreduces and can meet at the hosts' own links only. Then a message takes a known time from the
+ * instant at which both sides are there, and a pass over the members, round by round, yields the
+ * same times as the simulation of the messages.
  *
  * A second pass, once all have ended, counts the messages and what of their time no computation
  * hid, which is not known before. At most two schedules are under way: who is in the next but one
@@ -43,14 +43,10 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
 {
     const size_t n = (size_t)engine->n_workers;
     struct dsgd_closed *const state = dsgd_run_alloc(engine, sizeof *state);
-    int *const places = dsgd_xcalloc(n, sizeof *places);
-    for (size_t i = 0; i < n; i++)
-        places[i] = engine->workers[i].place;
-    const bool alone = engine->config->algorithm->only_allreduces && engine->n_channels == 1 &&
-                       !engine->config->exchange.every_message;
-    if (alone)
-        state->paths = dsgd_paths_new(engine->config->platform, places, engine->n_workers);
-    free(places);
+    const bool one_at_a_time = engine->config->algorithm->only_allreduces &&
+                               engine->n_channels == 1 && !engine->config->exchange.every_message;
+    if (one_at_a_time)
+        state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
     if (state->paths == NULL)
         return state;
     state->n_begun = dsgd_run_alloc(engine, n * sizeof *state->n_begun);
