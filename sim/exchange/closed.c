@@ -5,9 +5,9 @@
  * No member's part ends before that, because every result depends on every contribution. In each
  * round the two sides of a message begin it together, and a channel has one phase under way: so no
  * link carries more than one message in each direction, if all of the run's messages are of such
- * allreduces and no link but a host's own can bind (sim/network/paths.h). Then a message takes a
- * known time from the instant at which both sides are there, and a pass over the members, round by
- * round, yields the same times as the simulation of the messages.
+ * allreduces and can meet at the hosts' own links only. Then a message takes a known time from the
+ * instant at which both sides are there, and a pass over the members, round by round, yields the
+ * same times as the simulation of the messages.
  *
  * A second pass, once all have ended, counts the messages and what of their time no computation
  * hid, which is not known before. At most two schedules are under way: who is in the next but one
@@ -18,6 +18,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/network/paths.h"
 #include "sim/result.h"
@@ -28,10 +29,7 @@ typedef struct schedule {
     int n_arrived, n_ended;
     bool counted;
     double *arrived_s; /* [n_workers]; INFINITY: has not */
-    struct end {
-        double at_s;
-        int rank;
-    } * ends; /* [n_workers], in the order of time and rank; of a schedule that is complete */
+    double *end_s; /* [n_workers], once all have arrived */
 } schedule;
 
 struct dsgd_closed {
@@ -45,14 +43,10 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
 {
     const size_t n = (size_t)engine->n_workers;
     struct dsgd_closed *const state = dsgd_run_alloc(engine, sizeof *state);
-    int *const places = dsgd_xcalloc(n, sizeof *places);
-    for (size_t i = 0; i < n; i++)
-        places[i] = engine->workers[i].place;
-    const bool alone = engine->config->algorithm->only_allreduces && engine->n_channels == 1 &&
-                       !engine->config->exchange.every_message;
-    if (alone)
-        state->paths = dsgd_paths_new(engine->config->platform, places, engine->n_workers);
-    free(places);
+    const bool one_at_a_time = engine->config->algorithm->only_allreduces &&
+                               engine->n_channels == 1 && !engine->config->exchange.every_message;
+    if (one_at_a_time)
+        state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
     if (state->paths == NULL)
         return state;
     state->n_begun = dsgd_run_alloc(engine, n * sizeof *state->n_begun);
@@ -60,7 +54,7 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
     state->next_s = dsgd_run_alloc(engine, n * sizeof *state->next_s);
     for (int i = 0; i < 2; i++) {
         state->under_way[i].arrived_s = dsgd_run_alloc(engine, n * sizeof(double));
-        state->under_way[i].ends = dsgd_run_alloc(engine, n * sizeof(struct end));
+        state->under_way[i].end_s = dsgd_run_alloc(engine, n * sizeof(double));
     }
     return state;
 }
@@ -153,23 +147,6 @@ static double follow(dsgd_engine *engine, const schedule *s, bool counts, double
     return last_s;
 }
 
-static int by_time_and_rank(const void *a, const void *b)
-{
-    const struct end *m = a;
-    const struct end *n = b;
-    if (m->at_s != n->at_s)
-        return m->at_s < n->at_s ? -1 : 1;
-    return m->rank - n->rank;
-}
-
-static void compute_ends(dsgd_engine *engine, schedule *s)
-{
-    follow(engine, s, false, 0);
-    for (int i = 0; i < s->plan.n; i++)
-        s->ends[i] = (struct end){engine->closed->at_s[i], i};
-    qsort(s->ends, (size_t)s->plan.n, sizeof *s->ends, by_time_and_rank);
-}
-
 static void count(dsgd_engine *engine, schedule *s)
 {
     follow(engine, s, true, DBL_MAX);
@@ -197,29 +174,6 @@ double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
 
 /* --- the members ------------------------------------------------------------------------------ */
 
-static void sleep_until(double at_s)
-{
-    const double left_s = at_s - dsgd_now_s();
-    if (left_s > 4 * DBL_EPSILON * at_s)
-        dsgd_sleep(left_s);
-}
-
-static dsgd_channel *channel_of(dsgd_engine *engine, int rank)
-{
-    return &engine->workers[rank].channels[0];
-}
-
-/** For the member that ends last: wakes the others when they end. */
-static void wake_in_turn(dsgd_engine *engine, const schedule *s)
-{
-    const int n = s->plan.n;
-    for (int i = 0; i < n - 1; i++) {
-        sleep_until(s->ends[i].at_s);
-        dsgd_semaphore_post(channel_of(engine, s->ends[i].rank)->semaphore);
-    }
-    sleep_until(s->ends[n - 1].at_s);
-}
-
 static schedule *arrive(dsgd_worker *w, const dsgd_plan *plan)
 {
     struct dsgd_closed *const state = w->engine->closed;
@@ -239,24 +193,30 @@ static schedule *arrive(dsgd_worker *w, const dsgd_plan *plan)
     return s;
 }
 
+/** All have arrived: tells each when it ends. */
+static void complete(dsgd_engine *engine, schedule *s, int last_rank)
+{
+    follow(engine, s, false, 0);
+    memcpy(s->end_s, engine->closed->at_s, (size_t)s->plan.n * sizeof *s->end_s);
+    for (int i = 0; i < s->plan.n; i++)
+        if (i != last_rank)
+            dsgd_semaphore_post(engine->workers[i].channels[0].semaphore);
+}
+
 void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan)
 {
     dsgd_worker *const w = channel->worker;
-    dsgd_engine *const engine = w->engine;
     schedule *const s = arrive(w, plan);
-    const struct end *const last = &s->ends[plan->n - 1];
-    const bool complete = s->n_arrived == plan->n;
-    if (complete)
-        compute_ends(engine, s);
-    if (complete && last->rank != w->node.rank)
-        dsgd_semaphore_post(channel_of(engine, last->rank)->semaphore);
-    if (!complete || last->rank != w->node.rank)
+    if (s->n_arrived == plan->n)
+        complete(w->engine, s, w->node.rank);
+    else
         dsgd_semaphore_wait(channel->semaphore);
-    if (last->rank == w->node.rank)
-        wake_in_turn(engine, s);
+    const double left_s = s->end_s[w->node.rank] - dsgd_now_s();
+    if (left_s > 0)
+        dsgd_sleep(left_s);
     if (++s->n_ended < plan->n)
         return;
     if (!s->counted)
-        count(engine, s);
+        count(w->engine, s);
     s->n_arrived = 0;
 }

@@ -1,6 +1,6 @@
 /**
  * @file paths.c
- * Messages that share no link with another.
+ * What messages take that share no link with another.
  */
 #include "sim/network/paths.h"
 
@@ -19,17 +19,22 @@ static dsgd_path_end end_at(const dsgd_platform *platform, int place)
         .latency_s = platform->host_latency_s / 2 + q.latency_s};
 }
 
-dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, const int *places, int n_hosts)
+dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
 {
+    const size_t n = (size_t)n_hosts;
+    int *const places = dsgd_xcalloc(n, sizeof *places);
+    for (int i = 0; i < n_hosts; i++)
+        places[i] = dsgd_cluster_place(i);
     const bool is_known =
         platform->topology == DSGD_TOPOLOGY_SWITCH || platform->topology == DSGD_TOPOLOGY_GROUPS;
     const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
-    if (!is_known || !dsgd_platform_meets_at_nics(platform, &one_at_a_time))
-        return NULL;
-    const size_t n = (size_t)n_hosts;
-    dsgd_paths *const paths = dsgd_xcalloc(1, sizeof *paths + n * sizeof paths->end[0]);
-    paths->platform = platform;
-    for (int i = 0; i < n_hosts; i++)
-        paths->end[i] = end_at(platform, places[i]);
+    dsgd_paths *paths = NULL;
+    if (is_known && dsgd_platform_meets_at_nics(platform, &one_at_a_time)) {
+        paths = dsgd_xcalloc(1, sizeof *paths + n * sizeof paths->end[0]);
+        paths->platform = platform;
+        for (int i = 0; i < n_hosts; i++)
+            paths->end[i] = end_at(platform, places[i]);
+    }
+    free(places);
     return paths;
 }

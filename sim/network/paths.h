@@ -1,13 +1,12 @@
 /**
  * @file paths.h
- * Messages that share no link with another. Where hosts that send and receive one message at a time
- * cannot meet on anything but their own links, a message takes its path's latency, and its bytes at
- * the rate of the path's narrowest link.
+ * What messages take that share no link with another: the same as dsgd_cluster_path(), by
+ * arithmetic on the platform, for millions of them.
  */
 #ifndef DSGD_SIM_NETWORK_PATHS_H
 #define DSGD_SIM_NETWORK_PATHS_H
 
-#include "traces/platform.h"
+#include "sim/network/cluster.h"
 
 /** Where a host is connected. */
 typedef struct dsgd_path_end {
@@ -21,13 +20,12 @@ typedef struct dsgd_paths {
 } dsgd_paths;
 
 /**
- * NULL: messages of the hosts at these @p places can meet. So they do, or may, where several hosts
- * share a NIC, where a group's way out is narrower than what its hosts can send, and on a fat tree,
- * dragonfly, torus or a platform of the user's. Release it by free().
+ * Of the cluster's first hosts. NULL: messages of these can meet, by dsgd_cluster_meets_at_nics(),
+ * or the platform is none of switch and groups. Release it by free().
  */
-dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, const int *places, int n_hosts);
+dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);
 
-/** Seconds of a message between two different hosts. */
+/** Seconds of a message between two different hosts of those. */
 static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, double bytes)
 {
     const dsgd_platform *const platform = paths->platform;

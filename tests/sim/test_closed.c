@@ -195,18 +195,19 @@ END_TEST
 
 /* --- what an algorithm does meanwhile --------------------------------------------------------- */
 
-/** Allreduces of 0.4 s and more beside three steps of 0.1 s, and what is left when work() ends. */
+/** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left when work() ends. */
 START_TEST(many_computations_hide_what_is_computed_as_they_hide_messages) /* _i: steps_each */
 {
     support_case *c = support_new("dasgd", 9);
     support_no_learning(c);
     support_option(c, "tau", 5);
-    support_option(c, "d", 5);
+    support_option(c, "d", 4);
     c->workload.step_s = 0.1;
     c->workload.bytes = 1e9;
-    c->config.exchange.pieces = 4;
+    c->config.exchange.pieces = 1;
     c->config.until.steps = 33;
     lateness[2](c);
+    support_imbalance_number(c, "slow", "factor", 3);
     if (_i == 1) {
         c->config.until = (dsgd_until){0};
         c->config.steps_each = 15;
