@@ -35,6 +35,7 @@
     X(pair)                                                                                        \
     X(hang)                                                                                        \
     X(partial)                                                                                     \
+    X(staging)                                                                                     \
     X(server)                                                                                      \
     X(accounting)                                                                                  \
     X(smpi)                                                                                        \
