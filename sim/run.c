@@ -58,6 +58,7 @@ static void open_node(dsgd_engine *engine, int host)
     w->computation.end_of_deferred = &w->computation.first_deferred;
     w->model = dsgd_vector_new(&w->node);
     w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
+    w->computation.ready_s = dsgd_run_alloc(engine, n * sizeof *w->computation.ready_s);
     if (server)
         return;
     w->work_semaphore = dsgd_semaphore_new();
@@ -259,8 +260,13 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     const size_t n = engine->n_pieces;
     engine->n_stepped = dsgd_run_alloc(engine, n * sizeof *engine->n_stepped);
     engine->stepped = dsgd_run_alloc(engine, n * (size_t)engine->n_workers * sizeof(int));
-    for (size_t k = 0; k < engine->n_pieces; k++)
+    engine->piece_work = dsgd_workload_work(config->workload, n, engine->piece_bytes);
+    for (size_t k = 0; k < n; k++) {
         engine->bytes += engine->piece_bytes[k];
+        engine->work += engine->piece_work[k];
+    }
+    if (config->workload->memory == DSGD_MEMORY_DEVICE)
+        engine->staging_s_per_byte = config->platform->staging_s_per_byte;
     engine->steps_bound = steps_bound(config);
     engine->most_steps = config->steps_each;
 }
@@ -273,6 +279,7 @@ static void close_engine(dsgd_engine *engine)
     dsgd_closed_schedules_free(engine);
     dsgd_run_free_all(engine);
     free(engine->piece_bytes);
+    free(engine->piece_work);
 }
 
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)

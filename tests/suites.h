@@ -36,6 +36,7 @@
     X(pair)                                                                                        \
     X(hang)                                                                                        \
     X(partial)                                                                                     \
+    X(staging)                                                                                     \
     X(server)                                                                                      \
     X(accounting)                                                                                  \
     X(loggp)                                                                                       \

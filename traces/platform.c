@@ -95,6 +95,12 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_AS("reduction", DOUBLE, dsgd_platform, reduction_s_per_byte,
                    "seconds per byte of adding or averaging what arrived, serial with the wire",
                    .max = 1),
+    DSGD_OPTION_AS("staging", DOUBLE, dsgd_platform, staging_s_per_byte,
+                   "seconds per byte of copying what is exchanged out of a device's memory to "
+                   "where the network takes it, and again of copying the result back; beside "
+                   "computation and exchanges, one copy at a time in each direction; 0: the "
+                   "network reads the device's memory",
+                   .max = 1),
     DSGD_OPTION_AS("reference_speed", DOUBLE, dsgd_platform, reference_flops,
                    "host speed on which a workload's times hold; 0: of xml that of worker 0's "
                    "host, else 1 Gf, which hosts have",

@@ -50,6 +50,7 @@ typedef struct dsgd_platform {
     double message_overhead_s; /* processor time per message and end, serial with the wire */
     double partial_call_s; /* processor time of one call of a partial collective, per piece */
     double reduction_s_per_byte; /* of adding or averaging received bytes, serial with the wire */
+    double staging_s_per_byte; /* of copying between device and host memory, each way */
     /**
      * Host speed to which workload times refer. 0: the nominal speed; for XML the speed of worker
      * 0's host, so a slow worker 0 would make all others fast.

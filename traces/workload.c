@@ -9,10 +9,15 @@
 
 enum { BYTES_PER_ELEMENT = 4 };
 
+static const char *const memories[] = {"device", "host", NULL};
+
 static const dsgd_option tensor_options[] = {
     DSGD_OPTION_LONG(dsgd_tensors, elements, 0, 1, 1e12, NULL, "float32 numbers of the tensor",
                      .required = true),
     DSGD_OPTION_LONG(dsgd_tensors, count, 1, 1, 4096, NULL, "how many such follow each other"),
+    DSGD_OPTION_DOUBLE(dsgd_tensors, uses, 1, 0, 1e9, NULL,
+                       "multiplications by each element for one sample, as of a convolution one "
+                       "per position of its output: what the backward pass takes for the tensor"),
     DSGD_OPTION_END,
 };
 
@@ -32,6 +37,9 @@ const dsgd_option dsgd_workload_options[] = {
                    .init_text = "samples"),
     DSGD_OPTION_DOUBLE(dsgd_workload, backward_share, 2.0 / 3, 0, 1, NULL,
                        "share of step, at its end, in which gradients become ready"),
+    DSGD_OPTION_CHOICE(dsgd_workload, memory, memories,
+                       "where gradients and models are; from a device's memory they are copied as "
+                       "the platform's `staging` says"),
     DSGD_OPTION_PICKS(dsgd_workload, inherent, dsgd_imbalance_kinds, "kind",
                       "imbalance that belongs to the workload", .shipped = "imbalance"),
     DSGD_OPTION_END,
@@ -98,4 +106,41 @@ size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, doub
     for (size_t k = 0; k < n; k++)
         (*bytes)[k] = all / (double)n;
     return n;
+}
+
+/** Of the first @p bytes of one gradient. */
+static double work_until(const dsgd_workload *workload, double bytes)
+{
+    const dsgd_tensors *const tensors = workload->tensors.v;
+    double work = 0;
+    for (size_t i = 0; i < workload->tensors.n && bytes > 0; i++) {
+        const double row =
+            (double)BYTES_PER_ELEMENT * (double)tensors[i].elements * (double)tensors[i].count;
+        work += (row < bytes ? row : bytes) * tensors[i].uses;
+        bytes -= row;
+    }
+    return work;
+}
+
+/** Whether the tensors' work is another than their bytes. */
+static bool has_uses(const dsgd_workload *workload)
+{
+    const dsgd_tensors *const tensors = workload->tensors.v;
+    bool differs = false;
+    for (size_t i = 0; i < workload->tensors.n; i++)
+        differs |= tensors[i].uses != 1;
+    return differs && work_until(workload, dsgd_workload_bytes(workload)) > 0;
+}
+
+double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes)
+{
+    const bool uses = has_uses(workload);
+    double *const work = dsgd_xcalloc(n_pieces, sizeof *work);
+    double begin = 0;
+    for (size_t k = 0; k < n_pieces; k++) {
+        const double end = begin + bytes[k];
+        work[k] = uses ? work_until(workload, end) - work_until(workload, begin) : bytes[k];
+        begin = end;
+    }
+    return work;
 }

@@ -9,6 +9,8 @@
 #include "base/option.h"
 #include "base/status.h"
 
+typedef enum dsgd_workload_memory { DSGD_MEMORY_DEVICE, DSGD_MEMORY_HOST } dsgd_workload_memory;
+
 /** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */
 typedef struct dsgd_workload {
     const char *summary;
@@ -19,6 +21,7 @@ typedef struct dsgd_workload {
     double samples; /* per worker and step */
     const char *sample_unit; /* "images", "tokens", ... */
     double backward_share; /* share of step_s, at its end, in which gradients become ready */
+    dsgd_workload_memory memory; /* where gradients and models are */
     dsgd_picks inherent; /* imbalance that belongs to the workload, out of dsgd_imbalance_kinds */
 } dsgd_workload;
 
@@ -26,6 +29,7 @@ typedef struct dsgd_workload {
 typedef struct dsgd_tensors {
     long elements;
     long count;
+    double uses; /* multiplications of each element per sample, forward */
 } dsgd_tensors;
 
 extern const dsgd_option dsgd_workload_options[];
@@ -43,5 +47,11 @@ double dsgd_workload_bytes(const dsgd_workload *workload);
  */
 size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double bucket_bytes,
                             double **bytes);
+
+/**
+ * Multiplications of each piece, to scale: the backward pass of a piece takes its share of their
+ * sum. [n_pieces], as many as @p bytes has; the caller frees it.
+ */
+double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes);
 
 #endif

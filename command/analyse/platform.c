@@ -259,7 +259,8 @@ typedef struct allreduce {
 static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error *error)
 {
     const allreduce *const a = argument;
-    const dsgd_workload workload = {.bytes = a->bytes, .step_s = 1e-15, .samples = 1};
+    const dsgd_workload workload = {
+        .bytes = a->bytes, .step_s = 1e-15, .samples = 1, .memory = DSGD_MEMORY_HOST};
     const dsgd_run_config config = {.platform = a->check->platform,
                                     .network = a->network,
                                     .workload = &workload,

@@ -53,7 +53,7 @@ typedef struct figure {
     double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
 } figure;
 
-/** What is scored, over all figures. */
+/** What is scored, of a figure or of all. */
 typedef struct score {
     /** |relative error| of all points, and of those whose use is `predicted`. */
     double *errors, *predicted;
@@ -250,6 +250,74 @@ static void print_rows(const figure *f)
     dsgd_columns_print(&t);
 }
 
+/** Whether a published row is about the run. */
+static bool is_published(const figure *f, size_t run)
+{
+    for (size_t row = 0; row < f->published.n_rows; row++)
+        if (is_about(f, row, run, ""))
+            return true;
+    return false;
+}
+
+/** Quantity of the figure's first point: what is predicted where nothing was published. */
+static size_t predicted_quantity(const figure *f)
+{
+    for (size_t row = 0; row < f->published.n_rows; row++)
+        if (is_point(f, row))
+            return dsgd_csv_column(&f->runs, field(f, row, QUANTITY));
+    return f->runs.n_columns;
+}
+
+/** Whether two runs differ in nothing but what no published row says, such as the seed. */
+static bool are_alike(const figure *f, size_t a, size_t b)
+{
+    for (size_t k = 0; k < f->n_keys; k++)
+        if (strcmp(dsgd_csv_field(&f->runs, a, f->key_columns[k]),
+                   dsgd_csv_field(&f->runs, b, f->key_columns[k])) != 0)
+            return false;
+    return true;
+}
+
+/** Mean over the runs that are like this one; NAN where an earlier one is. */
+static double mean_of_alike(const figure *f, size_t run, size_t quantity)
+{
+    double sum = 0, n = 0;
+    for (size_t other = 0; other < f->runs.n_rows; other++) {
+        double x = NAN;
+        if (!are_alike(f, run, other))
+            continue;
+        if (other < run || !dsgd_parse_number(dsgd_csv_field(&f->runs, other, quantity), NULL, &x))
+            return NAN;
+        sum += x;
+        n++;
+    }
+    return sum / n;
+}
+
+/** What was simulated and not published. */
+static void print_predictions(const figure *f)
+{
+    const size_t quantity = predicted_quantity(f);
+    dsgd_columns t = {.wraps = true};
+    bool any = false;
+    for (size_t run = 0; run < f->runs.n_rows && quantity < f->runs.n_columns; run++) {
+        const double x = is_published(f, run) ? NAN : mean_of_alike(f, run, quantity);
+        if (isnan(x))
+            continue;
+        any = true;
+        dsgd_columns_row(&t);
+        for (size_t k = 0; k < f->n_keys; k++)
+            dsgd_columns_put(&t, f->published.fields[f->keys[k]], "%s",
+                             dsgd_csv_field(&f->runs, run, f->key_columns[k]));
+        dsgd_columns_take(&t, f->runs.fields[quantity], readable(x));
+    }
+    if (!any)
+        return;
+    puts("\npredictions, of which nothing was published here:");
+    dsgd_columns_print(&t);
+    putchar('\n');
+}
+
 static void count_row(const figure *f, size_t row, score *total)
 {
     if (!is_point(f, row)) {
@@ -306,6 +374,64 @@ static void compare_orders(const figure *f, score *total)
                    dsgd_csv_field(&f->published, a, algorithm), ratio > 1 ? "above" : "below",
                    dsgd_csv_field(&f->published, b, algorithm));
         }
+}
+
+/* --- scores ------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_errors(const char *what, double *errors, size_t n)
+{
+    if (n == 0)
+        return;
+    qsort(errors, n, sizeof *errors, by_size);
+    size_t within = 0;
+    for (size_t i = 0; i < n; i++)
+        within += errors[i] <= 0.15;
+    printf("%zu %s: median error %.1f %%, %zu within 15 %%, worst %.1f %%\n", n, what,
+           100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
+}
+
+static void print_score(score *total)
+{
+    print_errors(total->n == 1 ? "point" : "points", total->errors, total->n);
+    print_errors("of them predicted", total->predicted, total->n_predicted);
+    if (total->n_pairs > 0)
+        printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
+               "left out)\n",
+               total->n_in_order, total->n_pairs, 100 * tie);
+    if (total->n_bounds > 0)
+        printf("%zu of %zu stated bounds hold\n", total->n_kept, total->n_bounds);
+}
+
+/** Scores a figure, prints that, and adds it to the total. */
+static void add_score(const figure *f, score *total)
+{
+    const size_t n = f->published.n_rows;
+    score own = {.errors = dsgd_xcalloc(n, sizeof *own.errors),
+                 .predicted = dsgd_xcalloc(n, sizeof *own.predicted)};
+    for (size_t row = 0; row < n; row++)
+        count_row(f, row, &own);
+    compare_orders(f, &own);
+    print_score(&own);
+    total->errors = dsgd_xrealloc(total->errors, total->n + n, sizeof *total->errors);
+    total->predicted =
+        dsgd_xrealloc(total->predicted, total->n_predicted + n, sizeof *total->predicted);
+    for (size_t i = 0; i < own.n; i++)
+        total->errors[total->n++] = own.errors[i];
+    for (size_t i = 0; i < own.n_predicted; i++)
+        total->predicted[total->n_predicted++] = own.predicted[i];
+    total->n_bounds += own.n_bounds;
+    total->n_kept += own.n_kept;
+    total->n_pairs += own.n_pairs;
+    total->n_in_order += own.n_in_order;
+    free(own.errors);
+    free(own.predicted);
 }
 
 /* --- a figure --------------------------------------------------------------------------------- */
@@ -378,14 +504,10 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
     if (status == DSGD_OK)
         status = write_scores(&f, error);
     if (status == DSGD_OK) {
-        const size_t room = total->n + f.published.n_rows;
-        total->errors = dsgd_xrealloc(total->errors, room, sizeof *total->errors);
-        total->predicted = dsgd_xrealloc(total->predicted, room, sizeof *total->predicted);
         printf("\n%s\n", name);
         print_rows(&f);
-        for (size_t row = 0; row < f.published.n_rows; row++)
-            count_row(&f, row, total);
-        compare_orders(&f, total);
+        print_predictions(&f);
+        add_score(&f, total);
         draw(&f);
     }
     dsgd_csv_close(&f.published);
@@ -399,38 +521,6 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void print_errors(const char *what, double *errors, size_t n)
-{
-    if (n == 0)
-        return;
-    qsort(errors, n, sizeof *errors, by_size);
-    size_t within = 0;
-    for (size_t i = 0; i < n; i++)
-        within += errors[i] <= 0.15;
-    printf("%zu %s: median error %.1f %%, %zu within 15 %%, worst %.1f %%\n", n, what,
-           100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
-}
-
-static void print_score(score *total)
-{
-    putchar('\n');
-    print_errors("points", total->errors, total->n);
-    print_errors("of them predicted", total->predicted, total->n_predicted);
-    if (total->n_pairs > 0)
-        printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
-               "left out)\n",
-               total->n_in_order, total->n_pairs, 100 * tie);
-    if (total->n_bounds > 0)
-        printf("%zu of %zu stated bounds hold\n", total->n_kept, total->n_bounds);
-}
 
 static bool has_published(const char *name)
 {
@@ -481,8 +571,10 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *names, s
     dsgd_status status = dsgd_make_folder(error, "%s", a->output);
     for (size_t i = 0; status == DSGD_OK && i < n; i++)
         status = reproduce_figure(a, names[i], &total, error);
-    if (status == DSGD_OK)
+    if (status == DSGD_OK) {
+        puts("\nall figures");
         print_score(&total);
+    }
     free(total.errors);
     free(total.predicted);
     return status;

@@ -125,6 +125,8 @@ static void pieces_done(dsgd_worker *w, size_t ready)
 {
     const size_t before = w->computation.ready;
     w->computation.ready = ready;
+    for (size_t k = before; k < ready; k++)
+        w->computation.ready_s[k] = dsgd_now_s();
     for (dsgd_deferred *d = w->computation.first_deferred; d != NULL; d = d->next)
         for (size_t k = before; k < ready; k++) {
             const dsgd_piece *const x = d->keeps_x ? &d->x[k] : &d->update.x->piece[k];
@@ -149,7 +151,7 @@ static void compute_gradient(dsgd_worker *w)
         backward_s = w->computation.compute_s;
     double todo_s = w->computation.compute_s - backward_s;
     for (size_t k = 0; k < n; k++) {
-        todo_s += backward_s * engine->piece_bytes[k] / engine->bytes;
+        todo_s += backward_s * engine->piece_work[k] / engine->work;
         if (backward_s == 0 && k + 1 < n)
             continue;
         dsgd_compute(todo_s * engine->reference_flops / w->speed);

@@ -55,6 +55,7 @@ struct dsgd_vector {
      * that sets them; -1: none. */
     long awaits, set_by;
     dsgd_history *history; /* [n_pieces] */
+    bool on_host; /* else in the device's memory */
     dsgd_piece piece[]; /* [n_pieces] */
 };
 
@@ -70,6 +71,7 @@ typedef struct dsgd_update {
 typedef struct dsgd_computation {
     long number; /* from 0; -1: none yet */
     size_t ready; /* pieces that are done */
+    double *ready_s; /* [n_pieces] when; of the last computation, up to `ready` */
     double compute_s; /* its length on a reference GPU */
     double backward_s; /* of that, at its end, in which pieces become ready */
     double since_s, end_s; /* end_s is valid once all pieces are ready */
@@ -148,6 +150,9 @@ struct dsgd_worker {
     dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
     long calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */
 
+    /* channels.c's: when the copy engines of each direction are free. */
+    double copied_out_s, copied_in_s;
+
     /* channels.c's and exchange/collectives.c's. */
     dsgd_request *requests; /* begun and not ended */
     dsgd_request *ended[16]; /* the last ones, whose addresses no other gets */
@@ -169,6 +174,9 @@ struct dsgd_engine {
     size_t n_pieces, n_channels;
     double *piece_bytes; /* [n_pieces], of the workload */
     double bytes; /* their sum */
+    double *piece_work; /* [n_pieces], of the backward pass, to scale */
+    double work; /* their sum */
+    double staging_s_per_byte; /* of what is in a device's memory, each way */
     dsgd_worker *workers; /* [n_workers + n_servers] */
     dsgd_imbalance *imbalance;
     double reference_flops;

@@ -224,6 +224,7 @@ dsgd_vector *dsgd_shared(dsgd_node *self)
     dsgd_worker *const w = dsgd_worker_of(self);
     if (w->shared == NULL) {
         w->shared = dsgd_vector_new(self);
+        w->shared->on_host = true;
         for (size_t k = 0; k < w->engine->n_pieces; k++)
             dsgd_piece_set(w->engine, &w->shared->piece[k],
                            dsgd_value_retain(w->initial->piece[k].value), 0);

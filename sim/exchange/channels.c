@@ -19,6 +19,7 @@ static void channel_main(void *argument)
         dsgd_stay_if_stopped(channel->worker);
         dsgd_job *const job = channel->first;
         channel->first = job->next;
+        dsgd_staging_wait(channel->worker, job->not_before_s);
         job->run(channel, job);
         dsgd_work_wake(channel->worker);
     }
@@ -58,6 +59,12 @@ void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
     }
 }
 
+void dsgd_job_finish(dsgd_job *job)
+{
+    job->done = true;
+    job->done_s = dsgd_now_s();
+}
+
 void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
 {
     if (job->done)
@@ -67,6 +74,49 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
     while (!job->done)
         dsgd_work_sleep(w);
     dsgd_wait_end(w, wait);
+}
+
+/* --- staging ---------------------------------------------------------------------------------- */
+
+/** The end of a copy that begins at @p since_s, or when the engine is free, which it changes. */
+static double copy(double *free_s, double since_s, double copy_s)
+{
+    *free_s = (*free_s > since_s ? *free_s : since_s) + copy_s;
+    return *free_s;
+}
+
+/** Seconds of one copy; 0 without one. */
+static double staging_s(const dsgd_vector *x, size_t k)
+{
+    const dsgd_engine *const engine = x->owner->engine;
+    return x->on_host ? 0 : engine->piece_bytes[k] * engine->staging_s_per_byte;
+}
+
+double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
+{
+    const double copy_s = staging_s(x, k);
+    const dsgd_computation *const computation = &w->computation;
+    if (copy_s <= 0)
+        return since_s;
+    if (x->awaits >= 0 && x->awaits == computation->number && computation->ready_s[k] > since_s)
+        since_s = computation->ready_s[k];
+    return copy(&w->copied_out_s, since_s, copy_s);
+}
+
+double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
+{
+    const double copy_s = staging_s(x, k);
+    return copy_s > 0 ? copy(&w->copied_in_s, since_s, copy_s) : since_s;
+}
+
+void dsgd_staging_wait(dsgd_worker *w, double until_s)
+{
+    const double since_s = dsgd_now_s();
+    if (until_s <= since_s)
+        return;
+    dsgd_sleep(until_s - since_s);
+    dsgd_stay_if_stopped(w);
+    dsgd_count_communication(w, since_s);
 }
 
 /* --- exchanges -------------------------------------------------------------------------------- */
@@ -84,6 +134,7 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 {
     dsgd_exchanges_otherwise(w);
     request->jobs[job->piece] = job;
+    job->not_before_s = request->staged_s;
     dsgd_channel_add(w, job);
 }
 
@@ -96,13 +147,16 @@ static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, 
     request->exchange = exchange;
     request->in = in;
     request->arguments = arguments;
+    request->since_s = dsgd_now_s();
     return request;
 }
 
 static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    if (request->in != NULL)
+    if (request->in != NULL) {
         dsgd_piece_wait(request->in, k);
+        request->staged_s = dsgd_stage_out(w, request->in, k, request->since_s);
+    }
     request->exchange->begin(w, k, request);
 }
 
@@ -111,6 +165,8 @@ static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
     if (request->jobs[k] != NULL)
         dsgd_job_wait(w, &request->exchange->waiting, request->jobs[k]);
     request->exchange->end(w, k, request);
+    const double done_s = request->jobs[k] != NULL ? request->jobs[k]->done_s : dsgd_now_s();
+    request->back_s = dsgd_stage_in(w, request->out, k, done_s);
     dsgd_run_free(request->jobs[k]);
 }
 
@@ -128,6 +184,7 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
         if (k < n)
             begin_piece(w, k, request);
     }
+    dsgd_staging_wait(w, request->back_s);
     dsgd_run_free(request);
 }
 
@@ -207,6 +264,7 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
     request->out = out;
     for (size_t k = 0; k < w->engine->n_pieces; k++)
         end_piece(w, k, request);
+    dsgd_staging_wait(w, request->back_s);
     dsgd_request **const oldest = &w->ended[w->n_ended++ % (sizeof w->ended / sizeof *w->ended)];
     dsgd_run_free(*oldest);
     *oldest = request;

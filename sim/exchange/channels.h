@@ -7,6 +7,10 @@
  * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
  * every exchange goes over channel k mod n_channels, so that all workers carry out shared jobs
  * in one order: collectives cannot deadlock.
+ *
+ * Where the platform has `staging`, a piece is copied from the device's memory to the host's before
+ * its exchange, from the instant at which it is ready, and back afterwards. Each direction has an
+ * engine that makes one copy at a time, beside computation, exchanges and the other direction.
  */
 #ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
 #define DSGD_SIM_EXCHANGE_CHANNELS_H
@@ -23,7 +27,9 @@ typedef struct dsgd_job {
     /* Carries it out, as the channel's actor; sets `done` if a request has it. */
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
+    double not_before_s; /* when its piece is in host memory */
     bool done;
+    double done_s; /* when */
     long collective; /* which of the worker's it belongs to, from 1; 0: to none */
 } dsgd_job;
 
@@ -38,6 +44,9 @@ struct dsgd_channel {
 /** Starts a worker's or server's channels. */
 void dsgd_channels_open(dsgd_worker *w);
 void dsgd_channels_close(dsgd_worker *w);
+
+/** For run(): the exchange has its result. */
+void dsgd_job_finish(dsgd_job *job);
 
 /** Hands a job to the channel of its piece. */
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job);
@@ -63,6 +72,9 @@ struct dsgd_request {
     dsgd_vector *in; /* sent; NULL: nothing */
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
+    double since_s; /* when it was begun */
+    double staged_s; /* when the piece that was begun last is in host memory */
+    double back_s; /* when the piece that was ended last is in the device's */
     dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
 };
 
@@ -92,6 +104,20 @@ void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag);
 /** Ends all pieces and frees the request. Like MPI_Wait. */
 void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
                        dsgd_vector *out);
+
+/* --- staging ---------------------------------------------------------------------------------- */
+
+/**
+ * Has piece @p k of x, which is ready, copied to host memory, from @p since_s or from when it
+ * became ready. Returns when it is there; does not wait.
+ */
+double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
+
+/** The same from host memory, where the result is at @p since_s. */
+double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
+
+/** Sleeps until a copy is there, which is communication. */
+void dsgd_staging_wait(dsgd_worker *w, double until_s);
 
 /* --- messages --------------------------------------------------------------------------------- */
 

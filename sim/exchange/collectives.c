@@ -18,7 +18,7 @@ static void run_collective(dsgd_channel *channel, dsgd_job *job)
     dsgd_schedule_allreduce(channel, mine->bytes);
     if (mine->reduction->numbers == NULL)
         dsgd_reduction_combine(w->engine, mine->reduction, dsgd_origin_of(w), job->piece);
-    job->done = true;
+    dsgd_job_finish(job);
 }
 
 /** The same where fusion.c has carried it out. */
@@ -26,7 +26,7 @@ static void finish_collective(dsgd_worker *w, dsgd_job *job)
 {
     dsgd_reduction_combine(w->engine, ((collective_job *)job)->reduction, dsgd_origin_of(w),
                            job->piece);
-    job->done = true;
+    dsgd_job_finish(job);
 }
 
 /** This worker's part in its next collective. */
@@ -58,11 +58,13 @@ static void begin_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
     collective_job *const job = new_collective_job(w, k, w->engine->piece_bytes[k], divisor);
     const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
     dsgd_reduction_sample(job->reduction, w->node.rank, contribution);
+    if (!dsgd_fuses(w->engine)) {
+        dsgd_exchange_start(w, request, &job->job);
+        return;
+    }
     request->jobs[k] = &job->job;
-    if (dsgd_fuses(w->engine))
-        dsgd_fusion_announce(w, &job->reduction->fused, &job->job, finish_collective);
-    else
-        dsgd_channel_add(w, &job->job);
+    dsgd_staging_wait(w, request->staged_s);
+    dsgd_fusion_announce(w, &job->reduction->fused, &job->job, finish_collective);
 }
 
 /** out[k] <- sum / divisor. */

@@ -99,7 +99,7 @@ static void run_gossip(dsgd_channel *channel, dsgd_job *any_job)
         dsgd_transfer_wait(job->peer[i].coming);
         dsgd_message_received(w, job->peer[i].received, since_s, reduced_bytes);
     }
-    any_job->done = true;
+    dsgd_job_finish(any_job);
 }
 
 /** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */

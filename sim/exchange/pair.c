@@ -63,15 +63,16 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
               question, bytes);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
-    any_job->done = true;
+    dsgd_job_finish(any_job);
 }
 
 static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const pair_question *const question = request->arguments;
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (pair_job){
-        .job = {.run = run_pair, .piece = k}, .wanted = *question, .mine = request->in->piece[k]};
+    *job = (pair_job){.job = {.run = run_pair, .piece = k},
+                      .wanted = *question,
+                      .mine = request->in == NULL ? DSGD_NO_PIECE : request->in->piece[k]};
     dsgd_value_retain(job->mine.value);
     dsgd_exchange_start(w, request, &job->job);
 }
@@ -106,7 +107,8 @@ static void question_peer(dsgd_node *self, const dsgd_exchange *exchange, dsgd_v
                           pair_question question)
 {
     dsgd_require_peer(self, question.peer);
-    dsgd_exchange_run(dsgd_worker_of(self), exchange, x, x, &question);
+    dsgd_vector *const sent = question.kind == FETCH ? NULL : x;
+    dsgd_exchange_run(dsgd_worker_of(self), exchange, sent, x, &question);
 }
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
@@ -143,8 +145,11 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     const double ones[2] = {1, 1};
+    const double begun_s = dsgd_now_s();
+    double back_s = 0;
     for (size_t k = 0; k < engine->n_pieces; k++) {
         dsgd_piece_wait(x, k);
+        dsgd_staging_wait(w, dsgd_stage_out(w, x, k, begun_s));
         const double since_s = dsgd_now_s();
         const double cost_s =
             engine->piece_bytes[k] * engine->config->platform->reduction_s_per_byte;
@@ -156,7 +161,9 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
             dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 2, operands, ones, 2);
         dsgd_vector_update(x, k, dsgd_value_retain(mean), dsgd_local_steps(w, k));
         dsgd_vector_update(y, k, mean, dsgd_local_steps(w, k));
+        back_s = dsgd_stage_in(w, x, k, dsgd_now_s());
     }
+    dsgd_staging_wait(w, back_s);
 }
 
 /* --- answering -------------------------------------------------------------------------------- */
@@ -198,11 +205,13 @@ static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int a
 {
     dsgd_message *const question = next_question(w, in, asker, true);
     const size_t k = question->piece;
+    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, dsgd_now_s()));
     dsgd_message *const reply = dsgd_message_new(w, question->channel, k, x->piece[k]);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_count_staleness(w, question->from, k, question->content.stamp,
                          dsgd_piece_share(w->engine, k));
+    dsgd_stage_in(w, x, k, dsgd_now_s());
     reply_to(w, question, reply);
     dsgd_message_free(w, question);
 }
@@ -224,6 +233,7 @@ void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_message *const question = next_question(w, &giving, -1, false);
     const size_t k = question->piece;
+    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, dsgd_now_s()));
     reply_to(w, question, dsgd_message_new(w, question->channel, k, x->piece[k]));
     dsgd_message_free(w, question);
 }

@@ -274,6 +274,7 @@ static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value y, dsgd_value
 
 static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
+    dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const g = &request->in->piece[k];
     const dsgd_piece *const buffer = &w->partial->piece[k].buffer;
     const dsgd_value sum = combine_two(w, k, buffer->value, g->value, 1);
@@ -308,6 +309,7 @@ typedef struct divisors {
 
 static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
+    dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const x = &request->in->piece[k];
     publish(w, k, w->partial, dsgd_value_retain(x->value), x->stamp);
     arrive(w, k);

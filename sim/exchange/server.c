@@ -75,7 +75,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
                                            push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY,
                                            channel->number));
     dsgd_message_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
-    any_job->done = true;
+    dsgd_job_finish(any_job);
     if (!push)
         return; /* end_fetch() continues with it */
     dsgd_message_free(w, job->reply);
@@ -96,7 +96,7 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
                    (void **)&job->reply);
     dsgd_count_message(w->engine, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
-    any_job->done = true;
+    dsgd_job_finish(any_job);
 }
 
 static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind, dsgd_piece mine)
@@ -113,9 +113,12 @@ static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind,
 void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
+    const double since_s = dsgd_now_s();
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         dsgd_piece_wait(u, k);
-        dsgd_channel_add(w, &new_server_job(w, k, PUSH, u->piece[k])->job);
+        dsgd_job *const job = &new_server_job(w, k, PUSH, u->piece[k])->job;
+        job->not_before_s = dsgd_stage_out(w, u, k, since_s);
+        dsgd_channel_add(w, job);
     }
 }
 
@@ -160,6 +163,7 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_transfer_wait(job->answer);
     dsgd_wait_end(w, wait);
     dsgd_message_received(w, job->reply, since_s, w->engine->piece_bytes[k]);
+    dsgd_job_finish(&job->job); /* only now the piece is there */
     dsgd_value_release(w->engine->values, job->mine.value);
     end_fetch(w, k, request);
 }

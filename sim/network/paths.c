@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "sim/network/cluster.h"
+
 static dsgd_path_end end_at(const dsgd_platform *platform, int place)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);

@@ -20,7 +20,7 @@ typedef struct dsgd_paths {
 } dsgd_paths;
 
 /**
- * Of the cluster's first hosts. NULL: messages of these can meet, by dsgd_cluster_meets_at_nics(),
+ * Of the cluster's first hosts. NULL: messages of these can meet, by dsgd_platform_meets_at_nics(),
  * or the platform is none of switch and groups. Release it by free().
  */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);

@@ -68,6 +68,25 @@ START_TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 }
 END_TEST
 
+/** Of four workers one is published: the rest is predicted, the mean over seeds. */
+START_TEST(what_was_not_published_is_predicted)
+{
+    write_figure("allreduce,2,throughput_samples_per_s,10,~,,prediction,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,15,~,,prediction,by hand\n"
+                 "allreduce,4,throughput_samples_per_s,20,~,,prediction,by hand\n");
+    char *output = NULL;
+    ck_assert_msg(reproduce("tiny -o r", &output) == 0, "%s", output);
+    const char *const found = strstr(output, "predictions, of which nothing was published here:\n"
+                                             "algorithm  workers  throughput_samples_per_s\n"
+                                             "ad_psgd          4                     34.99\n");
+    ck_assert_msg(found != NULL, "%s", output);
+    /* The figure's score, and that of all. */
+    const char *const score = strstr(found, "3 points: ");
+    ck_assert_ptr_nonnull(score);
+    ck_assert_ptr_nonnull(strstr(score, "all figures\n3 points: "));
+}
+END_TEST
+
 static const struct {
     const char *rows, *arguments;
     int status;
@@ -124,6 +143,7 @@ Suite *reproduce_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, a_figure_is_scored_point_by_point_and_pair_by_pair);
+    tcase_add_test(t, what_was_not_published_is_predicted);
     tcase_add_loop_test(t, a_figure_that_cannot_be_scored_is_refused_with_a_sentence, 0,
                         sizeof bad_figures / sizeof bad_figures[0]);
     suite_add_tcase(s, t);

@@ -72,7 +72,7 @@ static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes,
     c->platform.host_bandwidth_bytes_per_s = 9.4e9;
     c->platform.host_latency_s = 1.07e-6;
     c->platform.message_overhead_s = 10e-6;
-    c->platform.reduction_s_per_byte = 0.7e-9;
+    c->platform.reduction_s_per_byte = 0.26e-9;
     c->workload.bytes = bytes;
     c->workload.step_s = 1e-3;
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;

@@ -509,6 +509,7 @@ static double exchange_s(double bytes, int workers)
     ck_assert_int_eq(dsgd_platform_open("piz-daint", &config, &c->platform, NULL), DSGD_OK);
     c->platform.message_overhead_s = 0;
     c->platform.reduction_s_per_byte = 0;
+    c->platform.staging_s_per_byte = 0;
     c->platform.group_hosts = workers / 2;
     c->workload.bytes = bytes;
     support_algorithm(c, &support_averaging);

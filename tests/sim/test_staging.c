@@ -1,0 +1,164 @@
+/**
+ * @file test_staging.c
+ * Staging: copies between device and host memory, beside what is summed; and when gradients that
+ * are copied become ready.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/costs.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+static const double staging_s_per_byte = 2e-9;
+static const double copy_s = 2e-9 * 1e6; /* of a vector, one way */
+
+/** Of ten steps of one exchange each; at a server one worker waits for the other. */
+static double step_s(const char *algorithm, double staging, int memory)
+{
+    support_case *c = costly(algorithm, strcmp(algorithm, "a_psgd") == 0 ? 1 : 2);
+    c->platform.staging_s_per_byte = staging;
+    c->workload.memory = (dsgd_workload_memory)memory;
+    return support_ok(c)->result.virtual_s / 10;
+}
+
+static const char *const exchanging[] = {"allreduce", "eager_solo", "wagma",
+                                         "d_psgd",    "sgp",        "a_psgd"};
+
+START_TEST(an_exchange_of_one_piece_takes_a_copy_each_way_more)
+{
+    const char *const name = exchanging[_i];
+    const double without_s = step_s(name, 0, DSGD_MEMORY_DEVICE);
+    expect_close(step_s(name, staging_s_per_byte, DSGD_MEMORY_DEVICE) - without_s, 2 * copy_s);
+    ck_assert_double_eq(step_s(name, staging_s_per_byte, DSGD_MEMORY_HOST), without_s);
+}
+END_TEST
+
+/** Both ends copy out before and back after; the end that answered does so while it sends. */
+static void ask_work(dsgd_node *self)
+{
+    while (dsgd_next_step(self))
+        if (self->rank == 1)
+            dsgd_pair_average(self, self->params != NULL ? dsgd_shared(self) : dsgd_model(self), 0);
+}
+
+static void ask_assist(dsgd_node *self)
+{
+    for (;;)
+        dsgd_pair_answer(self, self->params != NULL ? dsgd_shared(self) : dsgd_model(self));
+}
+
+static const dsgd_algorithm asking = {
+    .about = {.name = "asking"}, .work = ask_work, .assist = ask_assist};
+
+START_TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
+{
+    support_case *c = costly(NULL, 2);
+    support_algorithm(c, &asking);
+    c->platform.staging_s_per_byte = staging_s_per_byte;
+    c->config.steps_each = 10;
+    expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s) + 3 * copy_s);
+    c->config.params = c; /* shared vectors */
+    expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
+}
+END_TEST
+
+START_TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
+{
+    support_case *c = costly("ad_psgd", 2);
+    support_option(c, "variant", 2); /* shared_copy */
+    support_option(c, "averagings", 0);
+    c->platform.staging_s_per_byte = staging_s_per_byte;
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1,
+                 reduction_s_per_byte * bytes + 2 * copy_s);
+}
+END_TEST
+
+/**
+ * Four pieces that are ready together: their copies follow each other in each direction, beside the
+ * exchanges and the copies of the other direction.
+ */
+START_TEST(copies_of_pieces_overlap_with_exchanges)
+{
+    support_case *c = costly("allreduce", 2);
+    c->config.exchange = (dsgd_exchange_config){
+        .pieces = 4, .blocking = true, .collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING};
+    const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
+    c->platform.staging_s_per_byte = staging_s_per_byte;
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1, 5 * copy_s / 4 + exchange_s / 4);
+    c->platform.staging_s_per_byte = 0.1e-9; /* less than an exchange */
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * 0.1e-9 * bytes / 4 + exchange_s);
+}
+END_TEST
+
+/** Copies run beside the computation too: the exchange of the last piece alone is left. */
+START_TEST(copies_begin_when_a_piece_is_ready)
+{
+    support_case *c = costly("allreduce", 2);
+    c->config.exchange.pieces = 4;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
+    c->platform.staging_s_per_byte = staging_s_per_byte;
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * copy_s / 4 + exchange_s);
+}
+END_TEST
+
+/* --- when pieces become ready ------------------------------------------------------------------ */
+
+START_TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
+{
+    static dsgd_tensors tensors[] = {{1000, 1, 3}, {500, 2, 1}};
+    static const double overhead = 0.3;
+    support_case *c = costly("allreduce", 2);
+    c->workload.bytes = 0;
+    c->workload.tensors = (dsgd_records){2, tensors};
+    c->platform.message_overhead_s = overhead;
+    c->config.exchange.pieces = 2;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    /* The first piece is ready after 0.5 s and 3/4 of the backward pass's 0.5 s. */
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.875 + 2 * overhead, 1e-4);
+    tensors[0].uses = 1; /* like bytes */
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.75 + 2 * overhead, 1e-4);
+    tensors[0].uses = 0;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 1 + overhead, 1e-4);
+}
+END_TEST
+
+START_TEST(work_of_pieces_is_that_of_the_tensors_in_them)
+{
+    static dsgd_tensors tensors[] = {{10, 1, 4}, {20, 2, 1}, {40, 1, 0.5}};
+    const dsgd_workload w = {.tensors = {3, tensors}};
+    const double whole[] = {40, 80, 80, 160}, halves[] = {180, 180};
+    const double expected[] = {160, 80, 80, 80};
+    double *work = dsgd_workload_work(&w, 4, whole);
+    for (size_t k = 0; k < 4; k++)
+        ck_assert_double_eq(work[k], expected[k]);
+    free(work);
+    work = dsgd_workload_work(&w, 2, halves);
+    ck_assert_double_eq(work[0], 160 + 80 + 60);
+    ck_assert_double_eq(work[1], 20 + 80);
+    free(work);
+    tensors[0].uses = tensors[1].uses = tensors[2].uses = 0; /* not known: by bytes */
+    work = dsgd_workload_work(&w, 2, halves);
+    ck_assert_double_eq(work[1], 180);
+    free(work);
+}
+END_TEST
+
+Suite *staging_suite(void)
+{
+    Suite *s = suite_create("staging");
+    TCase *t = tcase_create("staging");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, an_exchange_of_one_piece_takes_a_copy_each_way_more, 0,
+                        sizeof exchanging / sizeof exchanging[0]);
+    tcase_add_test(t, pairs_copy_at_both_ends_but_not_what_is_in_host_memory);
+    tcase_add_test(t, a_worker_that_averages_with_its_shared_copy_copies_and_adds);
+    tcase_add_test(t, copies_of_pieces_overlap_with_exchanges);
+    tcase_add_test(t, copies_begin_when_a_piece_is_ready);
+    tcase_add_test(t, a_tensor_takes_its_multiplications_share_of_the_backward_pass);
+    tcase_add_test(t, work_of_pieces_is_that_of_the_tensors_in_them);
+    suite_add_tcase(s, t);
+    return s;
+}
