@@ -40,9 +40,9 @@ typedef struct dsgd_machine {
 } dsgd_machine;
 
 /**
- * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first for
- * the workers, then for the servers, as the placement says. Hosts of XML are in the order of their
- * names, n2 before n10; those with the property DSGD_PLATFORM_GATEWAY are skipped. Once per
+ * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first
+ * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
+ * their names, n2 before n10; those with the property DSGD_PLATFORM_GATEWAY are skipped. Once per
  * process.
  *
  * @param path of the platform's XML; loggp reads none
