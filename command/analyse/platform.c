@@ -62,8 +62,8 @@ static double in_unit(double seconds, measure m)
 }
 
 /**
- * A line: what is predicted and what each network takes, flows / predicted with a mark where that is
- * far from 1, and loggp / flows.
+ * A line: what is predicted and what each network takes; flows / predicted, with a mark where that
+ * is far from 1; loggp / flows.
  */
 static void print_line(check *c, const char *what, double predicted_s, const by_network simulated_s,
                        measure m)

@@ -44,9 +44,9 @@ typedef struct dsgd_machine {
 } dsgd_machine;
 
 /**
- * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first for
- * the workers, then for the servers, as the placement says. Hosts of XML are in the order of their
- * names, n2 before n10. Once per process.
+ * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first
+ * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
+ * their names, n2 before n10. Once per process.
  *
  * @param path of the platform's XML; loggp reads none
  */

@@ -3,9 +3,9 @@
  * Switches and stacks.
  *
  * Stacks are parts of large mappings, of which the kernel backs the pages that were written: mostly
- * one page of a stack, of 128 KiB. A guard page below a stack cuts its mapping, and a process has 65,530
- * mappings (vm.max_map_count): the first stacks have one, so that an overflow shows where runs are
- * small.
+ * one page of a stack, of 128 KiB. A guard page below a stack cuts its mapping, and a process has
+ * 65,530 mappings (vm.max_map_count): the first stacks have one, so that an overflow shows where
+ * runs are small.
  */
 #include "sim/network/coroutine.h"
 
@@ -27,7 +27,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* Boost.Context's C interface, which its C++ headers declare (boost/context/detail/fcontext.hpp). */
+/* Boost.Context's C interface; only C++ headers declare it (boost/context/detail/fcontext.hpp). */
 typedef struct transfer_t {
     void *fctx; /* where the caller has stopped */
     void *data;

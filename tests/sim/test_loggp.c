@@ -60,7 +60,7 @@ START_TEST(every_algorithm_takes_the_time_of_flows_on_a_switch) /* _i: algorithm
 }
 END_TEST
 
-/** As Piz Daint's groups, of four hosts: a way out takes all that its hosts can send as one flow. */
+/** As Piz Daint's groups, but of four hosts; a way out takes what they send, a flow each. */
 START_TEST(every_algorithm_takes_nearly_the_time_of_flows_between_groups)
 {
     support_case *c = uneven(_i, 1);
