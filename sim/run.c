@@ -93,6 +93,7 @@ static void close_workers(dsgd_engine *engine)
     for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
         dsgd_channels_close(&engine->workers[i]);
         free(engine->workers[i].earlier);
+        free(engine->workers[i].put_off);
         if (i >= engine->n_workers)
             continue;
         dsgd_semaphore_free(engine->workers[i].work_semaphore);

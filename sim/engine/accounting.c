@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/engine/engine.h"
 #include "sim/result.h"
@@ -18,7 +19,8 @@ static double overlap_s(double a, double b, double from, double to)
     return end > start ? end - start : 0;
 }
 
-void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s)
+/** What of an interval no computation hides. Forgets computations that end before it does. */
+static void count_communication(dsgd_worker *w, double from_s, double to_s)
 {
     const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
     w->counted_until_s = to_s;
@@ -26,40 +28,75 @@ void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s)
     double hidden_s =
         overlap_s(start_s, to_s, w->computation.since_s, compute_end_s) +
         overlap_s(start_s, to_s, w->computation.previous_since_s, w->computation.previous_end_s);
-    for (size_t i = 0; i < w->n_earlier; i++)
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_earlier; i++) {
         hidden_s += overlap_s(start_s, to_s, w->earlier[i].since_s, w->earlier[i].end_s);
+        if (w->earlier[i].end_s > to_s)
+            w->earlier[n++] = w->earlier[i];
+    }
+    w->n_earlier = n;
     const double exposed_s = to_s - start_s - hidden_s;
     if (exposed_s > 0)
         w->communicated_s += exposed_s;
 }
 
-void dsgd_count_communication(dsgd_worker *w, double from_s)
+static void append(dsgd_interval **list, size_t *n, dsgd_interval interval)
 {
-    dsgd_count_communication_by(w, from_s, dsgd_now_s());
+    *list = dsgd_xrealloc(*list, *n + 1, sizeof **list);
+    (*list)[(*n)++] = interval;
 }
 
-void dsgd_count_computations_begin(dsgd_worker *w)
+/** Counts what was put off and had ended by an instant. */
+static void count_put_off(dsgd_worker *w, double until_s)
+{
+    size_t n = 0;
+    while (n < w->n_put_off && w->put_off[n].end_s <= until_s) {
+        count_communication(w, w->put_off[n].since_s, w->put_off[n].end_s);
+        n++;
+    }
+    w->n_put_off -= n;
+    for (size_t i = 0; n > 0 && i < w->n_put_off; i++)
+        w->put_off[i] = w->put_off[i + n];
+}
+
+void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s)
+{
+    count_put_off(w, to_s);
+    count_communication(w, from_s, to_s);
+}
+
+void dsgd_count_communication(dsgd_worker *w, double from_s)
+{
+    const dsgd_interval interval = {from_s, dsgd_now_s()};
+    if (w->n_uncounted > 0)
+        append(&w->put_off, &w->n_put_off, interval);
+    else
+        count_communication(w, from_s, interval.end_s);
+}
+
+void dsgd_count_later_begin(dsgd_worker *w)
 {
     w->n_uncounted++;
 }
 
-void dsgd_count_computations_end(dsgd_worker *w)
+void dsgd_count_later_end(dsgd_worker *w)
 {
-    size_t n = 0;
     w->n_uncounted--;
-    for (size_t i = 0; i < w->n_earlier && w->n_uncounted > 0; i++)
-        if (w->earlier[i].end_s > w->counted_until_s)
-            w->earlier[n++] = w->earlier[i];
-    w->n_earlier = n;
+    if (w->n_uncounted == 0)
+        count_put_off(w, INFINITY);
 }
+
+/* What begins while more than so many computations pass is counted as if it began after them. */
+enum { MOST_EARLIER = 64 };
 
 void dsgd_count_computation(dsgd_worker *w)
 {
     const dsgd_computation *const c = &w->computation;
-    if (w->n_uncounted > 0 && c->previous_end_s > w->counted_until_s) {
-        w->earlier = dsgd_xrealloc(w->earlier, w->n_earlier + 1, sizeof *w->earlier);
-        w->earlier[w->n_earlier++] = (struct dsgd_earlier){c->previous_since_s, c->previous_end_s};
-    }
+    if (c->previous_end_s <= w->counted_until_s)
+        return;
+    if (w->n_uncounted == 0 && w->n_earlier == MOST_EARLIER)
+        memmove(w->earlier, w->earlier + 1, --w->n_earlier * sizeof *w->earlier);
+    append(&w->earlier, &w->n_earlier, (dsgd_interval){c->previous_since_s, c->previous_end_s});
 }
 
 /** Ages beyond the last bin of the histogram count in that. */

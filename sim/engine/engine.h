@@ -67,6 +67,11 @@ typedef struct dsgd_update {
     double a, b, divisor; /* of a linear combination */
 } dsgd_update;
 
+/** Of virtual time. */
+typedef struct dsgd_interval {
+    double since_s, end_s;
+} dsgd_interval;
+
 /** A gradient's computation, under way or the last one. */
 typedef struct dsgd_computation {
     long number; /* from 0; -1: none yet */
@@ -138,11 +143,10 @@ struct dsgd_worker {
 
     /* accounting.c's. */
     double communicated_s, counted_until_s;
+    size_t n_earlier, n_put_off;
+    dsgd_interval *earlier; /* [n_earlier] computations before the last two, not yet counted with */
     int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later, ... */
-    size_t n_earlier;
-    struct dsgd_earlier {
-        double since_s, end_s;
-    } * earlier; /* ... [n_earlier] and computations meanwhile, but for the last two */
+    dsgd_interval *put_off; /* ... [n_put_off] and communication meanwhile, in the order of ends */
     struct dsgd_carried {
         double sent, received;
     } by_nic, by_island; /* (S) bytes that have arrived by the end of the run */
@@ -350,12 +354,13 @@ void dsgd_vector_read(dsgd_vector *x, double *elements);
 void dsgd_count_communication(dsgd_worker *w, double from_s);
 
 /**
- * Likewise from_s to to_s in the past. From _begin() on, which may nest, computations are
- * remembered for it, until _end().
+ * Likewise from_s to to_s in the past, in the order of to_s. From _begin() on, which may nest, all
+ * computations are remembered for it, and other communication is counted when its turn comes, until
+ * _end().
  */
 void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s);
-void dsgd_count_computations_begin(dsgd_worker *w);
-void dsgd_count_computations_end(dsgd_worker *w);
+void dsgd_count_later_begin(dsgd_worker *w);
+void dsgd_count_later_end(dsgd_worker *w);
 
 /** Before a computation begins, which becomes the last: the last but one becomes an earlier one. */
 void dsgd_count_computation(dsgd_worker *w);

@@ -132,7 +132,6 @@ void dsgd_exchanges_otherwise(const dsgd_worker *w)
 
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 {
-    dsgd_exchanges_otherwise(w);
     request->jobs[job->piece] = job;
     job->not_before_s = request->staged_s;
     dsgd_channel_add(w, job);

@@ -78,10 +78,10 @@ struct dsgd_request {
     dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
 };
 
-/** For begin(): hands the piece's job to its channel. Not for algorithms of `only_allreduces`. */
+/** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 
-/** Stops the program where the algorithm said that it makes allreduces only. */
+/** For all but allreduces: stops the program where the algorithm says that it makes these only. */
 void dsgd_exchanges_otherwise(const dsgd_worker *w);
 
 /** A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused. */

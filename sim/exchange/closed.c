@@ -152,7 +152,7 @@ static void count(dsgd_engine *engine, schedule *s)
     follow(engine, s, true, DBL_MAX);
     s->counted = true;
     for (int i = 0; i < s->plan.n; i++)
-        dsgd_count_computations_end(&engine->workers[i]);
+        dsgd_count_later_end(&engine->workers[i]);
 }
 
 double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
@@ -169,6 +169,9 @@ double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
         last_s = fmax(last_s, follow(engine, s, true, until_s + same_instant_s));
         s->counted = true;
     }
+    for (int i = 0; i < engine->n_workers; i++)
+        while (engine->workers[i].n_uncounted > 0)
+            dsgd_count_later_end(&engine->workers[i]);
     return last_s;
 }
 
@@ -189,7 +192,7 @@ static schedule *arrive(dsgd_worker *w, const dsgd_plan *plan)
     }
     s->arrived_s[w->node.rank] = dsgd_now_s();
     s->n_arrived++;
-    dsgd_count_computations_begin(w);
+    dsgd_count_later_begin(w);
     return s;
 }
 
