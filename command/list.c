@@ -454,8 +454,11 @@ static void print_platform(const dsgd_platform *p)
         printf("  hosts that differ   %zu entries\n", p->hosts.n);
     printf("  message overhead    %g us\n  partial call        %g us per piece\n",
            p->message_overhead_s * 1e6, p->partial_call_s * 1e6);
-    printf("  reduction           %g ns per byte\n  staging             %g ns per byte each way\n",
-           p->reduction_s_per_byte * 1e9, p->staging_s_per_byte * 1e9);
+    printf("  reduction           %g ns per byte", p->reduction_s_per_byte * 1e9);
+    if (p->cache_bytes > 0)
+        printf("; of what %g MB of cache hold, and at servers, %g", p->cache_bytes / 1e6,
+               p->cached_reduction_s_per_byte * 1e9);
+    printf("\n  staging             %g ns per byte each way\n", p->staging_s_per_byte * 1e9);
 }
 
 static dsgd_status describe_platform(const char *name, dsgd_error *error)

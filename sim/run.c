@@ -53,6 +53,8 @@ static void open_node(dsgd_engine *engine, int host)
     w->host = host;
     w->place = dsgd_cluster_place(host);
     w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
+    w->reduction_s_per_byte =
+        dsgd_platform_reduction_s_per_byte(engine->config->platform, engine->bytes, server);
     w->computation.number = -1;
     w->computation.ready = n;
     w->computation.end_of_deferred = &w->computation.first_deferred;

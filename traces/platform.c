@@ -95,6 +95,11 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_AS("reduction", DOUBLE, dsgd_platform, reduction_s_per_byte,
                    "seconds per byte of adding or averaging what arrived, serial with the wire",
                    .max = 1),
+    DSGD_OPTION_AS("cached_reduction", DOUBLE, dsgd_platform, cached_reduction_s_per_byte,
+                   "the same at servers, and of vectors of which two fit `cache`", .max = 1),
+    DSGD_OPTION_AS("cache", DOUBLE, dsgd_platform, cache_bytes,
+                   "last-level cache of a host; 0: `reduction` is that of all vectors", .max = 1e15,
+                   .unit = "bytes"),
     DSGD_OPTION_AS("staging", DOUBLE, dsgd_platform, staging_s_per_byte,
                    "seconds per byte of copying what is exchanged out of a device's memory to "
                    "where the network takes it, and again of copying the result back; beside "
@@ -239,6 +244,10 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
         return dsgd_fail(error, DSGD_EUSAGE,
                          "platform: topology groups needs group_hosts, group_flow_bandwidth and "
                          "group_bandwidth, all above 0");
+    if ((platform->cache_bytes > 0) != (platform->cached_reduction_s_per_byte > 0))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: cached_reduction and cache mean something together only, both "
+                         "above 0");
     dsgd_status status = check_extents(platform, error);
     if (status == DSGD_OK)
         status = check_islands(platform, error);
@@ -279,6 +288,12 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host)
         q.latency_s += entries[i].latency_s;
     }
     return q;
+}
+
+double dsgd_platform_reduction_s_per_byte(const dsgd_platform *platform, double bytes, bool server)
+{
+    const bool cached = platform->cache_bytes > 0 && (server || 2 * bytes <= platform->cache_bytes);
+    return cached ? platform->cached_reduction_s_per_byte : platform->reduction_s_per_byte;
 }
 
 int dsgd_platform_nic_hosts(const dsgd_platform *platform)

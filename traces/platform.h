@@ -50,6 +50,8 @@ typedef struct dsgd_platform {
     double message_overhead_s; /* processor time per message and end, serial with the wire */
     double partial_call_s; /* processor time of one call of a partial collective, per piece */
     double reduction_s_per_byte; /* of adding or averaging received bytes, serial with the wire */
+    double cached_reduction_s_per_byte; /* likewise where two vectors fit cache_bytes; at servers */
+    double cache_bytes; /* 0: all vectors are alike */
     double staging_s_per_byte; /* of copying between device and host memory, each way */
     /**
      * Host speed to which workload times refer. 0: the nominal speed; for XML the speed of worker
@@ -79,6 +81,12 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 
 /** Whether two hosts share an island's network. */
 bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int other);
+
+/**
+ * Seconds per byte of adding or averaging what arrived of a vector of @p bytes. Servers are said to
+ * add with all their cores, which the memory of one does not bind: as fast as from cache.
+ */
+double dsgd_platform_reduction_s_per_byte(const dsgd_platform *platform, double bytes, bool server);
 
 /** Bytes per second of all links of a NIC, in each direction. NAN: known to SimGrid only (XML). */
 double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic);

@@ -31,6 +31,7 @@ typedef struct check {
     int workers; /* a power of two */
     int n_networks; /* by dsgd_network_kind: loggp reads no XML */
     int n_differ;
+    double reduction_s_per_byte; /* of the allreduce that is predicted */
 } check;
 
 /** Simulated, in seconds, by dsgd_network_kind. */
@@ -207,7 +208,7 @@ static const struct {
 static double phase_s(const check *c, const int *to, double bytes, double reduced_bytes)
 {
     return dsgd_closed_form_s(c->platform, c->workers, to, bytes) +
-           c->platform->message_overhead_s + reduced_bytes * c->platform->reduction_s_per_byte;
+           c->platform->message_overhead_s + reduced_bytes * c->reduction_s_per_byte;
 }
 
 static double predicted_butterfly_s(const check *c, bool halving, double bytes)
@@ -295,6 +296,7 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
 {
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
         const allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
+        c->reduction_s_per_byte = dsgd_platform_reduction_s_per_byte(c->platform, bytes, false);
         by_network seconds;
         const dsgd_status status = simulate_allreduce(a, seconds, error);
         if (status != DSGD_OK)

@@ -130,6 +130,7 @@ struct dsgd_worker {
     long idle_turns; /* the last ones, since engine->moves became idle_moves */
     long idle_moves;
     uint32_t draws; /* made by the algorithm in this step */
+    double reduction_s_per_byte; /* of what it receives */
     double exposed_s; /* from the ends of computations to the ends of their steps */
 
     /* computation.c's. */

@@ -294,7 +294,7 @@ void dsgd_message_free(dsgd_worker *w, dsgd_message *message)
 
 void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes)
 {
-    const double cost_s = dsgd_message_cost_s(w->engine, reduced_bytes);
+    const double cost_s = dsgd_message_cost_s(w, reduced_bytes);
     if (cost_s > 0)
         dsgd_sleep(cost_s);
 }

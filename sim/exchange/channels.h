@@ -139,12 +139,11 @@ dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece
 void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
 
 /** Of a received message: overhead + reduced_bytes * seconds per byte; a nanosecond at least. */
-static inline double dsgd_message_cost_s(const dsgd_engine *engine, double reduced_bytes)
+static inline double dsgd_message_cost_s(const dsgd_worker *w, double reduced_bytes)
 {
     static const double least_s = 1e-9; /* that SimGrid sleeps */
-    const dsgd_platform *const platform = engine->config->platform;
     const double cost_s =
-        platform->message_overhead_s + reduced_bytes * platform->reduction_s_per_byte;
+        w->engine->config->platform->message_overhead_s + reduced_bytes * w->reduction_s_per_byte;
     return cost_s > 0 && cost_s < least_s ? least_s : cost_s;
 }
 

@@ -95,7 +95,7 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int rank
         p.sent_s =
             fmax(p.sent_s, ready_s + dsgd_path_s(state->paths, rank, phase->to, phase->bytes));
     }
-    p.done_s = p.sent_s + dsgd_message_cost_s(engine, phase->reduced);
+    p.done_s = p.sent_s + dsgd_message_cost_s(&engine->workers[rank], phase->reduced);
     return p;
 }
 

@@ -152,8 +152,7 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
         dsgd_piece_wait(x, k);
         dsgd_staging_wait(w, dsgd_stage_out(w, x, k, begun_s));
         const double since_s = dsgd_now_s();
-        const double cost_s =
-            engine->piece_bytes[k] * engine->config->platform->reduction_s_per_byte;
+        const double cost_s = engine->piece_bytes[k] * w->reduction_s_per_byte;
         if (cost_s > 0)
             dsgd_sleep(cost_s);
         dsgd_count_communication(w, since_s);

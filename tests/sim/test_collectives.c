@@ -34,6 +34,21 @@ START_TEST(ring_takes_its_closed_form)
 }
 END_TEST
 
+/** _i: bytes by which two vectors exceed the cache. */
+START_TEST(vectors_that_fit_the_cache_are_added_faster)
+{
+    static const double cached_s_per_byte = 0.1e-9;
+    support_case *c = costly(NULL, WORKERS);
+    support_algorithm(c, &support_averaging);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->platform.cached_reduction_s_per_byte = cached_s_per_byte;
+    c->platform.cache_bytes = 2 * bytes - _i;
+    const double added_s = (_i == 0 ? cached_s_per_byte : reduction_s_per_byte) * bytes;
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1,
+                 BITS * (overhead_s + latency_s + bytes / bandwidth + added_s));
+}
+END_TEST
+
 static const int odd_workers[] = {3, 5, 6, 7, 12};
 
 START_TEST(a_fold_costs_one_reduction_and_one_copy_more)
@@ -129,6 +144,7 @@ Suite *collectives_suite(void)
     tcase_add_test(t, recursive_doubling_takes_its_closed_form);
     tcase_add_test(t, rabenseifner_takes_its_closed_form);
     tcase_add_test(t, ring_takes_its_closed_form);
+    tcase_add_loop_test(t, vectors_that_fit_the_cache_are_added_faster, 0, 2);
     tcase_add_loop_test(t, a_fold_costs_one_reduction_and_one_copy_more, 0, 5);
     tcase_add_loop_test(t, bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10);
     tcase_add_test(t, by_default_one_worker_more_than_a_power_of_two_costs_little_more);

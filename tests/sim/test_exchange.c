@@ -237,7 +237,8 @@ START_TEST(linear_combinations_keep_the_overlap)
     const support_outcome *plain = support_ok(c);
     support_algorithm(c, &copying);
     const support_outcome *copied = support_ok(c);
-    ck_assert_double_eq_tol(copied->result.virtual_s, plain->result.virtual_s, 1e-9);
+    /* Allreduces of the one are computed, of the other simulated. */
+    ck_assert_double_eq_tol(copied->result.virtual_s / plain->result.virtual_s, 1, 1e-9);
     const size_t n = (size_t)_i * plain->n_params;
     ck_assert_double_le(support_distance(copied->x, plain->x, n), 1e-12);
 }
