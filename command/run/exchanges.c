@@ -50,8 +50,8 @@ void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
     for (size_t k = 0; k < N_WAYS; k++) {
         char *const how = dsgd_results_field(folder, i, ways[k].column);
         const bool says = how != NULL && *how != '\0' && strcmp(how, ways[k].ordinary) != 0;
-        dsgd_columns_put(t, ways[k].head, "%s%s", says && fused && ways[k].is_collective ? "fused " : "",
-                         says ? how : none);
+        dsgd_columns_put(t, ways[k].head, "%s%s",
+                         says && fused && ways[k].is_collective ? "fused " : "", says ? how : none);
         free(how);
     }
     free(mode);

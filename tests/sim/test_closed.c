@@ -195,7 +195,7 @@ END_TEST
 
 /* --- what an algorithm does meanwhile --------------------------------------------------------- */
 
-/** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left when work() ends. */
+/** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left at the end. */
 START_TEST(many_computations_hide_what_is_computed_as_they_hide_messages) /* _i: steps_each */
 {
     support_case *c = support_new("dasgd", 9);
