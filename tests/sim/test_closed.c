@@ -85,7 +85,7 @@ static void uneven_switch(support_case *c)
     c->platform.reduction_s_per_byte = 0.3e-9;
 }
 
-/** Groups whose ways out are as wide as needed, and not wider. */
+/** Groups whose ways out are as wide as needed, and not wider; copies from and to the devices. */
 static void groups(support_case *c)
 {
     c->platform.topology = DSGD_TOPOLOGY_GROUPS;
@@ -95,6 +95,7 @@ static void groups(support_case *c)
     c->platform.group_latency_s = 1.53e-6;
     c->platform.message_overhead_s = 1e-5;
     c->platform.reduction_s_per_byte = 0.7e-9;
+    c->platform.staging_s_per_byte = 0.25e-9;
 }
 
 /** Islands in which every host has a NIC of its own. */
@@ -131,7 +132,8 @@ static void (*const lateness[])(support_case *) = {no_delay, delays, jitter_and_
 static const int workers[] = {4, 17, 64};
 static const long pieces[] = {1, 16};
 static const dsgd_collective collectives[] = {DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
-                                              DSGD_COLLECTIVE_RABENSEIFNER, DSGD_COLLECTIVE_RING};
+                                              DSGD_COLLECTIVE_RABENSEIFNER, DSGD_COLLECTIVE_RING,
+                                              DSGD_COLLECTIVE_BRUCK};
 
 enum {
     N_PLATFORMS = sizeof platforms / sizeof platforms[0],
