@@ -351,14 +351,16 @@ static void lying_work(dsgd_node *self)
         dsgd_pair_average(self, x, self->rank ^ 1);
 }
 
-static const dsgd_algorithm lying = {
-    .about = {.name = "lying"}, .work = lying_work, .only_allreduces = true};
+static const dsgd_algorithm lying[] = {
+    {.about = {.name = "lying"}, .work = lying_work, .only_allreduces = true},
+    {.about = {.name = "lying"}, .work = lying_work, .only_collectives = true}};
 
-START_TEST(who_says_only_allreduces_can_make_no_other_exchange)
+START_TEST(who_says_only_collectives_can_make_no_other_exchange)
 {
     support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &lying);
-    support_expect_abort(c, "lying exchanges otherwise than by allreduces");
+    support_algorithm(c, &lying[_i]);
+    support_expect_abort(c, _i == 0 ? "lying exchanges otherwise than by allreduces"
+                                    : "lying exchanges otherwise than by collectives");
 }
 END_TEST
 
@@ -375,7 +377,7 @@ Suite *closed_suite(void)
     tcase_add_loop_test(t, a_run_whose_member_is_missing_ends_alike, 0, 2);
     tcase_add_test(t, schedules_are_closed_where_messages_cannot_meet);
     tcase_add_test(t, schedules_are_simulated_where_links_are_shared);
-    tcase_add_test(t, who_says_only_allreduces_can_make_no_other_exchange);
+    tcase_add_loop_test(t, who_says_only_collectives_can_make_no_other_exchange, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }
