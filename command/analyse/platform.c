@@ -172,7 +172,7 @@ static dsgd_status check_bisection(check *c, dsgd_error *error)
     return status;
 }
 
-/** What the groups' ways out can be asked for at most, and whether simulations therefore need them. */
+/** What is asked of the groups' ways out at most, and whether simulations therefore need them. */
 static void print_ways_out(const check *c)
 {
     if (c->platform->topology != DSGD_TOPOLOGY_GROUPS)

@@ -407,7 +407,8 @@ static bool is_checked(const dsgd_experiment *experiment, size_t i)
     if (i == 0 || run->platform.topology != DSGD_TOPOLOGY_XML)
         return false;
     const dsgd_planned_run *const before = &experiment->runs[i - 1];
-    return dsgd_machine_of(&run->config).n_hosts == dsgd_machine_of(&before->config).n_hosts &&
+    return run->config.network == before->config.network &&
+           dsgd_machine_of(&run->config).n_hosts == dsgd_machine_of(&before->config).n_hosts &&
            same_options(dsgd_platform_options, &run->platform, &before->platform) &&
            same_options(placement, &run->config, &before->config);
 }

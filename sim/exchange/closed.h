@@ -24,7 +24,7 @@ typedef struct dsgd_phase {
     double reduced; /* bytes */
 } dsgd_phase;
 
-/** Pure. Message by message, member a sends to b in a round where b receives from a. (schedules.c) */
+/** Pure. In each round in which member a sends to b, b receives from a. (schedules.c) */
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
 
 /** Whether the run's allreduces of all workers are so. Once true, always. */

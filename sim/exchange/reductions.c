@@ -177,7 +177,7 @@ static dsgd_lag lag_at(const dsgd_reduction *reduction, long iteration)
                       at - (double)reduction->oldest};
 }
 
-/* --- ages: of contributions alike together, because P users of P contributions are too many ----- */
+/* --- ages: of contributions alike together, because P users of P contributions are many --------- */
 
 /** The group of these contributions; makes it. */
 static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, long stamp, long owner_steps)

@@ -1,8 +1,8 @@
 /**
  * @file schedules.c
  * Allreduces of all workers or of a group, as messages on the simulated network: recursive doubling
- * with full vectors, Rabenseifner's halving and doubling, Bruck's algorithm, and the ring. Each message costs the
- * overhead, each reduction its time per byte, both serial with the wire.
+ * with full vectors, Rabenseifner's halving and doubling, Bruck's algorithm, and the ring. Each
+ * message costs the overhead, each reduction its time per byte, both serial with the wire.
  *
  * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members that
  * arrive together on an idle network: recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o

@@ -352,6 +352,24 @@ START_TEST(a_platform_is_checked_against_its_numbers)
 }
 END_TEST
 
+/** Also where the run before has the same file and another network. */
+START_TEST(xml_is_for_flows_alone)
+{
+    write_file("p.xml", "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+                        "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><cluster "
+                        "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
+                        "bw=\"1GBps\" lat=\"1us\"/></platform>\n");
+    write_file("e.yaml",
+               "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 4\n"
+               "algorithms: [allreduce]\nuntil: {steps: 1}\n"
+               "network: {sweep: [flows, loggp]}\n");
+    char *output = NULL;
+    ck_assert_msg(dsgd("check e.yaml", &output) == 2, "%s", output);
+    ck_assert_msg(strstr(output, "run 2: network: loggp takes NICs and latencies") != NULL, "%s",
+                  output);
+}
+END_TEST
+
 START_TEST(damaged_data_is_refused_with_a_sentence)
 {
     write_experiment("learn: {model: logreg, data: {name: idx, train_images: cut, train_labels: "
@@ -466,6 +484,7 @@ Suite *input_suite(void)
     tcase_add_loop_test(t, output_that_is_lost_is_a_failure, 0, 4);
     tcase_add_test(t, a_record_replaces_only_a_file);
     tcase_add_test(t, a_folder_of_results_is_no_command);
+    tcase_add_test(t, xml_is_for_flows_alone);
     tcase_add_loop_test(t, values_of_an_xml_platform_are_checked, 0,
                         sizeof bad_xml / sizeof bad_xml[0]);
     tcase_add_test(t, a_platform_is_checked_against_its_numbers);
