@@ -81,8 +81,11 @@ struct dsgd_request {
 /** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 
-/** For all but allreduces: stops the program where the algorithm says that it makes these only. */
-void dsgd_exchanges_otherwise(const dsgd_worker *w);
+/**
+ * For all but allreduces, partial ones being @p by_collective too: stops the program where the
+ * algorithm says that it exchanges by allreduces only, or by collectives only.
+ */
+void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective);
 
 /** A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused. */
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,

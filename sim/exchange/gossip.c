@@ -110,7 +110,7 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->in;
     struct dsgd_gossip_state *const state = gossip_state_of(engine);
     const size_t n_peers = (size_t)(n->n_to > n->n_from ? n->n_to : n->n_from);
-    dsgd_exchanges_otherwise(w);
+    dsgd_exchanges_otherwise(w, false);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
     *job = (gossip_job){.job = {.run = run_gossip, .piece = k},
                         .mine = x->piece[k],

@@ -69,7 +69,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const pair_question *const question = request->arguments;
-    dsgd_exchanges_otherwise(w);
+    dsgd_exchanges_otherwise(w, false);
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (pair_job){.job = {.run = run_pair, .piece = k},
                       .wanted = *question,

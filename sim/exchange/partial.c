@@ -141,7 +141,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t n = w->engine->n_pieces;
     DSGD_ASSERT(w->partial == NULL, "a worker has one partial collective");
-    dsgd_exchanges_otherwise(w);
+    dsgd_exchanges_otherwise(w, true);
     DSGD_ASSERT(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
     dsgd_partial *partial =
         dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);

@@ -101,7 +101,7 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
 
 static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind, dsgd_piece mine)
 {
-    dsgd_exchanges_otherwise(w);
+    dsgd_exchanges_otherwise(w, false);
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (server_job){
         .job = {.run = kind == PUSH_AND_FETCH ? run_push_and_fetch : run_question, .piece = k},
