@@ -121,14 +121,14 @@ void dsgd_staging_wait(dsgd_worker *w, double until_s)
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
-void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collectives)
+void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective)
 {
     const dsgd_algorithm *const algorithm = w->engine->config->algorithm;
     DSGD_ASSERT(!algorithm->only_allreduces,
                 "%s exchanges otherwise than by allreduces, but says that it does not "
                 "(only_allreduces)",
                 algorithm->about.name);
-    DSGD_ASSERT(!algorithm->only_collectives || by_collectives,
+    DSGD_ASSERT(by_collective || !algorithm->only_collectives,
                 "%s exchanges otherwise than by collectives, but says that it does not "
                 "(only_collectives)",
                 algorithm->about.name);

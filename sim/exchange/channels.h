@@ -82,10 +82,10 @@ struct dsgd_request {
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 
 /**
- * For all but allreduces, @p by_collectives of groups or not: stops the program where the algorithm
- * says that it does not.
+ * For all but allreduces, partial ones being @p by_collective too: stops the program where the
+ * algorithm says that it exchanges by allreduces only, or by collectives only.
  */
-void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collectives);
+void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective);
 
 /** A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused. */
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
