@@ -49,9 +49,9 @@ void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
     const bool fused = mode != NULL && strstr(mode, "fusion") != NULL;
     for (size_t k = 0; k < N_WAYS; k++) {
         char *const how = dsgd_results_field(folder, i, ways[k].column);
-        const bool says = how != NULL && *how != '\0' && strcmp(how, ways[k].ordinary) != 0;
-        dsgd_columns_put(t, ways[k].head, "%s%s", says && fused && ways[k].is_collective ? "fused " : "",
-                         says ? how : none);
+        const bool says = how != NULL && *how != '\0';
+        dsgd_columns_put(t, ways[k].head, "%s%s",
+                         says && fused && ways[k].is_collective ? "fused " : "", says ? how : none);
         free(how);
     }
     free(mode);
@@ -64,10 +64,11 @@ char *dsgd_exchanges_fold(dsgd_columns *t)
     char *line = dsgd_xstrdup("");
     for (size_t k = 0; k <= N_WAYS; k++) {
         const char *const head = k == 0 ? "exchange" : ways[k - 1].head;
+        const char *const ordinary = k == 0 ? "" : ways[k - 1].ordinary;
         char *text = NULL;
         if (!dsgd_columns_fold(t, head, none, &text))
             continue;
-        if (strcmp(text, none) != 0)
+        if (strcmp(text, none) != 0 && strcmp(text, ordinary) != 0)
             dsgd_append(&line, "%s%s%s %s", *line == '\0' ? "" : ", ", head,
                         *line == '\0' ? ":" : "", text);
         free(text);
