@@ -156,7 +156,7 @@ void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs)
 static bool varies_network(const dsgd_experiment *experiment)
 {
     static const char *const keys[] = {"host_bandwidth", "bandwidth", "bytes", "sweep",
-                                       "reduction",      "name",      NULL};
+                                       "reduction",      "staging",   "name",  NULL};
     bool varies = false;
     for (size_t k = 0; k < experiment->n_columns; k++) {
         const char *const column = experiment->columns[k];
