@@ -381,13 +381,13 @@ static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use
     return hosts;
 }
 
-double dsgd_platform_group_demand(const dsgd_platform *platform, int group,
-                                  const dsgd_platform_use *use)
+double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
+                                    int n_groups)
 {
     int n_nics = 0;
     int *const at = count_at_nics(platform, use, &n_nics);
-    double inside = 0;
-    double outside = 0;
+    double *const demands = dsgd_xcalloc((size_t)n_groups, sizeof *demands);
+    double all = 0;
     for (int nic = 0; nic < n_nics; nic++) {
         if (at[nic] == 0)
             continue;
@@ -395,10 +395,13 @@ double dsgd_platform_group_demand(const dsgd_platform *platform, int group,
         if (use->at_once > 0)
             most = fmin(most, at[nic] * use->at_once * platform->group_flow_bytes_per_s);
         const long first = (long)nic * dsgd_platform_nic_hosts(platform);
-        *(first / platform->group_hosts == group ? &inside : &outside) += most;
+        demands[first / platform->group_hosts] += most;
+        all += most;
     }
+    for (int group = 0; group < n_groups; group++)
+        demands[group] = fmin(demands[group], all - demands[group]);
     free(at);
-    return fmin(inside, outside);
+    return demands;
 }
 
 /** Whether hosts of the run share a NIC. */
@@ -422,11 +425,9 @@ static bool in_one(const dsgd_platform_use *use, int size)
     return true;
 }
 
-bool dsgd_platform_way_out_binds(const dsgd_platform *platform, int group,
-                                 const dsgd_platform_use *use)
+bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand)
 {
-    return use == NULL || dsgd_platform_group_demand(platform, group, use) >
-                              platform->group_bytes_per_s * (1 + rounding);
+    return demand > platform->group_bytes_per_s * (1 + rounding);
 }
 
 static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
@@ -435,10 +436,12 @@ static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use
     for (int i = 0; i < use->n_hosts; i++)
         if (use->places[i] / platform->group_hosts >= n_groups)
             n_groups = use->places[i] / (int)platform->group_hosts + 1;
+    double *const demands = dsgd_platform_group_demands(platform, use, n_groups);
+    bool bind = false;
     for (int group = 0; group < n_groups; group++)
-        if (dsgd_platform_way_out_binds(platform, group, use))
-            return true;
-    return false;
+        bind = bind || dsgd_platform_way_out_binds(platform, demands[group]);
+    free(demands);
+    return bind;
 }
 
 bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use)
@@ -556,11 +559,13 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts,
     const int size = (int)platform->group_hosts;
     const int n_groups = (n_hosts + size - 1) / size;
     bool *const binds = dsgd_xcalloc((size_t)n_groups, sizeof *binds);
+    double *const demands =
+        use == NULL ? NULL : dsgd_platform_group_demands(platform, use, n_groups);
     fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
     for (int g = 0; g < n_groups; g++) {
         const int last = (g + 1) * size - 1;
         write_crossbar(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
-        binds[g] = dsgd_platform_way_out_binds(platform, g, use);
+        binds[g] = demands == NULL || dsgd_platform_way_out_binds(platform, demands[g]);
     }
     for (int a = 0; a < n_groups; a++) {
         if (binds[a])
@@ -582,6 +587,7 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts,
             fputs("</zoneRoute>\n", xml);
         }
     fputs("</zone>\n", xml);
+    free(demands);
     free(binds);
 }
 

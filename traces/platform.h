@@ -105,16 +105,16 @@ typedef struct dsgd_platform_use {
 } dsgd_platform_use;
 
 /**
- * Bytes per second that can leave a group at once at most, or enter it: what its hosts' NICs send,
- * each message with group_flow_bytes_per_s at most, and what the other groups' hosts receive. For
- * DSGD_TOPOLOGY_GROUPS.
+ * Bytes per second that can leave each of @p n_groups groups at once at most, or enter it: what its
+ * hosts' NICs send, each message with group_flow_bytes_per_s at most, and what the other groups'
+ * hosts receive. The groups are all that have hosts of the run. For DSGD_TOPOLOGY_GROUPS; the
+ * caller frees them.
  */
-double dsgd_platform_group_demand(const dsgd_platform *platform, int group,
-                                  const dsgd_platform_use *use);
+double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
+                                    int n_groups);
 
 /** Whether that is more than group_bytes_per_s. Otherwise no message is slower for that limit. */
-bool dsgd_platform_way_out_binds(const dsgd_platform *platform, int group,
-                                 const dsgd_platform_use *use);
+bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand);
 
 /**
  * Whether messages among a run's hosts can share links only with messages that the same host sends,

@@ -182,12 +182,13 @@ static void print_ways_out(const check *c)
         places[i] = i;
     for (int at_once = 0; at_once < 2; at_once++) {
         const dsgd_platform_use use = {c->workers, places, at_once};
+        const int n_groups = (c->workers - 1) / (int)c->platform->group_hosts + 1;
+        double *const demands = dsgd_platform_group_demands(c->platform, &use, n_groups);
         double most = 0;
-        bool binds = false;
-        for (int group = 0; group <= (c->workers - 1) / c->platform->group_hosts; group++) {
-            most = fmax(most, dsgd_platform_group_demand(c->platform, group, &use));
-            binds = binds || dsgd_platform_way_out_binds(c->platform, group, &use);
-        }
+        for (int group = 0; group < n_groups; group++)
+            most = fmax(most, demands[group]);
+        free(demands);
+        const bool binds = dsgd_platform_way_out_binds(c->platform, most);
         printf("  way out of a group, %-21s at most %.4g of %.4g GB/s: %s bind\n",
                at_once == 0 ? "any messages:" : "one per host at once:", 1e-9 * most,
                1e-9 * c->platform->group_bytes_per_s, binds ? "may" : "cannot");

@@ -381,7 +381,9 @@ START_TEST(a_way_out_binds_when_more_can_want_to_pass)
     p.group_bytes_per_s = 62 * gb;
     const int places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const dsgd_platform_use use = {16, places, 0};
-    ck_assert_double_eq(dsgd_platform_group_demand(&p, 0, &use), 62 * gb);
+    double *const demands = dsgd_platform_group_demands(&p, &use, 2);
+    ck_assert_double_eq(demands[0], 62 * gb);
+    free(demands);
     ck_assert(meet_at_nics(&p, 16, 1, 0));
 }
 END_TEST
