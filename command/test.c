@@ -12,14 +12,21 @@
 #include "command/experiment/plugin.h"
 #include "command/table.h"
 #include "sim/conformance/conformance.h"
+#include "sim/network/cluster.h"
 #include "sim/registry.h"
 
 typedef struct arguments {
     dsgd_operands words;
     dsgd_texts plugins;
+    int network; /* dsgd_network_kind */
 } arguments;
 
-static const dsgd_argument test_options[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
+static const dsgd_argument test_options[] = {
+    DSGD_ARGUMENT_PLUGIN,
+    DSGD_ARGUMENT(WORD, network, "network", 0, "NETWORK",
+                  "Simulates on flows (the default), or by loggp in a fifth of the time",
+                  .words = dsgd_network_names),
+    {.name = NULL}};
 
 enum { LIMIT_S = 20, INDENT = 10 };
 
@@ -58,9 +65,10 @@ static const dsgd_algorithm *find(const char *name, dsgd_error *error)
 }
 
 /** All names are known. Gives the number of checks that failed. */
-static size_t test_all(const dsgd_operands *words)
+static size_t test_all(const dsgd_operands *words, int network)
 {
     const dsgd_conformance how = {.numerics = DSGD_NUMERICS_CPU,
+                                  .network = network,
                                   .in_double = true,
                                   .limit_s = LIMIT_S,
                                   .report = print_check};
@@ -100,7 +108,7 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
     for (size_t i = 1; i < a.words.n; i++)
         if (find(a.words.v[i], error) == NULL)
             return DSGD_EUSAGE;
-    const size_t failed = test_all(&a.words);
+    const size_t failed = test_all(&a.words, a.network);
     return failed == 0 ? DSGD_OK : dsgd_fail(error, DSGD_ERUNS, "%zu checks failed", failed);
 }
 

@@ -28,6 +28,7 @@ typedef struct dsgd_check {
 
 typedef struct dsgd_conformance {
     dsgd_numerics numerics; /* CPU or CUDA */
+    int network; /* dsgd_network_kind (sim/network/cluster.h) */
     bool in_double; /* else in float, with a tolerance of 1e-5 instead of 1e-12 */
     bool brief; /* fewer cases, for builds that are slow */
     double limit_s; /* processor time of one simulation; who takes longer hangs */

@@ -60,6 +60,7 @@ dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int work
     set_number(&trial->learning.data, "features", 32);
     set_number(&trial->learning.data, "points", 2048);
     trial->config = (dsgd_run_config){.platform = &trial->platform,
+                                      .network = t->how->network,
                                       .workload = &trial->workload,
                                       .imbalance = {0, trial->imbalance},
                                       .algorithm = t->algorithm,

@@ -147,9 +147,9 @@ START_TEST(a_plug_in_that_loops_for_ever_is_ended)
 }
 END_TEST
 
-/** Tests an algorithm; its output has the lines of a paragraph joined. */
+/** Tests an algorithm, fast; its output has the lines of a paragraph joined. */
 #define TEST(name, plug_in)                                                                        \
-    "usr/bin/dsgd test algorithm " name " --plugin " plug_in                                       \
+    "usr/bin/dsgd test algorithm " name " --network loggp --plugin " plug_in                       \
     " > tested; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
 
 START_TEST(the_template_passes_its_checks)
