@@ -314,7 +314,11 @@ static void label_groups(comparison *c)
         for (size_t k = 1; k < c->n_keys; k++) {
             if (!c->varies[k] || *key_of(c, g, k) == '\0')
                 continue;
-            dsgd_append(&g->label, "; %s %s", dsgd_last_key(name_of_key(c, k)), key_of(c, g, k));
+            char *const name = dsgd_swept_name(name_of_key(c, k));
+            char *const value = dsgd_swept_value(name_of_key(c, k), key_of(c, g, k));
+            dsgd_append(&g->label, "; %s %s", name, value);
+            free(name);
+            free(value);
         }
     }
 }
