@@ -348,11 +348,14 @@ dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry)
 
 dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o)
 {
+    static const char *const yes[] = {"true", "yes", "on", NULL};
     dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
     if (sweep != NULL) {
         sweep->is_number = o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE ||
                            o->kind == DSGD_NUMBERS || o->kind == DSGD_TABLE;
-        sweep->unit = o->unit;
+        const char *const scales = dsgd_entry_text(
+            dsgd_entry_chosen(config, dsgd_entry_find(fy_node_get_parent(entry), "scale")));
+        sweep->unit = dsgd_find_word(yes, scales) >= 0 ? NULL : o->unit; /* a factor has none */
     }
     return dsgd_entry_chosen(config, entry);
 }

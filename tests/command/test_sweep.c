@@ -168,6 +168,24 @@ START_TEST(all_files_have_all_swept_values_as_numbers)
 }
 END_TEST
 
+/** With `scale` what is drawn are factors, without a unit. */
+START_TEST(a_swept_factor_has_no_unit)
+{
+    write_experiment("");
+    char *output = NULL;
+    static const char *const kinds[] = {"{kind: normal, mean: 1, deviation: {sweep: [0.1, 0.2]}, "
+                                        "scale: true}",
+                                        "{kind: normal, mean: 1, deviation: {sweep: [0.1, 0.2]}}"};
+    static const char *const columns[] = {"  imbalance.deviation\n", "  imbalance.deviation_s\n"};
+    for (size_t k = 0; k < 2; k++) {
+        ck_assert_msg(
+            dsgd(kept(dsgd_xprintf("check e.yaml --set imbalance='%s'", kinds[k])), &output) == 0,
+            "%s", output);
+        ck_assert_msg(strstr(output, columns[k]) != NULL, "%s", output);
+    }
+}
+END_TEST
+
 START_TEST(what_an_algorithm_refuses_is_left_out)
 {
     write_experiment("");
@@ -214,6 +232,7 @@ Suite *sweep_suite(void)
     tcase_add_loop_test(t, a_range_is_a_list_of_numbers, 0, sizeof ranges / sizeof ranges[0]);
     tcase_add_test(t, a_refused_number_of_a_range_has_its_place);
     tcase_add_test(t, all_files_have_all_swept_values_as_numbers);
+    tcase_add_test(t, a_swept_factor_has_no_unit);
     tcase_add_test(t, what_an_algorithm_refuses_is_left_out);
     suite_add_tcase(s, t);
     return s;
