@@ -175,15 +175,30 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
     return csv->fields[(row + 1) * csv->n_columns + column];
 }
 
-void dsgd_csv_number(FILE *stream, double x)
+enum { MOST_NUMBER = 40 };
+
+static void write_number(char text[MOST_NUMBER], double x)
 {
-    char text[40] = "";
+    text[0] = '\0';
     for (int digits = 15; digits <= 17 && !isnan(x); digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
+        snprintf(text, MOST_NUMBER, "%.*g", digits, x);
         if (strtod(text, NULL) == x)
             break;
     }
+}
+
+void dsgd_csv_number(FILE *stream, double x)
+{
+    char text[MOST_NUMBER];
+    write_number(text, x);
     fputs(text, stream);
+}
+
+char *dsgd_csv_number_text(double x)
+{
+    char text[MOST_NUMBER];
+    write_number(text, x);
+    return dsgd_xstrdup(text);
 }
 
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)

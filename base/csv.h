@@ -43,6 +43,9 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column);
 /** Writes the shortest decimal of 15 to 17 digits that reads back as @p x; nothing for NAN. */
 void dsgd_csv_number(FILE *stream, double x);
 
+/** The same text, in fresh memory. */
+char *dsgd_csv_number_text(double x);
+
 /** Writes the @p n numbers of @p x, a comma before each. */
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
 

@@ -7,7 +7,11 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/option.h"
+#include "base/status.h"
 
 void dsgd_mean(const double *x, size_t n, double *mean, double *ci)
 {
@@ -21,6 +25,52 @@ const char *dsgd_last_key(const char *column)
 {
     const char *const dot = strrchr(column, '.');
     return dot == NULL ? column : dot + 1;
+}
+
+/** Ends of columns that are numbers in a unit, and how these are read out. */
+static const struct {
+    const char *end; /* of a column; behind a `_` it goes with the name */
+    const char *unit;
+    bool is_time;
+} units[] = {
+    {"_bytes_per_s", "B/s", false}, {"_bytes", "B", false}, {"bytes", "B", false},
+    {"_flop_per_s", "f", false},    {"_s", "s", true},      {"seconds", "s", true},
+};
+
+static size_t unit_of(const char *column)
+{
+    size_t k = 0;
+    for (; k < sizeof units / sizeof units[0]; k++) {
+        const size_t n = strlen(column);
+        const size_t length = strlen(units[k].end);
+        if (n >= length && strcmp(column + n - length, units[k].end) == 0)
+            break;
+    }
+    return k;
+}
+
+char *dsgd_swept_name(const char *column)
+{
+    const char *const key = dsgd_last_key(column);
+    const size_t k = unit_of(key);
+    const bool cut = k < sizeof units / sizeof units[0] && units[k].end[0] == '_';
+    return dsgd_xprintf("%.*s", (int)(strlen(key) - (cut ? strlen(units[k].end) : 0)), key);
+}
+
+char *dsgd_swept_value(const char *column, const char *value)
+{
+    static const char *const large[] = {"", "k", "M", "G", "T"};
+    static const char *const small[] = {"", "m", "u", "n"};
+    const size_t k = unit_of(dsgd_last_key(column));
+    double x = 0;
+    if (k == sizeof units / sizeof units[0] || !dsgd_parse_number(value, NULL, &x))
+        return dsgd_xstrdup(value);
+    size_t power = 0;
+    for (; !units[k].is_time && fabs(x) >= 1000 && power < 4; power++)
+        x /= 1000;
+    for (; units[k].is_time && x != 0 && fabs(x) < 1 && power < 3; power++)
+        x *= 1000;
+    return dsgd_xprintf("%.4g%s%s", x, (units[k].is_time ? small : large)[power], units[k].unit);
 }
 
 bool dsgd_is_of_algorithms(const char *column)

@@ -17,6 +17,12 @@ void dsgd_mean(const double *x, size_t n, double *mean, double *ci);
 /** What follows the last dot of a swept column's path: `group` of algorithms.0.group. */
 const char *dsgd_last_key(const char *column);
 
+/** The same without its unit: `host_bandwidth` of platform.host_bandwidth_bytes_per_s. To be freed. */
+char *dsgd_swept_name(const char *column);
+
+/** A swept value for readers, such as 1.25GB/s for 1250000000 in a column of bytes_per_s. To be freed. */
+char *dsgd_swept_value(const char *column, const char *value);
+
 /** Whether a swept column is about algorithms alone. */
 bool dsgd_is_of_algorithms(const char *column);
 

@@ -5,12 +5,14 @@
 #include "command/experiment/config.h"
 
 #include <libfyaml.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "command/experiment/shipped.h"
 
@@ -297,6 +299,17 @@ static const override *override_of(const dsgd_config *config, struct fy_node *no
     return NULL;
 }
 
+/** The range that a value was computed from, which is not in the file itself. */
+static const dsgd_sweep *range_of(const dsgd_config *config, struct fy_node *node)
+{
+    for (; node != NULL; node = fy_node_get_parent(node))
+        for (size_t i = 0; i < config->n_sweeps; i++)
+            if (config->sweeps[i]->is_range &&
+                dsgd_entry_find(config->sweeps[i]->entry, "sweep") == node)
+                return config->sweeps[i];
+    return NULL;
+}
+
 dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *error,
                             const char *format, ...)
 {
@@ -305,10 +318,12 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    const override *const set = override_of(config, entry);
+    const dsgd_sweep *const range = range_of(config, entry);
+    struct fy_node *const place = range == NULL ? entry : range->entry;
+    const override *const set = override_of(config, place);
     if (set != NULL)
         return dsgd_fail(error, DSGD_EUSAGE, "--set %s: %s", set->assignment, text);
-    struct fy_node *const scalar = first_scalar(entry);
+    struct fy_node *const scalar = first_scalar(place);
     struct fy_token *const token = scalar == NULL ? NULL : fy_node_get_scalar_token(scalar);
     const struct fy_mark *const mark = token == NULL ? NULL : fy_token_start_mark(token);
     if (mark == NULL)
@@ -329,6 +344,20 @@ dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry)
 {
     const dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
     return sweep == NULL ? entry : dsgd_entry_at(dsgd_entry_find(entry, "sweep"), sweep->chosen);
+}
+
+dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o)
+{
+    static const char *const yes[] = {"true", "yes", "on", NULL};
+    dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
+    if (sweep != NULL) {
+        sweep->is_number = o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE ||
+                           o->kind == DSGD_NUMBERS || o->kind == DSGD_TABLE;
+        const char *const scales = dsgd_entry_text(
+            dsgd_entry_chosen(config, dsgd_entry_find(fy_node_get_parent(entry), "scale")));
+        sweep->unit = dsgd_find_word(yes, scales) >= 0 ? NULL : o->unit; /* a factor has none */
+    }
+    return dsgd_entry_chosen(config, entry);
 }
 
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
@@ -373,8 +402,9 @@ const char *dsgd_entry_text(dsgd_entry *entry)
 static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
 {
     dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
-    *sweep = (dsgd_sweep){node, dsgd_config_keep(config, "%s", path),
-                          dsgd_entry_count(dsgd_entry_find(node, "sweep")), 0};
+    *sweep = (dsgd_sweep){.entry = node,
+                          .path = dsgd_config_keep(config, "%s", path),
+                          .n = dsgd_entry_count(dsgd_entry_find(node, "sweep"))};
     config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
     config->sweeps[config->n_sweeps++] = sweep;
 }
@@ -427,12 +457,102 @@ dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
 {
     struct fy_node *const value = dsgd_entry_chosen(config, sweep->entry);
-    if (dsgd_entry_text(value) != NULL)
-        return dsgd_entry_text(value);
-    char *const text = fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
+    const char *const scalar = dsgd_entry_text(value);
+    double number = 0;
+    if (scalar != NULL && !(sweep->is_number && dsgd_parse_number(scalar, sweep->unit, &number)))
+        return scalar;
+    char *const text =
+        scalar != NULL ? dsgd_csv_number_text(number)
+                       : fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
     const char *const kept = dsgd_config_keep(config, "%s", text == NULL ? "?" : text);
     free(text);
     return kept;
+}
+
+/** Replaces what a sweep has by a list, which is YAML. */
+static void put_values(dsgd_config *config, dsgd_sweep *sweep, const char *list)
+{
+    void *iterator = NULL;
+    struct fy_node_pair *const pair = fy_node_mapping_iterate(sweep->entry, &iterator);
+    /* The nodes refer to the text, so it lives as long as the config. */
+    struct fy_node *const values =
+        fy_node_build_from_string(config->document, dsgd_config_keep(config, "%s", list), FY_NT);
+    DSGD_ASSERT(values != NULL && fy_node_pair_set_value(pair, values) == 0, "no list: %s", list);
+    sweep->n = dsgd_entry_count(values);
+    sweep->is_range = true;
+}
+
+/** n numbers, the ends as they are written, those between with their suffix, or in their unit. */
+typedef struct range {
+    const char *from, *to;
+    long n;
+    bool log;
+} range;
+
+static const dsgd_option range_options[] = {
+    DSGD_OPTION_STRING(range, from, "the first number", .required = true),
+    DSGD_OPTION_STRING(range, to, "the last number", .required = true),
+    DSGD_OPTION_LONG(range, n, 0, 2, 100000, NULL, "how many", .required = true),
+    DSGD_OPTION_BOOL(range, log, false, "by equal factors instead of equal differences"),
+    DSGD_OPTION_END,
+};
+
+/** The numbers at both ends of a range; the factor of the suffix in which others are written. */
+static bool read_ends(const range *r, double *from, double *to, double *factor, const char **suffix)
+{
+    static const char *const units[] = {NULL, "s", "bytes/s", "bytes", "flop/s"};
+    *suffix = r->to + strspn(r->to, "0123456789.+-eE");
+    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
+        char *const one = dsgd_xprintf("1%s", *suffix);
+        const bool fits = dsgd_parse_number(r->from, units[k], from) &&
+                          dsgd_parse_number(r->to, units[k], to) &&
+                          dsgd_parse_number(one, units[k], factor);
+        free(one);
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *error)
+{
+    dsgd_entry *const value = dsgd_entry_find(sweep->entry, "sweep");
+    range r;
+    double from = 0, to = 0, factor = 1;
+    const char *suffix = "";
+    const dsgd_status status = dsgd_config_read(config, value, range_options, NULL, &r, error);
+    if (status != DSGD_OK)
+        return status;
+    if (!read_ends(&r, &from, &to, &factor, &suffix))
+        return dsgd_entry_fail(config, value, error,
+                               "from is %s and to %s, but have to be numbers of one unit, such as "
+                               "1.25GB/s and 50GB/s",
+                               r.from, r.to);
+    if (r.log && !(from > 0 && to > 0))
+        return dsgd_entry_fail(config, value, error,
+                               "from is %s and to %s, but with `log` both have to be above 0",
+                               r.from, r.to);
+    if (from == to)
+        return dsgd_entry_fail(config, value, error, "from and to are the same, %s", r.from);
+    char *list = dsgd_xprintf("[%s", r.from);
+    for (long k = 1; k < r.n - 1; k++) {
+        const double share = (double)k / (double)(r.n - 1);
+        const double x = r.log ? from * pow(to / from, share) : from + (to - from) * share;
+        dsgd_append(&list, ", %.9g%s", x / factor, suffix);
+    }
+    dsgd_append(&list, ", %s]", r.to);
+    put_values(config, sweep, list);
+    free(list);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < config->n_sweeps; i++)
+        if (fy_node_is_mapping(dsgd_entry_find(config->sweeps[i]->entry, "sweep")))
+            status = spread(config, config->sweeps[i], error);
+    return status;
 }
 
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)

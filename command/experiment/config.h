@@ -100,7 +100,16 @@ typedef struct dsgd_sweep {
     const char *path; /* such as imbalance.0.seconds */
     size_t n; /* values */
     size_t chosen; /* which the reader takes */
+    bool is_range; /* its values are computed */
+    bool is_number; /* the option that has been read from it is one, ... */
+    const char *unit; /* ... in this unit; NULL: none */
 } dsgd_sweep;
+
+/**
+ * Puts the numbers in place of each range, {sweep: {from: 1ms, to: 1s, n: 4, log: true}}. After all
+ * overrides.
+ */
+dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error);
 
 /** The *n sweeps at and below @p entry, in the order of the file. The config owns the array. */
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n);
@@ -108,7 +117,13 @@ dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *
 /** The entry, or the chosen value where it is a sweep. NULL gives NULL. */
 dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry);
 
-/** The chosen value as text, for a column of the results. */
+/** The same for an option: notes whether it is a number, and its unit. */
+dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o);
+
+/**
+ * The chosen value for a column of the results: of an option that is a number, in its unit without
+ * a suffix (1250000000 for 1.25GB/s); else as it is written. After it was read.
+ */
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep);
 
 #endif

@@ -341,10 +341,11 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
         .unchanged = experiment->n_runs - 1,
         .swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *))};
     memcpy(run->chosen, o->chosen, sizeof run->chosen);
+    const dsgd_status status = read_run(experiment, entries, run, error);
     for (size_t i = 0; i < experiment->n_columns; i++)
         run->swept[i] =
             applies(o, &o->sweeps[i]) ? dsgd_sweep_text(config, o->sweeps[i].sweep) : NULL;
-    return read_run(experiment, entries, run, error);
+    return status;
 }
 
 /** Runs through the values of the sweeps from the i-th on that apply. */
@@ -432,6 +433,53 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
     return DSGD_OK;
 }
 
+/** Whether the algorithm takes so many workers with these options. */
+static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
+{
+    const dsgd_algorithm *const algorithm = run->config.algorithm;
+    return algorithm->check == NULL ||
+           algorithm->check(run->config.params, run->config.workers, why) == DSGD_OK;
+}
+
+/** A line on the first run of those that are left out for the same reason. */
+static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *run, const char *why)
+{
+    char *const line = dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why);
+    if (experiment->left_out == NULL)
+        experiment->left_out = dsgd_xstrdup("");
+    if (strstr(experiment->left_out, line) == NULL)
+        dsgd_append(&experiment->left_out, "%s", line);
+    free(line);
+}
+
+/**
+ * Leaves out what an algorithm refuses, such as 6 workers in groups of 4. Of an algorithm that
+ * refuses everything all stays, to be refused.
+ */
+static void leave_out(dsgd_experiment *experiment, size_t n_algorithms)
+{
+    bool *const possible = dsgd_xcalloc(n_algorithms, sizeof *possible);
+    dsgd_error why;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        possible[run->chosen[DSGD_AXIS_ALGORITHM]] |= is_possible(run, &why);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        if (possible[run->chosen[DSGD_AXIS_ALGORITHM]] && !is_possible(run, &why)) {
+            note_left_out(experiment, run, why.text);
+            continue;
+        }
+        experiment->runs[n] = *run;
+        experiment->runs[n].unchanged = n;
+        n++;
+    }
+    experiment->n_left_out = experiment->n_runs - n;
+    experiment->n_runs = n;
+    free(possible);
+}
+
 static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps,
                             dsgd_error *error)
 {
@@ -460,14 +508,28 @@ static const char *default_name(dsgd_config *config, const char *path)
     return strncpy(name, base, strcspn(base, "."));
 }
 
-/** The path of a sweep; `platform`, `workload` and `network` are columns of every run already. */
-static const char *column_of(const char *path)
+/** Units as columns say them, and the words of keys that say it already. */
+static const struct {
+    const char *unit, *column, *word;
+} units[] = {
+    {"s", "s", "seconds"},
+    {"bytes", "bytes", "bytes"},
+    {"bytes/s", "bytes_per_s", "bytes_per_s"},
+    {"flop/s", "flop_per_s", "flop_per_s"},
+};
+
+/** The name of its column, once a value has been read. */
+static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
 {
-    if (strcmp(path, axes[DSGD_AXIS_PLATFORM]) == 0)
-        return "platform.sweep";
-    if (strcmp(path, "network") == 0)
-        return "network.sweep";
-    return strcmp(path, axes[DSGD_AXIS_WORKLOAD]) == 0 ? "workload.sweep" : path;
+    const char *const path = sweep->path;
+    if (strcmp(path, axes[DSGD_AXIS_PLATFORM]) == 0 || strcmp(path, "network") == 0 ||
+        strcmp(path, axes[DSGD_AXIS_WORKLOAD]) == 0) /* are columns of every run already */
+        return dsgd_config_keep(config, "swept.%s", path);
+    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
+        if (sweep->is_number && sweep->unit != NULL && strcmp(sweep->unit, units[k].unit) == 0 &&
+            !ends_with(path, units[k].word))
+            return dsgd_config_keep(config, "%s_%s", path, units[k].column);
+    return path;
 }
 
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
@@ -483,11 +545,10 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     experiment->name = default_name(config, path);
     for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
         status = dsgd_config_override(config, sets[i], error);
+    if (status == DSGD_OK)
+        status = dsgd_config_spread(config, error);
     dsgd_sweep **const sweeps =
         dsgd_config_sweeps(config, dsgd_config_root(config), &experiment->n_columns);
-    experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
-    for (size_t i = 0; i < experiment->n_columns; i++)
-        experiment->columns[i] = column_of(sweeps[i]->path);
     odometer o = {.n = {0}};
     if (status == DSGD_OK)
         status = find_axes(experiment, &o, error);
@@ -495,8 +556,13 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
         status = add_runs(experiment, &o, sweeps, error);
     if (status == DSGD_OK && experiment->n_runs == 0)
         status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
-    if (status == DSGD_OK)
+    experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
+    for (size_t i = 0; status == DSGD_OK && i < experiment->n_columns; i++)
+        experiment->columns[i] = column_of(config, sweeps[i]);
+    if (status == DSGD_OK) {
+        leave_out(experiment, o.n[DSGD_AXIS_ALGORITHM]);
         status = dsgd_experiment_settle(experiment, numerics, error);
+    }
     experiment->n_unchanged = experiment->n_runs;
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);
@@ -507,5 +573,6 @@ void dsgd_experiment_close(dsgd_experiment *experiment)
 {
     dsgd_config_close(experiment->config);
     free(experiment->runs);
+    free(experiment->left_out);
     *experiment = (dsgd_experiment){0};
 }

@@ -46,7 +46,9 @@ typedef struct dsgd_experiment {
     size_t n_runs, n_unchanged;
     dsgd_planned_run *runs; /* [n_runs]: n_unchanged as the file has them, then their variations */
     size_t n_columns; /* sweeps */
-    const char **columns; /* [n_columns] their paths, such as imbalance.0.seconds */
+    const char **columns; /* [n_columns] see dsgd_experiment_open() */
+    size_t n_left_out; /* runs that their algorithms refuse, ... */
+    char *left_out; /* ... and lines that say why; NULL: none */
     struct dsgd_config
         *config; /* the file and those that it names; owns all that the runs point to */
 } dsgd_experiment;
@@ -55,6 +57,10 @@ typedef struct dsgd_experiment {
  * Reads and checks an experiment, with @p n_sets overrides of the form a.b=c, for runs whose
  * numerics are where @p numerics says. Sets that and what decides results; the rest is the
  * caller's.
+ *
+ * A column is called as the path of what is swept, and the unit where it has one:
+ * platform.host_bandwidth_bytes_per_s; swept.platform where that is the whole platform, whose own
+ * column has its name. A run that its algorithm refuses (so many workers) is left out, if it has others.
  */
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  dsgd_numerics numerics, dsgd_experiment *experiment,

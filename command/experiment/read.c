@@ -67,7 +67,7 @@ dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, cons
                                     double min, double max, double *number, dsgd_error *error)
 {
     const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
-    entry = dsgd_entry_chosen(config, entry);
+    entry = dsgd_entry_chosen_for(config, entry, &o);
     const dsgd_status status = read_option(config, entry, &o, number, error);
     if (status == DSGD_OK && *number != (double)(long long)*number)
         return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
@@ -142,8 +142,9 @@ static dsgd_status read_numbers(dsgd_config *config, dsgd_entry *entry, const ds
     field->n = dsgd_entry_count(entry);
     field->v = dsgd_config_alloc(config, field->n * sizeof *field->v);
     for (size_t i = 0; i < field->n; i++) {
-        const dsgd_status status = read_number(
-            config, dsgd_entry_chosen(config, dsgd_entry_at(entry, i)), o, &field->v[i], error);
+        const dsgd_status status =
+            read_number(config, dsgd_entry_chosen_for(config, dsgd_entry_at(entry, i), o), o,
+                        &field->v[i], error);
         if (status != DSGD_OK)
             return status;
     }
@@ -166,7 +167,7 @@ static dsgd_status read_table(dsgd_config *config, dsgd_entry *entry, const dsgd
         const dsgd_option key = {.name = o->name, .min = -1e300, .max = 1e300};
         dsgd_status status = read_number(config, fy_node_pair_key(p), &key, &field->x[i], error);
         if (status == DSGD_OK)
-            status = read_number(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+            status = read_number(config, dsgd_entry_chosen_for(config, fy_node_pair_value(p), o), o,
                                  &field->y[i], error);
         if (status != DSGD_OK)
             return status;
@@ -500,7 +501,7 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
         if (o == NULL)
             return unknown_key(config, fy_node_pair_key(p), options, elsewhere, error);
         const dsgd_status status =
-            read_option(config, dsgd_entry_chosen(config, fy_node_pair_value(p)), o,
+            read_option(config, dsgd_entry_chosen_for(config, fy_node_pair_value(p), o), o,
                         (char *)params + o->offset, error);
         if (status != DSGD_OK)
             return status;

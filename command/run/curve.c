@@ -9,7 +9,7 @@
 #include "base/csv.h"
 
 const char dsgd_curve_columns[] =
-    "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n";
+    "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus";
 
 void dsgd_run_key_print(FILE *stream, const dsgd_run_key *key)
 {
@@ -24,6 +24,6 @@ void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n, const dsg
         const double cells[] = {points[i].virtual_s, points[i].steps, points[i].at.loss,
                                 points[i].at.accuracy, points[i].at.consensus};
         dsgd_csv_numbers(stream, cells, sizeof cells / sizeof cells[0]);
-        fputc('\n', stream);
+        fprintf(stream, "%s\n", key->swept);
     }
 }

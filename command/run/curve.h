@@ -15,9 +15,10 @@ typedef struct dsgd_run_key {
     const char *label; /* of the algorithm */
     int workers;
     uint64_t seed;
+    const char *swept; /* its last cells in every file, each behind a comma */
 } dsgd_run_key;
 
-/** First line of curves.csv. */
+/** Columns of curves.csv but those of swept values, which follow. */
 extern const char dsgd_curve_columns[];
 
 void dsgd_run_key_print(FILE *stream, const dsgd_run_key *key);

@@ -155,14 +155,16 @@ void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs)
 /** Whether a sweep changes what a byte costs, or how many there are. */
 static bool varies_network(const dsgd_experiment *experiment)
 {
-    static const char *const keys[] = {"host_bandwidth", "bandwidth", "bytes", "sweep",
-                                       "reduction",      "staging",   "name",  NULL};
+    static const char *const keys[] = {
+        "host_bandwidth_bytes_per_s", "bandwidth", "bytes", "reduction", "staging", "name", NULL};
+    static const char *const whole[] = {"swept.platform", "swept.workload", NULL};
     bool varies = false;
     for (size_t k = 0; k < experiment->n_columns; k++) {
         const char *const column = experiment->columns[k];
         const bool of_machine =
             strncmp(column, "platform", 8) == 0 || strncmp(column, "workload", 8) == 0;
-        varies = varies || (of_machine && dsgd_find_word(keys, dsgd_last_key(column)) >= 0);
+        varies = varies || dsgd_find_word(whole, column) >= 0 ||
+                 (of_machine && dsgd_find_word(keys, dsgd_last_key(column)) >= 0);
     }
     for (size_t i = 1; i < experiment->n_unchanged; i++)
         varies = varies ||

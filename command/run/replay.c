@@ -104,7 +104,7 @@ static dsgd_status write_curves(char **folder, const dsgd_replay_result *result,
     dsgd_whole_file file;
     if (dsgd_whole_open(&file, error, "%s/curves.csv", *folder) == NULL)
         return DSGD_EIO;
-    fprintf(file.stream, "%s%s", dsgd_curve_columns, rows);
+    fprintf(file.stream, "%s%s\n%s", dsgd_curve_columns, result->columns, rows);
     return dsgd_whole_close(&file, error);
 }
 
@@ -138,7 +138,8 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
         if (isatty(STDERR_FILENO))
             fputs("\r\033[K", stderr);
         if (status == DSGD_OK) {
-            const dsgd_run_key key = {result.run, result.label, result.workers, result.seed};
+            const dsgd_run_key key = {result.run, result.label, result.workers, result.seed,
+                                      result.cells};
             dsgd_curve_print(stream, &key, result.n_points, result.points);
             fflush(stream);
             status = write_curves(folder, &result, rows, error);

@@ -35,9 +35,24 @@ static const char run_columns[] =
     "gradient_staleness_mean,gradient_staleness_max,partial_skipped,partial_duplicates,pieces,"
     "piece_bytes,collective,partial_collective,exchange_mode,network,wall_s";
 static const char worker_columns[] =
-    "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps\n";
-static const char staleness_columns[] = "run,algorithm,workers,seed,measure,age,share\n";
+    "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps";
+static const char staleness_columns[] = "run,algorithm,workers,seed,measure,age,share";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
+
+/** The last cells of a row, each behind a comma: swept values, or their columns. In fresh memory. */
+static char *swept_cells(const dsgd_experiment *experiment, const char *const *texts)
+{
+    char *cells = NULL;
+    size_t n_bytes = 0;
+    FILE *const stream = open_memstream(&cells, &n_bytes);
+    DSGD_ASSERT(stream != NULL, "no memory for cells");
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        fputc(',', stream);
+        dsgd_csv_text(stream, texts[k] == NULL ? "" : texts[k]);
+    }
+    fclose(stream);
+    return cells;
+}
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -106,12 +121,8 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
                               partial ? r->partial_duplicates : NAN};
     dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     print_exchange(stream, &run->config.exchange, r);
-    fprintf(stream, ",%s,%.2f", dsgd_network_names[run->config.network], r->total_wall_s);
-    for (size_t k = 0; k < experiment->n_columns; k++) {
-        fputc(',', stream);
-        dsgd_csv_text(stream, run->swept[k] == NULL ? "" : run->swept[k]);
-    }
-    fputc('\n', stream);
+    fprintf(stream, ",%s,%.2f%s\n", dsgd_network_names[run->config.network], r->total_wall_s,
+            key->swept);
 }
 
 static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
@@ -122,7 +133,7 @@ static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_run_
         const double numbers[] = {r->worker_shares[w].compute, r->worker_shares[w].wait,
                                   r->worker_shares[w].communicate, r->worker_steps[w]};
         dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
-        fputc('\n', stream);
+        fprintf(stream, "%s\n", key->swept);
     }
 }
 
@@ -135,7 +146,7 @@ static void print_ages(FILE *stream, const dsgd_run_key *key, const char *measur
         dsgd_run_key_print(stream, key);
         fprintf(stream, ",%s,%zu", measure, age);
         dsgd_csv_numbers(stream, &ages->share[age], 1);
-        fputc('\n', stream);
+        fprintf(stream, "%s\n", key->swept);
     }
 }
 
@@ -192,7 +203,8 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed};
+    char *const swept = swept_cells(experiment, run->swept);
+    const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed, swept};
     char *text = NULL;
     size_t n = 0;
     size_t ends[DSGD_PART_SECTIONS];
@@ -215,6 +227,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     fclose(stream);
     const dsgd_status status = dsgd_part_write(folder, i, text, ends, error);
     free(text);
+    free(swept);
     return status;
 }
 
@@ -293,22 +306,20 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
     static const char *const headers[] = {run_columns, dsgd_curve_columns, worker_columns,
                                           staleness_columns};
     dsgd_whole_file files[DSGD_PART_TABLES];
+    char *const swept = swept_cells(experiment, experiment->columns);
     size_t n_open = 0;
     while (n_open < DSGD_PART_TABLES &&
            dsgd_whole_open(&files[n_open], error, "%s/%s.csv", folder, tables[n_open]) != NULL)
-        fputs(headers[n_open], files[n_open].stream), n_open++;
+        fprintf(files[n_open].stream, "%s%s\n", headers[n_open], swept), n_open++;
     dsgd_status status = n_open == DSGD_PART_TABLES ? DSGD_OK : DSGD_EIO;
-    if (status == DSGD_OK) {
-        for (size_t c = 0; c < experiment->n_columns; c++)
-            fprintf(files[DSGD_PART_RUNS].stream, ",%s", experiment->columns[c]);
-        fputc('\n', files[DSGD_PART_RUNS].stream);
+    if (status == DSGD_OK)
         status = append_parts(folder, experiment, files, n_rows, error);
-    }
     for (size_t k = 0; k < n_open; k++)
         if (status != DSGD_OK)
             dsgd_whole_drop(&files[k]);
         else
             status = dsgd_whole_close(&files[k], error);
+    free(swept);
     return status;
 }
 
@@ -378,9 +389,14 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
 {
-    json_t *const about = json_pack("{s:I, s:o, s:o}", "run", (json_int_t)i + 1, "label",
-                                    dsgd_json_text(experiment->runs[i].label), "manifest",
-                                    manifest(experiment, i, i + 1, command));
+    char *const columns = swept_cells(experiment, experiment->columns);
+    char *const cells = swept_cells(experiment, experiment->runs[i].swept);
+    json_t *const about = json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
+                                    dsgd_json_text(experiment->runs[i].label), "columns",
+                                    dsgd_json_text(columns), "cells", dsgd_json_text(cells),
+                                    "manifest", manifest(experiment, i, i + 1, command));
+    free(columns);
+    free(cells);
     char *const text = json_dumps(about, JSON_COMPACT);
     json_decref(about);
     return text;

@@ -96,14 +96,18 @@ static char *swept_text(const dsgd_experiment *experiment, size_t i)
 {
     char *text = dsgd_xstrdup("");
     for (size_t k = 0; k < experiment->n_columns; k++) {
-        const char *const name = dsgd_last_key(experiment->columns[k]);
+        const char *const column = experiment->columns[k];
         const char *const value = experiment->runs[i].swept[k];
-        if (value == NULL || strcmp(name, "seed") == 0 || strcmp(name, "workers") == 0)
+        if (value == NULL || strcmp(column, "seed") == 0 || strcmp(column, "workers") == 0)
             continue;
+        char *const name = dsgd_swept_name(column);
+        char *const shown = dsgd_swept_value(column, value);
         dsgd_append(&text, *text == '\0' ? "" : " ");
         if (experiment->n_columns > 1)
             dsgd_append(&text, "%s=", name);
-        dsgd_append(&text, "%s", value);
+        dsgd_append(&text, "%s", shown);
+        free(name);
+        free(shown);
     }
     return text;
 }
@@ -190,9 +194,10 @@ enum { N_RESULTS = sizeof results / sizeof results[0] };
 static void print_table(const dsgd_pool_config *p, bool verbose)
 {
     const dsgd_experiment *const experiment = p->experiment;
-    const char *swept = NULL;
+    char *swept = NULL;
     if (experiment->n_columns > 0)
-        swept = experiment->n_columns > 1 ? "swept" : dsgd_last_key(experiment->columns[0]);
+        swept = experiment->n_columns > 1 ? dsgd_xstrdup("swept")
+                                          : dsgd_swept_name(experiment->columns[0]);
     size_t n = 0;
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < experiment->n_runs; i++) {
@@ -220,6 +225,7 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
            "figures: dsgd plot %s\n",
            exchange, *exchange == '\0' ? "" : "\n", p->folder, p->folder);
     free(exchange);
+    free(swept);
 }
 
 /** Sentences on what may decide a comparison of the runs. */
@@ -353,11 +359,20 @@ static dsgd_status open_experiment(arguments *a, dsgd_experiment *experiment, ds
     return status;
 }
 
+/** Sentences on what is left out of the list of runs. */
+static void print_left_out(const dsgd_experiment *experiment)
+{
+    if (experiment->n_left_out > 0)
+        fprintf(stderr, "dsgd: %zu of %zu runs are left out:\n%s", experiment->n_left_out,
+                experiment->n_left_out + experiment->n_unchanged, experiment->left_out);
+}
+
 /** Checks an experiment against the command line, and runs it. */
 static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     dsgd_status status = DSGD_OK;
+    print_left_out(experiment);
     if (a->only > 0 && (size_t)a->only > experiment->n_runs)
         status = dsgd_fail(error, DSGD_EUSAGE,
                            "--only %ld: there are %zu runs; `dsgd check %s` lists them", a->only,
@@ -447,6 +462,7 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
         status = check_learning(&experiment, error);
     if (status == DSGD_OK) {
         print_plan(&experiment);
+        print_left_out(&experiment);
         dsgd_exchanges_warn_of_unused(stderr, &experiment, NULL);
         dsgd_exchanges_warn_of_default(stderr, &experiment);
     }

@@ -421,6 +421,13 @@ static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
     return DSGD_OK;
 }
 
+/** A text in the head, or an empty one; in fresh memory. */
+static char *text_of(const json_t *head, const char *key)
+{
+    const char *const text = json_string_value(json_object_get(head, key));
+    return dsgd_xstrdup(text == NULL ? "" : text);
+}
+
 static dsgd_status read_head(replay *r, dsgd_error *error)
 {
     dsgd_status status = record_next(&r->file, error);
@@ -438,6 +445,8 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
     const json_t *const manifest = json_object_get(r->head, "manifest");
     const char *const label = json_string_value(json_object_get(r->head, "label"));
     result->label = dsgd_xstrdup(label == NULL ? "?" : label);
+    result->columns = text_of(r->head, "columns");
+    result->cells = text_of(r->head, "cells");
     result->experiment = dsgd_xstrdup(json_string_value(json_object_get(manifest, "experiment")));
     result->run = (size_t)json_integer_value(json_object_get(r->head, "run"));
     result->workers = (int)r->problem.workers;
@@ -608,6 +617,8 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
 void dsgd_replay_result_free(dsgd_replay_result *result)
 {
     free(result->label);
+    free(result->columns);
+    free(result->cells);
     free(result->experiment);
     free(result->points);
     *result = (dsgd_replay_result){0};

@@ -28,6 +28,8 @@ typedef struct dsgd_replay_result {
     char *label; /* of the algorithm */
     int workers;
     uint64_t seed;
+    char *columns,
+        *cells; /* of swept values in curves.csv: the ends of its first line and of rows */
     char *experiment; /* name in the manifest, or NULL */
     size_t n_points;
     dsgd_point *points; /* [n_points] */

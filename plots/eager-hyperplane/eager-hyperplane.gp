@@ -4,7 +4,7 @@ load style
 figure = 'eager-hyperplane'
 along = 'imbalance.0.seconds'
 quantity = 'throughput_samples_per_s'
-set xlabel 'delay (ms)'
+set xlabel 'delay (s)'
 set ylabel 'throughput (points/s)'
 set yrange [0:*]
 load published

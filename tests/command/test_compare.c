@@ -254,17 +254,19 @@ START_TEST(the_time_to_a_target_is_that_of_the_first_crossing)
     expect("allreduce,4,", "time_to_target_s_n", 2);
     expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
-    expect("wagma,4,", "time_to_target_s_mean", 10);
-    expect("wagma,4,", "time_to_target_s_diff", 10 - 17.5);
+    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* it would be that of the lucky seed */
+    expect_nothing("wagma,4,", "time_to_target_s_diff");
+    expect_nothing("wagma,4,", "time_to_target_s_median");
+    expect("wagma,4,", "time_to_target_s_seeds", 2);
     expect("dasgd,4,", "time_to_target_s_n", 0);
     ck_assert_msg(strstr(output, "time to accuracy=0.8 (s)") != NULL, "%s", output);
-    ck_assert_msg(strstr(output, "  10 (1 of 2)\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  1 of 2 seeds\n") != NULL, "%s", output);
     output = compare(targeted, "--target accuracy=0.95");
     expect_nothing("wagma,4,", "time_to_target_s_mean");
     ck_assert_msg(strstr(output, "  never\n") != NULL, "%s", output);
     compare(targeted, "--target loss=1.75");
     expect("allreduce,4,", "time_to_target_s_mean", (2.5 + 0) / 2);
-    expect("wagma,4,", "time_to_target_s_mean", 10 * 1.25 / 1.5);
+    expect("wagma,4,", "time_to_target_s_n", 1);
     compare(targeted, "");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
 }
@@ -278,6 +280,8 @@ static const struct {
     {targeted_curves, "r --target 0.8", 2, "--target 0.8: accuracy=NUMBER or loss=NUMBER is"},
     {targeted_curves, "r --target accuracy=high", 2, "--target accuracy=high: accuracy=NUMBER"},
     {targeted_curves, "r --target lossy=1", 2, "--target lossy=1: accuracy=NUMBER"},
+    {CURVES_HEADER POINT("1", "0", "2", "") POINT("2", "0", "2", ""), "r --target accuracy=0.5", 2,
+     "r/curves.csv: accuracy is empty, as it is of a regression; give --target loss=NUMBER"},
     {NULL, "r --target loss=1", 3, "r/curves.csv: the file cannot be read"},
     {"run,virtual_s,loss\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `acc"},
     {"run,accuracy\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `virtual_s"},
@@ -296,6 +300,112 @@ START_TEST(a_bad_target_costs_nothing)
     ck_assert_msg(status == bad_targets[_i].status, "exit %d: %s", status, output);
     ck_assert_msg(strstr(output, bad_targets[_i].sentence) != NULL, "%s", output);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
+}
+END_TEST
+
+/* Times 4, 9 and never of one, 8, 6 and 3 of the baseline. */
+START_TEST(seeds_that_never_reach_a_target_count)
+{
+    write_runs("");
+    write_file("r/curves.csv",
+               CURVES_HEADER POINT("1", "8", "1", "1") POINT("2", "6", "1", "1")
+                   POINT("3", "3", "1", "1") POINT("4", "4", "1", "1") POINT("5", "9", "1", "1")
+                       POINT("6", "99", "1", "0") POINT("7", "4", "1", "1")
+                           POINT("8", "3", "1", "1") POINT("9", "1.5", "1", "1"));
+    static const char runs[] = RUNS_HEADER RUN("1", "allreduce", "1", "ok")
+        RUN("2", "allreduce", "2", "ok") RUN("3", "allreduce", "3", "ok")
+            RUN("4", "wagma", "1", "ok") RUN("5", "wagma", "2", "ok") RUN("6", "wagma", "3", "ok")
+                RUN("7", "sgp", "1", "ok") RUN("8", "sgp", "2", "ok") RUN("9", "sgp", "3", "ok");
+    const char *const output = compare(runs, "--target accuracy=1 --ratio");
+    expect("wagma,4,", "time_to_target_s_n", 2);
+    expect("wagma,4,", "time_to_target_s_median", 9);
+    expect_nothing("wagma,4,", "time_to_target_s_mean");
+    expect_nothing("wagma,4,", "time_to_target_s_ratio");
+    expect("sgp,4,", "time_to_target_s_ratio", 2); /* sooner */
+    expect("sgp,4,", "time_to_target_s_ratio_low", 2);
+    ck_assert_msg(strstr(output, "2 of 3 seeds, median 9") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  2 (2 to 2) *\n") != NULL, "%s", output);
+}
+END_TEST
+
+/* Of ratios 1, 2 and 4 the logarithms have the mean and the deviation log(2). */
+START_TEST(ratios_are_geometric_means_over_pairs)
+{
+    const char *const output =
+        compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("allreduce", "2", "100", "0.5")
+                    OK("allreduce", "3", "1000", "0.5") OK("wagma", "3", "4000", "0.5")
+                        OK("wagma", "1", "10", "0.5") OK("wagma", "2", "200", "0.5")
+                            OK("same", "1", "10", "0.5") OK("same", "2", "100", "0.5")
+                                OK("one", "2", "150", "0.5"),
+                "--ratio");
+    expect("wagma,4,", "throughput_samples_per_s_ratio", 2);
+    expect("wagma,4,", "throughput_samples_per_s_ratio_low", pow(2, 1 - t2 / sqrt(3)));
+    expect("wagma,4,", "throughput_samples_per_s_ratio_high", pow(2, 1 + t2 / sqrt(3)));
+    expect("one,4,", "throughput_samples_per_s_ratio", 1.5);
+    expect_nothing("one,4,", "throughput_samples_per_s_ratio_low");
+    expect_nothing("allreduce,4,", "throughput_samples_per_s_ratio");
+    /* t of 6 degrees is 2.447, below the root of 7; t of 5 is 2.571, above that of 6. */
+    ck_assert_msg(strstr(output, "  2 (0.357 to 11.2)   7\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  1 (1 to 1)          > 1000\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "  1.5                 2 or more\n") != NULL, "%s", output);
+    compare(three, "");
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "_ratio"));
+}
+END_TEST
+
+#define AT(algorithm, seed, throughput, x)                                                         \
+    "1," algorithm ",4," seed ",daint,resnet,ok," NUMBERS(throughput, "0.5") "," x "\n"
+#define ALL_AT(x) AT("allreduce", "1", "1", x) AT("allreduce", "2", "1", x)
+#define CROSSING_HEADER RUNS_HEAD ",wall_s,imbalance.0.seconds\n"
+
+/** Throughputs of wagma at places, and the crossing of 2. */
+static const struct {
+    const char *runs, *sentence;
+    double at, low, high; /* 0: none */
+} crossings[] = {
+    {CROSSING_HEADER ALL_AT("1") ALL_AT("2") ALL_AT("3") AT("wagma", "1", "4", "3")
+         AT("wagma", "2", "16", "3") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
+             AT("wagma", "1", "1", "2") AT("wagma", "2", "1", "2"),
+     "wagma, seconds 1s to 3s: passes from below at 2.375s (786.7ms to 3.963s)", 2.375,
+     2.375 - 12.7062047 * 0.125, 2.375 + 12.7062047 * 0.125},
+    {CROSSING_HEADER ALL_AT("1") ALL_AT("100") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
+         AT("wagma", "1", "4", "100") AT("wagma", "2", "4", "100"),
+     "passes from below at 10s (10s to 10s)", 10, 10, 10},
+    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "8", "1") AT("wagma", "2", "4", "1")
+         AT("wagma", "1", "2.5", "3") AT("wagma", "2", "0.5", "3"),
+     "passes from above at", 2.2825797, 0, 0},
+    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "4", "1") AT("wagma", "1", "1", "3"),
+     "passes from above at 2s (one seed)", 2, 0, 0},
+    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "4", "1") AT("wagma", "1", "3", "3"),
+     "wagma, seconds 1s to 3s: stays above", 0, 0, 0},
+    {CROSSING_HEADER ALL_AT("1") AT("wagma", "1", "4", "1"), "nowhere: no number is swept", 0, 0,
+     0},
+};
+
+START_TEST(a_crossing_lies_between_the_places_around_it)
+{
+    const char *const output = compare(crossings[_i].runs, "--crossing 2");
+    ck_assert_msg(strstr(output, crossings[_i].sentence) != NULL, "%s", output);
+    const double expected[] = {crossings[_i].at, crossings[_i].low, crossings[_i].high};
+    static const char *const columns[] = {"at", "low", "high"};
+    for (size_t k = 0; k < 3 && _i < 5; k++) {
+        const char *const text = cell_of("r/crossings.csv", "wagma,", columns[k]);
+        ck_assert_msg(expected[k] == 0 ? *text == '\0'
+                                       : fabs(strtod(text, NULL) - expected[k]) < 1e-5,
+                      "%s is `%s`, not %g", columns[k], text, expected[k]);
+    }
+    if (_i == 2) /* the mean passes, and so does one of the two */
+        ck_assert_msg(strstr(output, "(the mean; so do 1 of 2 seeds)") != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(a_level_is_a_positive_number)
+{
+    write_runs(three);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("compare r --crossing 0", &output), 2);
+    ck_assert_msg(strstr(output, "--crossing 0: a ratio above 0 is expected") != NULL, "%s",
+                  output);
 }
 END_TEST
 
@@ -403,6 +513,11 @@ Suite *compare_suite(void)
     tcase_add_test(t, what_diverged_or_failed_enters_no_mean);
     tcase_add_test(t, sweeps_make_groups_and_columns_are_found_by_name);
     tcase_add_test(t, the_baseline_can_be_chosen);
+    tcase_add_test(t, seeds_that_never_reach_a_target_count);
+    tcase_add_test(t, ratios_are_geometric_means_over_pairs);
+    tcase_add_loop_test(t, a_crossing_lies_between_the_places_around_it, 0,
+                        sizeof crossings / sizeof crossings[0]);
+    tcase_add_test(t, a_level_is_a_positive_number);
     tcase_add_test(t, the_time_to_a_target_is_that_of_the_first_crossing);
     tcase_add_loop_test(t, a_bad_target_costs_nothing, 0,
                         sizeof bad_targets / sizeof bad_targets[0]);

@@ -90,7 +90,7 @@ START_TEST(results_say_which_network_they_are_of)
         dsgd("run e.yaml -o s --set 'network={sweep: [flows, loggp]}' --set workers=4", &output),
         0);
     ck_assert_ptr_null(strstr(output, ", network loggp\n")); /* of some runs only */
-    ck_assert_ptr_nonnull(strstr(read_file("s/runs.csv"), ",network.sweep\n"));
+    ck_assert_ptr_nonnull(strstr(read_file("s/runs.csv"), ",swept.network\n"));
     ck_assert_msg(strstr(output, ", network loggp\n") == NULL, "%s", output); /* nor are all */
     ck_assert_int_eq(dsgd("run e.yaml -o n --set network=packets", &output), 2);
     ck_assert_msg(strstr(output, "flows or loggp") != NULL, "%s", output);

@@ -36,10 +36,10 @@ static const struct {
     {"platform={name: {sweep: [idle-switch, piz-daint]}}", 4, "idle-switch", "piz-daint"},
     {"platform=[idle-switch, {sweep: [piz-daint, {host_latency: 1us}]}]", 6, "",
      "{host_latency: 1us}"},
-    {"platform={host_latency: {sweep: [1us, 2us]}}", 4, "1us", "2us"},
+    {"platform={host_latency: {sweep: [1us, 2us]}}", 4, "1e-06", "2e-06"},
     {"workload={sweep: [resnet50-p100, {bytes: 1, step: 1s, samples: 1}]}", 4, "resnet50-p100",
      "{bytes: 1, step: 1s, samples: 1}"},
-    {"workload.bytes={sweep: [1M, 2M]}", 4, "1M", "2M"},
+    {"workload.bytes={sweep: [1M, 2M]}", 4, "1000000", "2000000"},
     {"workers={sweep: [2, 16]}", 2, "2", "16"},
     {"seed={sweep: [2, 3]}", 4, "2", "3"},
     {"until={sweep: [{steps: 2}, {seconds: 1}]}", 4, "{steps: 2}", "{seconds: 1}"},
@@ -78,7 +78,134 @@ START_TEST(a_swept_platform_is_another_platform)
     ck_assert_ptr_nonnull(strstr(rows, "\n1,allreduce,4,1,inline,inline,ok,10,1."));
     ck_assert_ptr_nonnull(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1")); /* 15 s more */
     ck_assert_ptr_null(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1."));
-    ck_assert_ptr_nonnull(strstr(rows, ",wall_s,platform.sweep\n"));
+    ck_assert_ptr_nonnull(strstr(rows, ",wall_s,swept.platform\n"));
+}
+END_TEST
+
+/** A range, and the swept values that it gives, or the sentence that refuses it. */
+static const struct {
+    const char *key, *range, *values;
+    int status;
+} ranges[] = {
+    {"platform.host_bandwidth", "{from: 1GB/s, to: 16GB/s, n: 5, log: true}",
+     "_bytes_per_s\n1000000000\n2000000000\n4000000000\n8000000000\n16000000000\n", 0},
+    {"platform.host_bandwidth", "{from: 800Mb/s, to: 1GB/s, n: 3}",
+     "_bytes_per_s\n100000000\n550000000\n1000000000\n", 0},
+    {"platform.host_latency", "{from: 1us, to: 3us, n: 3}", "_s\n1e-06\n2e-06\n3e-06\n", 0},
+    {"workload.step", "{from: 2, to: 100ms, n: 2}", "_s\n2\n0.1\n", 0},
+    {"algorithms.0.period", "{from: 4, to: 16, n: 3, log: true}", "\n4\n8\n16\n", 0},
+    {"algorithms.0.period", "{from: 4, to: 7, n: 3}", "5.5, but has to be a whole number", 2},
+    {"platform.host_latency", "{from: 1us, to: 3GB/s, n: 3}", "have to be numbers of one unit", 2},
+    {"platform.host_latency", "{from: 1MB, to: 3MB, n: 3}", "1MB, but has to be a number in s", 2},
+    {"platform.host_latency", "{from: 0, to: 3us, n: 3, log: true}", "have to be above 0", 2},
+    {"platform.host_latency", "{from: 1us, to: 1us, n: 3}", "from and to are the same, 1us", 2},
+    {"platform.host_latency", "{from: 1us, to: 3us, n: 1}", "n is 1, but has to be between 2", 2},
+    {"platform.host_latency", "{from: 1us, to: 3us}", "n is missing: how many", 2},
+    {"platform.host_latency", "{from: 1us, to: 3us, n: 3, lgo: true}", "key `lgo` is unknown", 2},
+    {"platform.host_latency", "{from: 1us, to: 3us, n: 100001}", "between 2 and 100000", 2},
+};
+
+START_TEST(a_range_is_a_list_of_numbers)
+{
+    write_file("e.yaml", "platform: {host_bandwidth: 10GB/s}\n"
+                         "workload: {bytes: 1, step: 1s, samples: 1}\nworkers: 2\n"
+                         "algorithms: [{name: local_sgd, period: 2}]\nuntil: {steps: 1}\n");
+    char *output = NULL;
+    const int status = dsgd(kept(dsgd_xprintf("run e.yaml -o r --set '%s={sweep: %s}'",
+                                              ranges[_i].key, ranges[_i].range)),
+                            &output);
+    ck_assert_msg(status == ranges[_i].status, "exit %d: %s", status, output);
+    if (status != 0) {
+        ck_assert_msg(strstr(output, ranges[_i].values) != NULL, "%s", output);
+        ck_assert_msg(strstr(output, kept(dsgd_xprintf("--set %s=", ranges[_i].key))) != NULL, "%s",
+                      output);
+        return;
+    }
+    char *cells = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("sed 's/.*,//' %s/r/runs.csv", folder)), &cells), 0);
+    ck_assert_str_eq(cells, kept(dsgd_xprintf("%s%s", ranges[_i].key, ranges[_i].values)));
+}
+END_TEST
+
+START_TEST(a_refused_number_of_a_range_has_its_place)
+{
+    write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1, step: 1s, samples: 1}\n"
+                         "workers: {sweep: {from: 1, to: 2, n: 3}}\nalgorithms: [allreduce]\n"
+                         "until: {steps: 1}\n");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("check e.yaml", &output), 2);
+    ck_assert_msg(strstr(output, "e.yaml:3:11: workers is 1.5, but") != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(all_files_have_all_swept_values_as_numbers)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_msg(
+        dsgd("run e.yaml -o r --set workers=4 --set algorithms='[allreduce, {name: wagma, group: "
+             "{sweep: [2, 4]}}]' --set platform='{host_bandwidth: {sweep: [80Mb/s, 1GBps]}}' --set "
+             "exchange='{bucket: {sweep: [1Mi, 25M]}}'",
+             &output) == 0,
+        "%s", output);
+    static const char *const files[] = {"runs", "curves", "workers", "staleness"};
+    static const char ending[] = "algorithms.1.group,platform.host_bandwidth_bytes_per_s,"
+                                 "exchange.bucket_bytes";
+    for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
+        char *rows = NULL;
+        ck_assert_int_eq(shell(kept(dsgd_xprintf("sed 's/.*,\\([^,]*,[^,]*,[^,]*\\)$/\\1/' "
+                                                 "%s/r/%s.csv | uniq",
+                                                 folder, files[k])),
+                               &rows),
+                         0);
+        ck_assert_msg(strncmp(rows, ending, strlen(ending)) == 0, "%s: %s", files[k], rows);
+        ck_assert_msg(strstr(rows, "\n,10000000,1048576\n,10000000,25000000\n,1000000000,1048576"
+                                   "\n,1000000000,25000000\n2,10000000,1048576\n") != NULL,
+                      "%s: %s", files[k], rows);
+        ck_assert_msg(strstr(rows, "\n4,1000000000,25000000\n") != NULL, "%s", rows);
+    }
+    ck_assert_msg(strstr(output, "group=2 host_bandwidth=10MB/") != NULL, "%s", output);
+}
+END_TEST
+
+/** With `scale` what is drawn are factors, without a unit. */
+START_TEST(a_swept_factor_has_no_unit)
+{
+    write_experiment("");
+    char *output = NULL;
+    static const char *const kinds[] = {"{kind: normal, mean: 1, deviation: {sweep: [0.1, 0.2]}, "
+                                        "scale: true}",
+                                        "{kind: normal, mean: 1, deviation: {sweep: [0.1, 0.2]}}"};
+    static const char *const columns[] = {"  imbalance.deviation\n", "  imbalance.deviation_s\n"};
+    for (size_t k = 0; k < 2; k++) {
+        ck_assert_msg(
+            dsgd(kept(dsgd_xprintf("check e.yaml --set imbalance='%s'", kinds[k])), &output) == 0,
+            "%s", output);
+        ck_assert_msg(strstr(output, columns[k]) != NULL, "%s", output);
+    }
+}
+END_TEST
+
+START_TEST(what_an_algorithm_refuses_is_left_out)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'", &output),
+                     0);
+    ck_assert_msg(strstr(output, "2 of 12 runs are left out:\nwagma, 6 workers: wagma needs a "
+                                 "power of two of workers") != NULL,
+                  "%s", output);
+    ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "wagma,6"));
+    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n10,ad_psgd,6,2,"));
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'", &output),
+                     0);
+    ck_assert_int_eq(dsgd("check e.yaml --set workers='[5, 6]'", &output), 2);
+    ck_assert_msg(strstr(output, "wagma needs a power of two of workers") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("check e.yaml --set workers='[8, 16]' --set "
+                          "algorithms='[{name: wagma, group: {sweep: [8, 16]}}]'",
+                          &output),
+                     0);
+    ck_assert_msg(strstr(output, "e: 3 runs") != NULL, "%s", output);
 }
 END_TEST
 
@@ -102,6 +229,11 @@ Suite *sweep_suite(void)
     tcase_add_loop_test(t, any_value_can_be_swept, 0, sizeof any_sweep / sizeof any_sweep[0]);
     tcase_add_test(t, a_swept_platform_is_another_platform);
     tcase_add_test(t, a_sweep_in_a_file_that_is_named_is_refused);
+    tcase_add_loop_test(t, a_range_is_a_list_of_numbers, 0, sizeof ranges / sizeof ranges[0]);
+    tcase_add_test(t, a_refused_number_of_a_range_has_its_place);
+    tcase_add_test(t, all_files_have_all_swept_values_as_numbers);
+    tcase_add_test(t, a_swept_factor_has_no_unit);
+    tcase_add_test(t, what_an_algorithm_refuses_is_left_out);
     suite_add_tcase(s, t);
     return s;
 }
