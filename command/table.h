@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { DSGD_LINE_WIDTH = 100 };
+/* Of tables, and of paragraphs, which a terminal of the usual width holds. */
+enum { DSGD_LINE_WIDTH = 100, DSGD_TEXT_WIDTH = 80 };
 
 /** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {0}. */
 typedef struct dsgd_columns {

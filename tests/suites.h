@@ -52,6 +52,7 @@
     X(against_oracle)                                                                              \
     X(emulation)                                                                                   \
     X(describe)                                                                                    \
+    X(schema)                                                                                      \
     X(input)                                                                                       \
     X(run)                                                                                         \
     X(exchanges)                                                                                   \
