@@ -44,7 +44,7 @@ enum { N_FAMILIES = sizeof families / sizeof families[0] };
 
 static const family *find_family(const char *name, dsgd_error *error)
 {
-    const char *names[N_FAMILIES + 1] = {NULL};
+    const char *names[N_FAMILIES + 2] = {[N_FAMILIES] = "devices"};
     for (size_t i = 0; i < N_FAMILIES; i++) {
         if (strcmp(name, families[i].plural) == 0 || strcmp(name, families[i].singular) == 0)
             return &families[i];
@@ -148,20 +148,36 @@ static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arg
     return status == DSGD_OK ? dsgd_plugins_load(&a->plugins, error) : status;
 }
 
+/** Where gradients can be computed on this machine. */
+static dsgd_status list_devices(void)
+{
+    dsgd_error why = {""};
+    print_named("cpu", LEAST_WIDTH, "always there; float and double");
+    const bool has_cuda = dsgd_device_cuda_try(&why) == DSGD_OK;
+    char *const cuda = has_cuda ? dsgd_xstrdup("an NVIDIA GPU; float; --numerics auto takes it")
+                                : dsgd_xprintf("not here: %s", why.text);
+    print_named("cuda", LEAST_WIDTH, cuda);
+    free(cuda);
+    return DSGD_OK;
+}
+
 static dsgd_status list(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "KIND",
-        "Lists algorithms, models, data, imbalance, workloads, platforms, graphs or figures.",
+        "Lists algorithms, models, data, imbalance, workloads, platforms, graphs, figures or "
+        "devices.",
         1,
         1,
         "list: give one of algorithms, models, data, imbalance, workloads, platforms, graphs, "
-        "figures",
+        "figures, devices",
         plugin_option};
     arguments a = {.words = {0, NULL}};
     const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
+    if (strcmp(a.words.v[0], "devices") == 0)
+        return list_devices();
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
@@ -473,7 +489,7 @@ const dsgd_command dsgd_command_list = {
     .name = "list",
     .usage = "KIND",
     .summary = "lists algorithms, models, data, imbalance, workloads, platforms, "
-               "graphs or figures",
+               "graphs, figures or devices",
     .run = list,
 };
 

@@ -4,6 +4,7 @@
  * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH. As of an algorithm with parts, no period
  * below 5 is accepted.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/algorithm.h"
@@ -25,8 +26,10 @@ static void faulty_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
 #ifdef CRASH
-        if (self->step == 3)
+        if (self->step == 3) {
+            fputs("faulty: step 3\nfaulty: no table\n", stderr);
             abort();
+        }
 #endif
         if ((self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x);

@@ -203,6 +203,20 @@ START_TEST(what_a_plug_in_declares_is_tested)
 }
 END_TEST
 
+START_TEST(the_last_words_of_a_plug_in_are_in_the_error)
+{
+    expect(DSGD_C_COMPILER " -std=c11 -shared -fPIC -I usr/include/dsgd -D CRASH " DSGD_SOURCE_DIR
+                           "/tests/command/faulty_plugin.c -o faulty.so",
+           0, NULL);
+    expect("printf 'platform: piz-daint\\nworkload: resnet50-p100\\nworkers: 2\\n"
+           "algorithms: faulty\\nuntil: {steps: 10}\\n' > died.yaml",
+           0, NULL);
+    expect("usr/bin/dsgd run died.yaml -o died --plugin ./faulty.so --progress off 2>&1", 5,
+           "run 1 failed: the process of the run died of signal 6; the last that it said: faulty: "
+           "no table");
+}
+END_TEST
+
 START_TEST(what_cannot_be_tested_is_refused)
 {
     expect("usr/bin/dsgd test algorithm doubling", 2, "algorithm `doubling` is unknown");
@@ -335,6 +349,7 @@ Suite *plugin_suite(void)
     tcase_add_test(t, the_template_passes_its_checks);
     tcase_add_test(t, the_template_is_tested_by_ctest);
     tcase_add_loop_test(t, what_a_plug_in_declares_is_tested, 0, sizeof tested / sizeof tested[0]);
+    tcase_add_test(t, the_last_words_of_a_plug_in_are_in_the_error);
     tcase_add_test(t, what_cannot_be_tested_is_refused);
     tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
                         sizeof stale / sizeof stale[0]);
