@@ -53,6 +53,7 @@
     X(emulation)                                                                                   \
     X(describe)                                                                                    \
     X(schema)                                                                                      \
+    X(report)                                                                                      \
     X(input)                                                                                       \
     X(run)                                                                                         \
     X(exchanges)                                                                                   \
