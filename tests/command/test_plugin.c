@@ -173,6 +173,8 @@ static const struct {
      "FAILED traffic: faulty by default at P=3: in steps 60 to 134: 1866666.667 bytes per worker "
      "and "
      "step are declared, but 266666.6667 are sent"},
+    {"-D SKIPPED=39", 5,
+     "FAILED traffic in every step: faulty by default at P=8: in steps 25 to 39: "},
     {"-D BYTES_FACTOR=1.001", 5,
      "FAILED traffic: faulty with period=6 at P=7: in steps 60 to 131: "},
     {"-D REFUSED_LAW", 5,
