@@ -200,6 +200,15 @@ static const suffix *suffixes_of(const char *unit)
     return strcmp(unit, "flop/s") == 0 ? flops : NULL;
 }
 
+const char *dsgd_unit_suffix(const char *unit, size_t i)
+{
+    const suffix *const s = suffixes_of(unit);
+    for (size_t k = 0; s != NULL && s[k].text != NULL; k++)
+        if (k == i)
+            return s[k].text;
+    return NULL;
+}
+
 bool dsgd_parse_number(const char *text, const char *unit, double *number)
 {
     if (*text == '\0' || isspace((unsigned char)*text))

@@ -85,11 +85,17 @@ typedef struct dsgd_option {
     double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS, PAIRS and of TABLE's values */
     bool required; /* the file must give it */
     const char *const *words; /* NULL-terminated; for CHOICE, LONG and DOUBLE */
-    const struct dsgd_option *fields; /* for RECORD and RECORDS */
+    /* for RECORD and RECORDS; of PICK: what an entry has besides its own options */
+    const struct dsgd_option *fields;
     size_t record_size; /* for RECORDS */
     const struct dsgd_about *const *registry; /* for PICK and PICKS, NULL-terminated */
-    const char *key; /* for PICK and PICKS: the key that holds the name: "name" or "kind" */
-    const char *shipped; /* for PICKS: folder of shipped lists that may be named; NULL for none */
+    /* for PICK and PICKS: the key that holds the name, "name" or "kind"; of a RECORD that is shipped:
+       the key that names the one from which the values depart */
+    const char *key;
+    /* for PICKS and RECORD: folder of shipped ones that may be named instead; NULL for none */
+    const char *shipped;
+    bool multiplies; /* a list of such values: each for runs of its own */
+    bool refines; /* RECORD: absent keys keep what an outer one has */
     const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
     const char *help; /* one line, no full stop */
 } dsgd_option;
@@ -193,5 +199,8 @@ void dsgd_options_default(const dsgd_option *options, void *params);
  * False if @p text is no such number.
  */
 bool dsgd_parse_number(const char *text, const char *unit, double *number);
+
+/** The i-th suffix that numbers of @p unit (may be NULL) take; NULL: there are no more. */
+const char *dsgd_unit_suffix(const char *unit, size_t i);
 
 #endif

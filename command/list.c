@@ -15,6 +15,7 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
+#include "command/keys.h"
 #include "command/run/results.h"
 #include "command/table.h"
 #include "sim/registry.h"
@@ -43,7 +44,7 @@ enum { N_FAMILIES = sizeof families / sizeof families[0] };
 
 static const family *find_family(const char *name, dsgd_error *error)
 {
-    const char *names[N_FAMILIES + 1] = {NULL};
+    const char *names[N_FAMILIES + 2] = {[N_FAMILIES] = "devices"};
     for (size_t i = 0; i < N_FAMILIES; i++) {
         if (strcmp(name, families[i].plural) == 0 || strcmp(name, families[i].singular) == 0)
             return &families[i];
@@ -68,7 +69,7 @@ enum { LEAST_WIDTH = 16 };
 
 static void print_wrapped(const char *heading, int indent, const char *text)
 {
-    dsgd_print_wrapped(stdout, heading, indent, DSGD_LINE_WIDTH, text);
+    dsgd_print_wrapped(stdout, heading, indent, DSGD_TEXT_WIDTH, text);
 }
 
 static void print_named(const char *name, int width, const char *summary)
@@ -134,6 +135,7 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
 typedef struct arguments {
     dsgd_operands words;
     dsgd_texts plugins;
+    bool json;
 } arguments;
 
 static const dsgd_argument plugin_option[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
@@ -146,20 +148,36 @@ static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arg
     return status == DSGD_OK ? dsgd_plugins_load(&a->plugins, error) : status;
 }
 
+/** Where gradients can be computed on this machine. */
+static dsgd_status list_devices(void)
+{
+    dsgd_error why = {""};
+    print_named("cpu", LEAST_WIDTH, "always there; float and double");
+    const bool has_cuda = dsgd_device_cuda_try(&why) == DSGD_OK;
+    char *const cuda = has_cuda ? dsgd_xstrdup("an NVIDIA GPU; float; --numerics auto takes it")
+                                : dsgd_xprintf("not here: %s", why.text);
+    print_named("cuda", LEAST_WIDTH, cuda);
+    free(cuda);
+    return DSGD_OK;
+}
+
 static dsgd_status list(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "KIND",
-        "Lists algorithms, models, data, imbalance, workloads, platforms, graphs or figures.",
+        "Lists algorithms, models, data, imbalance, workloads, platforms, graphs, figures or "
+        "devices.",
         1,
         1,
         "list: give one of algorithms, models, data, imbalance, workloads, platforms, graphs, "
-        "figures",
+        "figures, devices",
         plugin_option};
     arguments a = {.words = {0, NULL}};
     const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
+    if (strcmp(a.words.v[0], "devices") == 0)
+        return list_devices();
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
@@ -178,74 +196,6 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
 }
 
 /* --- describe --------------------------------------------------------------------------------- */
-
-static void print_default(FILE *stream, const dsgd_option *o)
-{
-    if (o->required) {
-        fputs("required", stream);
-        return;
-    }
-    switch (o->kind) {
-    case DSGD_BOOL:
-        fputs(o->init != 0 ? "true" : "false", stream);
-        break;
-    case DSGD_LONG:
-        if (o->init < 0 && o->words != NULL)
-            fputs(o->words[-(long)o->init - 1], stream);
-        else
-            fprintf(stream, "%ld", (long)o->init);
-        break;
-    case DSGD_DOUBLE:
-        if (o->init < 0 && o->words != NULL)
-            fputs(o->words[-(long)o->init - 1], stream);
-        else
-            fprintf(stream, "%.10g", o->init);
-        break;
-    case DSGD_CHOICE:
-        fputs(o->words[(int)o->init], stream);
-        break;
-    case DSGD_STRING:
-    case DSGD_PICK:
-        fputs(o->init_text == NULL ? "none" : o->init_text, stream);
-        break;
-    default:
-        fputs("none", stream);
-    }
-}
-
-enum { OPTION_WIDTH = 18 };
-
-/** Its default and limits; the caller frees it. */
-static char *values_text(const dsgd_option *o)
-{
-    char *text = NULL;
-    size_t n = 0;
-    FILE *const stream = open_memstream(&text, &n);
-    DSGD_ASSERT(stream != NULL, "no memory for an option");
-    print_default(stream, o);
-    if (o->unit != NULL)
-        fprintf(stream, " (%s)", o->unit);
-    if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
-        fprintf(stream, ", from %.10g to %.10g", o->min, o->max);
-    for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
-        fprintf(stream, "%s%s", i == 0 ? (o->kind == DSGD_CHOICE ? "; one of " : ", or ") : ", ",
-                o->words[i]);
-    fclose(stream);
-    return text;
-}
-
-static void print_options(const dsgd_option *options, int indent)
-{
-    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
-        char *const heading = dsgd_xprintf("%*s%-*s ", indent, "", OPTION_WIDTH, o->name);
-        char *const values = values_text(o);
-        print_wrapped(heading, indent + OPTION_WIDTH + 1, values);
-        print_wrapped("", indent + 4, o->help);
-        print_options(o->fields, indent + 4);
-        free(values);
-        free(heading);
-    }
-}
 
 enum { DOC_INDENT = 8 };
 
@@ -383,7 +333,7 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
         print_doc((const dsgd_algorithm *)about);
     if (about->options != NULL)
         puts("\noptions:");
-    print_options(about->options, 2);
+    dsgd_keys_print(about->options, 2);
     return DSGD_OK;
 }
 
@@ -474,27 +424,52 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     return status;
 }
 
+/** Of a kind alone: the keys of its files, or of a part of an experiment. */
+static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
+{
+    const char *const path = a->words.v[0];
+    const dsgd_option *const keys = dsgd_keys_of(path);
+    if (keys == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "describe: `%s` alone is none of experiment, platform, workload, "
+                         "imbalance and the keys of an experiment that have keys themselves, such "
+                         "as exchange or learn.optimizer; else give a kind and a name, such as "
+                         "`dsgd describe algorithm wagma`",
+                         path);
+    if (a->json)
+        return dsgd_keys_schema(keys, error);
+    dsgd_keys_describe(keys);
+    return DSGD_OK;
+}
+
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
-    static const char missing[] = "describe: give a kind and a name, such as `dsgd describe "
-                                  "algorithm wagma`; or exchange alone";
+    static const dsgd_argument options[] = {
+        DSGD_ARGUMENT(FLAG, json, "json", 0, NULL,
+                      "Of KEYS: prints them as JSON Schema, by which editors complete and check"),
+        DSGD_ARGUMENT_PLUGIN,
+        {.name = NULL},
+    };
     static const dsgd_syntax syntax = {
-        "KIND NAME",
-        "Says what something is and which options it takes; of `exchange` alone its options.",
+        "KIND NAME|KEYS",
+        "Says what something is and which options it takes. KEYS are those of a file: experiment, "
+        "platform, workload or imbalance; or of a part of an experiment, such as exchange or "
+        "learn.optimizer.",
         1,
         2,
-        missing,
-        plugin_option};
+        "describe: give a kind and a name, such as `dsgd describe algorithm wagma`; or keys, such "
+        "as `dsgd describe experiment`",
+        options};
     arguments a = {.words = {0, NULL}};
     const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
-    if (strcmp(a.words.v[0], "exchange") == 0 && a.words.n == 1) {
-        print_options(dsgd_exchange_options, 2);
-        return DSGD_OK;
-    }
     if (a.words.n == 1)
-        return dsgd_fail(error, DSGD_EUSAGE, "%s", missing);
+        return describe_keys(&a, error);
+    if (a.json)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "describe --json: of keys alone, such as `dsgd describe experiment "
+                         "--json`");
     const char *const name = a.words.v[1];
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)
@@ -514,13 +489,13 @@ const dsgd_command dsgd_command_list = {
     .name = "list",
     .usage = "KIND",
     .summary = "lists algorithms, models, data, imbalance, workloads, platforms, "
-               "graphs or figures",
+               "graphs, figures or devices",
     .run = list,
 };
 
 const dsgd_command dsgd_command_describe = {
     .name = "describe",
-    .usage = "KIND NAME",
-    .summary = "says what one of them is and which options it takes",
+    .usage = "KIND NAME|KEYS",
+    .summary = "says what one of them is and which options it takes; keys of files",
     .run = describe,
 };

@@ -6,10 +6,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/status.h"
 
 enum { GAP = 2, LEAST_WIDTH = 6 };
+
+int dsgd_terminal_width(int descriptor, int otherwise)
+{
+    enum { LEAST = 20 };
+    struct winsize size = {0};
+    const char *const columns = getenv("COLUMNS");
+    int width = columns == NULL ? 0 : atoi(columns);
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        width = size.ws_col;
+    width = width < LEAST ? otherwise : width;
+    return width > DSGD_LINE_WIDTH ? DSGD_LINE_WIDTH : width;
+}
 
 static size_t width_of(const char *text)
 {
@@ -140,7 +154,8 @@ static layout *lay_out(const dsgd_columns *t)
         c->width = head > c->width ? head : c->width;
         total += c->width + (k == 0 ? 0 : GAP);
     }
-    while (total > DSGD_LINE_WIDTH) {
+    const size_t room = (size_t)dsgd_terminal_width(STDOUT_FILENO, DSGD_LINE_WIDTH);
+    while (total > room) {
         layout *widest = NULL;
         for (size_t k = 0; k < t->n_columns; k++)
             if (columns[k].width > columns[k].least &&

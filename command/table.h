@@ -1,6 +1,6 @@
 /**
  * @file table.h
- * Tables and paragraphs in lines of at most DSGD_LINE_WIDTH columns.
+ * Tables and paragraphs in lines of at most DSGD_LINE_WIDTH columns, or as many as a terminal has.
  */
 #ifndef DSGD_COMMAND_TABLE_H
 #define DSGD_COMMAND_TABLE_H
@@ -9,7 +9,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { DSGD_LINE_WIDTH = 100 };
+/* Of tables at most, and of paragraphs, which a terminal of the usual width holds. */
+enum { DSGD_LINE_WIDTH = 100, DSGD_TEXT_WIDTH = 80 };
+
+/**
+ * Columns of the terminal behind @p descriptor, else $COLUMNS, else @p otherwise; no more than
+ * DSGD_LINE_WIDTH.
+ */
+int dsgd_terminal_width(int descriptor, int otherwise);
 
 /** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {0}. */
 typedef struct dsgd_columns {

@@ -52,6 +52,8 @@
     X(against_oracle)                                                                              \
     X(emulation)                                                                                   \
     X(describe)                                                                                    \
+    X(schema)                                                                                      \
+    X(report)                                                                                      \
     X(input)                                                                                       \
     X(run)                                                                                         \
     X(exchanges)                                                                                   \

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "command/arguments.h"
@@ -37,6 +38,17 @@ typedef struct check {
 /** Simulated, in seconds, by dsgd_network_kind. */
 enum { N_NETWORKS = 2 };
 typedef double by_network[N_NETWORKS];
+
+/** On a terminal, what is under way, because it can take a minute; NULL: it is over. */
+static void announce(const check *c, const char *what)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    fputs("\r\033[K", stderr);
+    if (what != NULL)
+        fprintf(stderr, "simulating %s of %d workers ...", what, c->workers);
+    fflush(stderr);
+}
 
 static void print_quantity(double value, const char *unit)
 {
@@ -69,6 +81,7 @@ static double in_unit(double seconds, measure m)
 static void print_line(check *c, const char *what, double predicted_s, const by_network simulated_s,
                        measure m)
 {
+    announce(c, NULL);
     printf("  %-34s", what);
     const double predicted = in_unit(predicted_s, m);
     const double flows = in_unit(simulated_s[DSGD_NETWORK_FLOWS], m);
@@ -80,6 +93,7 @@ static void print_line(check *c, const char *what, double predicted_s, const by_
     if (!isnan(predicted))
         printf("%7.3f %7.3f%s", flows / predicted, loggp / flows, differs ? "  differs" : "");
     putchar('\n');
+    fflush(stdout);
     c->n_differ += differs;
 }
 
@@ -97,6 +111,7 @@ static dsgd_status simulate_volley(const check *c, int n_hosts, const int *to, d
                                    by_network seconds, dsgd_error *error)
 {
     dsgd_status status = DSGD_OK;
+    announce(c, "messages");
     for (int kind = 0; kind < N_NETWORKS; kind++) {
         const dsgd_machine machine = {
             .platform = c->platform, .network = kind, .n_hosts = n_hosts, .scratch = "/tmp"};
@@ -283,6 +298,7 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
 static dsgd_status simulate_allreduce(allreduce a, by_network seconds, dsgd_error *error)
 {
     dsgd_status status = DSGD_OK;
+    announce(a.check, "an allreduce");
     for (a.network = 0; a.network < N_NETWORKS; a.network++) {
         seconds[a.network] = NAN;
         if (status == DSGD_OK && a.network < a.check->n_networks)
@@ -341,7 +357,9 @@ typedef struct arguments {
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, workers, "workers", 'w', "N",
-                  "how many take part, a power of two (default 64, or what there is)"),
+                  "how many take part, a power of two up to 4096 (default 64, or what there is); "
+                  "with 1024 in "
+                  "islands an allreduce of flows takes a minute"),
     {.name = NULL},
 };
 

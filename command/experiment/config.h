@@ -69,8 +69,8 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
                             const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /**
- * Fills @p params from a mapping. Skips keys in @p elsewhere (NULL-terminated, may be NULL). A
- * NULL mapping gives the defaults.
+ * Fills @p params from a mapping. Skips keys in @p elsewhere (NULL-terminated, may be NULL), and
+ * those that multiply runs. A NULL mapping gives the defaults.
  */
 dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
                              const char *const *elsewhere, void *params, dsgd_error *error);
@@ -79,18 +79,18 @@ dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsg
 dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
                                const char *const *elsewhere, void *params, dsgd_error *error);
 
-/** Reads one pick: a name, or a mapping with the name under @p key. Skips keys in @p elsewhere. */
-dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
-                                  const dsgd_about *const *registry, const char *key,
-                                  const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error);
+/** Reads one value into its field of @p params. */
+dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                   void *params, dsgd_error *error);
+
+enum { DSGD_SET_OPTIONS = 4 };
+
+/** The keys of a file of picks out of the registry of @p o, with the row that ends them. */
+void dsgd_config_set_options(const dsgd_option *o, dsgd_option options[DSGD_SET_OPTIONS]);
 
 /** Reads a file of picks out of the registry of @p o, which names no further files. */
 dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
                                  dsgd_error *error);
-
-/** Reads one whole number. */
-dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,
-                                    double min, double max, double *number, dsgd_error *error);
 
 /* --- sweeps: a value written {sweep: [a, b]} stands for each of them in turn ------------------ */
 

@@ -22,8 +22,36 @@
 
 static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
 
-/** Keys of a run beside the lists that multiply the runs. */
-static const dsgd_option run_options[] = {
+/** Keys of an algorithm's entry beside its own options: they go before the file's. */
+static const dsgd_option entry_options[] = {
+    DSGD_OPTION_STRING(dsgd_planned_run, label, "name in the results; the algorithm's if absent"),
+    DSGD_OPTION_AS("optimizer", RECORD, dsgd_planned_run, learning.optimizer,
+                   "in place of keys of learn.optimizer", .fields = dsgd_optimizer_options,
+                   .refines = true),
+    DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
+                   "in place of keys of the file's exchange", .fields = dsgd_exchange_options,
+                   .refines = true),
+    DSGD_OPTION_END,
+};
+
+const dsgd_option dsgd_experiment_options[] = {
+    [DSGD_AXIS_PLATFORM] = DSGD_OPTION_RECORD(
+        dsgd_planned_run, platform, dsgd_platform_options,
+        "the cluster: a shipped one by its name, a file, a SimGrid XML file, or values",
+        .shipped = "platforms", .key = "name", .required = true, .multiplies = true),
+    [DSGD_AXIS_WORKLOAD] = DSGD_OPTION_RECORD(
+        dsgd_planned_run, workload, dsgd_workload_options,
+        "what is timed: a shipped one by its name, a file, or values", .shipped = "workloads",
+        .key = "like", .required = true, .multiplies = true),
+    [DSGD_AXIS_WORKERS] =
+        DSGD_OPTION_LONG(dsgd_planned_run, workers, 0, 1, 1 << 20, NULL, "P, the number of GPUs",
+                         .required = true, .multiplies = true),
+    [DSGD_AXIS_ALGORITHM] =
+        DSGD_OPTION_AS("algorithms", PICK, dsgd_planned_run, algorithm, "what is compared",
+                       .registry = dsgd_algorithms, .key = "name", .fields = entry_options,
+                       .required = true, .multiplies = true),
+    [DSGD_AXIS_SEED] = DSGD_OPTION_LONG(dsgd_planned_run, seed, 1, 0, 9e15, NULL,
+                                        "of every random draw", .multiplies = true),
     DSGD_OPTION_STRING(dsgd_planned_run, name, "of the experiment, and of its folder of results"),
     DSGD_OPTION_AS("inherent", BOOL, dsgd_planned_run, config.inherent,
                    "the workload's own imbalance applies", .init = true),
@@ -50,8 +78,9 @@ static const dsgd_option run_options[] = {
     DSGD_OPTION_END,
 };
 
-/** Keys of the lists that multiply the runs, by dsgd_axis. */
-static const char *const axes[] = {"platform", "workload", "workers", "algorithms", "seed", NULL};
+static const dsgd_option *const platform_option = &dsgd_experiment_options[DSGD_AXIS_PLATFORM];
+static const dsgd_option *const workload_option = &dsgd_experiment_options[DSGD_AXIS_WORKLOAD];
+static const dsgd_option *const algorithm_option = &dsgd_experiment_options[DSGD_AXIS_ALGORITHM];
 
 /* --- shipped files ---------------------------------------------------------------------------- */
 
@@ -63,8 +92,8 @@ static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mappin
                                          dsgd_workload *workload, dsgd_error *error)
 {
     enum { MOST_DEPTH = 8 };
-    static const char *const like_key[] = {"like", NULL};
-    dsgd_entry *const like = dsgd_entry_chosen(config, dsgd_entry_find(mapping, "like"));
+    const char *const like_key[] = {workload_option->key, NULL};
+    dsgd_entry *const like = dsgd_entry_chosen(config, dsgd_entry_find(mapping, *like_key));
     if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
         return dsgd_config_read(config, mapping, dsgd_workload_options, like_key, workload, error);
     if (dsgd_entry_text(like) == NULL)
@@ -131,15 +160,14 @@ dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-static const char *const name_key[] = {"name", NULL};
-
 static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
                                  dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
+    const char *const name_key[] = {platform_option->key, NULL};
     entry = dsgd_entry_chosen(config, entry);
     dsgd_entry *const named = dsgd_entry_chosen(
-        config, dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, "name"));
+        config, dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, *name_key));
     const char *const name = dsgd_entry_text(named);
     dsgd_options_default(dsgd_platform_options, &run->platform);
     run->platform_name = name != NULL ? name : "inline";
@@ -190,28 +218,21 @@ static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {
-    static const char *const elsewhere[] = {"label", "optimizer", "exchange", NULL};
-    dsgd_status status = dsgd_config_read_pick(config, entry, dsgd_algorithms, "name", elsewhere,
-                                               &run->algorithm, error);
+    dsgd_status status = dsgd_config_read_value(config, entry, algorithm_option, run, error);
     if (status != DSGD_OK)
         return status;
-    entry = dsgd_entry_chosen(config, entry);
-    dsgd_entry *const label = dsgd_entry_chosen(config, dsgd_entry_find(entry, "label"));
     run->label = run->algorithm.about->name;
-    if (label != NULL)
-        run->label = dsgd_entry_text(label);
-    if (run->label == NULL || run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL)
-        return dsgd_entry_fail(config, label, error,
+    entry = dsgd_entry_chosen(config, entry);
+    for (const dsgd_option *o = algorithm_option->fields; o->name != NULL && status == DSGD_OK;
+         o++) {
+        dsgd_entry *const own = dsgd_entry_find(entry, o->name);
+        if (own != NULL)
+            status = dsgd_config_read_value(config, own, o, run, error);
+    }
+    if (status == DSGD_OK && (run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL))
+        return dsgd_entry_fail(config, dsgd_entry_find(entry, "label"), error,
                                "label has to be a text without commas and quotes");
-    dsgd_entry *const optimizer = dsgd_entry_chosen(config, dsgd_entry_find(entry, "optimizer"));
-    if (optimizer != NULL)
-        status = dsgd_config_refine(config, optimizer, dsgd_optimizer_options, NULL,
-                                    &run->learning.optimizer, error);
-    dsgd_entry *const exchange = dsgd_entry_chosen(config, dsgd_entry_find(entry, "exchange"));
-    run->has_own_exchange = exchange != NULL;
-    if (status == DSGD_OK && exchange != NULL)
-        status = dsgd_config_refine(config, exchange, dsgd_exchange_options, NULL,
-                                    &run->config.exchange, error);
+    run->has_own_exchange = dsgd_entry_find(entry, "exchange") != NULL;
     return status;
 }
 
@@ -219,21 +240,19 @@ static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entr
                              dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    double workers = 0;
-    double seed = 1;
     dsgd_status status = read_platform(experiment, entries[DSGD_AXIS_PLATFORM], run, error);
     if (status == DSGD_OK)
         status = read_workload(experiment, entries[DSGD_AXIS_WORKLOAD], run, error);
     if (status == DSGD_OK)
-        status = dsgd_config_read_number(config, entries[DSGD_AXIS_WORKERS], "workers", 1, 1 << 20,
-                                         &workers, error);
+        status = dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
+                                        &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error);
     if (status == DSGD_OK)
         status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
     if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
-        status =
-            dsgd_config_read_number(config, entries[DSGD_AXIS_SEED], "seed", 0, 9e15, &seed, error);
-    run->config.workers = (int)workers;
-    run->config.seed = (uint64_t)seed;
+        status = dsgd_config_read_value(config, entries[DSGD_AXIS_SEED],
+                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error);
+    run->config.workers = (int)run->workers;
+    run->config.seed = (uint64_t)run->seed;
     return status;
 }
 
@@ -257,8 +276,8 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
                             dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    dsgd_status status =
-        dsgd_config_read(config, dsgd_config_root(config), run_options, axes, run, error);
+    dsgd_status status = dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options,
+                                          NULL, run, error);
     if (status == DSGD_OK)
         status = read_axes(experiment, entries, run, error);
     if (status != DSGD_OK)
@@ -375,16 +394,17 @@ static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis
     return status;
 }
 
-/** Finds the lists; all but the seed have to be there. */
+/** Finds the lists, of which the required ones have to be there. */
 static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
     for (size_t a = 0; a < DSGD_N_AXES; a++) {
-        o->lists[a] = dsgd_entry_find(dsgd_config_root(config), axes[a]);
-        o->n[a] = a == DSGD_AXIS_SEED && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
+        const dsgd_option *const option = &dsgd_experiment_options[a];
+        o->lists[a] = dsgd_entry_find(dsgd_config_root(config), option->name);
+        o->n[a] = !option->required && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
         if (o->n[a] == 0)
             return dsgd_entry_fail(config, o->lists[a], error,
-                                   "%s is missing; `dsgd list` shows what there is", axes[a]);
+                                   "%s is missing; `dsgd list` shows what there is", option->name);
     }
     return DSGD_OK;
 }
@@ -522,8 +542,8 @@ static const struct {
 static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
 {
     const char *const path = sweep->path;
-    if (strcmp(path, axes[DSGD_AXIS_PLATFORM]) == 0 || strcmp(path, "network") == 0 ||
-        strcmp(path, axes[DSGD_AXIS_WORKLOAD]) == 0) /* are columns of every run already */
+    if (strcmp(path, platform_option->name) == 0 || strcmp(path, "network") == 0 ||
+        strcmp(path, workload_option->name) == 0) /* are columns of every run already */
         return dsgd_config_keep(config, "swept.%s", path);
     for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
         if (sweep->is_number && sweep->unit != NULL && strcmp(sweep->unit, units[k].unit) == 0 &&

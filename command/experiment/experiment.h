@@ -25,6 +25,7 @@ typedef enum dsgd_axis {
 /** One run with everything that its configuration points to. */
 typedef struct dsgd_planned_run {
     const char *name; /* of the experiment; NULL where the file gives none */
+    long workers, seed; /* as in the file */
     dsgd_run_config config;
     dsgd_platform platform;
     dsgd_workload workload;
@@ -40,6 +41,9 @@ typedef struct dsgd_planned_run {
     double factor; /* by which */
     bool has_own_exchange; /* its algorithm gives one */
 } dsgd_planned_run;
+
+/** The keys of an experiment file; the first DSGD_N_AXES are the lists, by dsgd_axis. */
+extern const dsgd_option dsgd_experiment_options[];
 
 typedef struct dsgd_experiment {
     const char *path, *name;

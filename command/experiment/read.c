@@ -63,18 +63,6 @@ static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *w
     return status;
 }
 
-dsgd_status dsgd_config_read_number(dsgd_config *config, dsgd_entry *entry, const char *what,
-                                    double min, double max, double *number, dsgd_error *error)
-{
-    const dsgd_option o = {.name = what, .kind = DSGD_DOUBLE, .min = min, .max = max};
-    entry = dsgd_entry_chosen_for(config, entry, &o);
-    const dsgd_status status = read_option(config, entry, &o, number, error);
-    if (status == DSGD_OK && *number != (double)(long long)*number)
-        return dsgd_entry_fail(config, entry, error, "%s is %s, but has to be a whole number", what,
-                               shown(entry));
-    return status;
-}
-
 static dsgd_status read_number(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                double *number, dsgd_error *error)
 {
@@ -343,27 +331,27 @@ static dsgd_status read_records(dsgd_config *config, dsgd_entry *entry, const ds
     return DSGD_OK;
 }
 
-dsgd_status dsgd_config_read_pick(dsgd_config *config, dsgd_entry *entry,
-                                  const dsgd_about *const *registry, const char *key,
-                                  const char *const *elsewhere, dsgd_pick *pick, dsgd_error *error)
+static dsgd_status read_pick(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                             dsgd_pick *pick, dsgd_error *error)
 {
-    entry = dsgd_entry_chosen(config, entry);
-    dsgd_entry *const named =
-        fy_node_is_mapping(entry) ? dsgd_entry_chosen(config, dsgd_entry_find(entry, key)) : entry;
+    dsgd_entry *const named = fy_node_is_mapping(entry)
+                                  ? dsgd_entry_chosen(config, dsgd_entry_find(entry, o->key))
+                                  : entry;
     const char *const name = dsgd_entry_text(named);
     if (name == NULL)
         return dsgd_entry_fail(config, entry, error,
-                               "%s is missing: give a name, or {%s: NAME, ...}", key, key);
-    pick->about = dsgd_about_find(registry, name);
+                               "%s is missing: give a name, or {%s: NAME, ...}", o->key, o->key);
+    pick->about = dsgd_about_find(o->registry, name);
     if (pick->about == NULL) {
         const char *names[DSGD_MOST_NAMES];
-        dsgd_about_names(registry, names);
-        return unknown(config, named, key, name, names, error);
+        dsgd_about_names(o->registry, names);
+        return unknown(config, named, o->key, name, names, error);
     }
     pick->params = dsgd_config_alloc(config, pick->about->params_size);
-    const char *others[16] = {key};
-    for (size_t n = 1; elsewhere != NULL && *elsewhere != NULL && n < 15; n++)
-        others[n] = *elsewhere++;
+    const char *others[16] = {o->key};
+    const dsgd_option *shared = o->fields;
+    for (size_t n = 1; shared != NULL && shared->name != NULL && n < 15; n++)
+        others[n] = shared++->name;
     return dsgd_config_read(config, fy_node_is_mapping(entry) ? entry : NULL, pick->about->options,
                             others, pick->params, error);
 }
@@ -390,16 +378,23 @@ static dsgd_status read_named_set(dsgd_config *config, dsgd_entry *entry, const 
     return status == DSGD_OK ? dsgd_config_read_set(file, o, set, error) : status;
 }
 
-dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
-                                 dsgd_error *error)
+void dsgd_config_set_options(const dsgd_option *o, dsgd_option options[DSGD_SET_OPTIONS])
 {
-    const dsgd_option options[] = {
+    const dsgd_option rows[DSGD_SET_OPTIONS] = {
         DSGD_OPTION_STRING(dsgd_pick_set, summary, "what it is, in a line", .required = true),
         DSGD_OPTION_STRING(dsgd_pick_set, origin, "where the figures come from", .required = true),
         DSGD_OPTION_PICKS(dsgd_pick_set, entries, o->registry, o->key, "what it stands for",
                           .required = true),
         DSGD_OPTION_END,
     };
+    memcpy(options, rows, sizeof rows);
+}
+
+dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
+                                 dsgd_error *error)
+{
+    dsgd_option options[DSGD_SET_OPTIONS];
+    dsgd_config_set_options(o, options);
     return dsgd_config_read(config, dsgd_config_root(config), options, NULL, set, error);
 }
 
@@ -415,8 +410,7 @@ static dsgd_status read_picks(dsgd_config *config, dsgd_entry *entry, const dsgd
         const bool is_set =
             name != NULL && o->shipped != NULL && dsgd_about_find(o->registry, name) == NULL;
         const dsgd_status status = is_set ? read_named_set(config, element, o, name, &set, error)
-                                          : dsgd_config_read_pick(config, element, o->registry,
-                                                                  o->key, NULL, &pick, error);
+                                          : read_pick(config, element, o, &pick, error);
         if (status != DSGD_OK)
             return status;
         append_picks(config, field, &set.entries);
@@ -461,15 +455,23 @@ static dsgd_status read_option(dsgd_config *config, dsgd_entry *entry, const dsg
     case DSGD_TABLE:
         return read_table(config, entry, o, field, error);
     case DSGD_RECORD:
-        return dsgd_config_read(config, entry, o->fields, NULL, field, error);
+        return o->refines ? dsgd_config_refine(config, entry, o->fields, NULL, field, error)
+                          : dsgd_config_read(config, entry, o->fields, NULL, field, error);
     case DSGD_RECORDS:
         return read_records(config, entry, o, field, error);
     case DSGD_PICK:
-        return dsgd_config_read_pick(config, entry, o->registry, o->key, NULL, field, error);
+        return read_pick(config, entry, o, field, error);
     case DSGD_PICKS:
         return read_picks(config, entry, o, field, error);
     }
     return DSGD_OK;
+}
+
+dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+                                   void *params, dsgd_error *error)
+{
+    return read_option(config, dsgd_entry_chosen_for(config, entry, o), o,
+                       (char *)params + o->offset, error);
 }
 
 static dsgd_status unknown_key(dsgd_config *config, dsgd_entry *key, const dsgd_option *options,
@@ -496,13 +498,12 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
          mapping != NULL && (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
         const char *const key = shown(fy_node_pair_key(p));
         const dsgd_option *const o = dsgd_option_find(options, key);
-        if (o == NULL && dsgd_find_word(elsewhere, key) >= 0)
+        if (o == NULL ? dsgd_find_word(elsewhere, key) >= 0 : o->multiplies)
             continue;
         if (o == NULL)
             return unknown_key(config, fy_node_pair_key(p), options, elsewhere, error);
         const dsgd_status status =
-            read_option(config, dsgd_entry_chosen_for(config, fy_node_pair_value(p), o), o,
-                        (char *)params + o->offset, error);
+            dsgd_config_read_value(config, fy_node_pair_value(p), o, params, error);
         if (status != DSGD_OK)
             return status;
     }

@@ -7,13 +7,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,6 +32,9 @@ typedef struct task {
     pid_t process; /* 0: not started or ended */
     double start_wall_s;
     bool started, ended;
+    int said; /* descriptor: what the process writes to stderr */
+    char sentence[512]; /* the last line of it */
+    size_t n_sentence; /* bytes of a line that has not ended */
     uint64_t moves; /* of its progress, when they last changed, ... */
     double moved_cpu_s; /* ... and its CPU time then */
 } task;
@@ -43,7 +46,7 @@ typedef struct pool {
     size_t n_tasks, n_ended, n_failed;
     size_t n_rows; /* runs that have a row */
     dsgd_progress *progress; /* [n_runs], shared with the processes */
-    double start_wall_s, last_line_s;
+    dsgd_progress_view view;
     bool is_stale; /* rows are not joined yet */
     double joined_s, join_took_s; /* the last join's end, and its duration */
 } pool;
@@ -131,11 +134,11 @@ static void run_here(const pool *p, size_t i)
     if (status != DSGD_OK) {
         result.outcome = DSGD_RUN_FAILED;
         result.why = error;
-        fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
+        fprintf(stderr, "%s\n", error.text);
     }
     if (dsgd_results_write(p->config->folder, p->config->experiment, i, &result, &error) !=
         DSGD_OK) {
-        fprintf(stderr, "dsgd: run %zu: %s\n", i + 1, error.text);
+        fprintf(stderr, "%s\n", error.text);
         _exit(DSGD_EIO);
     }
     fflush(NULL);
@@ -145,10 +148,18 @@ static void run_here(const pool *p, size_t i)
 /** False, with errno, where there is no process to be had. */
 static bool start(pool *p, task *t)
 {
-    const pid_t process = dsgd_fork();
-    if (process < 0)
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
+    const pid_t process = dsgd_fork();
+    if (process != 0)
+        close(ends[1]);
+    if (process < 0) {
+        close(ends[0]);
+        return false;
+    }
     if (process == 0) {
+        dup2(ends[1], STDERR_FILENO);
         for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
             signal(interrupts[k], SIG_DFL);
         run_here(p, t->i);
@@ -156,7 +167,38 @@ static bool start(pool *p, task *t)
     t->started = true;
     t->start_wall_s = dsgd_wall_s();
     t->process = process;
+    t->said = ends[0];
+    fcntl(t->said, F_SETFL, O_NONBLOCK);
     return true;
+}
+
+/**
+ * Passes on what the process of a run wrote to stderr, line by line with the run's number, and
+ * keeps the last line: where it dies, this says why.
+ */
+static void hear(const pool *p, task *t)
+{
+    char bytes[4096];
+    for (ssize_t n = 0; (n = read(t->said, bytes, sizeof bytes)) > 0;)
+        for (ssize_t k = 0; k < n; k++) {
+            const bool is_full = t->n_sentence + 1 == sizeof t->sentence;
+            if (bytes[k] != '\n' && !is_full) {
+                t->sentence[t->n_sentence++] = bytes[k];
+                t->sentence[t->n_sentence] = '\0';
+            } else if (bytes[k] == '\n' && t->n_sentence > 0) {
+                dsgd_progress_say(&p->view, t->i, t->sentence);
+                t->n_sentence = 0;
+            }
+        }
+}
+
+/** Its process has ended. */
+static void stop_hearing(const pool *p, task *t)
+{
+    hear(p, t);
+    if (t->n_sentence > 0)
+        dsgd_progress_say(&p->view, t->i, t->sentence);
+    close(t->said);
 }
 
 static double number(_Atomic double *from)
@@ -188,7 +230,7 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
                                     .device = "off",
                                     .total_wall_s =
                                         t->started ? dsgd_wall_s() - t->start_wall_s : 0};
-    fprintf(stderr, "dsgd: run %zu: %s\n", t->i + 1, why->text);
+    dsgd_progress_say(&p->view, t->i, why->text);
     dsgd_results_write(p->config->folder, p->config->experiment, t->i, &result, NULL);
 }
 
@@ -210,9 +252,22 @@ static dsgd_status join(pool *p, dsgd_error *error)
     return status;
 }
 
+/** A record that its process left unfinished. */
+static void remove_unfinished_record(const pool *p, size_t i)
+{
+    char *const record = record_path(p->config, i);
+    char *const beside = record == NULL ? NULL : dsgd_xprintf("%s.part", record);
+    if (beside != NULL)
+        unlink(beside);
+    free(beside);
+    free(record);
+}
+
 /** Counts a run that ended. Joining takes at most a twentieth of the time. */
 static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
+    if (t->process != 0)
+        remove_unfinished_record(p, t->i);
     t->process = 0;
     t->ended = true;
     p->n_ended++;
@@ -221,6 +276,8 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     p->n_failed += state != DSGD_RUN_DONE;
     p->n_rows += state != DSGD_RUN_ABSENT;
     p->is_stale = true;
+    if (state != DSGD_RUN_ABSENT)
+        dsgd_progress_ended(&p->view, t->i);
     if (status != DSGD_OK || dsgd_wall_s() - p->joined_s < 20 * p->join_took_s)
         return status;
     return join(p, error);
@@ -230,11 +287,15 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
 static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
 {
     dsgd_run_state found = DSGD_RUN_ABSENT;
-    if (!WIFEXITED(state) && !interrupted)
-        dsgd_results_state(p->config->folder, t->i, &found, NULL);
-    if (!WIFEXITED(state) && !interrupted && found == DSGD_RUN_ABSENT) {
+    stop_hearing(p, t);
+    dsgd_results_state(p->config->folder, t->i, &found, NULL);
+    const bool cannot_write = WIFEXITED(state) && WEXITSTATUS(state) == DSGD_EIO;
+    if (!interrupted && found == DSGD_RUN_ABSENT && !cannot_write) {
         dsgd_error why;
-        dsgd_fail(&why, DSGD_OK, "the process of the run died of signal %d", WTERMSIG(state));
+        dsgd_fail(&why, DSGD_OK, "the process of the run %s %d%s%s",
+                  WIFEXITED(state) ? "left without results, with exit status" : "died of signal",
+                  WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state),
+                  t->sentence[0] == '\0' ? "" : "; the last that it said: ", t->sentence);
         write_unfinished(p, t, DSGD_RUN_FAILED, &why);
     }
     return end(p, t, error);
@@ -275,6 +336,7 @@ static dsgd_status end_by_force(pool *p, task *t, dsgd_outcome outcome, const ch
     while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
     }
     dsgd_run_state found = DSGD_RUN_ABSENT;
+    stop_hearing(p, t);
     dsgd_results_state(p->config->folder, t->i, &found, NULL);
     dsgd_error why;
     dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
@@ -314,70 +376,26 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
 
 /* --- progress --------------------------------------------------------------------------------- */
 
-static void print_duration(FILE *stream, double seconds)
-{
-    if (!isfinite(seconds))
-        fputs("?", stream);
-    else if (seconds < 90)
-        fprintf(stream, "%.0f s", seconds);
-    else
-        fprintf(stream, "%.1f min", seconds / 60);
-}
-
-static int terminal_width(void)
-{
-    struct winsize size = {0};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
-}
-
-/** A bar on a terminal, else a line every 10 s. */
 static void show_progress(pool *p, bool last)
 {
-    const bool terminal = isatty(STDERR_FILENO);
-    const double now_s = dsgd_wall_s();
-    if (!last && now_s - p->last_line_s < (terminal ? 0.2 : 10))
+    if (!last && !dsgd_progress_is_due(&p->view))
         return;
-    p->last_line_s = now_s;
+    dsgd_running *const running = dsgd_xcalloc(p->n_tasks + 1, sizeof *running);
+    dsgd_progress_now now = {p->n_ended, p->n_failed, p->n_tasks, 0, 0, running};
     double cost = 0;
     double done = 0;
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
+        const double share = number(&p->progress[t->i].share);
         cost += t->cost;
-        done += t->cost * (t->ended ? 1 : number(&p->progress[t->i].share));
+        done += t->cost * (t->ended ? 1 : share);
+        if (t->process != 0)
+            running[now.n_running++] = (dsgd_running){
+                t->i, share, number(&p->progress[t->i].virtual_s), dsgd_wall_s() - t->start_wall_s};
     }
-    const double share = cost > 0 ? done / cost : 1;
-    enum { WIDTH = 24 };
-    char *text = NULL;
-    size_t length = 0;
-    FILE *const line = open_memstream(&text, &length);
-    DSGD_ASSERT(line != NULL, "no memory for a line");
-    if (terminal) {
-        fputc('[', line);
-        for (int i = 0; i < WIDTH; i++)
-            fputc(i < share * WIDTH ? '#' : '.', line);
-        fputs("] ", line);
-    }
-    fprintf(line, "%zu of %zu runs, %.0f %%, ", p->n_ended, p->n_tasks, 100 * share);
-    print_duration(line, share > 0 ? (now_s - p->start_wall_s) * (1 - share) / share : INFINITY);
-    fputs(" left", line);
-    for (size_t k = 0; k < p->n_tasks; k++) {
-        const task *const t = &p->tasks[k];
-        const double run_share = number(&p->progress[t->i].share);
-        if (t->process == 0)
-            continue;
-        fprintf(line, "; %s %d: %.0f %%, %.4g virtual s, ", p->config->experiment->runs[t->i].label,
-                p->config->experiment->runs[t->i].config.workers, 100 * run_share,
-                number(&p->progress[t->i].virtual_s));
-        print_duration(line, run_share > 0 ? (now_s - t->start_wall_s) * (1 - run_share) / run_share
-                                           : INFINITY);
-    }
-    fclose(line);
-    if (terminal) /* a line that wraps could not be overwritten */
-        fprintf(stderr, "\r\033[K%.*s%s", terminal_width() - 1, text, last ? "\n" : "");
-    else
-        fprintf(stderr, "%s\n", text);
-    free(text);
-    fflush(stderr);
+    now.share = cost > 0 ? done / cost : 1;
+    dsgd_progress_show(&p->view, &now, last);
+    free(running);
 }
 
 static task *task_of(pool *p, pid_t process)
@@ -431,6 +449,8 @@ static void kill_all(pool *p)
         p->n_rows += state != DSGD_RUN_ABSENT;
         p->is_stale = true;
         t->process = 0;
+        stop_hearing(p, t);
+        remove_unfinished_record(p, t->i);
     }
 }
 
@@ -438,6 +458,9 @@ static void kill_all(pool *p)
 static dsgd_status wait_for_one(pool *p, dsgd_error *error)
 {
     int state = 0;
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process != 0)
+            hear(p, &p->tasks[k]);
     pid_t process = waitpid(-1, &state, WNOHANG);
     for (int ms = 0; ms < 20 && process <= 0; ms++) {
         nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
@@ -533,7 +556,12 @@ static void remove_scratch(const pool *p)
 dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
-    pool p = {.config = config, .start_wall_s = dsgd_wall_s()};
+    pool p = {.config = config,
+              .view = {.form = config->progress,
+                       .experiment = experiment,
+                       .folder = config->folder,
+                       .start_wall_s = dsgd_wall_s(),
+                       .last_wall_s = dsgd_wall_s()}};
     catch_signals();
     dsgd_status status = make_scratch(&p, error);
     if (status != DSGD_OK)

@@ -7,6 +7,7 @@
 #define DSGD_COMMAND_RUN_POOL_H
 
 #include "command/experiment/experiment.h"
+#include "command/run/progress.h"
 
 /** When a run is ended from outside. */
 typedef struct dsgd_run_limits {
@@ -27,6 +28,7 @@ typedef struct dsgd_pool_config {
     long only; /* this run alone, counted from 1; 0: all */
     int numerics; /* dsgd_numerics */
     dsgd_run_limits limits;
+    dsgd_progress_form progress;
     bool anew; /* also what has its results, and its record where one is asked for */
 } dsgd_pool_config;
 

@@ -2,6 +2,7 @@
  * @file run.c
  * `dsgd run` and `dsgd check`: the runs of an experiment, and their table.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "command/run/exchanges.h"
 #include "command/run/pool.h"
 #include "command/run/results.h"
+#include "command/run/rows.h"
 #include "command/table.h"
 
 typedef struct arguments {
@@ -26,7 +28,7 @@ typedef struct arguments {
     const char *folder, *record, *baseline, *sensitivity;
     dsgd_texts sets, plugins;
     long jobs, only, threads; /* 0: not given */
-    int numerics;
+    int numerics, progress;
     double sensitivity_percent; /* 0: none */
     dsgd_run_limits limits;
     bool force, verbose;
@@ -50,8 +52,13 @@ static const dsgd_argument run_options[] = {
                   "computed"),
     DSGD_ARGUMENT(COUNT, only, "only", 0, "RUN", "Does this run alone"),
     DSGD_ARGUMENT_LIMITS(limits),
+    DSGD_ARGUMENT(WORD, progress, "progress", 0, "FORM",
+                  "On stderr: auto (a bar, and a row of each run that ended), json (an object per "
+                  "line) or off",
+                  .words = dsgd_progress_forms),
     DSGD_ARGUMENT(FLAG, verbose, "verbose", 'v', NULL,
-                  "Shows all runs, with the times of their parts and their memory"),
+                  "Shows all runs, with the times of their parts and their memory, and why there "
+                  "is no GPU"),
     DSGD_ARGUMENT(
         FLAG, force, "force", 0, NULL,
         "Does all anew, in place of the results that are there: of this experiment, which "
@@ -91,27 +98,6 @@ static bool is_shown(const dsgd_pool_config *p, size_t i)
     return p->only > 0 ? (size_t)p->only == i + 1 : i < p->experiment->n_unchanged;
 }
 
-/** "group=4 collective=ring", or "4" where a single value is swept; the caller frees it. */
-static char *swept_text(const dsgd_experiment *experiment, size_t i)
-{
-    char *text = dsgd_xstrdup("");
-    for (size_t k = 0; k < experiment->n_columns; k++) {
-        const char *const column = experiment->columns[k];
-        const char *const value = experiment->runs[i].swept[k];
-        if (value == NULL || strcmp(column, "seed") == 0 || strcmp(column, "workers") == 0)
-            continue;
-        char *const name = dsgd_swept_name(column);
-        char *const shown = dsgd_swept_value(column, value);
-        dsgd_append(&text, *text == '\0' ? "" : " ");
-        if (experiment->n_columns > 1)
-            dsgd_append(&text, "%s=", name);
-        dsgd_append(&text, "%s", shown);
-        free(name);
-        free(shown);
-    }
-    return text;
-}
-
 /** The cells that are known before a run. */
 static void put_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
 {
@@ -121,25 +107,6 @@ static void put_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t 
     dsgd_columns_put(t, "algorithm", "%s", run->label);
     dsgd_columns_put(t, "workers", "%d", run->config.workers);
     dsgd_columns_put(t, "seed", "%" PRIu64, run->config.seed);
-}
-
-/**
- * A field of runs.csv with four significant digits; from 1,000 on without a fraction. The caller
- * frees it.
- */
-static char *result_text(const dsgd_pool_config *p, size_t i, const char *name)
-{
-    char *const field = dsgd_results_field(p->folder, i, name);
-    double x = 0;
-    char *text = NULL;
-    if (field == NULL || *field == '\0')
-        text = dsgd_xstrdup("-");
-    else if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
-        text = dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
-    else
-        text = dsgd_xstrdup(field);
-    free(field);
-    return text;
 }
 
 static void print_note(char *heading, const char *text)
@@ -205,9 +172,9 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
             continue;
         put_plan(&t, experiment, i);
         if (swept != NULL)
-            dsgd_columns_take(&t, swept, swept_text(experiment, i));
+            dsgd_columns_take(&t, swept, dsgd_row_swept(experiment, i));
         for (size_t k = 0; k < N_RESULTS; k++)
-            dsgd_columns_take(&t, results[k].head, result_text(p, i, results[k].name));
+            dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->folder, i, results[k].name));
         dsgd_exchanges_put(&t, p->folder, i);
     }
     if (swept != NULL)
@@ -283,7 +250,7 @@ static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error 
     return status;
 }
 
-/** Probes CUDA once for all runs; `auto` falls back to the CPU with a message. */
+/** Probes CUDA once for all runs; `auto` falls back to the CPU. */
 static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experiment,
                                    dsgd_error *error)
 {
@@ -296,7 +263,8 @@ static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experime
         return dsgd_device_cuda_try(error);
     dsgd_error why = {""};
     if (a->numerics == DSGD_NUMERICS_AUTO && learns && dsgd_device_cuda_try(&why) != DSGD_OK) {
-        fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
+        if (a->verbose)
+            fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
         a->numerics = DSGD_NUMERICS_CPU;
     }
     return DSGD_OK;
@@ -324,7 +292,8 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
     FILE *const stream = fopen(beside, "ab");
     dsgd_status status = DSGD_OK;
     if (stream == NULL)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %m", beside);
+        status = dsgd_fail(error, DSGD_EIO, "--record %s: no file can be made there: %m%s",
+                           config->record, errno == ENOENT ? "; the folder has to exist" : "");
     else
         fclose(stream);
     unlink(beside);
@@ -417,7 +386,8 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                    .threads = a.threads,
                                    .only = a.only,
                                    .limits = a.limits,
-                                   .anew = a.force};
+                                   .anew = a.force,
+                                   .progress = (dsgd_progress_form)a.progress};
         status = run_open(&a, &config, error);
         free(folder);
         dsgd_experiment_close(&experiment);

@@ -117,7 +117,8 @@ typedef dsgd_answer dsgd_question(dsgd_tester *t, const dsgd_setting *setting, i
 dsgd_question dsgd_is_plain_sgd, dsgd_is_allreduce, dsgd_keeps_mean, dsgd_keeps_weight,
     dsgd_keeps_consensus;
 /* traffic.c */
-dsgd_question dsgd_sends_what_it_declares, dsgd_sends_it_by_any_exchange;
+dsgd_question dsgd_sends_what_it_declares, dsgd_sends_it_in_every_step,
+    dsgd_sends_it_by_any_exchange;
 /* endurance.c */
 dsgd_question dsgd_ends_and_repeats, dsgd_choice_ends_and_learns, dsgd_number_ends,
     dsgd_bears_a_slow_worker, dsgd_bears_delays;

@@ -1,15 +1,20 @@
 /**
  * @file faulty_plugin.c
  * A plug-in for the tests of `dsgd test`: local SGD, right unless compiled with one of
- * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH. As of an algorithm with parts, no period
+ * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, -D SKIPPED=39. As of an algorithm with parts, no period
  * below 5 is accepted.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/algorithm.h"
 
 #ifndef BYTES_FACTOR
 #define BYTES_FACTOR 1
+#endif
+
+#ifndef SKIPPED
+#define SKIPPED (-1)
 #endif
 
 typedef struct faulty_params {
@@ -25,10 +30,12 @@ static void faulty_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
 #ifdef CRASH
-        if (self->step == 3)
+        if (self->step == 3) {
+            fputs("faulty: step 3\nfaulty: no table\n", stderr);
             abort();
+        }
 #endif
-        if ((self->step + 1) % p->period == 0)
+        if ((self->step + 1) % p->period == 0 && self->step != SKIPPED)
             dsgd_allreduce_mean(self, x);
     }
 }

@@ -113,6 +113,56 @@ START_TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
 }
 END_TEST
 
+/** Eight workers, the fifth 1.3 times slower; of one step in a hundred some take 0.3 s longer. */
+static void write_ranks(const char *name, double factor, double late_s)
+{
+    char *text = dsgd_xstrdup("rank,it,step_time_ms\n");
+    for (int i = 0; i < 4000; i++) {
+        const double u = ((i * 7) % 4000 + 0.5) / 4000;
+        const double s = 0.2 * (1 - 0.05 * log(u)) + (i % 101 == 0 ? late_s : 0);
+        dsgd_append(&text, "%d,%d,%.9g\n", i % 8, i / 8, 1e3 * s * (i % 8 == 5 ? factor : 1));
+    }
+    write_file(name, text);
+    free(text);
+}
+
+START_TEST(a_slow_worker_is_named_and_units_are_understood)
+{
+    char *output = NULL;
+    write_ranks("s.csv", 1.3, 0);
+    ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "4000 values of step_time_ms, in ms\nmean 0.2178") != NULL, "%s",
+                  output);
+    ck_assert_msg(strstr(output, "worker 5 takes 1.3 times as long as the median") != NULL, "%s",
+                  output);
+    ck_assert_msg(strstr(output, "  - {kind: slow, worker: 5, factor: 1.3}\n") != NULL, "%s",
+                  output);
+    ck_assert_ptr_null(strstr(output, "{kind: persistent"));
+    ck_assert_ptr_null(strstr(output, "misses the tail"));
+    ck_assert_ptr_nonnull(strstr(output, "kind `replay` takes a CSV file with the columns worker"));
+    ck_assert_int_eq(dsgd("imbalance fit s.csv --unit us", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "in us\nmean 0.0002178"));
+    write_ranks("s.csv", 1, 0);
+    ck_assert_int_eq(dsgd("imbalance fit s.csv", &output), 0);
+    ck_assert_ptr_null(strstr(output, "as long as the median"));
+}
+END_TEST
+
+START_TEST(a_fit_that_misses_the_tail_is_said)
+{
+    char *output = NULL;
+    write_ranks("s.csv", 1, 0.3);
+    ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "note: the best fit misses the tail: 0.1 % of the steps take "
+                                 "longer than 0.5") != NULL,
+                  "%s", output);
+    write_steps("t.csv", 1, "worker,step,seconds\n");
+    ck_assert_int_eq(dsgd("imbalance fit t.csv", &output), 0);
+    ck_assert_ptr_null(strstr(output, "misses the tail"));
+    ck_assert_ptr_nonnull(strstr(output, "# - {kind: replay, file: t.csv}"));
+}
+END_TEST
+
 Suite *imbalance_fit_suite(void)
 {
     Suite *s = suite_create("imbalance_fit");
@@ -122,6 +172,8 @@ Suite *imbalance_fit_suite(void)
     tcase_add_loop_test(t, what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4);
     tcase_add_loop_test(t, a_fit_of_bad_input_is_refused_with_a_sentence, 0,
                         sizeof bad_fits / sizeof bad_fits[0]);
+    tcase_add_test(t, a_slow_worker_is_named_and_units_are_understood);
+    tcase_add_test(t, a_fit_that_misses_the_tail_is_said);
     tcase_add_test(t, a_column_is_taken_by_name_or_because_it_is_the_only_one);
     suite_add_tcase(s, t);
     return s;

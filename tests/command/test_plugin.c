@@ -173,6 +173,8 @@ static const struct {
      "FAILED traffic: faulty by default at P=3: in steps 60 to 134: 1866666.667 bytes per worker "
      "and "
      "step are declared, but 266666.6667 are sent"},
+    {"-D SKIPPED=39", 5,
+     "FAILED traffic in every step: faulty by default at P=8: in steps 25 to 39: "},
     {"-D BYTES_FACTOR=1.001", 5,
      "FAILED traffic: faulty with period=6 at P=7: in steps 60 to 131: "},
     {"-D REFUSED_LAW", 5,
@@ -200,6 +202,20 @@ START_TEST(what_a_plug_in_declares_is_tested)
     expect(build, 0, NULL);
     free(build);
     expect(TEST("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
+}
+END_TEST
+
+START_TEST(the_last_words_of_a_plug_in_are_in_the_error)
+{
+    expect(DSGD_C_COMPILER " -std=c11 -shared -fPIC -I usr/include/dsgd -D CRASH " DSGD_SOURCE_DIR
+                           "/tests/command/faulty_plugin.c -o faulty.so",
+           0, NULL);
+    expect("printf 'platform: piz-daint\\nworkload: resnet50-p100\\nworkers: 2\\n"
+           "algorithms: faulty\\nuntil: {steps: 10}\\n' > died.yaml",
+           0, NULL);
+    expect("usr/bin/dsgd run died.yaml -o died --plugin ./faulty.so --progress off 2>&1", 5,
+           "run 1 failed: the process of the run died of signal 6; the last that it said: faulty: "
+           "no table");
 }
 END_TEST
 
@@ -335,6 +351,7 @@ Suite *plugin_suite(void)
     tcase_add_test(t, the_template_passes_its_checks);
     tcase_add_test(t, the_template_is_tested_by_ctest);
     tcase_add_loop_test(t, what_a_plug_in_declares_is_tested, 0, sizeof tested / sizeof tested[0]);
+    tcase_add_test(t, the_last_words_of_a_plug_in_are_in_the_error);
     tcase_add_test(t, what_cannot_be_tested_is_refused);
     tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
                         sizeof stale / sizeof stale[0]);

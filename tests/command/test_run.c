@@ -5,6 +5,7 @@
  * experiment.
  */
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +118,46 @@ START_TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "final_loss"), "");
     ck_assert_msg(dsgd(endless, &output) == 5, "%s", output);
     ck_assert_msg(strstr(output, "1 of 1 runs failed") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("run e.yaml -o s --set algorithms=allreduce --set workers=4 --set "
+                          "until.steps=1e9 --only 1 --timeout 1s --record r.record",
+                          &output),
+                     5);
+    ck_assert_int_ne(shell(kept(dsgd_xprintf("ls %s/r.record.part", folder)), &output), 0);
     ck_assert_int_eq(dsgd("run e.yaml --timeout 3days", &output), 2);
     ck_assert_ptr_nonnull(strstr(output, "--timeout 3days: a time above 0 is expected"));
+}
+END_TEST
+
+START_TEST(progress_is_an_object_per_line_or_nothing)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --progress json --set until.steps='{sweep: [3, 4]}' "
+                          "2>&1 >table | grep '^{'",
+                          &output),
+                     0);
+    size_t n_runs = 0;
+    const char *last = NULL;
+    for (char *line = NULL; (line = strsep(&output, "\n")) != NULL && *line != '\0';) {
+        json_t *const object = json_loads(line, 0, NULL);
+        ck_assert_msg(object != NULL, "%s", line);
+        const char *const event = json_string_value(json_object_get(object, "event"));
+        json_t *const swept = json_object_get(json_object_get(object, "swept"), "until.steps");
+        if (strcmp(event, "run") == 0) {
+            ck_assert_msg(strchr("34", *json_string_value(swept)) != NULL, "%s", line);
+            ck_assert(json_real_value(json_object_get(object, "throughput_samples_per_s")) > 0);
+            n_runs++;
+        }
+        last = line;
+        json_decref(object);
+    }
+    ck_assert_uint_eq(n_runs, 12);
+    ck_assert_msg(strstr(last, "{\"event\":\"end\",\"ended\":12,") == last, "%s", last);
+    ck_assert_int_eq(dsgd("run e.yaml -o q --progress off 2>said >table; cat said", &output), 0);
+    ck_assert_str_eq(output, "");
+    ck_assert_int_eq(dsgd("run e.yaml -o q", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "nothing to do: q has the results"));
+    ck_assert_int_eq(dsgd("run e.yaml -o q --only 1 --record no/such.record", &output), 2);
 }
 END_TEST
 
@@ -214,7 +253,7 @@ START_TEST(a_run_again_does_only_what_is_missing)
     ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "5 of 5 runs"));
     ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
+    ck_assert_ptr_nonnull(strstr(output, "nothing to do"));
     ck_assert_int_eq(dsgd("run e.yaml -o r --force", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "6 of 6 runs"));
 }
@@ -249,7 +288,7 @@ START_TEST(results_are_of_this_manifest_these_files_and_this_program)
         "run e.yaml -o r --only 1 --set 'imbalance=[{kind: replay, file: delays.csv}]'";
     ck_assert_msg(dsgd(again, &output) == 0, "%s", output);
     ck_assert_msg(dsgd(again, &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, "0 of 0 runs") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
     write_file("delays.csv", "worker,step,seconds\n0,0,0.07\n");
     ck_assert_int_eq(dsgd(again, &output), 2);
     ck_assert_msg(strstr(output, "other contents of a file") != NULL, "%s", output);
@@ -399,7 +438,7 @@ START_TEST(names_with_commas_are_taken_up_too)
                   output);
     ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), ",1,\"a, b.yaml\",inline,ok,"));
     ck_assert_int_eq(dsgd("run e.yaml -o r --set platform='\"a, b.yaml\"'", &output), 0);
-    ck_assert_msg(strstr(output, "0 of 0 runs") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
 }
 END_TEST
 
@@ -494,6 +533,7 @@ Suite *run_suite(void)
     tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
     tcase_add_test(t, ages_and_local_models_come_out);
     tcase_add_test(t, a_run_beyond_its_timeout_is_ended_and_is_run_again);
+    tcase_add_test(t, progress_is_an_object_per_line_or_nothing);
     tcase_add_test(t, results_say_which_network_they_are_of);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);

@@ -95,7 +95,7 @@ START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
     const char *const third = strstr(output, "\nworkload.step ");
     ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
     output = sensitivity(swapping, "--sensitivity --baseline push --set workers=16");
-    ck_assert_ptr_nonnull(strstr(output, "0 of 0 runs"));
+    ck_assert_ptr_nonnull(strstr(output, "nothing to do"));
     ck_assert_double_eq_tol(
         sensitivity_of("platform.message_overhead,1.2,allreduce,16,", "speedup"), 1 / dearer, 1e-9);
     output = sensitivity(swapping, "--sensitivity=1 --force --set workers=16");

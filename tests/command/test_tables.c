@@ -55,6 +55,12 @@ START_TEST(a_table_of_runs_has_columns_and_no_long_lines)
     ck_assert_ptr_nonnull(strstr(output, "...  "));
     ck_assert_ptr_null(strstr(output, "simulated"));
     ck_assert_ptr_null(strstr(output, "status"));
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && COLUMNS=80 DSGD_DATA=%s %s %s", folder,
+                                             DSGD_SOURCE_DIR, DSGD_BINARY, labelled)),
+                           &output),
+                     0);
+    *strstr(output, "\n\n") = '\0';
+    expect_lines_of(output, 80);
     ck_assert_int_eq(dsgd("run e.yaml -o r1 --only 2 -v", &output), 0);
     expect_lines_of(strstr(output, "\nrun "), 100);
     ck_assert_msg(strstr(output, "\n  run 2: simulated ") != NULL, "%s", output);

@@ -1,0 +1,68 @@
+/**
+ * @file data.h
+ * The results of a folder as a report needs them: runs grouped over seeds, and what may mislead.
+ */
+#ifndef DSGD_COMMAND_ANALYSE_REPORT_DATA_H
+#define DSGD_COMMAND_ANALYSE_REPORT_DATA_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/csv.h"
+#include "command/arguments.h"
+
+/** Mean and half width of its 95 % interval over @p n seeds; NAN: unknown. */
+typedef struct dsgd_interval {
+    double mean, ci;
+    size_t n;
+} dsgd_interval;
+
+/** Runs that differ in their seeds alone. */
+typedef struct dsgd_cell {
+    size_t first; /* row of runs.csv */
+    char *key; /* all but the seed */
+    char *place; /* all but the seed and what is about algorithms */
+    size_t n; /* runs that are ok or diverged */
+    dsgd_interval speed, step, loss, accuracy, compute, wait, exchange, megabytes;
+    dsgd_interval speed_up; /* over the first algorithm at this place, paired by seed */
+    bool is_baseline;
+} dsgd_cell;
+
+typedef struct dsgd_report {
+    const char *folder;
+    dsgd_csv runs;
+    json_t *manifest;
+    size_t n_planned; /* runs of the manifest */
+    size_t first_swept; /* column; further swept ones follow up to runs.n_columns */
+    size_t n_groups;
+    dsgd_cell *groups;
+    size_t *group_of; /* [runs.n_rows]: index of a row's group */
+} dsgd_report;
+
+/** DSGD_EIO: no runs.csv with a row, or no manifest. The caller closes @p report in any case. */
+dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
+void dsgd_report_close(dsgd_report *report);
+
+/** The manifest's configuration of the run in row @p row; NULL: it has none. */
+const json_t *dsgd_report_run(const dsgd_report *report, size_t row);
+
+/** A field of runs.csv; "" where there is no such column. */
+const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column);
+
+/** "16 workers, seconds 320ms": what a place is called. The caller frees it. */
+char *dsgd_report_place(const dsgd_report *report, const dsgd_cell *group);
+
+/** Sentences on what a reader could take for more than it is; the caller frees each and the array. */
+char **dsgd_report_warnings(const dsgd_report *report, size_t *n);
+
+/**
+ * Draws the figures unless they are newer than the results, and writes them in place: as SVG with a
+ * title and a description. *n: their number.
+ */
+dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n,
+                                dsgd_error *error);
+
+/** Writes a text with what HTML keeps for itself escaped. */
+void dsgd_html_text(FILE *html, const char *text);
+
+#endif

@@ -1,0 +1,432 @@
+/**
+ * @file keys.c
+ * Walks through option tables: for readers, and as JSON Schema.
+ */
+#include "command/keys.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/experiment/config.h"
+#include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
+#include "command/table.h"
+#include "sim/registry.h"
+#include "traces/imbalance.h"
+
+/* --- which keys ------------------------------------------------------------------------------- */
+
+static bool has_keys(const dsgd_option *o)
+{
+    return o->kind == DSGD_RECORD || o->kind == DSGD_RECORDS;
+}
+
+/** Files, each as a mapping. Only of an experiment values can be swept. */
+static const dsgd_option *files(void)
+{
+    static const dsgd_option any = {.registry = dsgd_imbalance_kinds, .key = "kind"};
+    static dsgd_option of_set[DSGD_SET_OPTIONS];
+    static const dsgd_option rows[] = {
+        {.name = "experiment", .kind = DSGD_RECORD, .fields = dsgd_experiment_options},
+        {.name = "platform", .kind = DSGD_RECORD, .fields = dsgd_platform_options},
+        {.name = "workload",
+         .kind = DSGD_RECORD,
+         .fields = dsgd_workload_options,
+         .key = "like",
+         .shipped = "workloads"},
+        {.name = "imbalance", .kind = DSGD_RECORD, .fields = of_set},
+        DSGD_OPTION_END,
+    };
+    dsgd_config_set_options(&any, of_set);
+    return rows;
+}
+
+const dsgd_option *dsgd_keys_of(const char *path)
+{
+    const dsgd_option *const file = dsgd_option_find(files(), path);
+    if (file != NULL)
+        return file;
+    char *const words = dsgd_xstrdup(path);
+    char *rest = words;
+    const dsgd_option *o = files();
+    for (const char *word = NULL; o != NULL && (word = strsep(&rest, ".")) != NULL;)
+        o = has_keys(o) ? dsgd_option_find(o->fields, word) : NULL;
+    free(words);
+    return o != NULL && o->name != NULL && (has_keys(o) || o->registry != NULL) ? o : NULL;
+}
+
+/* --- for readers ------------------------------------------------------------------------------ */
+
+/** Text of a default; NULL: there is none. The caller frees it. */
+static char *default_text(const dsgd_option *o)
+{
+    switch (o->kind) {
+    case DSGD_BOOL:
+        return dsgd_xstrdup(o->init != 0 ? "true" : "false");
+    case DSGD_LONG:
+    case DSGD_DOUBLE:
+        if (o->init < 0 && o->words != NULL)
+            return dsgd_xstrdup(o->words[-(long)o->init - 1]);
+        return dsgd_xprintf("%.10g", o->init);
+    case DSGD_CHOICE:
+        return dsgd_xstrdup(o->words[(int)o->init]);
+    default:
+        return o->init_text == NULL ? NULL : dsgd_xstrdup(o->init_text);
+    }
+}
+
+/** What can stand there, behind the default. */
+static void print_allowed(FILE *stream, const dsgd_option *o)
+{
+    if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
+        fprintf(stream, ", from %.10g to %.10g", o->min, o->max);
+    if (o->kind == DSGD_NUMBERS)
+        fputs(", or a list", stream);
+    if (o->kind == DSGD_RECORDS || o->kind == DSGD_PICKS)
+        fputs("; a list, or one", stream);
+    char *const words = dsgd_listed(o->words, ", ");
+    if (*words != '\0')
+        fprintf(stream, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ", words);
+    free(words);
+    if (o->registry != NULL) {
+        const char *names[DSGD_MOST_NAMES];
+        dsgd_about_names(o->registry, names);
+        char *const all = dsgd_listed(names, ", ");
+        fprintf(stream, "; %s; or {%s: one of these, ...}", all, o->key);
+        free(all);
+    }
+    if (o->shipped != NULL)
+        fprintf(stream, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
+    if (o->multiplies)
+        fputs("; a list multiplies the runs", stream);
+}
+
+enum { OPTION_WIDTH = 18 };
+
+/** Its default and limits; the caller frees it. */
+static char *values_text(const dsgd_option *o)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *const stream = open_memstream(&text, &n);
+    DSGD_ASSERT(stream != NULL, "no memory for an option");
+    char *const init = default_text(o);
+    fputs(o->required ? "required" : init == NULL ? "none" : init, stream);
+    free(init);
+    if (o->unit != NULL)
+        fprintf(stream, " (%s)", o->unit);
+    print_allowed(stream, o);
+    fclose(stream);
+    return text;
+}
+
+void dsgd_keys_print(const dsgd_option *options, int indent)
+{
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
+        char *const heading = dsgd_xprintf("%*s%-*s ", indent, "", OPTION_WIDTH, o->name);
+        char *const values = values_text(o);
+        dsgd_print_wrapped(stdout, heading, indent + OPTION_WIDTH + 1, DSGD_TEXT_WIDTH, values);
+        dsgd_print_wrapped(stdout, "", indent + 4, DSGD_TEXT_WIDTH, o->help);
+        free(values);
+        free(heading);
+        if (has_keys(o) && o->key != NULL) {
+            char *const key = dsgd_xprintf("%*s%-*s ", indent + 4, "", OPTION_WIDTH, o->key);
+            dsgd_print_wrapped(stdout, key, indent + OPTION_WIDTH + 5, DSGD_TEXT_WIDTH,
+                               "none; the one from which these values depart");
+            free(key);
+        }
+        /* What refines is described where it stands itself. */
+        dsgd_keys_print(o->refines ? NULL : o->fields, indent + 4);
+    }
+}
+
+static void print_paragraph(const char *text)
+{
+    dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, text);
+}
+
+void dsgd_keys_describe(const dsgd_option *keys)
+{
+    char *const text = dsgd_xprintf(
+        "Keys of %s %s: default (unit), what is allowed, meaning.",
+        dsgd_option_find(files(), keys->name) == keys ? "a file:" : "the key", keys->name);
+    print_paragraph(text);
+    free(text);
+    print_paragraph("Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s.");
+    if (keys->fields == dsgd_experiment_options)
+        print_paragraph("Any value can be {sweep: [a, b]}, and stands for each of them in turn.");
+    putchar('\n');
+    if (has_keys(keys)) {
+        dsgd_keys_print(keys->fields, 2);
+    } else {
+        const dsgd_option rows[] = {*keys, DSGD_OPTION_END};
+        dsgd_keys_print(rows, 2);
+    }
+}
+
+/* --- JSON Schema ------------------------------------------------------------------------------ */
+
+/** A schema under way, and the parts that are referred to by name: a table can contain itself. */
+typedef struct draft {
+    json_t *definitions;
+    bool sweeps; /* any value can be a sweep */
+    struct {
+        const void *table; /* of options, or a registry */
+        bool refines;
+        char *name;
+    } parts[DSGD_MOST_NAMES];
+    size_t n_parts;
+} draft;
+
+static json_t *mapping_schema(draft *d, const dsgd_option *o);
+static json_t *entry_schema(draft *d, const dsgd_option *o);
+
+/** A reference to the part of a table, which is made where there is none. */
+static json_t *reference(draft *d, const dsgd_option *o)
+{
+    const bool picks = o->registry != NULL;
+    const void *const table = picks ? (const void *)o->registry : (const void *)o->fields;
+    size_t k = 0;
+    while (k < d->n_parts && (d->parts[k].table != table || d->parts[k].refines != o->refines))
+        k++;
+    if (k == d->n_parts) {
+        DSGD_ASSERT(k < DSGD_MOST_NAMES, "a schema of more than %d parts", DSGD_MOST_NAMES);
+        char *const name = json_object_get(d->definitions, o->name) == NULL
+                               ? dsgd_xstrdup(o->name)
+                               : dsgd_xprintf("%s-%zu", o->name, k);
+        d->parts[k].table = table;
+        d->parts[k].refines = o->refines;
+        d->parts[k].name = name;
+        d->n_parts++;
+        json_object_set_new(d->definitions, name, json_null()); /* the name is taken */
+        json_object_set_new(d->definitions, name,
+                            picks ? entry_schema(d, o) : mapping_schema(d, o));
+    }
+    return json_pack("{s: s++}", "$ref", "#/$defs/", d->parts[k].name, "");
+}
+
+static json_t *words_schema(const char *const *words)
+{
+    json_t *const list = json_array();
+    for (; words != NULL && *words != NULL; words++)
+        json_array_append_new(list, json_string(*words));
+    return json_pack("{s: o}", "enum", list);
+}
+
+static void add(json_t *any, json_t *schema)
+{
+    json_array_append_new(any, schema);
+}
+
+/** A number within limits, or a text of one, which can have a suffix. */
+static void add_number(json_t *any, const dsgd_option *o)
+{
+    add(any, json_pack("{s: s, s: f, s: f}", "type", o->kind == DSGD_LONG ? "integer" : "number",
+                       "minimum", o->min, "maximum", o->max));
+    char *suffixes = dsgd_xstrdup("");
+    for (size_t i = 0; dsgd_unit_suffix(o->unit, i) != NULL; i++)
+        dsgd_append(&suffixes, "|%s", dsgd_unit_suffix(o->unit, i));
+    char *const pattern =
+        dsgd_xprintf("^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?(%s)$", suffixes);
+    add(any, json_pack("{s: s, s: s}", "type", "string", "pattern", pattern));
+    free(pattern);
+    free(suffixes);
+}
+
+static json_t *text_schema(void) /* a number is a text, too */
+{
+    return json_pack("{s: [s, s, s]}", "type", "string", "number", "boolean");
+}
+
+/** The one alternative, or any of them. */
+static json_t *any_of(json_t *any)
+{
+    if (json_array_size(any) != 1)
+        return json_pack("{s: o}", "anyOf", any);
+    json_t *const only = json_incref(json_array_get(any, 0));
+    json_decref(any);
+    return only;
+}
+
+static json_t *list_schema(json_t *items)
+{
+    return json_pack("{s: s, s: o}", "type", "array", "items", items);
+}
+
+/** A value, or a sweep over such. */
+static json_t *or_swept(const draft *d, json_t *schema)
+{
+    if (!d->sweeps)
+        return schema;
+    json_t *const sweep =
+        json_pack("{s: s, s: {s: o}, s: [s], s: b}", "type", "object", "properties", "sweep",
+                  list_schema(json_incref(schema)), "required", "sweep", "additionalProperties", 0);
+    return json_pack("{s: [o, o]}", "anyOf", schema, sweep);
+}
+
+/** A name of a registry: of an entry that can do without options. */
+static json_t *names_schema(const dsgd_about *const *registry)
+{
+    json_t *const list = json_array();
+    for (; *registry != NULL; registry++) {
+        bool needs = false;
+        for (const dsgd_option *o = (*registry)->options; o != NULL && o->name != NULL; o++)
+            needs = needs || o->required;
+        if (!needs)
+            json_array_append_new(list, json_string((*registry)->name));
+    }
+    return json_pack("{s: o}", "enum", list);
+}
+
+/** A single value of an option of many forms. */
+static json_t *alternatives(draft *d, const dsgd_option *o)
+{
+    static const char *const yes_no[] = {"false", "true", "off", "on", "no", "yes", NULL};
+    static const char pair[] = "{s: s, s: i, s: i, s: o}";
+    json_t *const any = json_array();
+    switch (o->kind) {
+    case DSGD_BOOL:
+        add(any, json_pack("{s: s}", "type", "boolean"));
+        add(any, words_schema(yes_no));
+        break;
+    case DSGD_LONG:
+    case DSGD_DOUBLE:
+    case DSGD_NUMBERS:
+        add_number(any, o);
+        break;
+    case DSGD_STRING:
+        add(any, text_schema());
+        break;
+    case DSGD_PAIRS: {
+        json_t *const two = json_array();
+        add_number(two, o);
+        add(any, json_pack("{s: s}", "type", "string"));
+        add(any, list_schema(json_pack(pair, "type", "array", "minItems", 2, "maxItems", 2, "items",
+                                       or_swept(d, any_of(two)))));
+        break;
+    }
+    case DSGD_LINES:
+        add(any, text_schema());
+        add(any, list_schema(or_swept(d, text_schema())));
+        break;
+    case DSGD_TABLE: {
+        json_t *const numbers = json_array();
+        add_number(numbers, o);
+        add(any, json_pack("{s: s, s: o}", "type", "object", "additionalProperties",
+                           or_swept(d, any_of(numbers))));
+        break;
+    }
+    default: /* RECORD, RECORDS, PICK, PICKS, CHOICE */
+        if (o->shipped != NULL)
+            add(any, json_pack("{s: s}", "type", "string"));
+        if (o->kind != DSGD_CHOICE)
+            add(any, reference(d, o));
+    }
+    if (o->words != NULL && o->kind != DSGD_LINES)
+        add(any, words_schema(o->words));
+    return any_of(any);
+}
+
+/** What can stand under a key. */
+static json_t *value_schema(draft *d, const dsgd_option *o)
+{
+    json_t *schema = or_swept(d, alternatives(d, o));
+    if (o->multiplies || o->kind == DSGD_NUMBERS || o->kind == DSGD_RECORDS ||
+        o->kind == DSGD_PICKS) {
+        json_t *const list = list_schema(json_incref(schema));
+        schema =
+            json_pack("{s: [o, o]}", "anyOf", schema, o->multiplies ? list : or_swept(d, list));
+    }
+    char *const help = dsgd_xprintf("%s%s%s%s", o->help, o->unit == NULL ? "" : " (",
+                                    o->unit == NULL ? "" : o->unit, o->unit == NULL ? "" : ")");
+    char *const init = default_text(o);
+    json_t *const described = json_pack("{s: s}", "description", help);
+    if (init != NULL && !o->required)
+        json_object_set_new(described, "default",
+                            o->kind == DSGD_BOOL ? json_boolean(o->init != 0)
+                            : o->init >= 0 && (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE)
+                                ? json_real(o->init)
+                                : json_string(init));
+    json_object_update_missing(described, schema);
+    json_decref(schema);
+    free(init);
+    free(help);
+    return described;
+}
+
+/** Adds the keys of a table, and lists those that are required. */
+static void add_keys(draft *d, const dsgd_option *options, json_t *properties, json_t *required)
+{
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
+        json_object_set_new(properties, o->name, value_schema(d, o));
+        if (o->required)
+            json_array_append_new(required, json_string(o->name));
+    }
+}
+
+static json_t *object_schema(json_t *properties)
+{
+    return json_pack("{s: s, s: o, s: b}", "type", "object", "properties", properties,
+                     "additionalProperties", 0);
+}
+
+/** A mapping of keys. Nothing is required where an outer or a named one has the rest. */
+static json_t *mapping_schema(draft *d, const dsgd_option *o)
+{
+    json_t *const properties = json_object();
+    json_t *const required = json_array();
+    add_keys(d, o->fields, properties, required);
+    json_t *const schema = object_schema(properties);
+    if (o->shipped != NULL)
+        json_object_set_new(
+            properties, o->key,
+            json_pack("{s: s, s: o}", "description", "the one from which these values depart",
+                      "anyOf",
+                      json_pack("[o]", or_swept(d, json_pack("{s: s}", "type", "string")))));
+    if (json_array_size(required) > 0 && o->shipped != NULL)
+        json_object_set_new(
+            schema, "anyOf",
+            json_pack("[{s: [s]}, {s: O}]", "required", o->key, "required", required));
+    else if (json_array_size(required) > 0 && !o->refines)
+        json_object_set(schema, "required", required);
+    json_decref(required);
+    return schema;
+}
+
+/** A name of a registry, or a mapping of that name and its options. */
+static json_t *entry_schema(draft *d, const dsgd_option *o)
+{
+    json_t *const any = json_array();
+    add(any, names_schema(o->registry));
+    for (const dsgd_about *const *about = o->registry; *about != NULL; about++) {
+        json_t *const properties = json_object();
+        json_t *const required = json_pack("[s]", o->key);
+        json_object_set_new(
+            properties, o->key,
+            json_pack("{s: s, s: s?}", "const", (*about)->name, "description", (*about)->summary));
+        add_keys(d, o->fields, properties, required);
+        add_keys(d, (*about)->options, properties, required);
+        json_t *const schema = object_schema(properties);
+        json_object_set_new(schema, "required", required);
+        add(any, schema);
+    }
+    return any_of(any);
+}
+
+dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
+{
+    draft d = {.definitions = json_object(), .sweeps = keys->fields == dsgd_experiment_options};
+    json_t *const schema = has_keys(keys) ? mapping_schema(&d, keys) : entry_schema(&d, keys);
+    json_object_set_new(schema, "$schema",
+                        json_string("https://json-schema.org/draft/2020-12/schema"));
+    json_object_set_new(schema, "title", json_string(keys->name));
+    json_object_set_new(schema, "$defs", d.definitions);
+    const int failed = json_dumpf(schema, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    putchar('\n');
+    json_decref(schema);
+    for (size_t k = 0; k < d.n_parts; k++)
+        free(d.parts[k].name);
+    return failed == 0 ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "the schema cannot be written: %m");
+}

@@ -1,0 +1,47 @@
+/**
+ * @file rows.c
+ * Texts of single runs.
+ */
+#include "command/run/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/analyse/summary.h"
+#include "command/run/results.h"
+
+char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        const char *const column = experiment->columns[k];
+        const char *const value = experiment->runs[i].swept[k];
+        if (value == NULL || strcmp(column, "seed") == 0 || strcmp(column, "workers") == 0)
+            continue;
+        char *const name = dsgd_swept_name(column);
+        char *const shown = dsgd_swept_value(column, value);
+        dsgd_append(&text, *text == '\0' ? "" : " ");
+        if (experiment->n_columns > 1)
+            dsgd_append(&text, "%s=", name);
+        dsgd_append(&text, "%s", shown);
+        free(name);
+        free(shown);
+    }
+    return text;
+}
+
+char *dsgd_row_result(const char *folder, size_t i, const char *name)
+{
+    char *const field = dsgd_results_field(folder, i, name);
+    double x = 0;
+    char *text = NULL;
+    if (field == NULL || *field == '\0')
+        text = dsgd_xstrdup("-");
+    else if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
+        text = dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
+    else
+        text = dsgd_xstrdup(field);
+    free(field);
+    return text;
+}

@@ -1,0 +1,190 @@
+/**
+ * @file test_report.c
+ * `dsgd report`: a page that is well-formed, needs nothing else, and warns of what it should.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+/** Every element is closed, in order, and every & begins an entity. */
+static void expect_well_formed(const char *html)
+{
+    enum { MOST_DEPTH = 64 };
+    char open[MOST_DEPTH][32];
+    int depth = 0;
+    ck_assert(strncmp(html, "<!DOCTYPE html>\n", 16) == 0);
+    for (const char *c = html + 16; *c != '\0'; c++) {
+        if (*c == '&')
+            ck_assert_msg(c[1 + strspn(c + 1, "#abcdefghijklmnopqrstuvwxyz0123456789")] == ';',
+                          "%.40s", c);
+        if (*c != '<')
+            continue;
+        if (strncmp(c, "<!--", 4) == 0) {
+            c = strstr(c, "-->") + 2;
+            continue;
+        }
+        const char *const end = strpbrk(c + 1, "<>");
+        ck_assert_msg(end != NULL && *end == '>', "%.40s", c);
+        char name[32];
+        ck_assert_int_eq(sscanf(c + 1 + (c[1] == '/'), "%31[a-zA-Z0-9]", name), 1);
+        if (c[1] == '/') {
+            ck_assert_msg(depth > 0 && strcmp(open[--depth], name) == 0, "%s is closed: %.40s",
+                          name, c);
+        } else if (end[-1] != '/') {
+            ck_assert_int_lt(depth, MOST_DEPTH);
+            strcpy(open[depth++], name);
+        }
+        c = end;
+    }
+    ck_assert_int_eq(depth, 0);
+}
+
+/** Nothing is loaded, nothing runs: the only addresses are names of namespaces. */
+static void expect_self_contained(const char *html)
+{
+    static const char *const none[] = {"<script", "<link", "<img",    "<iframe",      " src=",
+                                       "@import", "url(h", " onload", "foreignObject"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        ck_assert_msg(strstr(html, none[i]) == NULL, "%s", none[i]);
+    for (const char *at = html; (at = strstr(at, "http")) != NULL; at++)
+        ck_assert_msg(strncmp(at - 7, "xmlns=\"", 7) == 0 ||
+                          strncmp(at - 7, ":xlink=\"" + 1, 7) == 0 ||
+                          strncmp(at, "http-equiv", 10) == 0,
+                      "%.60s", at);
+}
+
+/** No name of a part stands twice. */
+static void expect_unique_names(const char *html)
+{
+    for (const char *at = html; (at = strstr(at, " id=")) != NULL; at++) {
+        char *const name =
+            dsgd_xprintf(" id=%c%.*s%c", at[4], (int)strcspn(at + 5, "'\""), at + 5, at[4]);
+        ck_assert_msg(strstr(at + 1, name) == NULL, "%s", name);
+        free(name);
+    }
+}
+
+START_TEST(a_page_of_real_results_needs_nothing_else)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set seed='[1, 2, 3]' --set exchange.pieces="
+                          "'{sweep: [1, 2]}'",
+                          &output),
+                     0);
+    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
+    const char *const html = read_file("r/report.html");
+    expect_well_formed(html);
+    expect_self_contained(html);
+    expect_unique_names(html);
+    static const char *const parts[] = {
+        "<html lang=\"en\"",
+        "width=device-width",
+        "@media print",
+        "How fast do allreduce, wagma and ad_psgd train, and how well does the model learn",
+        "over exchange.pieces (1 and 2)",
+        "10 steps of all workers",
+        "<th scope=\"col\" class=\"n\">throughput (samples/s)</th>",
+        "<td class=\"n\">baseline</td>",
+        "<svg viewBox=",
+        "role=\"img\" aria-labelledby=\"f1-title f1-desc\"",
+        "<title id=\"f1-title\">",
+        "dsgd run e.yaml -o r --set seed=[1, 2, 3]",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(html, parts[i]) != NULL, "%s", parts[i]);
+    ck_assert_int_eq(dsgd("report r -o other.html", &output), 0);
+    ck_assert_str_eq(read_file("other.html"), html);
+    ck_assert_int_eq(dsgd("report nowhere", &output), 3);
+    ck_assert_int_eq(dsgd("report r -o no/such.html", &output), 3);
+}
+END_TEST
+
+/* --- warnings --------------------------------------------------------------------------------- */
+
+#define HEAD                                                                                       \
+    "run,algorithm,workers,seed,platform,workload,status,steps,throughput_samples_per_s,"          \
+    "final_accuracy,collective,partial_collective,network,wall_s\n"
+#define ROW(run, algorithm, seed, status, steps, speed, accuracy, collective)                      \
+    run "," algorithm ",4," seed ",p,w," status "," steps "," speed "," accuracy "," collective    \
+        ",,flows,1\n"
+#define RUNS(n) "{\"experiment\": \"a<b\", \"command\": \"dsgd run <x>\", \"runs\": [" n "]}"
+#define RUN "{\"algorithm\": {\"name\": \"a\"}, \"until\": {\"steps\": 5}}"
+#define PERIOD "{\"algorithm\": {\"name\": \"a\", \"period\": 10}, \"until\": {\"steps\": 5}}"
+#define TARGET "{\"algorithm\": {\"name\": \"a\"}, \"until\": {\"accuracy\": 0.8}}"
+
+static const struct {
+    const char *rows, *manifest, *sentence;
+} warned[] = {
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
+         ROW("2", "a", "2", "ok", "5", "101", "", "ring")
+             ROW("3", "a", "3", "ok", "5", "102", "", "ring"),
+     RUNS(RUN "," RUN "," RUN), "<p>None.</p>"},
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring"), RUNS(RUN),
+     "Too few seeds: with one seed there are no intervals"},
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
+         ROW("2", "a", "2", "ok", "5", "101", "", "ring"),
+     RUNS(RUN "," RUN), "Too few seeds: intervals over 2 seeds are wide"},
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring"), RUNS(RUN "," RUN),
+     "Partial results: 1 of 2 runs are done"},
+    {ROW("1", "a", "1", "failed", "", "", "", ""), RUNS(RUN),
+     "1 of 1 runs have the status failed: they are left out"},
+    {ROW("1", "a", "1", "timeout", "", "", "", ""), RUNS(RUN),
+     "1 of 1 runs have the status timeout"},
+    {ROW("1", "a", "1", "diverged", "5", "1", "", ""), RUNS(RUN),
+     "1 of 1 runs have the status diverged"},
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring"), RUNS(PERIOD),
+     "Bound shorter than a period: a has a period of 10 steps, but its runs end after 5"},
+    {ROW("1", "a", "1", "ok", "5", "100", "0.7", "ring")
+         ROW("2", "a", "2", "ok", "5", "100", "0.8", "ring"),
+     RUNS(TARGET "," TARGET),
+     "Target not reached: 1 of 2 runs ended before the accuracy of 0.8 that they run until"},
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
+         ROW("2", "a", "2", "ok", "5", "101", "", "ring")
+             ROW("3", "b", "1", "ok", "5", "110", "", "ring")
+                 ROW("4", "b", "2", "ok", "5", "90", "", "ring"),
+     RUNS(RUN "," RUN "," RUN "," RUN),
+     "Difference within noise: 1 of 1 differences of throughput to the first algorithm could be "
+     "chance, such as that of b at 4 workers."},
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
+         ROW("2", "b", "1", "ok", "5", "101", "", "bruck"),
+     RUNS(RUN "," RUN), "Collectives mixed: a sums by ring, b by bruck"},
+};
+
+START_TEST(what_may_mislead_is_said)
+{
+    char *output = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output), 0);
+    write_file("r/runs.csv", kept(dsgd_xprintf("%s%s", HEAD, warned[_i].rows)));
+    write_file("r/manifest.json", warned[_i].manifest);
+    write_file("r/figures/drawn.svg",
+               "<?xml version=\"1.0\"?>\n<svg width=\"1\" viewBox=\"0 0 1 1\"><title>t</title>"
+               "<desc>d</desc><g id='p'><use href='#p'/></g></svg>\n");
+    write_file("r/figures/hostile.svg", "<svg viewBox=\"0 0 1 1\"><script>x</script></svg>\n");
+    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
+    const char *const html = read_file("r/report.html");
+    expect_well_formed(html);
+    expect_self_contained(html);
+    ck_assert_msg(strstr(html, warned[_i].sentence) != NULL, "%s: %s", warned[_i].sentence,
+                  strstr(html, "<h2 id=\"warnings\">"));
+    ck_assert_ptr_nonnull(strstr(html, "<g id='f1-p'><use href='#f1-p'/></g>"));
+    ck_assert_ptr_nonnull(strstr(html, "<h1>a&lt;b</h1>"));
+}
+END_TEST
+
+Suite *report_suite(void)
+{
+    Suite *s = suite_create("report");
+    TCase *t = tcase_create("report");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, a_page_of_real_results_needs_nothing_else);
+    tcase_add_loop_test(t, what_may_mislead_is_said, 0, sizeof warned / sizeof warned[0]);
+    suite_add_tcase(s, t);
+    return s;
+}
