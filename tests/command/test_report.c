@@ -87,7 +87,7 @@ START_TEST(a_page_of_real_results_needs_nothing_else)
         "width=device-width",
         "@media print",
         "How fast do allreduce, wagma and ad_psgd train, and how well does the model learn",
-        "over exchange.pieces (1 and 2)",
+        "over pieces (1 and 2)",
         "10 steps of all workers",
         "<th scope=\"col\" class=\"n\">throughput (samples/s)</th>",
         "<td class=\"n\">baseline</td>",
