@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,12 +214,14 @@ static void print_traffic(const dsgd_algorithm *a)
                                   .n_pieces = 1,
                                   .piece_bytes = &bytes};
         const dsgd_traffic t = a->traffic(params, &scale);
-        if (isnan(t.messages) || isnan(t.bytes))
-            printf("%*show much depends on time\n", DOC_INDENT, "");
-        else
-            printf("%*sby default, of 64 workers with a model of 100 MB: %.4g MB in %.3g "
-                   "messages\n",
-                   DOC_INDENT, "", t.bytes / 1e6, t.messages);
+        char *const text =
+            isnan(t.messages) || isnan(t.bytes)
+                ? dsgd_xstrdup("how much depends on time")
+                : dsgd_xprintf("by default, of 64 workers with a model of 100 MB: %.4g MB in %.3g "
+                               "messages",
+                               t.bytes / 1e6, t.messages);
+        print_wrapped("", DOC_INDENT, text);
+        free(text);
     }
     free(params);
 }
@@ -255,16 +258,49 @@ static bool step_statistics(const dsgd_picks *entries, double base_s, int worker
     return known;
 }
 
-/** The entries of a shipped list with the comments on their derivation. */
+/** Prints a paragraph of a YAML file's remarks, and empties it. */
+static void print_remark(char **remark)
+{
+    char *text = NULL;
+    size_t n = 0;
+    if (**remark == '\0')
+        return;
+    FILE *const stream = open_memstream(&text, &n);
+    DSGD_ASSERT(stream != NULL, "no memory for a remark");
+    dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH - 2, *remark);
+    fclose(stream);
+    char *rest = text;
+    for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL && *line != '\0';)
+        printf("# %s\n", line);
+    free(text);
+    **remark = '\0';
+}
+
+/** The entries of a shipped list with the remarks on their derivation, wrapped. */
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
     FILE *const stream = fopen(path, "r");
+    char *remark = dsgd_xstrdup("");
     char *line = NULL;
     size_t room = 0;
-    while (stream != NULL && getline(&line, &room, stream) > 0)
-        if (strncmp(line, "summary:", 8) != 0 && strncmp(line, "origin:", 7) != 0)
-            fputs(line, stdout);
+    while (stream != NULL && getline(&line, &room, stream) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] == '#') {
+            dsgd_append(&remark, "%s%s", *remark == '\0' ? "" : " ", line + 1 + (line[1] == ' '));
+        } else if (strncmp(line, "summary:", 8) != 0 && strncmp(line, "origin:", 7) != 0) {
+            /* What continues stays behind the dash or key. */
+            size_t head = strspn(line, " -");
+            if (strchr(line + head, '{') != NULL && line[head] != '{')
+                head = (size_t)(strchr(line, '{') - line);
+            char *const heading = dsgd_xprintf("%.*s", (int)head, line);
+            print_remark(&remark);
+            print_wrapped(heading, (int)head, line + head);
+            free(heading);
+        }
+    }
+    print_remark(&remark);
+    free(remark);
     free(line);
     if (stream != NULL)
         fclose(stream);
@@ -337,6 +373,22 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
     return DSGD_OK;
 }
 
+/** A line of facts: their name, and a text that is formatted and wrapped. */
+static void print_fact(const char *name, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void print_fact(const char *name, const char *format, ...)
+{
+    enum { INDENT = 22 };
+    char *const heading = dsgd_xprintf("  %s", name);
+    va_list values;
+    va_start(values, format);
+    char *const text = dsgd_xvprintf(format, values);
+    va_end(values);
+    print_wrapped(heading, INDENT, text);
+    free(text);
+    free(heading);
+}
+
 static dsgd_status describe_workload(const char *name, dsgd_error *error)
 {
     dsgd_config *config = NULL;
@@ -361,9 +413,10 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
         dsgd_step_statistics s;
         enum { WORKERS = 64 };
         if (w.inherent.n > 0 && step_statistics(&w.inherent, w.step_s, WORKERS, &s))
-            printf("  step with it        %.4g s in the mean, standard deviation %.3g s, from %.4g "
-                   "to %.4g s;\n%22sthe slowest of %d workers %.4g s\n",
-                   s.mean_s, s.deviation_s, s.min_s, s.max_s, "", WORKERS, s.slowest_s);
+            print_fact("step with it",
+                       "%.4g s in the mean, standard deviation %.3g s, from %.4g to %.4g s; the "
+                       "slowest of %d workers %.4g s",
+                       s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
         free(bytes);
     }
     dsgd_config_close(config);
@@ -396,19 +449,22 @@ static void print_platform(const dsgd_platform *p)
                p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
                p->island_latency_s * 1e6);
     if (p->topology == DSGD_TOPOLOGY_GROUPS)
-        printf("  groups              %ld hosts; between them %g GB/s per flow, %g us more, %g "
-               "GB/s per group\n",
-               p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
-               p->group_bytes_per_s / 1e9);
+        print_fact("groups",
+                   "%ld hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
+                   p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
+                   p->group_bytes_per_s / 1e9);
     if (p->hosts.n > 0)
         printf("  hosts that differ   %zu entries\n", p->hosts.n);
     printf("  message overhead    %g us\n  partial call        %g us per piece\n",
            p->message_overhead_s * 1e6, p->partial_call_s * 1e6);
-    printf("  reduction           %g ns per byte", p->reduction_s_per_byte * 1e9);
-    if (p->cache_bytes > 0)
-        printf("; of what %g MB of cache hold, and at servers, %g", p->cache_bytes / 1e6,
-               p->cached_reduction_s_per_byte * 1e9);
-    printf("\n  staging             %g ns per byte each way\n", p->staging_s_per_byte * 1e9);
+    char *const cached =
+        p->cache_bytes > 0
+            ? dsgd_xprintf("; of what %g MB of cache hold, and at servers, %g",
+                           p->cache_bytes / 1e6, p->cached_reduction_s_per_byte * 1e9)
+            : dsgd_xstrdup("");
+    print_fact("reduction", "%g ns per byte%s", p->reduction_s_per_byte * 1e9, cached);
+    free(cached);
+    printf("  staging             %g ns per byte each way\n", p->staging_s_per_byte * 1e9);
 }
 
 static dsgd_status describe_platform(const char *name, dsgd_error *error)

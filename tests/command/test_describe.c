@@ -9,7 +9,7 @@
 
 START_TEST(an_algorithm_is_described_on_one_screen)
 {
-    enum { LINES = 45, COLUMNS = 100 };
+    enum { LINES = 58, COLUMNS = 80 };
     char *list = NULL;
     ck_assert_int_eq(dsgd("list algorithms", &list), 0);
     for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
@@ -88,6 +88,8 @@ START_TEST(everything_that_is_listed_can_be_described)
         words = kept(dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line));
         ck_assert_msg(dsgd(words, &described) == 0, "%s: %s", words, described);
         ck_assert_uint_gt(strlen(described), 20);
+        for (char *row = strsep(&described, "\n"); row != NULL; row = strsep(&described, "\n"))
+            ck_assert_msg(strlen(row) <= 80 + 3, "%s: %s", words, row); /* bytes */
     }
     ck_assert_int_ge(n, 2);
 }
