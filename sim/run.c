@@ -248,7 +248,7 @@ static void cut_bytes(dsgd_engine *engine)
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->piece_bytes[k] = bytes[k / parts] / (double)parts;
     free(bytes);
-    engine->n_channels = engine->config->exchange.blocking ? parts : engine->n_pieces;
+    engine->n_channels = engine->config->exchange.blocking ? 1 : engine->n_pieces;
     if (engine->n_channels > DSGD_MAX_CHANNELS)
         engine->n_channels = DSGD_MAX_CHANNELS;
 }

@@ -4,9 +4,9 @@
  * the one way in which every verb begins and ends its pieces.
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
- * exchanges block each other (one per server if there are servers), else one per piece. Piece k of
- * every exchange goes over channel k mod n_channels, so that all workers carry out shared jobs
- * in one order: collectives cannot deadlock.
+ * exchanges block each other, else one per piece. Piece k of every exchange goes over channel
+ * k mod n_channels, so that all workers carry out shared jobs in one order: collectives cannot
+ * deadlock.
  *
  * Where the platform has `staging`, a piece is copied from the device's memory to the host's before
  * its exchange, from the instant at which it is ready, and back afterwards. Each direction has an

@@ -8,7 +8,9 @@
  * and the answer acknowledges it. A server receives messages one after another, in the order in
  * which they were sent, while a channel sends its answers one after another: its link is busy in
  * both directions, but not shared. (A thousand flows that share it would end at the same time, and
- * cost SimGrid a thousand times as much.)
+ * cost SimGrid a thousand times as much.) A worker sends to several servers one after another, so
+ * that they serve different workers at one time: parts that travelled together would share the
+ * worker's link, and all servers would wait for it.
  */
 #include "sim/exchange/channels.h"
 

@@ -1,39 +1,41 @@
 #!/bin/sh
-# Cost against the number of workers, timing only: CPU (user + system) per step and per message, memory per worker.
-#   scale.sh DSGD [COUNT...]      DSGD is build/release/dsgd; ALGORITHMS="...", STEPS=n and PLATFORM=name change what runs
-# Prints a Markdown table. The start, which grows with the workers, is in the time of each step.
+# Cost against the number of workers, timing only, on both networks: messages, CPU time (user + system), memory.
+#   scale.sh DSGD > scale.csv     DSGD is build/release/dsgd; NETWORKS, COUNTS, ALGORITHMS, STEPS and PLATFORM change what runs
+# The start, which grows with the workers, is in the CPU time. A count is left out where the one before took more than LIMIT
+# seconds of it (8), and flows are for 16,384 workers at most.
 set -eu
 dsgd=$1
-shift
-[ $# -gt 0 ] || set -- 64 256 1024 4096
-steps=${STEPS:-2}
+: "${NETWORKS:=loggp flows}" "${COUNTS:=64 256 1024 4096 16384 65536}" "${STEPS:=2}" "${PLATFORM:=piz-daint}" "${LIMIT:=8}"
 : "${ALGORITHMS:=allreduce eager_solo eager_majority wagma local_sgd dasgd d_psgd sgp osgp ad_psgd a_psgd easgd eamsgd drop_compute slowmo diloco}"
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 
-echo "| algorithm | workers | ms per step | us per message | KiB per worker |"
-echo "|---|---|---|---|---|"
-for algorithm in $ALGORITHMS; do
-    for workers; do
-        cat > "$folder/scale.yaml" <<END
+experiment() { # of a network, an algorithm and a number of workers
+    cat << END
 name: scale
-platform: ${PLATFORM:-piz-daint}
+platform: $PLATFORM
+network: $1
 workload: habitat-p100
 imbalance: habitat
 exchange: {pieces: 1}
-workers: $workers
-algorithms: [$algorithm]
-until: {steps: $steps}
-seed: 1
+workers: $3
+algorithms: [$2]
+until: {steps: $STEPS}
 END
-        /usr/bin/time -o "$folder/time" -f '%U %S %M' "$dsgd" run "$folder/scale.yaml" --numerics off \
-            -j 1 -o "$folder/results" --force > /dev/null 2> "$folder/errors" || { cat "$folder/errors" >&2; exit 1; }
-        messages=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "messages") k = i } NR == 2 { print $k }' \
-            "$folder/results/runs.csv")
-        awk -v name="$algorithm" -v p="$workers" -v n="$steps" -v m="$messages" '{
-            cpu = $1 + $2
-            each = (m > 0) ? sprintf("%.1f", 1e6 * cpu / m) : "-"
-            printf "| %s | %d | %.1f | %s | %.0f |\n", name, p, 1e3 * cpu / n, each, $3 / p
-        }' "$folder/time"
+}
+
+echo "network,algorithm,workers,steps,messages,cpu_s,memory_kib"
+for network in $NETWORKS; do
+    for algorithm in $ALGORITHMS; do
+        for workers in $COUNTS; do
+            [ "$network" = flows ] && [ "$workers" -gt 16384 ] && break
+            experiment "$network" "$algorithm" "$workers" > "$folder/scale.yaml"
+            /usr/bin/time -o "$folder/time" -f '%U %S %M' "$dsgd" run "$folder/scale.yaml" --numerics off -j 1 \
+                -o "$folder/results" --force > /dev/null 2> "$folder/errors" || { cat "$folder/errors" >&2; exit 1; }
+            messages=$(awk -F, 'NR == 1 { while ($++k != "messages"); } NR == 2 { print $k }' "$folder/results/runs.csv")
+            awk -v row="$network,$algorithm,$workers,$STEPS,$messages" \
+                '{ printf "%s,%.2f,%d\n", row, $1 + $2, $3 }' "$folder/time"
+            awk -v limit="$LIMIT" '{ exit $1 + $2 > limit }' "$folder/time" || break
+        done
     done
 done

@@ -60,6 +60,16 @@ START_TEST(every_algorithm_takes_the_time_of_flows_on_a_switch) /* _i: algorithm
 }
 END_TEST
 
+START_TEST(several_servers_take_the_time_of_flows) /* _i: algorithm, busy or not */
+{
+    support_case *c = uneven(_i / 2, _i % 2 == 0 ? 1 : 0.05);
+    if (c->config.algorithm->n_servers == NULL)
+        return;
+    support_option(c, "servers", 3);
+    ck_assert_double_le(fabs(difference(c)), 0.002);
+}
+END_TEST
+
 /** As Piz Daint's groups, but of four hosts; a way out takes what they send, a flow each. */
 START_TEST(every_algorithm_takes_nearly_the_time_of_flows_between_groups)
 {
@@ -293,6 +303,7 @@ Suite *loggp_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, every_algorithm_takes_the_time_of_flows_on_a_switch, 0,
                         N_WAYS * support_n_algorithms());
+    tcase_add_loop_test(t, several_servers_take_the_time_of_flows, 0, 2 * support_n_algorithms());
     tcase_add_loop_test(t, every_algorithm_takes_nearly_the_time_of_flows_between_groups, 0,
                         support_n_algorithms());
     tcase_add_loop_test(t, a_message_alone_takes_the_time_of_a_flow, 0, 3 * DSGD_TOPOLOGY_XML);

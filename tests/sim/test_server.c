@@ -1,6 +1,7 @@
 /**
  * @file test_server.c
- * Servers: pushes and fetches take their closed forms, and wait for what they send.
+ * Servers: pushes and fetches take their closed forms, at several servers too, and wait for
+ * what they send.
  */
 #include <string.h>
 
@@ -34,6 +35,26 @@ START_TEST(pushes_and_answers_take_turns_at_a_server)
     support_case *c = costly("a_psgd", 2);
     c->config.steps_each = 1;
     expect_close(support_ok(c)->result.virtual_s - 1, 3 * (wire_s + treated_s));
+}
+END_TEST
+
+/**
+ * Workers that come together visit the servers one after another, in one order. Server s is busy
+ * from the first worker's part on, which comes s parts later, so that what counts is the parts of
+ * all at one server; and at the end the last worker treats the answers of all.
+ */
+START_TEST(several_servers_are_busy_at_once) /* _i: servers, workers */
+{
+    const int servers = 1 + _i / 9;
+    const int workers = 1 + _i % 9;
+    support_case *c = costly("a_psgd", workers);
+    support_option(c, "servers", servers);
+    c->config.steps_each = 1;
+    c->config.exchange.overlap = false;
+    const double wire_part_s = latency_s + (wire_s - latency_s) / servers;
+    const double treated_part_s = overhead_s + (treated_s - overhead_s) / servers;
+    expect_close(support_ok(c)->result.virtual_s - 1,
+                 (workers + 1) * (wire_part_s + treated_part_s) + (servers - 1) * treated_part_s);
 }
 END_TEST
 
@@ -89,6 +110,7 @@ Suite *server_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, a_push_and_its_answer_take_their_closed_form, 1, 9);
     tcase_add_test(t, pushes_and_answers_take_turns_at_a_server);
+    tcase_add_loop_test(t, several_servers_are_busy_at_once, 0, 4 * 9);
     tcase_add_test(t, a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step);
     suite_add_tcase(s, t);
     return s;
