@@ -94,8 +94,9 @@ static sg_host_t *all_hosts(size_t *n)
 static void change_links(const dsgd_platform *platform)
 {
     sg_link_t *const links = sg_link_list();
+    const size_t n_links = sg_link_count(); /* which SimGrid counts anew */
     bool any = false;
-    for (size_t i = 0; i < sg_link_count(); i++) {
+    for (size_t i = 0; i < n_links; i++) {
         dsgd_host_quality q;
         if (!dsgd_platform_link(platform, sg_link_get_name(links[i]), &q))
             continue;
@@ -119,7 +120,8 @@ static dsgd_status check_values(const char *file, dsgd_error *error)
 {
     dsgd_status status = DSGD_OK;
     sg_link_t *const links = sg_link_list();
-    for (size_t i = 0; status == DSGD_OK && i < sg_link_count(); i++) {
+    const size_t n_links = sg_link_count();
+    for (size_t i = 0; status == DSGD_OK && i < n_links; i++) {
         const char *const name = sg_link_get_name(links[i]);
         const double bandwidth = sg_link_get_bandwidth(links[i]);
         const double latency = sg_link_get_latency(links[i]);
@@ -136,7 +138,8 @@ static dsgd_status check_values(const char *file, dsgd_error *error)
     }
     free(links);
     sg_host_t *const all = sg_host_list();
-    for (size_t i = 0; status == DSGD_OK && i < sg_host_count(); i++)
+    const size_t n_hosts = sg_host_count(); /* for each count SimGrid sorts all hosts */
+    for (size_t i = 0; status == DSGD_OK && i < n_hosts; i++)
         if (!is_positive(sg_host_get_speed(all[i])))
             status =
                 dsgd_fail(error, DSGD_EUSAGE,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/draw.h"
@@ -593,6 +594,29 @@ START_TEST(hosts_of_an_xml_file_have_names)
 }
 END_TEST
 
+/** SimGrid lists all hosts to count them: 16,384 times took minutes, once takes a third of a second. */
+START_TEST(a_large_xml_file_is_read_in_little_time)
+{
+    static const char xml[] =
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\"\" "
+        "radical=\"0-16383\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></platform>\n";
+    enum { MOST_CPU_S = 30 };
+    char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+    FILE *const stream = fdopen(mkstemps(path, 4), "w");
+    fputs(xml, stream);
+    fclose(stream);
+    char *const platform = dsgd_xprintf("platform: %s", path);
+    dsgd_error error = {""};
+    ck_assert_msg(open_lines(platform, "", &error) == DSGD_OK, "%s", error.text);
+    struct rusage children;
+    ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &children), 0);
+    ck_assert_int_lt(children.ru_utime.tv_sec, MOST_CPU_S);
+    free(platform);
+    remove(path);
+}
+END_TEST
+
 /* --- what is shipped -------------------------------------------------------------------------- */
 
 /**
@@ -846,6 +870,7 @@ Suite *platforms_suite(void)
     tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
                         sizeof placements / sizeof placements[0]);
     tcase_add_test(t, hosts_of_an_xml_file_have_names);
+    tcase_add_test(t, a_large_xml_file_is_read_in_little_time);
     tcase_add_loop_test(t, platforms_of_a_file_are_read_or_refused, 0,
                         sizeof files / sizeof files[0]);
     tcase_add_loop_test(t, a_shipped_platform_has_the_figures_that_it_cites, 0,
