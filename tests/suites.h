@@ -56,6 +56,7 @@
     X(run)                                                                                         \
     X(exchanges)                                                                                   \
     X(sweep)                                                                                       \
+    X(phase)                                                                                       \
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \
     X(imbalance_fit)                                                                               \
