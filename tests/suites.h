@@ -58,6 +58,7 @@
     X(run)                                                                                         \
     X(exchanges)                                                                                   \
     X(sweep)                                                                                       \
+    X(phase)                                                                                       \
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \
     X(imbalance_fit)                                                                               \

@@ -518,7 +518,8 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
         const dsgd_status status = find_results(p, i, &has_row, &is_done, error);
         if (status != DSGD_OK)
             return status;
-        const bool is_left_out = p->config->only > 0 && (size_t)p->config->only != i + 1;
+        const bool is_left_out = (p->config->only > 0 && (size_t)p->config->only != i + 1) ||
+                                 (p->config->chosen != NULL && !p->config->chosen[i]);
         if (is_left_out || (is_done && !p->config->anew)) {
             p->n_rows += has_row;
             continue;

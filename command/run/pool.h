@@ -26,6 +26,7 @@ typedef struct dsgd_pool_config {
     long jobs; /* processes at the same time */
     long threads; /* computing threads per process; 0: cores / jobs - 1 */
     long only; /* this run alone, counted from 1; 0: all */
+    const bool *chosen; /* [n_runs]: of which of these; NULL: all */
     int numerics; /* dsgd_numerics */
     dsgd_run_limits limits;
     dsgd_progress_form progress;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "command/analyse/phase.h"
 #include "command/analyse/sensitivity.h"
 #include "command/analyse/summary.h"
 #include "command/command.h"
@@ -31,7 +32,7 @@ typedef struct arguments {
     int numerics, progress;
     double sensitivity_percent; /* 0: none */
     dsgd_run_limits limits;
-    bool force, verbose;
+    bool force, verbose, refine;
 } arguments;
 
 static const char *const numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
@@ -69,6 +70,10 @@ static const dsgd_argument run_options[] = {
                   "depend on it; results in results/NAME-sensitivity. With --numerics off nothing "
                   "is learned meanwhile",
                   .implied = "20"),
+    DSGD_ARGUMENT(FLAG, refine, "refine", 0, NULL,
+                  "Of an experiment with two swept numbers: runs a coarse grid, and then what is "
+                  "near the borders at which another algorithm becomes the fastest; in "
+                  "DIR/phase.csv, for `dsgd plot DIR phase`"),
     DSGD_ARGUMENT(TEXT, baseline, "baseline", 0, "NAME",
                   "Of the speed-ups of --sensitivity (the first algorithm)"),
     DSGD_ARGUMENT_PLUGIN,
@@ -95,6 +100,8 @@ enum { MOST_ROWS = 40, MOST_REASONS = 10 };
  */
 static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
+    if (p->chosen != NULL && !p->chosen[i])
+        return false;
     return p->only > 0 ? (size_t)p->only == i + 1 : i < p->experiment->n_unchanged;
 }
 
@@ -207,8 +214,48 @@ static void warn(const dsgd_pool_config *p)
     dsgd_exchanges_warn_of_default(stderr, p->experiment);
 }
 
-static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *config,
-                                  dsgd_error *error)
+/** Refines a phase diagram, round by round: the runs of each follow from those before. */
+static dsgd_status run_refined(dsgd_phase *phase, dsgd_pool_config *config, bool *chosen,
+                               dsgd_pool_counts *done, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    size_t n_chosen = 0;
+    dsgd_phase_begin(phase);
+    do {
+        dsgd_pool_counts round = {0};
+        n_chosen = dsgd_phase_choose(phase, chosen);
+        status = dsgd_pool_run(config, &round, error);
+        config->anew = false; /* later rounds keep what the first have done */
+        done->n_runs += round.n_runs;
+        done->n_failed += round.n_failed;
+    } while (status == DSGD_OK && dsgd_phase_refine(phase));
+    if (status == DSGD_OK)
+        printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
+    return status;
+}
+
+/** The runs; of two swept numbers also who wins where. */
+static dsgd_status run_all(const arguments *a, dsgd_pool_config *config, bool *chosen,
+                           dsgd_pool_counts *done, dsgd_error *error)
+{
+    dsgd_phase phase;
+    dsgd_status status = dsgd_phase_open(config->experiment, config->folder, &phase, error);
+    const bool has_phase = status == DSGD_OK;
+    if (a->refine && has_phase) {
+        config->chosen = chosen;
+        status = run_refined(&phase, config, chosen, done, error);
+    } else if (!a->refine) {
+        status = dsgd_pool_run(config, done, error);
+        if (has_phase)
+            dsgd_phase_want_all(&phase);
+    }
+    if (status == DSGD_OK && has_phase && a->only == 0)
+        status = dsgd_phase_write(&phase, error);
+    dsgd_phase_close(&phase);
+    return status;
+}
+
+static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     const char *const folder = config->folder;
@@ -220,8 +267,9 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
                                        .numerics = config->numerics,
                                        .force = a->force};
     dsgd_status status = dsgd_results_open(&where, error);
+    bool *const chosen = dsgd_xcalloc(experiment->n_runs, sizeof *chosen);
     if (status == DSGD_OK)
-        status = dsgd_pool_run(config, &done, error);
+        status = run_all(a, config, chosen, &done, error);
     if (status == DSGD_OK)
         print_table(config, a->verbose);
     if (status == DSGD_OK)
@@ -232,6 +280,7 @@ static dsgd_status run_experiment(const arguments *a, const dsgd_pool_config *co
     if (status == DSGD_OK && done.n_failed > 0)
         status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
                            done.n_failed, done.n_runs, folder);
+    free(chosen);
     return status;
 }
 
@@ -342,6 +391,10 @@ static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *
     const dsgd_experiment *const experiment = config->experiment;
     dsgd_status status = DSGD_OK;
     print_left_out(experiment);
+    if (a->refine && (a->only > 0 || a->sensitivity != NULL))
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "--refine: it chooses the runs itself; leave out --only and --sensitivity");
     if (a->only > 0 && (size_t)a->only > experiment->n_runs)
         status = dsgd_fail(error, DSGD_EUSAGE,
                            "--only %ld: there are %zu runs; `dsgd check %s` lists them", a->only,

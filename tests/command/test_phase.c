@@ -1,0 +1,141 @@
+/**
+ * @file test_phase.c
+ * `dsgd run --refine`: the border of the full grid from part of its runs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/* A server wins where links are fast and steps uneven, an allreduce elsewhere. */
+static const char experiment[] =
+    "platform: {host_bandwidth: {sweep: {from: 10MB/s, to: 640MB/s, n: 9, log: true}}}\n"
+    "workload: {bytes: 10M, step: 200ms, samples: 32}\n"
+    "imbalance: {kind: lognormal, mean: 1, scale: true, deviation: {sweep: {from: 0.64, to: 0.01, "
+    "n: 9, log: true}}}\n"
+    "workers: 4\nalgorithms: [allreduce, a_psgd]\nuntil: {steps: 10}\nexchange: {pieces: 4}\n";
+
+/** What awk prints of a file in the folder. */
+static char *awk(const char *program, const char *file)
+{
+    char *output = NULL;
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("awk -F, '%s' %s/%s", program, folder, file)), &output), 0);
+    return output;
+}
+
+static char *run(const char *arguments, int expected)
+{
+    char *output = NULL;
+    const int status = dsgd(arguments, &output);
+    ck_assert_msg(status == expected, "exit %d: %s", status, output);
+    return output;
+}
+
+static const char winners[] = "NF && NR > 1 {print $1, $2, $5}";
+
+START_TEST(a_refined_border_is_that_of_the_full_grid)
+{
+    write_file("e.yaml", experiment);
+    run("run e.yaml -o full", 0);
+    const char *const output = run("run e.yaml -o part --refine -j 2", 0);
+    ck_assert_str_eq(awk("NF && NR > 1 && $3 == 0 {n++} END {print n + 0}", "full/phase.csv"),
+                     "0\n");
+    const char *const all = awk(winners, "full/phase.csv");
+    ck_assert_str_eq(awk(winners, "part/phase.csv"), all);
+    ck_assert_ptr_nonnull(strstr(all, "allreduce\n"));
+    ck_assert_ptr_nonnull(strstr(all, "a_psgd\n"));
+    const int n = atoi(awk("END {print NR - 1}", "part/runs.csv"));
+    ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* 25 cells are the coarse grid */
+    ck_assert_msg(strstr(output, kept(dsgd_xprintf("%d of 162 runs were needed\n", n))) != NULL,
+                  "%s", output);
+    /* Where both were simulated they are the same, and elsewhere near. */
+    char *output_of_diff = NULL;
+    shell(kept(dsgd_xprintf("paste -d, %s/full/phase.csv %s/part/phase.csv | awk -F, 'NF > 1 && NR "
+                            "> 1 {d = $7 / $18; if ($14 == 1 && d != 1 || d > 1.2 || d < 0.8) "
+                            "print}'",
+                            folder, folder)),
+          &output_of_diff);
+    ck_assert_str_eq(output_of_diff, "");
+}
+END_TEST
+
+/** What is done again is what is missing, and the result is the same at any -j. */
+START_TEST(a_refined_grid_is_taken_up)
+{
+    write_file("e.yaml", experiment);
+    run("run e.yaml -o part --refine -j 2", 0);
+    const char *const phase = read_file("part/phase.csv");
+    char *output = NULL;
+    shell(kept(dsgd_xprintf("cd %s/part/.parts && ls *.part | sort -n | sed -n '5~7p' | xargs rm "
+                            "&& rm ../phase.csv",
+                            folder)),
+          &output);
+    run("run e.yaml -o part --refine -j 1", 0);
+    ck_assert_str_eq(read_file("part/phase.csv"), phase);
+    /* Without --refine the rest follows, and all is known. */
+    run("run e.yaml -o part", 0);
+    ck_assert_str_eq(awk("END {print NR - 1}", "part/runs.csv"), "162\n");
+    ck_assert_ptr_null(strstr(awk("NF && NR > 1 {print $3}", "part/phase.csv"), "0"));
+}
+END_TEST
+
+static const struct {
+    const char *arguments, *sentence;
+} refused[] = {
+    {"--set algorithms=allreduce", "two or more algorithms, two swept numbers"},
+    {"--set platform=idle-switch", "two or more algorithms, two swept numbers"},
+    {"--set workers='[4, 8]'", "two or more algorithms, two swept numbers"},
+    {"--set workload.step='{sweep: [1, 2]}'", "two or more algorithms, two swept numbers"},
+    {"--set network='{sweep: [flows, loggp]}' --set platform=idle-switch",
+     "two or more algorithms, two swept numbers"},
+    {"--only 1", "it chooses the runs itself"},
+    {"--sensitivity", "it chooses the runs itself"},
+};
+
+START_TEST(another_experiment_is_refused)
+{
+    write_file("e.yaml", experiment);
+    const char *const output =
+        run(kept(dsgd_xprintf("run e.yaml -o r --refine %s", refused[_i].arguments)), 2);
+    ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s", output);
+    ck_assert_ptr_null(strstr(output, "runs were needed"));
+}
+END_TEST
+
+/** Seeds that disagree make cells uncertain, and the figure is drawn without a warning. */
+START_TEST(uncertain_cells_are_said_to_be)
+{
+    write_file("e.yaml", experiment);
+    run("run e.yaml -o r --refine --set seed='[1, 2]' --set until.steps=3 --set "
+        "platform.host_bandwidth='{sweep: [80MB/s, 160MB/s, 320MB/s]}' --set "
+        "imbalance.deviation='{sweep: [0.1, 0.3]}'",
+        0);
+    ck_assert_int_gt(atoi(awk("{n += $4} END {print n}", "r/phase.csv")), 0);
+    char *rest = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("cut -d, -f4,7-9 %s/r/phase.csv | awk -F, 'NF > 1 && "
+                                             "NR > 1 && ($1 != ($3 <= 1) || $2 < $3 || $2 > $4)'",
+                                             folder)),
+                           &rest),
+                     0);
+    ck_assert_str_eq(rest, "");
+    const char *const output = run("plot r phase", 0);
+    ck_assert_msg(strstr(output, "warning") == NULL, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("r/figures/phase.svg"), "uncertain"));
+}
+END_TEST
+
+Suite *phase_suite(void)
+{
+    Suite *s = suite_create("phase");
+    TCase *t = tcase_create("phase");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, a_refined_border_is_that_of_the_full_grid);
+    tcase_add_test(t, a_refined_grid_is_taken_up);
+    tcase_add_loop_test(t, another_experiment_is_refused, 0, sizeof refused / sizeof refused[0]);
+    tcase_add_test(t, uncertain_cells_are_said_to_be);
+    suite_add_tcase(s, t);
+    return s;
+}
