@@ -16,22 +16,20 @@ struct dsgd_alarms {
     double waits_until_s; /* -INFINITY: the actor does not wait */
 };
 
-/** Waits until it is time for the first alarm, whose time it returns. */
-static double wait_for_first(struct dsgd_alarms *alarms)
+/** Waits for a time, or without end. False: something earlier was set. */
+static bool wait_until(struct dsgd_alarms *alarms, double time_s)
 {
-    for (;;) {
-        const double first_s = alarms->set.n > 0 ? alarms->set.entry[0].key : INFINITY;
-        const double left_s = first_s - dsgd_now_s();
-        bool earlier = false;
-        alarms->waits_until_s = first_s;
-        if (isinf(left_s))
-            dsgd_semaphore_wait(alarms->semaphore), earlier = true;
-        else if (left_s > 0)
-            earlier = dsgd_semaphore_wait_for(alarms->semaphore, left_s);
-        alarms->waits_until_s = -INFINITY;
-        if (!earlier)
-            return first_s;
-    }
+    const double left_s = time_s - dsgd_now_s();
+    if (left_s <= 0)
+        return true;
+    bool earlier = true;
+    alarms->waits_until_s = time_s;
+    if (time_s < INFINITY)
+        earlier = dsgd_semaphore_wait_for(alarms->semaphore, left_s);
+    else
+        dsgd_semaphore_wait(alarms->semaphore);
+    alarms->waits_until_s = -INFINITY;
+    return !earlier;
 }
 
 static void alarms_main(void *argument)
@@ -39,7 +37,9 @@ static void alarms_main(void *argument)
     dsgd_engine *const engine = argument;
     struct dsgd_alarms *const alarms = engine->alarms;
     for (;;) {
-        const double until_s = wait_for_first(alarms);
+        const double until_s = alarms->set.n > 0 ? alarms->set.entry[0].key : INFINITY;
+        if (!wait_until(alarms, until_s))
+            continue;
         while (alarms->set.n > 0 && alarms->set.entry[0].key <= until_s) {
             dsgd_alarm *const alarm = dsgd_heap_pop(&alarms->set).what;
             alarm->happen(engine, alarm);
