@@ -14,6 +14,7 @@
 #include "models/record/record.h"
 #include "sim/engine/engine.h"
 #include "sim/exchange/channels.h"
+#include "sim/exchange/alarms.h"
 #include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"
 
@@ -280,6 +281,7 @@ static void close_engine(dsgd_engine *engine)
     dsgd_imbalance_close(engine->imbalance);
     dsgd_reductions_close(engine);
     dsgd_closed_schedules_free(engine);
+    dsgd_alarms_free(engine);
     dsgd_run_free_all(engine);
     free(engine->piece_bytes);
     free(engine->piece_work);

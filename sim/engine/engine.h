@@ -4,7 +4,7 @@
  * group of members names the file that writes it; every file may read.
  *
  * Each worker is several actors: `work` runs the algorithm; `gpu` computes; `channels` carry out
- * exchanges; `listener` receives activations of partial collectives; `assist` is the algorithm's
+ * exchanges; `listener` receives activations of partial collectives that are messages; `assist` is the algorithm's
  * second actor. Actors are coroutines: state can change under a function only where it calls one of
  * sim/network/cluster.h.
  */
@@ -170,6 +170,7 @@ struct dsgd_worker {
     /* Defined in channels.h and in partial.c, which alone write them. */
     struct dsgd_channel *channels; /* (S) [n_channels] */
     dsgd_partial *partial; /* at most one: two would need an order between them */
+    struct dsgd_activation *early; /* partial.c's: first of those that came before that */
 };
 
 struct dsgd_engine {
@@ -234,6 +235,7 @@ struct dsgd_engine {
     dsgd_vector *vectors; /* vectors.c: all of the run */
     struct dsgd_evaluations *evaluations; /* learning.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
+    struct dsgd_alarms *alarms; /* exchange/alarms.c */
     struct dsgd_closed *closed; /* exchange/closed.c */
     struct dsgd_fusion_state *fusion; /* exchange/fusion.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */

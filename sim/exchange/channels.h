@@ -164,8 +164,8 @@ enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
 /** An allreduce of all workers, by `exchange: collective`. */
 void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
 
-/** One of the ranks that differ in the bits of @p group, by `exchange: partial_collective`. */
-void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes);
+/** One of the reduction's group, by `exchange: partial_collective`. */
+void dsgd_schedule_group(dsgd_channel *channel, struct dsgd_reduction *reduction, double bytes);
 
 /**
  * Rank 0 gathers from each in turn what is ready of @p n tensors, and answers by a binomial tree.

@@ -1,75 +1,95 @@
 /**
  * @file closed.c
- * Allreduces of all workers, computed when their last member arrives.
+ * Allreduces of all workers and of groups, computed when their last member arrives.
  *
- * No member's part ends before that, because every result depends on every contribution. In each
- * round the two sides of a message begin it together, and a channel has one phase under way: so no
- * link carries more than one message in each direction, if all of the run's messages are of such
- * allreduces and can meet at the hosts' own links only. Then a message takes a known time from the
- * instant at which both sides are there, and a pass over the members, round by round, yields the
- * same times as the simulation of the messages.
+ * No member's part ends before that, because every result depends on every contribution. A worker's
+ * only channel carries out one schedule at a time, whoever its members are; in each round it sends
+ * one message at most and receives one, which begin when both of their sides are in that round, and
+ * it stays until both have come. So no link carries more than one message in each direction, if all
+ * of the run's messages are of such allreduces and can meet at the hosts' own links only. Then a
+ * message takes a known time from the instant at which both sides are there, and a pass over the
+ * members, round by round, yields the same times as the simulation of the messages.
  *
  * A second pass, once all have ended, counts the messages and what of their time no computation
- * hid, which is not known before. At most two schedules are under way: who is in the next but one
- * has been told the end of the next, for which everyone had ended this one.
+ * hid, which is not known before. It is made in the order in which the schedules became complete,
+ * which for each of their members is the order in which it was in them.
  */
 #include "sim/exchange/closed.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/network/paths.h"
 #include "sim/result.h"
 
-typedef struct schedule {
+typedef struct dsgd_schedule dsgd_schedule;
+
+/** An allreduce under way. */
+struct dsgd_schedule {
+    dsgd_schedule *next, **link; /* of those that gather, or are complete; link: what points here */
     dsgd_plan plan;
-    long number; /* from 0 */
     int n_arrived, n_ended;
     bool counted;
-    double *arrived_s; /* [n_workers]; INFINITY: has not */
-    double *end_s; /* [n_workers], once all have arrived */
-} schedule;
+    struct member {
+        double arrived_s; /* INFINITY: has not */
+        double end_s; /* once all have arrived */
+    } member[]; /* [plan.n] */
+};
 
 struct dsgd_closed {
     dsgd_paths *paths; /* NULL: messages can meet */
-    long *n_begun; /* [n_workers]: schedules */
+    int *rank; /* [n_workers], of a pass: of members */
     double *at_s, *next_s; /* [n_workers], of a pass */
-    schedule under_way[2]; /* by number */
+    dsgd_schedule *of_all; /* that gathers */
+    dsgd_schedule *gathering; /* first */
+    dsgd_schedule *complete, **end_of_complete; /* first come, first counted */
 };
 
 static struct dsgd_closed *new_state(dsgd_engine *engine)
 {
     const size_t n = (size_t)engine->n_workers;
+    const dsgd_algorithm *const algorithm = engine->config->algorithm;
     struct dsgd_closed *const state = dsgd_run_alloc(engine, sizeof *state);
-    const bool one_at_a_time = engine->config->algorithm->only_allreduces &&
-                               engine->n_channels == 1 && !engine->config->exchange.every_message;
+    const bool one_at_a_time =
+        (algorithm->only_allreduces || algorithm->only_collectives) && engine->n_channels == 1;
     if (one_at_a_time)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
     if (state->paths == NULL)
         return state;
-    state->n_begun = dsgd_run_alloc(engine, n * sizeof *state->n_begun);
+    state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
     state->at_s = dsgd_run_alloc(engine, n * sizeof *state->at_s);
     state->next_s = dsgd_run_alloc(engine, n * sizeof *state->next_s);
-    for (int i = 0; i < 2; i++) {
-        state->under_way[i].arrived_s = dsgd_run_alloc(engine, n * sizeof(double));
-        state->under_way[i].end_s = dsgd_run_alloc(engine, n * sizeof(double));
-    }
+    state->end_of_complete = &state->complete;
     return state;
 }
 
-bool dsgd_schedule_is_closed(dsgd_engine *engine)
+bool dsgd_messages_are_alone(dsgd_engine *engine)
 {
     if (engine->closed == NULL)
         engine->closed = new_state(engine);
     return engine->closed->paths != NULL;
 }
 
+bool dsgd_schedules_are_closed(dsgd_engine *engine)
+{
+    return dsgd_messages_are_alone(engine) && !engine->config->exchange.every_message;
+}
+
 void dsgd_closed_schedules_free(dsgd_engine *engine)
 {
     if (engine->closed != NULL)
         free(engine->closed->paths);
+}
+
+double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double bytes)
+{
+    return dsgd_path_s(engine->closed->paths, from, to, bytes);
+}
+
+dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine)
+{
+    return &engine->closed->of_all;
 }
 
 /* --- a pass ----------------------------------------------------------------------------------- */
@@ -81,19 +101,21 @@ typedef struct part {
     double done_s; /* overhead and reduction too */
 } part;
 
-static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int rank)
+static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int member)
 {
     const struct dsgd_closed *const state = engine->closed;
-    const double here_s = state->at_s[rank];
+    const int rank = state->rank[member];
+    const double here_s = state->at_s[member];
     part p = {here_s, here_s, 0};
     if (phase->from >= 0) {
         p.started_s = fmax(here_s, state->at_s[phase->from]);
-        p.sent_s = p.started_s + dsgd_path_s(state->paths, phase->from, rank, phase->bytes);
-    }
-    if (phase->to >= 0) {
-        const double ready_s = fmax(here_s, state->at_s[phase->to]);
         p.sent_s =
-            fmax(p.sent_s, ready_s + dsgd_path_s(state->paths, rank, phase->to, phase->bytes));
+            p.started_s + dsgd_path_s(state->paths, state->rank[phase->from], rank, phase->bytes);
+    }
+    if (phase->to >= 0 && phase->to != phase->from) { /* back it takes the same time */
+        const double ready_s = fmax(here_s, state->at_s[phase->to]);
+        p.sent_s = fmax(p.sent_s, ready_s + dsgd_path_s(state->paths, rank, state->rank[phase->to],
+                                                        phase->bytes));
     }
     p.done_s = p.sent_s + dsgd_message_cost_s(&engine->workers[rank], phase->reduced);
     return p;
@@ -102,31 +124,34 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int rank
 /** SimGrid does not tell apart what is nearer in time. */
 static const double same_instant_s = 1e-9;
 
-/** Counts what of a part has passed by an instant. */
-static void count_part(dsgd_engine *engine, const dsgd_phase *phase, int rank, part p,
+/** Counts what of a member's part has passed by an instant. */
+static void count_part(dsgd_engine *engine, const dsgd_phase *phase, int member, part p,
                        double until_s)
 {
+    const int *const rank = engine->closed->rank;
     const double end_s = engine->result->virtual_s; /* 0: before the end of the run */
     if (phase->to >= 0 && p.sent_s <= until_s) {
         dsgd_count_message(engine, phase->bytes);
         if (end_s == 0 || p.sent_s <= end_s + same_instant_s)
-            dsgd_count_carried(engine, rank, phase->to, phase->bytes);
+            dsgd_count_carried(engine, rank[member], rank[phase->to], phase->bytes);
     }
     if (p.done_s <= until_s)
-        dsgd_count_communication_by(&engine->workers[rank], p.started_s, p.done_s);
+        dsgd_count_communication_by(&engine->workers[rank[member]], p.started_s, p.done_s);
 }
 
 /**
  * Follows the members from their arrivals to their ends, which are in state->at_s then. Where
  * @p counts, counts what has passed by @p until_s.
  */
-static double follow(dsgd_engine *engine, const schedule *s, bool counts, double until_s)
+static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, double until_s)
 {
     struct dsgd_closed *const state = engine->closed;
     const int n = s->plan.n;
     double last_s = 0;
-    for (int i = 0; i < n; i++)
-        state->at_s[i] = s->arrived_s[i];
+    for (int i = 0; i < n; i++) {
+        state->rank[i] = dsgd_plan_rank(&s->plan, i);
+        state->at_s[i] = s->member[i].arrived_s;
+    }
     for (int round = 0; round < s->plan.n_rounds; round++) {
         for (int i = 0; i < n; i++) {
             const dsgd_phase phase = dsgd_plan_phase(&s->plan, round, i);
@@ -147,28 +172,61 @@ static double follow(dsgd_engine *engine, const schedule *s, bool counts, double
     return last_s;
 }
 
-static void count(dsgd_engine *engine, schedule *s)
+/* --- schedules under way ---------------------------------------------------------------------- */
+
+/** Inserts it where @p link points. */
+static void put(dsgd_schedule *s, dsgd_schedule **link)
 {
-    follow(engine, s, true, DBL_MAX);
+    s->next = *link;
+    s->link = link;
+    *link = s;
+    if (s->next != NULL)
+        s->next->link = &s->next;
+}
+
+static void take(dsgd_schedule *s)
+{
+    *s->link = s->next;
+    if (s->next != NULL)
+        s->next->link = s->link;
+}
+
+/** Counts and frees those at whose turn all members have ended. */
+static void count_ended(dsgd_engine *engine)
+{
+    struct dsgd_closed *const state = engine->closed;
+    while (state->complete != NULL && state->complete->n_ended == state->complete->plan.n) {
+        dsgd_schedule *const s = state->complete;
+        if (!s->counted) {
+            follow(engine, s, true, DBL_MAX);
+            for (int i = 0; i < s->plan.n; i++)
+                dsgd_count_later_end(&engine->workers[state->rank[i]]);
+        }
+        if (state->end_of_complete == &s->next)
+            state->end_of_complete = &state->complete;
+        take(s);
+        dsgd_run_free(s);
+    }
+}
+
+static double count_until(dsgd_engine *engine, dsgd_schedule *s, double until_s)
+{
+    if (s->counted)
+        return 0;
     s->counted = true;
-    for (int i = 0; i < s->plan.n; i++)
-        dsgd_count_later_end(&engine->workers[i]);
+    return follow(engine, s, true, until_s + same_instant_s);
 }
 
 double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
 {
-    struct dsgd_closed *const state = engine->closed;
+    const struct dsgd_closed *const state = engine->closed;
     double last_s = 0;
     if (state == NULL || state->paths == NULL)
         return last_s;
-    const int older = state->under_way[0].number < state->under_way[1].number ? 0 : 1;
-    for (int i = 0; i < 2; i++) {
-        schedule *const s = &state->under_way[(older + i) % 2];
-        if (s->n_arrived == 0 || s->counted)
-            continue;
-        last_s = fmax(last_s, follow(engine, s, true, until_s + same_instant_s));
-        s->counted = true;
-    }
+    for (dsgd_schedule *s = state->complete; s != NULL; s = s->next)
+        last_s = fmax(last_s, count_until(engine, s, until_s));
+    for (dsgd_schedule *s = state->gathering; s != NULL; s = s->next)
+        last_s = fmax(last_s, count_until(engine, s, until_s));
     for (int i = 0; i < engine->n_workers; i++)
         while (engine->workers[i].n_uncounted > 0)
             dsgd_count_later_end(&engine->workers[i]);
@@ -177,49 +235,51 @@ double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
 
 /* --- the members ------------------------------------------------------------------------------ */
 
-static schedule *arrive(dsgd_worker *w, const dsgd_plan *plan)
+static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
 {
-    struct dsgd_closed *const state = w->engine->closed;
-    const long number = state->n_begun[w->node.rank]++;
-    schedule *const s = &state->under_way[number % 2];
-    if (s->n_arrived == 0) {
-        s->plan = *plan;
-        s->number = number;
-        s->counted = false;
-        s->n_ended = 0;
-        for (int i = 0; i < plan->n; i++)
-            s->arrived_s[i] = INFINITY;
-    }
-    s->arrived_s[w->node.rank] = dsgd_now_s();
-    s->n_arrived++;
-    dsgd_count_later_begin(w);
+    const size_t n = (size_t)plan->n;
+    dsgd_schedule *const s = dsgd_run_alloc(engine, sizeof *s + n * sizeof s->member[0]);
+    s->plan = *plan;
+    for (size_t i = 0; i < n; i++)
+        s->member[i].arrived_s = INFINITY;
+    put(s, &engine->closed->gathering);
     return s;
 }
 
 /** All have arrived: tells each when it ends. */
-static void complete(dsgd_engine *engine, schedule *s, int last_rank)
+static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
 {
+    struct dsgd_closed *const state = engine->closed;
+    take(s);
+    put(s, state->end_of_complete);
+    state->end_of_complete = &s->next;
     follow(engine, s, false, 0);
-    memcpy(s->end_s, engine->closed->at_s, (size_t)s->plan.n * sizeof *s->end_s);
     for (int i = 0; i < s->plan.n; i++)
-        if (i != last_rank)
-            dsgd_semaphore_post(engine->workers[i].channels[0].semaphore);
+        s->member[i].end_s = state->at_s[i];
+    for (int i = 0; i < s->plan.n; i++) { /* others may change the state meanwhile */
+        const int rank = dsgd_plan_rank(&s->plan, i);
+        if (rank != last_rank)
+            dsgd_semaphore_post(engine->workers[rank].channels[0].semaphore);
+    }
 }
 
-void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan)
+void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule **meeting)
 {
     dsgd_worker *const w = channel->worker;
-    schedule *const s = arrive(w, plan);
+    const int rank = w->node.rank;
+    dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
+    struct member *const me = &s->member[dsgd_plan_index(plan, rank)];
+    me->arrived_s = dsgd_now_s();
+    s->n_arrived++;
+    *meeting = s->n_arrived < plan->n ? s : NULL;
+    dsgd_count_later_begin(w);
     if (s->n_arrived == plan->n)
-        complete(w->engine, s, w->node.rank);
+        complete(w->engine, s, rank);
     else
         dsgd_semaphore_wait(channel->semaphore);
-    const double left_s = s->end_s[w->node.rank] - dsgd_now_s();
+    const double left_s = me->end_s - dsgd_now_s();
     if (left_s > 0)
         dsgd_sleep(left_s);
-    if (++s->n_ended < plan->n)
-        return;
-    if (!s->counted)
-        count(w->engine, s);
-    s->n_arrived = 0;
+    s->n_ended++;
+    count_ended(w->engine);
 }

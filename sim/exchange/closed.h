@@ -1,12 +1,13 @@
 /**
  * @file closed.h
- * Allreduces of all workers whose messages share no link with another: then what each takes is
- * known once all members have arrived, and nothing of it has to be simulated.
+ * Allreduces, of all workers or of groups, whose messages share no link with others: then what each
+ * takes is known once its members have arrived, and nothing of it has to be simulated.
  */
 #ifndef DSGD_SIM_EXCHANGE_CLOSED_H
 #define DSGD_SIM_EXCHANGE_CLOSED_H
 
 #include "sim/exchange/channels.h"
+#include "sim/exchange/reductions.h"
 
 /** An allreduce as rounds of messages, in each of which a member takes part once or not at all. */
 typedef struct dsgd_plan {
@@ -15,7 +16,19 @@ typedef struct dsgd_plan {
     double bytes; /* of the vector */
     int n_rounds;
     int bits, extra; /* n = 2^bits + extra; 0 for a ring */
+    dsgd_group group; /* 0: all workers; else the ranks that differ from the leader's in these */
+    int leader;
 } dsgd_plan;
+
+static inline int dsgd_plan_index(const dsgd_plan *plan, int rank)
+{
+    return plan->group == 0 ? rank : dsgd_group_index(plan->group, rank);
+}
+
+static inline int dsgd_plan_rank(const dsgd_plan *plan, int index)
+{
+    return plan->group == 0 ? index : dsgd_group_rank(plan->group, plan->leader, index);
+}
 
 /** What a member does in a round: sends and receives at once, then reduces. */
 typedef struct dsgd_phase {
@@ -27,11 +40,25 @@ typedef struct dsgd_phase {
 /** Pure. In each round in which member a sends to b, b receives from a. (schedules.c) */
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
 
-/** Whether the run's allreduces of all workers are so. Once true, always. */
-bool dsgd_schedule_is_closed(dsgd_engine *engine);
+/** Whether the run's messages are so. Once true, always. */
+bool dsgd_messages_are_alone(dsgd_engine *engine);
 
-/** Returns when this member has done its part, as if all messages had been sent. */
-void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan);
+/** Seconds of such a message. */
+double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double bytes);
+
+/** Whether allreduces are computed: where messages are so, unless the run asks for every message. */
+bool dsgd_schedules_are_closed(dsgd_engine *engine);
+
+/** Where the members of the next allreduce of all workers meet. */
+struct dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine);
+
+/**
+ * Returns when this member has done its part, as if all messages had been sent.
+ *
+ * @param meeting where the members meet, NULL at first; free for others when all have come
+ */
+void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
+                          struct dsgd_schedule **meeting);
 
 /**
  * At the end of the run: counts what has been sent of schedules under way. Returns when the last

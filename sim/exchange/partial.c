@@ -9,7 +9,9 @@
  * schedule starts at that rank.
  */
 #include "base/draw.h"
+#include "sim/exchange/alarms.h"
 #include "sim/exchange/channels.h"
+#include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"
 #include "sim/result.h"
 
@@ -26,6 +28,8 @@ typedef struct partial_piece {
 struct dsgd_partial {
     dsgd_partial_spec spec;
     long started; /* last position, version * n_pieces + piece, that has a job; -1: none */
+    bool is_notified; /* by an alarm; the overhead lasts ... */
+    double notified_s; /* ... until then */
     partial_piece piece[]; /* [n_pieces] */
 };
 
@@ -73,7 +77,7 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     const size_t k = any_job->piece;
     partial_piece *const piece = &w->partial->piece[k];
     begin_schedule(w, job);
-    dsgd_schedule_group(channel, job->reduction->group, w->engine->piece_bytes[k]);
+    dsgd_schedule_group(channel, job->reduction, w->engine->piece_bytes[k]);
     dsgd_reduction_combine(w->engine, job->reduction,
                            (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
     dsgd_reduction_leave(w->engine, piece->received);
@@ -85,12 +89,53 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
 
 /* --- activation ------------------------------------------------------------------------------- */
 
+/*
+ * Where the other messages share no link, activations do not either: their few bytes would slow one
+ * message by nanoseconds. Then they are alarms, when one arrives and again when its receiver's
+ * overhead is over. Elsewhere they are messages to listeners.
+ */
+
+/** An activation as an alarm. */
+typedef struct dsgd_activation {
+    dsgd_alarm alarm; /* first */
+    struct dsgd_activation *next; /* of those that came before the receiver's collective */
+    dsgd_worker *to;
+    long position;
+    int link;
+} activation;
+
 enum { POSITION_BITS = 48, LINK_BITS = 8 };
 
 /** Payload: a high bit, because SimGrid refuses NULL, then the link, then the position. */
 static void *payload_of(long position, int link)
 {
     return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
+}
+
+static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm);
+
+static bool has_reached(const dsgd_worker *w, long position)
+{
+    return w->partial != NULL && w->partial->started >= position;
+}
+
+static void notify(dsgd_worker *w, int link, long position)
+{
+    dsgd_engine *const engine = w->engine;
+    const int rank = w->node.rank;
+    const int to = rank ^ (1 << link);
+    dsgd_count_message(engine, DSGD_ACTIVATION_BYTES);
+    if (!dsgd_messages_are_alone(engine)) {
+        dsgd_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
+                           payload_of(position, link), DSGD_ACTIVATION_BYTES);
+        return;
+    }
+    if (has_reached(&engine->workers[to], position)) /* and would drop it */
+        return;
+    activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
+    *sent = (activation){{arrive_activation}, NULL, &engine->workers[to], position, link};
+    dsgd_alarm_set(engine, &sent->alarm,
+                   dsgd_now_s() + dsgd_lone_message_s(engine, rank, to, DSGD_ACTIVATION_BYTES));
 }
 
 /** Starts schedules up to @p position; notifies the partners above @p link. */
@@ -111,11 +156,42 @@ static void activate(dsgd_worker *w, long position, int link)
         job->version = p / n_pieces;
         dsgd_channel_add(w, &job->job);
     }
-    for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++) {
-        dsgd_send_detached(dsgd_mailbox_of(-1, w->node.rank ^ (1 << bit), DSGD_PORT_ACTIVATION, 0),
-                           payload_of(position, bit), DSGD_ACTIVATION_BYTES);
-        dsgd_count_message(w->engine, DSGD_ACTIVATION_BYTES);
+    for (int bit = link + 1; bit < dsgd_log2(w->node.n_workers); bit++)
+        notify(w, bit, position);
+}
+
+static void end_activation(dsgd_engine *engine, dsgd_alarm *alarm)
+{
+    (void)engine;
+    activation *const received = (activation *)alarm;
+    received->to->partial->is_notified = false;
+    activate(received->to, received->position, received->link);
+    dsgd_run_free(received);
+}
+
+/** Like listener_main(). */
+static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm)
+{
+    activation *const received = (activation *)alarm;
+    dsgd_worker *const w = received->to;
+    dsgd_partial *const partial = w->partial;
+    if (partial == NULL) {
+        activation **end = &w->early;
+        while (*end != NULL)
+            end = &(*end)->next;
+        *end = received;
+        return;
     }
+    if (w->stopped || has_reached(w, received->position)) {
+        dsgd_run_free(received);
+        return;
+    }
+    if (!partial->is_notified) {
+        partial->is_notified = true;
+        partial->notified_s = dsgd_now_s() + dsgd_message_cost_s(w, 0);
+        alarm->happen = end_activation;
+    } /* else it waits for the one before, which was set before */
+    dsgd_alarm_set(engine, alarm, partial->notified_s);
 }
 
 /** Receives activations; drops those of started schedules and forwards the others. */
@@ -133,6 +209,17 @@ static void listener_main(void *worker)
             continue;
         dsgd_message_cost(w, 0);
         activate(w, position, link);
+    }
+}
+
+/** Has activations received from now on. */
+static void listen(dsgd_worker *w)
+{
+    if (!dsgd_messages_are_alone(w->engine))
+        dsgd_actor_start(w->node.rank, "listener", listener_main, w);
+    for (activation *early = w->early, *next = NULL; early != NULL; early = next) {
+        next = early->next; /* the alarm frees it */
+        dsgd_alarm_set(w->engine, &early->alarm, dsgd_now_s());
     }
 }
 
@@ -155,7 +242,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
                 (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0, 1};
     }
     w->partial = partial;
-    dsgd_actor_start(self->rank, "listener", listener_main, w);
+    listen(w);
     return partial;
 }
 

@@ -28,6 +28,7 @@ typedef struct dsgd_reduction {
     dsgd_value sum; /* sum / divisor */
     double *numbers; /* of control data, instead */
     struct dsgd_fused *fused; /* fusion.c's */
+    struct dsgd_schedule *schedule; /* closed.c's, of a group that gathers */
     int n_stamped; /* contributions that are not null; of their stamps: */
     long newest, oldest;
     double stamps; /* their sum */

@@ -160,20 +160,16 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
     dsgd_count_communication(channel->worker, started_s);
 }
 
-/** Every round in turn, with the members of a group (0: of all workers) from @p leader on. */
-static void send_messages(dsgd_channel *channel, const dsgd_plan *plan, dsgd_group group,
-                          int leader)
+/** Every round in turn. */
+static void send_messages(dsgd_channel *channel, const dsgd_plan *plan)
 {
-    const int rank = channel->worker->node.rank;
-    const int index = group == 0 ? rank : dsgd_group_index(group, rank);
+    const int index = dsgd_plan_index(plan, channel->worker->node.rank);
     for (int round = 0; round < plan->n_rounds; round++) {
         dsgd_phase phase = dsgd_plan_phase(plan, round, index);
         if (phase.to < 0 && phase.from < 0)
             continue;
-        if (group != 0 && phase.to >= 0)
-            phase.to = dsgd_group_rank(group, leader, phase.to);
-        if (group != 0 && phase.from >= 0)
-            phase.from = dsgd_group_rank(group, leader, phase.from);
+        phase.to = phase.to < 0 ? -1 : dsgd_plan_rank(plan, phase.to);
+        phase.from = phase.from < 0 ? -1 : dsgd_plan_rank(plan, phase.from);
         carry_out(channel, phase);
     }
 }
@@ -185,21 +181,26 @@ void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
     if (plan.n == 1)
         return;
     dsgd_count_collective(engine, false, plan.how, bytes);
-    if (dsgd_schedule_is_closed(engine))
-        dsgd_closed_schedule(channel, &plan);
+    if (dsgd_schedules_are_closed(engine))
+        dsgd_closed_schedule(channel, &plan, dsgd_closed_meeting_of_all(engine));
     else
-        send_messages(channel, &plan, 0, 0);
+        send_messages(channel, &plan);
 }
 
-void dsgd_schedule_group(dsgd_channel *channel, dsgd_group group, double bytes)
+void dsgd_schedule_group(dsgd_channel *channel, dsgd_reduction *reduction, double bytes)
 {
     dsgd_engine *const engine = channel->worker->engine;
-    const dsgd_plan plan = plan_of(dsgd_partial_collective_of(&engine->config->exchange),
-                                   1 << __builtin_popcount(group), bytes);
+    dsgd_plan plan =
+        plan_of(dsgd_partial_collective_of(&engine->config->exchange), reduction->n_members, bytes);
     if (plan.n == 1)
         return;
+    plan.group = reduction->group;
+    plan.leader = reduction->leader;
     dsgd_count_collective(engine, true, plan.how, bytes);
-    send_messages(channel, &plan, group, channel->worker->node.rank & (int)~group);
+    if (dsgd_schedules_are_closed(engine))
+        dsgd_closed_schedule(channel, &plan, &reduction->schedule);
+    else
+        send_messages(channel, &plan);
 }
 
 enum { REQUEST_BYTES = 64 }; /* name and shape of a tensor */

@@ -137,9 +137,14 @@ static void block(void)
         dsgd_coroutine_switch(&me->coroutine, &self->coroutine);
 }
 
+static void leave_queue(actor *a);
+
 static void wake(dsgd_event *alarm)
 {
-    append(&ready, (actor *)alarm);
+    actor *const a = (actor *)alarm;
+    if (a->awaited != NULL) /* now: an actor is in one queue at a time */
+        leave_queue(a);
+    append(&ready, a);
 }
 
 static void actor_main(void *argument)
@@ -229,8 +234,8 @@ static void semaphore_post(dsgd_semaphore *semaphore)
     append(&ready, first);
 }
 
-/** The time is over: leaves the queue. */
-static void give_up(actor *a)
+/** Of the semaphore that it awaits. */
+static void leave_queue(actor *a)
 {
     queue *const q = &a->awaited->waiting;
     queue others = {NULL, NULL};
@@ -240,7 +245,6 @@ static void give_up(actor *a)
             append(&others, other);
     }
     *q = others;
-    a->awaited = NULL;
 }
 
 static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
@@ -250,8 +254,7 @@ static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
     acquire(semaphore);
     dsgd_event_cancel(&me->alarm);
     const bool acquired = me->awaited == NULL;
-    if (!acquired)
-        give_up(me);
+    me->awaited = NULL;
     return acquired;
 }
 
@@ -339,12 +342,12 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
     dsgd_transfer *const t = meet(mailbox, true);
     t->from = self->host;
     t->payload = payload;
-    t->bytes = bytes;
+    t->bytes = (double)(long)bytes; /* whole ones, as SimGrid sends them */
     t->sent_s = dsgd_events_now_s();
     if (t->to < 0)
         t->to = mailbox->owner;
     if (t->to >= 0)
-        dsgd_flight_begin(&t->flight, t->from, t->to, bytes);
+        dsgd_flight_begin(&t->flight, t->from, t->to, t->bytes);
     return t;
 }
 

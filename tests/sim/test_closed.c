@@ -1,7 +1,7 @@
 /**
  * @file test_closed.c
- * Allreduces that are computed instead of simulated, beside the same message by message: times to
- * 1e-9 of them, counts and models exactly.
+ * Allreduces that are computed instead of simulated, of all and of groups, beside the same message
+ * by message: times to 1e-9 of them, counts and models exactly.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +15,17 @@ static const double same = 1e-9;
 
 /**
  * SimGrid does not tell apart events of one nanosecond: messages of some bytes, 16 of drop_compute's
- * allgathers in a ring, come that much early, round by round.
+ * allgathers in a ring, come that much early, round by round; as do the parts of workers whom
+ * activations reach nanoseconds before something else.
  */
 static const double early_s = 1e-8;
+
+static double slack_of(const support_case *c)
+{
+    const bool partial = !c->config.algorithm->only_allreduces;
+    const bool early = support_has(c, "calibration") || partial;
+    return early && c->config.network == DSGD_NETWORK_FLOWS ? early_s : 0; /* in some seconds */
+}
 
 static void expect_same(double computed, double simulated, double tolerance, const char *what,
                         const char *where)
@@ -26,14 +34,10 @@ static void expect_same(double computed, double simulated, double tolerance, con
                   "%s: %s is %.17g, message by message %.17g", where, what, computed, simulated);
 }
 
-/** Simulates both ways, and demands that all figures are the same. */
-static void expect_same_run(support_case *c, const char *where)
+/** Demands that all figures of two runs are the same, times to @p slack seconds more. */
+static void expect_same_outcome(const support_case *c, const support_outcome *a,
+                                const support_outcome *b, double slack, const char *where)
 {
-    const support_outcome *const a = support_simulate(c);
-    c->config.exchange.every_message = true;
-    const support_outcome *const b = support_simulate(c);
-    c->config.exchange.every_message = false;
-    const double slack = support_has(c, "calibration") ? early_s : 0; /* of runs of some seconds */
     const dsgd_run_result *const x = &a->result;
     const dsgd_run_result *const y = &b->result;
     ck_assert_int_eq(a->status, b->status);
@@ -43,6 +47,7 @@ static void expect_same_run(support_case *c, const char *where)
                   x->messages, y->messages);
     ck_assert_double_eq(x->steps, y->steps);
     ck_assert_int_eq(x->collective, y->collective);
+    ck_assert_int_eq(x->partial_collective, y->partial_collective);
     const struct {
         const char *name;
         double computed, simulated, scale;
@@ -59,12 +64,26 @@ static void expect_same_run(support_case *c, const char *where)
         {"staleness", x->staleness_mean, y->staleness_mean, 1},
         {"lag", x->lag_mean, y->lag_mean, 1},
         {"gradient staleness", x->gradient_staleness_mean, y->gradient_staleness_mean, 1},
+        {"skipped", x->partial_skipped, y->partial_skipped, 1},
+        {"duplicates", x->partial_duplicates, y->partial_duplicates, 1},
+        {"active", x->partial_active_mean, y->partial_active_mean, 1},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         expect_same(figures[i].computed, figures[i].simulated, same * figures[i].scale + slack,
                     figures[i].name, where);
     ck_assert_uint_eq(a->n_params, b->n_params);
     ck_assert_mem_eq(a->x, b->x, (size_t)c->config.workers * a->n_params * sizeof a->x[0]);
+}
+
+/** Simulates both ways, and demands that all figures are the same. Returns the computed one's. */
+static const support_outcome *expect_same_run(support_case *c, const char *where)
+{
+    const support_outcome *const a = support_simulate(c);
+    c->config.exchange.every_message = true;
+    const support_outcome *const b = support_simulate(c);
+    c->config.exchange.every_message = false;
+    expect_same_outcome(c, a, b, slack_of(c), where);
+    return a;
 }
 
 /* --- platforms and delays --------------------------------------------------------------------- */
@@ -195,6 +214,122 @@ START_TEST(what_is_computed_is_what_the_messages_would_have_taken) /* _i: algori
 }
 END_TEST
 
+/* --- partial collectives and groups ------------------------------------------------------------ */
+
+/**
+ * Everyone at another time: of workers who come at one instant, rounding decides whom another's
+ * activation still reaches. Two are late by three versions.
+ */
+static void jitter_and_late_versions(support_case *c)
+{
+    lateness[2](c);
+    c->workload.step_s = 0.1;
+    support_imbalance_number(c, "delay", "seconds", 0.32);
+}
+
+static const struct {
+    const char *algorithm, *option;
+    long value;
+} partial[] = {
+    {"eager_solo", "limiter", -1}, {"eager_solo", "limiter", 3}, {"eager_majority", "limiter", -1},
+    {"wagma", "group", 2},         {"wagma", "group", 4},        {"wagma", "period", 3},
+    {"eager_solo", "late", 1},     {"wagma", "order", 1}};
+
+enum { N_PARTIAL = sizeof partial / sizeof partial[0], PARTIAL_STRIDE = SUPPORT_SLOW ? 29 : 11 };
+
+static support_case *partial_combination(int i, char *where, size_t room)
+{
+    static const int powers[] = {4, 16, 64};
+    const int which = i % N_PARTIAL;
+    const int platform = i / N_PARTIAL % N_PLATFORMS;
+    const int p = powers[i / N_PARTIAL / N_PLATFORMS % 3];
+    const int how = i / N_PARTIAL / N_PLATFORMS / 3;
+    support_case *const c = support_new(partial[which].algorithm, p);
+    support_option(c, partial[which].option, (double)partial[which].value);
+    platforms[platform](c);
+    (i % 3 == 0 ? jitter_and_straggler : jitter_and_late_versions)(c);
+    c->workload.bytes = 8e6;
+    c->workload.backward_share = 0.5;
+    c->config.until = (dsgd_until){0}; /* no bound of all decides who makes the last step */
+    c->config.steps_each = 6;
+    c->config.exchange.pieces = i % 2 == 0 ? 16 : 1;
+    c->config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how];
+    snprintf(where, room, "%s, %s %ld, %d workers, platform %d, %s", partial[which].algorithm,
+             partial[which].option, partial[which].value, p, platform,
+             dsgd_collective_names[collectives[how]]);
+    return c;
+}
+
+START_TEST(partial_collectives_are_computed_alike) /* _i: first combination */
+{
+    double missed = 0;
+    double stale = 0;
+    for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
+        char where[160];
+        support_case *const c = partial_combination(i, where, sizeof where);
+        c->config.network = i / 3 % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+        const support_outcome *const got = expect_same_run(c, where);
+        missed += got->result.partial_skipped;
+        stale += got->result.staleness_mean;
+    }
+    ck_assert_double_gt(missed, 0);
+    ck_assert_double_gt(stale, 0);
+}
+END_TEST
+
+/** Without only_collectives each activation is a message, and slows others by nanoseconds. */
+START_TEST(activations_are_alarms_that_come_when_messages_do)
+{
+    support_case *const c = support_new(_i < 2 ? "eager_solo" : "wagma", 16);
+    static dsgd_algorithm any;
+    uneven_switch(c);
+    jitter_and_late_versions(c);
+    c->workload.bytes = 8e6;
+    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+    const support_outcome *const alarms = support_simulate(c);
+    any = *c->config.algorithm;
+    any.only_collectives = false;
+    c->config.algorithm = &any;
+    const support_outcome *const messages = support_simulate(c);
+    expect_same_outcome(c, alarms, messages, 1e-6, any.about.name);
+}
+END_TEST
+
+/** Its first collective is of all; workers make their partial one up to three steps later. */
+static void late_listeners_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER};
+    dsgd_partial *sum = NULL;
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (self->step >= self->rank % 4 && sum == NULL)
+            sum = dsgd_partial_new(self, spec, x);
+        if (self->step >= 4 || (sum != NULL && self->rank % 4 < 2))
+            dsgd_partial_mix(self, sum, x, self->n_workers, self->n_workers + 1);
+    }
+}
+
+static const dsgd_algorithm late_listeners = {
+    .about = {.name = "late_listeners"}, .work = late_listeners_work, .only_collectives = true};
+
+START_TEST(who_begins_to_listen_later_receives_the_activations_before)
+{
+    static dsgd_algorithm any;
+    support_case *const c = support_new(NULL, 8);
+    support_algorithm(c, &late_listeners);
+    lateness[2](c);
+    const support_outcome *const alarms = support_simulate(c);
+    any = late_listeners;
+    any.only_collectives = false;
+    support_algorithm(c, &any);
+    expect_same_outcome(c, alarms, support_simulate(c), 1e-6, "late listeners");
+    ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
+}
+END_TEST
+
 /* --- what an algorithm does meanwhile --------------------------------------------------------- */
 
 /** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left at the end. */
@@ -233,6 +368,21 @@ START_TEST(what_is_under_way_at_the_end_counts_alike) /* _i: the instant */
         c->config.until = (dsgd_until){.seconds = 6.9 + 0.037 * _i};
         expect_same_run(c, algorithms[i]);
     }
+}
+END_TEST
+
+START_TEST(groups_under_way_at_the_end_count_alike) /* _i: the instant */
+{
+    support_case *c = support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16);
+    support_no_learning(c);
+    uneven_switch(c);
+    jitter_and_late_versions(c);
+    c->config.network = _i % 3 == 0 ? DSGD_NETWORK_LOGGP : DSGD_NETWORK_FLOWS;
+    c->workload.bytes = 1e8;
+    c->config.exchange.partial_collective =
+        DSGD_PARTIAL_COLLECTIVE + collectives[_i % N_COLLECTIVES];
+    c->config.until = (dsgd_until){.seconds = 1.9 + 0.037 * _i};
+    expect_same_run(c, "groups");
 }
 END_TEST
 
@@ -284,7 +434,7 @@ END_TEST
 
 static void asking_work(dsgd_node *self)
 {
-    support_current->note[0] = dsgd_schedule_is_closed(dsgd_worker_of(self)->engine);
+    support_current->note[0] = dsgd_schedules_are_closed(dsgd_worker_of(self)->engine);
     while (dsgd_next_step(self))
         ;
 }
@@ -382,5 +532,12 @@ Suite *closed_suite(void)
     tcase_add_test(t, schedules_are_simulated_where_links_are_shared);
     tcase_add_loop_test(t, who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 4);
     suite_add_tcase(s, t);
+    TCase *groups = tcase_create("groups");
+    tcase_set_timeout(groups, 300);
+    tcase_add_loop_test(groups, partial_collectives_are_computed_alike, 0, 7);
+    tcase_add_loop_test(groups, activations_are_alarms_that_come_when_messages_do, 0, 4);
+    tcase_add_test(groups, who_begins_to_listen_later_receives_the_activations_before);
+    tcase_add_loop_test(groups, groups_under_way_at_the_end_count_alike, 0, 12);
+    suite_add_tcase(s, groups);
     return s;
 }

@@ -203,6 +203,41 @@ START_TEST(xml_is_refused)
 }
 END_TEST
 
+/* --- actors ----------------------------------------------------------------------------------- */
+
+static void waiting_work(dsgd_node *self)
+{
+    dsgd_semaphore *const never = dsgd_semaphore_new();
+    while (dsgd_next_step(self)) {
+        for (int i = 0; i < 3; i++) {
+            if (self->rank % 2 == 0)
+                ck_assert(!dsgd_semaphore_wait_for(never, 0.1));
+            else
+                dsgd_sleep(0.1);
+        }
+        support_current->note[self->rank] = dsgd_now_s();
+    }
+    dsgd_semaphore_free(never);
+}
+
+static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = waiting_work};
+
+/** Who gives up a semaphore at the instant at which others wake takes none of them with it. */
+START_TEST(actors_whose_time_comes_at_one_instant_all_go_on)
+{
+    support_case *c = support_new(NULL, 6);
+    support_algorithm(c, &waiting);
+    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 2;
+    support_no_learning(c);
+    const support_outcome *const got = support_ok(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
+    for (int i = 0; i < 6; i++)
+        ck_assert_double_eq_tol(got->note[i], 0.6, 1e-12);
+}
+END_TEST
+
 /* --- events and stacks ------------------------------------------------------------------------ */
 
 START_TEST(a_heap_gives_the_least_first_and_equals_by_number)
@@ -310,6 +345,7 @@ Suite *loggp_suite(void)
     tcase_add_test(t, many_to_one_share_its_link_as_flows_do);
     tcase_add_test(t, islands_and_shared_nics_are_those_of_flows);
     tcase_add_test(t, xml_is_refused);
+    tcase_add_test(t, actors_whose_time_comes_at_one_instant_all_go_on);
     tcase_add_test(t, a_heap_gives_the_least_first_and_equals_by_number);
     tcase_add_test(t, an_event_happens_when_it_was_planned_last);
     tcase_add_test(t, a_stack_is_used_again);
