@@ -61,7 +61,13 @@ unset table
 # With a header and commas, as all tables here.
 set print $borders
 print 'x,y'
-do for [k = 1:|$contours|] { print words($contours[k]) == 3 && word($contours[k], 1) ne '#' ? word($contours[k], 1).','.word($contours[k], 2) : '' }
+has_border = 0
+do for [k = 1:|$contours|] {
+    is_point = words($contours[k]) == 3 && word($contours[k], 1) ne '#'
+    has_border = has_border || is_point
+    print is_point ? word($contours[k], 1).','.word($contours[k], 2) : ''
+}
+if (!has_border) { print sprintf('%g,%g', x_at(1), y_at(1)) } # a line of one point is none
 unset print
 
 if (log_x) { set logscale x }
@@ -84,9 +90,9 @@ do for [output in 'svg png pdf'] {
     if (output eq 'pdf') { set terminal pdfcairo size 6.3in,4.4in font 'Helvetica,11' }
     set output dir.'/figures/phase.'.output
     plot phase using 1:2:(low_x(strcol(1))):(high_x(strcol(1))):(low_y(strcol(2))):(high_y(strcol(2))):(colour(strcol('winner'), column('ratio'))) with boxxyerror lc rgb variable fs solid noborder notitle, \
-         for [k = 1:n_uncertain > 0] phase using 1:($4 == 1 ? $2 : NaN):(low_x(strcol(1))):(high_x(strcol(1))):(low_y(strcol(2))):(high_y(strcol(2))) with boxxyerror lc rgb '#222222' lw 0.5 fs transparent pattern 4 noborder title 'uncertain', \
+         for [k in n_uncertain > 0 ? 'them' : ''] phase using 1:($4 == 1 ? $2 : NaN):(low_x(strcol(1))):(high_x(strcol(1))):(low_y(strcol(2))):(high_y(strcol(2))) with boxxyerror lc rgb '#222222' lw 0.5 fs transparent pattern 4 noborder title 'uncertain', \
          phase using 1:($3 == 1 ? $2 : NaN) with points pt 7 ps 0.25 lc rgb '#222222' title 'simulated', \
-         $borders using (of_x($1)):(of_y($2)) with lines lc rgb '#000000' lw 2.5 title 'equally fast', \
+         $borders using (of_x($1)):(of_y($2)) with lines lc rgb '#000000' lw 2.5 title has_border ? 'equally fast' : '', \
          for [i = 1:n_algorithms] '+' using (0):(NaN) every ::::0 with boxes fs solid 1 noborder lc rgb shade(hue(i), 0.7) title title_of(algorithm(i))
     unset output
 }
