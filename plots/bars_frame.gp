@@ -32,6 +32,7 @@ if (as_lines) {
     tallest = 0
     do for [j = first:last] { tallest = greater(tallest, top[(p - 1) * n_places + j]) }
     set yrange [0:tallest / scale * 1.08]
+    set ytics 0, step_of(tallest / scale * 1.08, @ticks_up)
     plot for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (at($1, i)):(column(c) / scale) \
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs pattern fill[i] border lc rgb word(look[i], 1) notitle, \
          for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (column(c + 1) > 0 ? at($1, i) : NaN): \

@@ -14,8 +14,12 @@ legend_width = beside ? entry + 0.1 : 0
 foot = note eq '' ? 0 : line
 across = int(greater(1, lesser(n_frames, floor((W - legend_width) / frame_width))))
 down = int(ceil(n_frames / (1. * across)))
+# In a size that was asked for, frames are narrower before they are too low; more of them than fit make it higher.
+if (asked) {
+    while (across < n_frames && (H - legend_height - foot) / down < 1.4 && (W - legend_width) / (across + 1) >= 1.6) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
+}
 across = int(ceil(n_frames / (1. * down)))
-if (!asked) { H = greater(H, legend_height + foot + down * frame_height) }
+H = greater(H, legend_height + foot + down * (asked ? lesser(1.4, frame_height) : frame_height))
 cell_width = (W - legend_width) / W / across
 cell_height = (H - legend_height - foot) / H / down
 bottom = (foot + (where eq 'bottom' ? legend_height : 0)) / H

@@ -108,6 +108,7 @@ beside_axis(text, height) = strlen(text) * letter > height && strstrt(text, ' ('
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
 step_of(range, n) = range <= 0 ? 1 : 10**floor(log10(range / n)) * nice(range / n / 10**floor(log10(range / n)))
 ticks_across = "int(greater(2, lesser(7, cell_width * W / letter / 9)))"
+ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 1.5)))"
 # Ticks of a logarithmic axis: 1, 2 and 5 of each decade, or fewer where there are many decades.
 ticks_in(low, high, x, list) = x > high ? list : ticks_in(low, high, x * 10, list.(x >= low ? sprintf('%g,', x) : '') \
     .(high < 300 * low && 2 * x >= low && 2 * x <= high ? sprintf('%g,', 2 * x) : '') \

@@ -1,12 +1,7 @@
 # Test loss and accuracy against `along_x`, a column of frames per panel and place: never a mean over what was swept.
 n_cells = n_panels * n_places
 quantities = ''
-do for [quantity in 'accuracy loss'] {
-    q = nth(columns_of_curves, quantity)
-    has = 0
-    do for [k = 0:n_cells * n_series - 1] { stats $curves index k using (has = has || (column(q) == column(q)), 0) nooutput }
-    if (has) { quantities = quantities.' '.quantity }
-}
+do for [quantity in 'accuracy loss'] { if (nth(quantities_of_curves, quantity) > 0) { quantities = quantities.' '.quantity } }
 n_quantities = words(quantities)
 n_frames = n_cells * n_quantities
 frame_width = 2.6

@@ -4,31 +4,21 @@ cx = nth(columns_of_curves, along_x)
 cy = nth(columns_of_curves, quantity)
 percent = quantity eq 'accuracy' ? 100 : 1
 curve(i) = (b - 1) * n_series + i - 1
-low = 1e300
-high = -1e300
-far = 0
-most_points = 1
-unset logscale
-set xrange [*:*]
-set yrange [*:*]
-do for [i = 1:n_series] {
-    stats $curves index curve(i) every ::1 using (column(cy) == column(cy) ? (low = lesser(low, column(cy)), high = greater(high, column(cy)), \
-        far = greater(far, column(cx)), most_points = greater(most_points, $1), 0) : 0) nooutput
-}
-has_curves = high >= low
-if (!has_curves) { low = 0; high = 1; far = 1 }
+eval sprintf('low = low_%s[b]; high = high_%s[b]; far = high_%s[b]', quantity, quantity, along_x)
+if (!(high >= low)) { low = 0; high = 1; far = 1 }
 margin = high > low ? 0.06 * (high - low) : 0.1 * abs(high) + 1e-3
 has_target = exists('target') && target[1:strlen(quantity) + 1] eq quantity.'='
 goal = has_target ? real(target[strlen(quantity) + 2:]) : NaN
 if (has_target) { low = lesser(low, goal); high = greater(high, goal) }
 as_log = low > 0 && (exists('log_y') || (quantity eq 'loss' && high > 4 * low))
+unset logscale
 set format y '%g'
 set format x '%g'
-set ytics autofreq
+set ytics step_of(percent * (high - low + 2 * margin), @ticks_up)
 if (as_log) {
     set logscale y
-    eval 'set ytics '.log_ticks(low / 1.05, high * 1.05)
-    set yrange [low / 1.05:high * 1.05]
+    if (high > 4 * low) { eval 'set ytics '.log_ticks(percent * low / 1.05, percent * high * 1.05) }
+    set yrange [percent * low / 1.05:percent * high * 1.05]
 } else { set yrange [percent * (low - margin):percent * (high + margin)] }
 x_scale = thousands(far)
 set xrange [0:far / x_scale * 1.02]
@@ -42,5 +32,5 @@ if (has_target) { set arrow 1 from graph 0, first percent * goal to graph 1, fir
 edge(y) = as_log ? greater(y, low / 1.05) : y
 plot for [i = 1:n_series] $curves index curve(i) using (banded ? column(cx) / x_scale : NaN):(percent * edge(column(cy) - column(cy + 1))):(percent * (column(cy) + column(cy + 1))) \
          with filledcurves lc rgb word(look[i], 1) fs transparent solid 0.18 noborder notitle, \
-     for [i = 1:n_series] $curves index curve(i) using (column(cx) / x_scale):(percent * column(cy)) with linespoints lt i pi int(1 + most_points / 8) notitle
+     for [i = 1:n_series] $curves index curve(i) using (column(cx) / x_scale):(percent * column(cy)) with linespoints lt i pi int(1 + most_evaluations / 10) notitle
 unset arrow 1

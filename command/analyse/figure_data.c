@@ -637,37 +637,94 @@ static double evaluation(const data *d, size_t row, size_t k, size_t c)
     return x[0] * 1e-6 * evaluation(d, row, k, 1) / x[1] / x[2];
 }
 
-static void put_evaluation(FILE *out, const data *d, size_t k)
+/** What means reach after the first evaluation, in each panel and place. */
+typedef struct reach {
+    double *low, *high; /* [n_cells][N_CURVES] */
+} reach;
+
+static void put_evaluation(FILE *out, const data *d, size_t k, double *low, double *high)
 {
     fprintf(out, "%zu", k);
     for (size_t c = 0; c < N_CURVES; c++) {
-        size_t n = 0;
+        double mean = NAN, ci = NAN;
         for (size_t i = 0; i < d->n_group; i++)
-            d->x[n++] = evaluation(d, d->group[i], k, c);
-        put_mean(out, d, n);
+            d->x[i] = evaluation(d, d->group[i], k, c);
+        dsgd_mean(d->x, d->n_group, &mean, &ci);
+        put_number(out, mean);
+        put_number(out, d->n_group == 1 ? 0 : ci);
+        if (k > 0 && isfinite(mean)) {
+            low[c] = fmin(low[c], mean);
+            high[c] = fmax(high[c], mean);
+        }
     }
     fputc('\n', out);
 }
 
-/** Evaluations that all seeds of a group have. */
+/** How many evaluations all seeds of the group have. */
+static size_t count_evaluations(const data *d)
+{
+    size_t n = d->n_group == 0 ? 0 : SIZE_MAX;
+    for (size_t k = 0; k < d->n_group; k++)
+        n = d->n_evaluations[d->group[k]] < n ? d->n_evaluations[d->group[k]] : n;
+    return n;
+}
+
+static void put_reach(FILE *out, const data *d, const reach *r)
+{
+    const size_t n_cells = d->panels.n * d->places.n;
+    for (size_t c = 0; c < N_CURVES; c++)
+        for (int top = 0; top < 2; top++) {
+            fprintf(out, "array %s_%s[%zu] = [", top ? "high" : "low", curves[c], n_cells);
+            for (size_t k = 0; k < n_cells; k++) {
+                const double x = (top ? r->high : r->low)[k * N_CURVES + c];
+                fputs(k == 0 ? "" : ", ", out);
+                if (isfinite(x))
+                    fprintf(out, "%.9g", x);
+                else
+                    fputs("NaN", out);
+            }
+            fputs("]\n", out);
+        }
+    fputs("quantities_of_curves = '", out);
+    for (size_t c = N_CURVES - 1; c-- > 0;) {
+        bool has = false;
+        for (size_t k = 0; k < n_cells; k++)
+            has = has || isfinite(r->high[k * N_CURVES + c]);
+        fprintf(out, "%s%s", has ? " " : "", has ? curves[c] : "");
+    }
+    fputs(" '\n", out);
+}
+
 static void put_curves(FILE *out, data *d)
 {
+    const size_t n_cells = d->panels.n * d->places.n;
+    size_t most = 0;
+    reach r = {dsgd_xcalloc(n_cells * N_CURVES, sizeof(double)),
+               dsgd_xcalloc(n_cells * N_CURVES, sizeof(double))};
+    for (size_t k = 0; k < n_cells * N_CURVES; k++) {
+        r.low[k] = INFINITY;
+        r.high[k] = -INFINITY;
+    }
     fputs("columns_of_curves = ' evaluation", out);
     for (size_t c = 0; c < N_CURVES; c++)
         fprintf(out, " %s %s_ci", curves[c], curves[c]);
     fputs(" '\n$curves << EOD\n", out);
     for (size_t b = 0; b < n_blocks(d); b++) {
+        const size_t at = b / d->n_order * N_CURVES;
         gather(d, cell_of_block(d, b));
-        size_t n = d->n_group == 0 ? 0 : SIZE_MAX;
-        for (size_t k = 0; k < d->n_group; k++)
-            n = d->n_evaluations[d->group[k]] < n ? d->n_evaluations[d->group[k]] : n;
+        const size_t n = count_evaluations(d);
+        most = n > most ? n : most;
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t k = 0; k < n; k++)
-            put_evaluation(out, d, k);
+            put_evaluation(out, d, k, r.low + at, r.high + at);
         if (n == 0) /* a block without a row would not count */
             fputs("0,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n", out);
     }
     fputs("EOD\n", out);
+    fprintf(out, "most_evaluations = %zu\n", most);
+    put_reach(out, d, &r);
+    free(r.low);
+    free(r.high);
 }
 
 static const char *const ages[] = {"staleness", "gradient_staleness"};

@@ -13,6 +13,7 @@ do for [k = 0:n_panels * n_places * n_series - 1] {
 load open_canvas
 set rmargin 1.5
 set yrange [0:105]
+set ytics 0, step_of(100, @ticks_up)
 do for [k = 1:n_frames] {
     eval frame(k)
     m = (k - 1) % 2 + 1

@@ -15,6 +15,7 @@ set boxwidth 0.7
 set rmargin 1.5
 first_column(k) = nth(columns_of_groups, word(shares, k).'_share')
 up_to(k) = k == 0 ? 0 : up_to(k - 1) + 100 * column(first_column(k))
+set ytics 0, step_of(100, @ticks_up)
 do for [k = 1:n_frames] {
     eval frame(k)
     p = (k - 1) / n_places + 1

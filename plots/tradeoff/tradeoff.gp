@@ -24,6 +24,7 @@ within(y) = percent == 100 ? greater(0, lesser(100, y)) : y
 below(q) = within(y_of(q) - percent * column(q + 1))
 spread(q) = within(y_of(q) + percent * column(q + 1)) - below(q)
 set offsets graph 0.06, graph 0.06, graph 0.06, graph 0.06
+set xtics step_of(1.2 * (highest - lowest) / scale, @ticks_across)
 if (exists('log_x')) { set logscale x }
 if (exists('log_y')) { set logscale y }
 do for [k = 1:n_frames] {
