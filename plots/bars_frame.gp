@@ -17,7 +17,7 @@ if (as_lines) {
     plot for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):((column(c) - column(c + 1)) / scale):((column(c) + column(c + 1)) / scale) \
              with filledcurves lt i fs transparent solid 0.2 noborder notitle, \
          for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):(column(c) / scale) with linespoints lt i notitle, \
-         $groups index block(1) using (place_value[int($1)]):(has_ideal ? column(ideal_column) / scale : NaN) with lines lc rgb ink dt 1 lw 1.6 notitle, \
+         $groups index block(1) using (place_value[int($1)]):(has_ideal ? column(ideal_column) / scale : NaN) with lines lc rgb ideal_colour dt 1 lw 1.6 notitle, \
          for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):(has_published ? column(c + 2) / scale : NaN) \
              with points pt 12 ps 1.3 lw 1.6 lc rgb word(look[i], 1) notitle
 } else {
@@ -25,7 +25,7 @@ if (as_lines) {
     if (named_bars) {
         eval names_below
     } else {
-        set xtics norotate nomirror scale 0 ()
+        set xtics norotate center nomirror scale 0 ()
         do for [j = first:last] { set xtics add (place_title[j] j) }
     }
     set boxwidth wide * 0.94
@@ -42,7 +42,7 @@ if (as_lines) {
              (greater(0, (column(c) - column(c + 1)) / scale)):(0):((column(c) + column(c + 1)) / scale - greater(0, (column(c) - column(c + 1)) / scale)) \
              with vectors heads size graph 0.008,90 lc rgb ink dt 1 lw 1.2 notitle, \
          $groups index block(1) every ::first - 1::last - 1 using (has_ideal ? (named_bars ? 0.5 : $1 - 0.45) : NaN):(column(ideal_column) / scale): \
-             (named_bars ? n_series : 0.9):(0) with vectors nohead lc rgb ink dt 1 lw 1.6 notitle, \
+             (named_bars ? n_series : 0.9):(0) with vectors nohead lc rgb ideal_colour dt 1 lw 1.6 notitle, \
          for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (has_published ? at($1, i) : NaN):(column(c + 2) / scale) \
              with points pt 13 ps 1.5 lc rgb ink notitle, \
          for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (has_published ? at($1, i) : NaN):(column(c + 2) / scale) \

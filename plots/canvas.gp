@@ -3,7 +3,7 @@ n_extras = words(extras)
 n_entries = where eq 'off' ? 0 : legend_series + n_extras
 longest_entry = legend_series > 0 ? longest_title : 0
 do for [k = 1:n_extras] { longest_entry = greater(longest_entry, strlen(extra_title(word(extras, k)))) }
-entry = letter * (longest_entry + 5)
+entry = letter * (0.9 * longest_entry + 5)
 beside = n_entries > 0 && where eq 'right'
 above = n_entries > 0 && !beside
 legend_across = beside ? 1 : int(greater(1, lesser(n_entries, floor((W - 0.2) / entry))))
@@ -16,10 +16,10 @@ across = int(greater(1, lesser(n_frames, floor((W - legend_width) / frame_width)
 down = int(ceil(n_frames / (1. * across)))
 # In a size that was asked for, frames are narrower before they are too low; more of them than fit make it higher.
 if (asked) {
-    while (across < n_frames && (H - legend_height - foot) / down < 1.4 && (W - legend_width) / (across + 1) >= 1.6) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
+    while (across < n_frames && (H - legend_height - foot) / down < least_height && (W - legend_width) / (across + 1) >= 1.6) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
 }
 across = int(ceil(n_frames / (1. * down)))
-H = greater(H, legend_height + foot + down * (asked ? lesser(1.4, frame_height) : frame_height))
+H = greater(H, legend_height + foot + down * (asked ? lesser(least_height, frame_height) : frame_height))
 cell_width = (W - legend_width) / W / across
 cell_height = (H - legend_height - foot) / H / down
 bottom = (foot + (where eq 'bottom' ? legend_height : 0)) / H
@@ -48,7 +48,7 @@ do for [e = 1:n_entries] {
     }
     if (kind eq 'lines') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lt i }
     if (kind eq 'lines' || kind eq 'points') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point lt i }
-    if (kind eq 'ideal') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb ink lw 1.6 }
+    if (kind eq 'ideal') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb ideal_colour lw 1.6 }
     if (kind eq 'target') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb pale dt 2 lw 1.6 }
     if (kind eq 'published') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 12 ps 1.3 lw 1.6 lc rgb ink }
     if (kind eq 'mean_model') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 7 ps 1.1 lc rgb ink }

@@ -72,6 +72,7 @@ extras = ''
 n_frames = 1
 frame_width = 2.4
 frame_height = 2.7
+least_height = 1.4
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? 'mean model' : word eq 'local_models' ? "workers' models" : \
                     word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'gpus' ? '' : word
 open_canvas = plots.'/canvas.gp'
@@ -81,15 +82,17 @@ frame(k) = sprintf('set origin %g,%g; set size %g,%g', (where eq 'right' ? 0 : 0
 # --- axes
 # Names of the series below an axis that counts them: slanted, or upright where they are many.
 slanted = n_series <= 9
+# Letters beside a y axis: its ticks and its title, which may have two lines.
+left = 8
 lean = n_series < 2 ? 0 : 0.82 * strlen(title[1])
 names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nomirror (); do for [i = 1:n_series] { set xtics add (title[i] i) }; \
-    set lmargin (slanted ? greater(8, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : 8)'
+    set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
 # Large numbers are counted in thousands or millions, so that ticks are short and none is rounded.
 thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
 thousands_text(scale) = scale == 1e9 ? 'billion ' : scale == 1e6 ? 'million ' : scale == 1e3 ? '1,000 ' : ''
 label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
     quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : quantity
-axis_of(name) = name eq 'workers' ? 'number of GPUs' : name eq '' ? '' : name[rfind(name, '.') + 1:]
+axis_of(name) = name eq 'workers' ? 'number of GPUs' : name eq '' ? '' : swap(name[rfind(name, '.') + 1:], '_', ' ')
 # What the runs of a panel at a place have in common.
 title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis_of(along).' '.place[j]
 both(a, b) = a.(a ne '' && b ne '' ? '; ' : '').b
@@ -108,7 +111,7 @@ beside_axis(text, height) = strlen(text) * letter > height && strstrt(text, ' ('
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
 step_of(range, n) = range <= 0 ? 1 : 10**floor(log10(range / n)) * nice(range / n / 10**floor(log10(range / n)))
 ticks_across = "int(greater(2, lesser(7, cell_width * W / letter / 9)))"
-ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 1.5)))"
+ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 2.2)))"
 # Ticks of a logarithmic axis: 1, 2 and 5 of each decade, or fewer where there are many decades.
 ticks_in(low, high, x, list) = x > high ? list : ticks_in(low, high, x * 10, list.(x >= low ? sprintf('%g,', x) : '') \
     .(high < 300 * low && 2 * x >= low && 2 * x <= high ? sprintf('%g,', 2 * x) : '') \

@@ -22,7 +22,7 @@ if (as_log) {
 } else { set yrange [percent * (low - margin):percent * (high + margin)] }
 x_scale = thousands(far)
 set xrange [0:far / x_scale * 1.02]
-set xtics norotate nomirror scale 1 0, step_of(far / x_scale, @ticks_across)
+set xtics norotate center nomirror scale 1 0, step_of(far / x_scale, @ticks_across)
 if (exists('log_x')) { set logscale x; set xrange [far / x_scale / 50:far / x_scale * 1.1]; eval 'set xtics '.log_ticks(far / x_scale / 50, far / x_scale * 1.1) }
 set xlabel (along_x eq 'virtual_s' ? 'virtual time ('.thousands_text(x_scale).'s)' : 'sent per worker ('.thousands_text(x_scale).'MB)')
 set ylabel (quantity eq 'accuracy' ? tex('test accuracy (%)') : quantity eq 'loss' ? 'test loss' : quantity)

@@ -27,6 +27,7 @@ array spare_look[16] = ['#1B7A63 7 3 5', '#A40A0F 5 3 5', '#6188D7 9 3 5', '#FD8
 # What is no algorithm.
 ink = '#222222'
 pale = '#999999'
+ideal_colour = '#707070'
 grid_colour = '#dddddd'
 look_compute = '#4D4D4D 3'
 look_wait = '#E0E0E0 3'

@@ -20,14 +20,19 @@ frame_width = W / n_frames
 frame_height = slanted ? 3 : 2.4 + letter * longest_title
 extras = 'ideal'.(mean_column > 0 ? ' mean_model' : '').(local_column > 0 ? ' local_models' : '').(worst_column > 0 ? ' worst_model' : '')
 note = both(note, (n_places > 1 || n_panels > 1 ? both(title_of_place(n_places), panel[1]) : workers.' GPUs'))
+if (!slanted) { least_height = 1.4 + letter * longest_title }
 load open_canvas
 set rmargin 2
 eval frame(1)
-set ylabel beside_axis(ylabel_text, cell_height * H - 0.7 * longest_title * letter)
+ylabel_text = beside_axis(ylabel_text, cell_height * H - 0.7 * longest_title * letter)
+if (strstrt(ylabel_text, "\n") > 0) { left = 11 }
+set ylabel ylabel_text offset (left > 8 ? -2 : 0), 0
 load plots.'/bars_frame.gp'
 eval legend_drawn
 eval frame(2)
-set lmargin 8
+left = 8
+set ylabel offset 0, 0
+set lmargin left
 b = n_places
 along_x = 'virtual_s'
 quantity = 'loss'

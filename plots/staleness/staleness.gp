@@ -24,7 +24,7 @@ do for [k = 1:n_frames] {
     set xlabel kind_of[m]
     set ylabel (m == 1 ? tex('share (%)') : '')
     set xrange [-0.6:oldest[m] + 0.6]
-    set xtics norotate nomirror scale 0.5 0, int(greater(1, ceil(oldest[m] / 8.)))
+    set xtics norotate center nomirror scale 0.5 0, int(greater(1, ceil(oldest[m] / 8.)))
     wide = 0.84 / n_series
     set boxwidth wide * 0.94
     plot for [i = 1:n_series] $staleness index b * n_series + i - 1 using ($1 + (i - 0.5 * (n_series + 1)) * wide):(100 * column(m + 1)) \

@@ -8,6 +8,7 @@ legend_series = 0
 extras = kinds
 frame_width = greater(2, 0.24 * n_series + 0.6)
 frame_height = slanted ? 2.7 : 2.3 + letter * longest_title
+if (!slanted) { least_height = 1 + letter * longest_title }
 load open_canvas
 set yrange [0:100]
 set xrange [0.4:n_series + 0.6]

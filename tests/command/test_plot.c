@@ -184,11 +184,12 @@ static void run_shape(int i)
 {
     const char *const platform =
         strstr(shapes[i].head, "platform") == NULL ? "platform: idle-switch\n" : "";
-    write_file("e.yaml", kept(dsgd_xprintf(
-                             "%s%s%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: "
-                             "tokens}\nuntil: {steps: 10}\nseed: [1, 2]\nimbalance: [{kind: "
-                             "delay, seconds: 50ms}]\n%s",
-                             platform, shapes[i].head, i == SEVENTEEN ? seventeen : "", learn)));
+    write_file(
+        "e.yaml",
+        kept(dsgd_xprintf("%s%s%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: "
+                          "experience steps}\nuntil: {steps: 10}\nseed: [1, 2]\nimbalance: [{kind: "
+                          "delay, seconds: 50ms}]\n%s",
+                          platform, shapes[i].head, i == SEVENTEEN ? seventeen : "", learn)));
     char *output = NULL;
     ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu", &output) == 0, "%s", output);
 }
