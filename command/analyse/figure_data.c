@@ -104,7 +104,7 @@ static size_t count_values(const data *d, size_t column)
     return n;
 }
 
-/** The number of workers, or else the key with most values. */
+/** The number of workers, or else the last key with most values: swept ones come last. */
 static void find_along(data *d)
 {
     size_t most = 1;
@@ -116,7 +116,7 @@ static void find_along(data *d)
         if (n <= 1 || dsgd_is_of_algorithms(d->runs.fields[c]))
             continue;
         const bool workers = strcmp(d->runs.fields[c], "workers") == 0;
-        if (n > most || workers) {
+        if (n >= most || workers) {
             d->along = c;
             most = workers ? SIZE_MAX : n;
         }
