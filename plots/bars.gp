@@ -19,8 +19,9 @@ do for [k = 1:n_frames] {
     last = split ? first : n_places
     set title tex(panel[p]) offset 0, -0.6
     title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_title * letter : 0.6))
-    left = strstrt(title_of_y, "\n") > 0 ? 11 : 8
-    set ylabel ((k - 1) % across == 0 ? title_of_y : '') offset (named_bars && left > 8 ? -2 : 0), 0
+    left = (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : 8
+    set lmargin (as_lines ? -1 : left)
+    set ylabel ((k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0
     set xlabel (named_bars || split ? '' : xlabel_text)
     load plots.'/bars_frame.gp'
     eval legend_drawn

@@ -13,7 +13,7 @@ if (as_lines) {
     do for [j = 1:n_places] { set xtics add (place[j] place_value[j]) }
     if (log_places) { set logscale x; set xrange [place_value[1] / 1.2:place_value[n_places] * 1.2] }
     else { spread = 0.05 * (place_value[n_places] - place_value[1]); set xrange [place_value[1] - spread:place_value[n_places] + spread] }
-    if (exists('log_y')) { set logscale y; set yrange [lowest / scale / 1.15:highest / scale * 1.15]; eval 'set ytics '.log_ticks(lowest / scale / 1.15, highest / scale * 1.15) } else { set yrange [0:highest / scale * 1.08] }
+    if (exists('log_y') && lowest > 0) { set logscale y; set yrange [lowest / scale / 1.15:highest / scale * 1.15]; eval 'set ytics '.log_ticks(lowest / scale / 1.15, highest / scale * 1.15) } else { set yrange [0:highest / scale * 1.08] }
     plot for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):((column(c) - column(c + 1)) / scale):((column(c) + column(c + 1)) / scale) \
              with filledcurves lt i fs transparent solid 0.2 noborder notitle, \
          for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):(column(c) / scale) with linespoints lt i notitle, \
@@ -31,6 +31,7 @@ if (as_lines) {
     set boxwidth wide * 0.94
     tallest = 0
     do for [j = first:last] { tallest = greater(tallest, top[(p - 1) * n_places + j]) }
+    if (tallest == 0) { tallest = 1 }
     set yrange [0:tallest / scale * 1.08]
     set ytics 0, step_of(tallest / scale * 1.08, @ticks_up)
     plot for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (at($1, i)):(column(c) / scale) \

@@ -109,11 +109,12 @@ title_of_cell(p, j) = tex(both(n_places == 1 || fits(9) ? title_of_place(j) : pl
 beside_axis(text, height) = strlen(text) * letter > height && strstrt(text, ' (') > 0 ? swap(text, ' (', "\n(") : text
 # Steps of 1, 2, 2.5 or 5 times a power of ten, such that at most n ticks are in a range.
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
-step_of(range, n) = range <= 0 ? 1 : 10**floor(log10(range / n)) * nice(range / n / 10**floor(log10(range / n)))
+step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)
+step_near(x) = 10.**floor(log10(x)) * nice(x / 10.**floor(log10(x)))
 ticks_across = "int(greater(2, lesser(7, cell_width * W / letter / 9)))"
 ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 2.2)))"
 # Ticks of a logarithmic axis: 1, 2 and 5 of each decade, or fewer where there are many decades.
 ticks_in(low, high, x, list) = x > high ? list : ticks_in(low, high, x * 10, list.(x >= low ? sprintf('%g,', x) : '') \
     .(high < 300 * low && 2 * x >= low && 2 * x <= high ? sprintf('%g,', 2 * x) : '') \
     .(high < 300 * low && 5 * x >= low && 5 * x <= high ? sprintf('%g,', 5 * x) : ''))
-log_ticks(low, high) = '('.ticks_in(low, high, 10**floor(log10(low)), '').sprintf('%g)', 10**ceil(log10(high) + 1))
+log_ticks(low, high) = '('.ticks_in(low, high, 10.**floor(log10(low)), '').sprintf('%g)', 10.**ceil(log10(high) + 1))

@@ -2,6 +2,7 @@
 n_cells = n_panels * n_places
 quantities = ''
 do for [quantity in 'accuracy loss'] { if (nth(quantities_of_curves, quantity) > 0) { quantities = quantities.' '.quantity } }
+if (quantities eq '') { quantities = 'loss' } # all diverged: empty axes
 n_quantities = words(quantities)
 n_frames = n_cells * n_quantities
 frame_width = 2.6

@@ -5,7 +5,7 @@ cy = nth(columns_of_curves, quantity)
 percent = quantity eq 'accuracy' ? 100 : 1
 curve(i) = (b - 1) * n_series + i - 1
 eval sprintf('low = low_%s[b]; high = high_%s[b]; far = high_%s[b]', quantity, quantity, along_x)
-if (!(high >= low)) { low = 0; high = 1; far = 1 }
+if (high < low || far <= 0) { low = 0; high = 1; far = 1 }
 margin = high > low ? 0.06 * (high - low) : 0.1 * abs(high) + 1e-3
 has_target = exists('target') && target[1:strlen(quantity) + 1] eq quantity.'='
 goal = has_target ? real(target[strlen(quantity) + 2:]) : NaN

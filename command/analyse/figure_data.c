@@ -637,7 +637,7 @@ static double evaluation(const data *d, size_t row, size_t k, size_t c)
     return x[0] * 1e-6 * evaluation(d, row, k, 1) / x[1] / x[2];
 }
 
-/** What means reach after the first evaluation, in each panel and place. */
+/** What means reach after the first evaluation, in each panel and place; written as 1 to 0 for nothing. */
 typedef struct reach {
     double *low, *high; /* [n_cells][N_CURVES] */
 } reach;
@@ -678,10 +678,7 @@ static void put_reach(FILE *out, const data *d, const reach *r)
             for (size_t k = 0; k < n_cells; k++) {
                 const double x = (top ? r->high : r->low)[k * N_CURVES + c];
                 fputs(k == 0 ? "" : ", ", out);
-                if (isfinite(x))
-                    fprintf(out, "%.9g", x);
-                else
-                    fputs("NaN", out);
+                fprintf(out, "%.9g", isfinite(x) ? x : top ? 0. : 1.);
             }
             fputs("]\n", out);
         }

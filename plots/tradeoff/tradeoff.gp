@@ -27,6 +27,8 @@ set offsets graph 0.06, graph 0.06, graph 0.06, graph 0.06
 set xtics step_of(1.2 * (highest - lowest) / scale, @ticks_across)
 if (exists('log_x')) { set logscale x }
 if (exists('log_y')) { set logscale y }
+# Where all runs diverged there is no point, and no range to find.
+if (value_column == 0 || lowest == 0) { set xrange [0:1]; set yrange [0:1]; set label 1 'no final accuracy or loss' at graph 0.5, graph 0.5 center }
 do for [k = 1:n_frames] {
     eval frame(k)
     p = (k - 1) / n_places + 1

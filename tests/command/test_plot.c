@@ -351,6 +351,20 @@ START_TEST(a_figure_of_some_runs_says_so)
 }
 END_TEST
 
+START_TEST(runs_that_all_diverged_are_drawn_without_bars)
+{
+    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set learn.optimizer.lr=1e30", &output) ==
+                      0,
+                  "%s", output);
+    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    read_drawing("r/figures/throughput.svg");
+    ck_assert_int_eq((int)d.n_bars, 0);
+    ck_assert_ptr_nonnull(strstr(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss"));
+}
+END_TEST
+
 static const struct {
     const char *options, *sentence;
 } refused[] = {
@@ -393,6 +407,7 @@ Suite *plot_suite(void)
     tcase_add_test(t, curves_go_through_the_means_of_the_table);
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
     tcase_add_test(t, a_figure_of_some_runs_says_so);
+    tcase_add_test(t, runs_that_all_diverged_are_drawn_without_bars);
     tcase_add_test(t, a_bad_option_is_refused_with_a_sentence);
     suite_add_tcase(s, t);
     return s;
