@@ -113,8 +113,11 @@ step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)
 step_near(x) = 10.**floor(log10(x)) * nice(x / 10.**floor(log10(x)))
 ticks_across = "int(greater(2, lesser(7, cell_width * W / letter / 9)))"
 ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 2.2)))"
-# Ticks of a logarithmic axis: 1, 2 and 5 of each decade, or fewer where there are many decades.
+# Ticks of a logarithmic axis: 1, 2 and 5 of each decade, fewer where there are many decades; even steps where there is none.
 ticks_in(low, high, x, list) = x > high ? list : ticks_in(low, high, x * 10, list.(x >= low ? sprintf('%g,', x) : '') \
     .(high < 300 * low && 2 * x >= low && 2 * x <= high ? sprintf('%g,', 2 * x) : '') \
     .(high < 300 * low && 5 * x >= low && 5 * x <= high ? sprintf('%g,', 5 * x) : ''))
-log_ticks(low, high) = '('.ticks_in(low, high, 10.**floor(log10(low)), '').sprintf('%g)', 10.**ceil(log10(high) + 1))
+even_ticks(high, step, x) = x > high ? '' : sprintf('%g,', x).even_ticks(high, step, x + step)
+even_from(low, high, step) = even_ticks(high, step, step * ceil(low / step))
+log_ticks(low, high) = '('.(high < 4 * low ? even_from(low, high, step_of(high - low, 4)) : ticks_in(low, high, 10.**floor(log10(low)), '')) \
+    .sprintf('%g)', 10.**ceil(log10(high) + 1))

@@ -17,7 +17,7 @@ set format x '%g'
 set ytics step_of(percent * (high - low + 2 * margin), @ticks_up)
 if (as_log) {
     set logscale y
-    if (high > 4 * low) { eval 'set ytics '.log_ticks(percent * low / 1.05, percent * high * 1.05) }
+    eval 'set ytics '.log_ticks(percent * low / 1.05, percent * high * 1.05)
     set yrange [percent * low / 1.05:percent * high * 1.05]
 } else { set yrange [percent * (low - margin):percent * (high + margin)] }
 x_scale = thousands(far)
