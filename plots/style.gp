@@ -1,50 +1,53 @@
-# Shared by all figures: fonts, colours that colour-blind readers can tell apart (Okabe and Ito), and the three outputs.
-# A figure sets the string variable `figure`, defines its drawing as a function block by `load`, and includes this file first.
-set datafile separator comma
-set datafile missing ''
-set datafile columnheaders
-set encoding utf8
-set linetype 1 lc rgb '#0072B2' lw 2 pt 7  ps 0.7
-set linetype 2 lc rgb '#D55E00' lw 2 pt 5  ps 0.7
-set linetype 3 lc rgb '#009E73' lw 2 pt 9  ps 0.8
-set linetype 4 lc rgb '#CC79A7' lw 2 pt 11 ps 0.8
-set linetype 5 lc rgb '#E69F00' lw 2 pt 13 ps 0.9
-set linetype 6 lc rgb '#56B4E9' lw 2 pt 6  ps 0.8
-set linetype 7 lc rgb '#000000' lw 2 pt 4  ps 0.8
-set linetype 8 lc rgb '#F0E442' lw 2 pt 8  ps 0.8
-set linetype cycle 8
-set border 3 lc rgb '#444444'
-set tics nomirror textcolor rgb '#222222'
-set grid ytics lc rgb '#dddddd' lw 1 dt 1
-set key noenhanced
-set xtics noenhanced
+# The style of all figures. Copy this file, change it, and pass the copy by `dsgd plot DIR --style FILE`.
 
-# Which network simulated the runs, or some of them, where it is not SimGrid's.
-if (exists('network')) { set label 999 'network: '.network at screen 0.99, screen 0.02 right font ',9' textcolor rgb '#666666' }
+# Names, and looks: colour, marker, dash, fill (3: solid; 1, 4, 5: hatched). Readers who cannot tell two colours apart have the marker,
+# and the dash or the fill. Eight colours in steps of lightness, CIELAB distances of at least 38, 28 as seen with deuteranopia, 30 with
+# protanopia, and 11 in grey; eight more algorithms have them dashed and hatched, and names that are not here take what is spare.
+title_allreduce = 'Allreduce-SGD';           look_allreduce = '#000000 7 1 3'
+title_drop_compute = 'DropCompute';          look_drop_compute = '#000000 6 2 4'
+title_local_sgd = 'local SGD';               look_local_sgd = '#2F0552 5 1 3'
+title_slowmo = 'SlowMo';                     look_slowmo = '#2F0552 4 2 4'
+title_sgp = 'SGP';                           look_sgp = '#0600BE 9 1 3'
+title_osgp = 'OSGP';                         look_osgp = '#0600BE 8 2 4'
+title_wagma = 'WAGMA-SGD';                   look_wagma = '#A40A0F 13 1 3'
+title_eamsgd = 'EAMSGD';                     look_eamsgd = '#A40A0F 12 2 4'
+title_d_psgd = 'D-PSGD';                     look_d_psgd = '#1B7A63 11 1 3'
+title_diloco = 'DiLoCo';                     look_diloco = '#1B7A63 10 2 4'
+title_eager_solo = 'eager-SGD solo';         look_eager_solo = '#6188D7 15 1 3'
+title_eager_majority = 'eager-SGD majority'; look_eager_majority = '#6188D7 14 2 4'
+title_ad_psgd = 'AD-PSGD';                   look_ad_psgd = '#FD8835 2 1 3'
+title_a_psgd = 'A-PSGD';                     look_a_psgd = '#FD8835 1 2 4'
+title_dasgd = 'DaSGD';                       look_dasgd = '#7BD1F8 3 1 3'
+title_easgd = 'EASGD';                       look_easgd = '#7BD1F8 7 2 4'
+title_horovod = 'Horovod'
+array spare_look[16] = ['#1B7A63 7 3 5', '#A40A0F 5 3 5', '#6188D7 9 3 5', '#FD8835 13 3 5', '#0600BE 11 3 5', '#000000 15 3 5', \
+                        '#7BD1F8 1 3 5', '#2F0552 2 3 5', '#A40A0F 6 4 1', '#1B7A63 4 4 1', '#FD8835 8 4 1', '#6188D7 12 4 1', \
+                        '#000000 10 4 1', '#0600BE 14 4 1', '#2F0552 3 4 1', '#7BD1F8 5 4 1']
 
-# Runs that count, and the words and numbers in them.
-counts(status) = status eq 'ok' || status eq 'diverged'
-has(list, word) = strstrt(list, ' '.word.' ') > 0
-add(list, word) = has(list, word) ? list : list.word.' '
-title_of(name) = name eq 'allreduce' ? 'Allreduce-SGD' : name eq 'eager_solo' ? 'eager-SGD solo' : name eq 'eager_majority' ? 'eager-SGD majority' : \
-                 name eq 'wagma' ? 'WAGMA-SGD' : name eq 'ad_psgd' ? 'AD-PSGD' : name eq 'dasgd' ? 'DaSGD' : \
-                 name eq 'local_sgd' ? 'local SGD' : name eq 'd_psgd' ? 'D-PSGD' : name eq 'sgp' ? 'SGP' : name eq 'osgp' ? 'OSGP' : \
-                 name eq 'a_psgd' ? 'A-PSGD' : name eq 'easgd' ? 'EASGD' : name eq 'eamsgd' ? 'EAMSGD' : name eq 'drop_compute' ? 'DropCompute' : \
-                 name eq 'slowmo' ? 'SlowMo' : name eq 'diloco' ? 'DiLoCo' : name eq 'horovod' ? 'Horovod' : name
+# What is no algorithm.
+ink = '#222222'
+pale = '#999999'
+ideal_colour = '#707070'
+grid_colour = '#dddddd'
+look_compute = '#4D4D4D 3'
+look_wait = '#E0E0E0 3'
+look_communicate = '#8A8A8A 4'
 
-runs = dir.'/runs.csv'
-curves = dir.'/curves.csv'
-workers_file = dir.'/workers.csv'
+# Width and height in inches, and points of the font; a figure of many panels is higher, where no size was asked for.
+size_default = '6.3 3.6 10'
+size_one_column = '3.4 2.5 7'
+size_two_column = '7 3 8'
+size_slide = '10 5.6 17'
+default_font = 'Sans'
+line_width = 1.6
+point_size = 0.8
 
-# Which algorithms and worker counts there are, in the order of the file.
-algorithms = ' '
-counts_of_workers = ' '
-stats runs using (algorithms = add(algorithms, strcol('algorithm')), counts_of_workers = add(counts_of_workers, strcol('workers')), 0) nooutput
-n_algorithms = words(algorithms)
-n_counts = words(counts_of_workers)
-algorithm(i) = word(algorithms, i)
-is_run(a, w) = strcol('algorithm') eq a && strcol('workers') eq w && counts(strcol('status'))
+# Terminals, by the name of a format.
+terminal_svg(w, h, pt, font) = sprintf("svg size %d,%d font '%s,%.1f' linewidth 1 background '#ffffff' noenhanced", 96 * w, 96 * h, font, pt * 96 / 72.)
+terminal_png(w, h, pt, font) = sprintf("pngcairo size %d,%d font '%s,%.1f' fontscale 1.667 linewidth 1.8 pointscale 1.8 noenhanced", 160 * w, 160 * h, font, pt)
+terminal_pdf(w, h, pt, font) = sprintf("pdfcairo size %gin,%gin font '%s,%.1f' linewidth 1 noenhanced", w, h, font, pt)
+terminal_tikz(w, h, pt, font) = sprintf("tikz size %gin,%gin font '\\fontsize{%.1f}{%.1f}\\selectfont'", w, h, pt, 1.2 * pt)
 
-# What figures of published points share, and what figures of curves do.
-published = style[1:strlen(style) - 8].'published.gp'
-runs_of_curves = style[1:strlen(style) - 8].'curves.gp'
+set border 3 lc rgb ink
+set tics nomirror textcolor rgb ink
+set grid ytics lc rgb grid_colour lw 1 dt 1

@@ -64,6 +64,7 @@
     X(imbalance_fit)                                                                               \
     X(compare)                                                                                     \
     X(sensitivity)                                                                                 \
+    X(plot)                                                                                        \
     X(plugin)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \

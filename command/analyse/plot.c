@@ -3,6 +3,7 @@
  * `dsgd plot`: the figures whose data a folder of results has, drawn by gnuplot.
  */
 #include <dirent.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 
 #include "base/child.h"
 #include "base/csv.h"
+#include "base/option.h"
+#include "command/analyse/figure_data.h"
 #include "command/arguments.h"
 #include "command/command.h"
 #include "command/experiment/shipped.h"
@@ -49,34 +52,58 @@ static bool has_data(const char *script, const char *folder)
     return has;
 }
 
-/** Whether runs were simulated by the network of that name; figures say so but of the default. */
-static bool has_network(const char *folder, const char *name)
+/** What a user chose; fields without a value are NULL or 0. */
+typedef struct arguments {
+    dsgd_operands words;
+    const char *style, *size, *font, *legend, *formats, *output, *target;
+    dsgd_texts logs;
+    dsgd_figure_choice choice;
+} arguments;
+
+static const char default_formats[] = "svg,png,pdf";
+
+/** A text for the settings of gnuplot; it has no quote, or is refused before. */
+static void set_text(char **settings, const char *name, const char *text)
 {
-    dsgd_csv csv;
-    bool has = false;
-    if (dsgd_csv_read(&csv, NULL, "%s/runs.csv", folder) == DSGD_OK) {
-        const size_t column = dsgd_csv_column(&csv, "network");
-        for (size_t i = 0; column < csv.n_columns && i < csv.n_rows; i++)
-            has = has || strcmp(dsgd_csv_field(&csv, i, column), name) == 0;
-    }
-    dsgd_csv_close(&csv);
-    return has;
+    if (text != NULL)
+        dsgd_append(settings, "%s='%s'; ", name, text);
 }
 
-static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_error *error)
+/** What scripts are told, beside their style and data. The caller frees it. */
+static char *settings_of(const arguments *a, const char *folder, const char *figure,
+                         const char *format)
 {
     /* gnuplot would take a name that begins with | or < for a command. */
-    char *const setting = dsgd_xprintf("dir='%s%s'; style='%s/plots/style.gp'%s",
-                                       folder[0] == '/' ? "" : "./", folder, dsgd_data_folder(),
-                                       has_network(folder, "loggp") ? "; network='loggp'" : "");
+    char *settings = dsgd_xprintf("dir='%s%s'; ", folder[0] == '/' ? "" : "./", folder);
+    char *const shipped = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    dsgd_append(&settings, "plots='%s'; style='", shipped);
+    if (a->style != NULL)
+        dsgd_append(&settings, "%s%s'; ", a->style[0] == '/' ? "" : "./", a->style);
+    else
+        dsgd_append(&settings, "%s/style.gp'; ", shipped);
+    dsgd_append(&settings, "common='%s/common.gp'; format='%s'; ", shipped, format);
+    dsgd_append(&settings, "into='%s%s'; figure='%s'; ", a->output[0] == '/' ? "" : "./", a->output,
+                figure);
+    set_text(&settings, "size", a->size);
+    set_text(&settings, "font", a->font);
+    set_text(&settings, "legend", a->legend);
+    set_text(&settings, "target", a->target);
+    for (size_t i = 0; i < a->logs.n; i++)
+        dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
+    free(shipped);
+    return settings;
+}
+
+static dsgd_status run_gnuplot(const char *script, const char *folder, const char *settings,
+                               dsgd_error *error)
+{
     const pid_t process = dsgd_fork();
     if (process == 0) {
-        execlp("gnuplot", "gnuplot", "-e", setting, script, (char *)NULL);
+        execlp("gnuplot", "gnuplot", "-e", settings, script, (char *)NULL);
         _exit(127);
     }
     int state = 0;
     waitpid(process, &state, 0);
-    free(setting);
     if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
         return dsgd_fail(error, DSGD_EIO,
                          "gnuplot cannot be started; Debian has it as gnuplot-nox");
@@ -86,9 +113,65 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, dsgd_erro
     return DSGD_OK;
 }
 
-bool dsgd_figure_exists(const char *name)
+static bool is_shipped(const char *name)
 {
     return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
+}
+
+/** Whether the file is a figure: a script that says what it needs. */
+static bool is_script(const char *path)
+{
+    FILE *const stream = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    bool is = false;
+    while (stream != NULL && !is && getline(&line, &room, stream) > 0 && line[0] == '#')
+        is = strncmp(line, "# needs:", 8) == 0;
+    free(line);
+    if (stream != NULL)
+        fclose(stream);
+    return is;
+}
+
+/** The folder of the experiment's file, as the manifest has it; NULL: unknown. The caller frees. */
+static char *experiment_folder(const char *folder)
+{
+    char *const path = dsgd_xprintf("%s/manifest.json", folder);
+    json_t *const manifest = json_load_file(path, 0, NULL);
+    const char *const file = json_string_value(json_object_get(manifest, "file"));
+    const char *const slash = file == NULL ? NULL : strrchr(file, '/');
+    char *const found = file == NULL    ? NULL
+                        : slash == NULL ? dsgd_xstrdup(".")
+                                        : dsgd_xprintf("%.*s", (int)(slash - file), file);
+    json_decref(manifest);
+    free(path);
+    return found;
+}
+
+/**
+ * The script of a figure: beside the results, shipped, or beside their experiment. NULL: there is
+ * none. The caller frees it.
+ */
+static char *find_script(const char *name, const char *folder)
+{
+    char *const beside = experiment_folder(folder);
+    char *const candidates[] = {dsgd_xprintf("%s/%s.gp", folder, name),
+                                dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name),
+                                dsgd_xprintf("%s/%s.gp", beside == NULL ? folder : beside, name)};
+    char *found = NULL;
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        if (found == NULL && is_script(candidates[i]))
+            found = candidates[i];
+        else
+            free(candidates[i]);
+    }
+    free(beside);
+    return found;
+}
+
+bool dsgd_figure_exists(const char *name)
+{
+    return is_shipped(name);
 }
 
 dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
@@ -99,24 +182,57 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
     return dsgd_make_folder(error, "%s/figures", folder);
 }
 
-/** Draws it, unless the folder does not have its data. */
-static dsgd_status draw(const char *figure, const char *folder, bool *drawn, dsgd_error *error)
+/** Draws it in all formats, unless the folder does not have its data. */
+static dsgd_status draw(const arguments *a, const char *figure, const char *folder, bool *drawn,
+                        dsgd_error *error)
 {
-    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
-    *drawn = has_data(script, folder);
-    const dsgd_status status = *drawn ? run_gnuplot(script, folder, error) : DSGD_OK;
+    char *const script = find_script(figure, folder);
+    char *const formats = dsgd_xstrdup(a->formats);
+    char *files = dsgd_xstrdup("");
+    dsgd_status status = DSGD_OK;
+    *drawn = script != NULL && has_data(script, folder);
+    char *rest = NULL;
+    for (char *format = strtok_r(formats, ",", &rest);
+         *drawn && format != NULL && status == DSGD_OK; format = strtok_r(NULL, ",", &rest)) {
+        char *const settings = settings_of(a, folder, figure, format);
+        status = run_gnuplot(script, folder, settings, error);
+        dsgd_append(&files, "%s.%s", *files == '\0' ? "" : ", ",
+                    strcmp(format, "tikz") == 0 ? "tex" : format);
+        free(settings);
+    }
     if (*drawn && status == DSGD_OK)
-        printf("%-12s %s/figures/%s.svg, .png, .pdf\n", figure, folder, figure);
+        printf("%-12s %s/%s%s\n", figure, a->output, figure, files);
+    free(files);
+    free(formats);
     free(script);
+    return status;
+}
+
+/** What all figures of a folder draw; a folder of `imbalance fit` has no runs, and its own table. */
+static dsgd_status prepare(const arguments *a, const char *folder, dsgd_error *error)
+{
+    return has_table(folder, "runs.csv") ? dsgd_figure_data(folder, a->output, &a->choice, error)
+                                         : DSGD_OK;
+}
+
+static dsgd_status draw_one(const arguments *a, const char *figure, const char *folder,
+                            dsgd_error *error)
+{
+    bool drawn = false;
+    const dsgd_status status = draw(a, figure, folder, &drawn, error);
+    if (!drawn)
+        printf("%-12s skipped: its data is not in %s\n", figure, folder);
     return status;
 }
 
 dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
 {
-    bool drawn = false;
-    const dsgd_status status = draw(figure, folder, &drawn, error);
-    if (!drawn)
-        printf("%-12s skipped: its data is not in %s\n", figure, folder);
+    char *const output = dsgd_xprintf("%s/figures", folder);
+    const arguments a = {.formats = default_formats, .output = output};
+    dsgd_status status = prepare(&a, folder, error);
+    if (status == DSGD_OK)
+        status = draw_one(&a, figure, folder, error);
+    free(output);
     return status;
 }
 
@@ -128,31 +244,191 @@ static void refresh_comparison(const char *folder)
         printf("%-12s not made: %s\n", "compare.csv", error.text);
 }
 
-static dsgd_status plot_all(const char *folder, dsgd_error *error)
+/** Draws the user's own scripts of a folder that are no shipped figures. */
+static dsgd_status draw_own(const arguments *a, const char *scripts, const char *folder,
+                            dsgd_error *error)
+{
+    struct dirent **entries = NULL;
+    const int n = scandir(scripts, &entries, NULL, alphasort);
+    dsgd_status status = DSGD_OK;
+    for (int i = 0; i < n; i++) {
+        char *const dot = strrchr(entries[i]->d_name, '.');
+        char *const path = dsgd_xprintf("%s/%s", scripts, entries[i]->d_name);
+        bool drawn = false;
+        if (status == DSGD_OK && dot != NULL && strcmp(dot, ".gp") == 0 && is_script(path)) {
+            *dot = '\0';
+            if (!is_shipped(entries[i]->d_name))
+                status = draw(a, entries[i]->d_name, folder, &drawn, error);
+        }
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+static dsgd_status draw_shipped(const arguments *a, const char *folder, int *n_skipped,
+                                dsgd_error *error)
 {
     char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
     struct dirent **entries = NULL;
     const int n = scandir(plots, &entries, NULL, alphasort);
     dsgd_status status =
         n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
-    int n_skipped = 0;
     for (int i = 0; i < n; i++) {
         bool drawn = true;
-        if (status == DSGD_OK && dsgd_figure_exists(entries[i]->d_name))
-            status = draw(entries[i]->d_name, folder, &drawn, error);
-        n_skipped += !drawn;
+        if (status == DSGD_OK && is_shipped(entries[i]->d_name))
+            status = draw(a, entries[i]->d_name, folder, &drawn, error);
+        *n_skipped += !drawn;
         free(entries[i]);
     }
-    if (status == DSGD_OK && n_skipped > 0)
-        printf("%d figures need other results (dsgd list figures)\n", n_skipped);
     free(entries);
     free(plots);
     return status;
 }
 
-typedef struct arguments {
-    dsgd_operands words;
-} arguments;
+static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *error)
+{
+    int n_skipped = 0;
+    dsgd_status status = draw_shipped(a, folder, &n_skipped, error);
+    char *const beside = experiment_folder(folder);
+    if (status == DSGD_OK)
+        status = draw_own(a, folder, folder, error);
+    if (status == DSGD_OK && beside != NULL)
+        status = draw_own(a, beside, folder, error);
+    if (status == DSGD_OK && n_skipped > 0)
+        printf("%d figures need other results (dsgd list figures)\n", n_skipped);
+    free(beside);
+    return status;
+}
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+/** Whether each word of a list, a comma between, is one of @p words. */
+static dsgd_status check_words(const char *option, const char *list, const char *const *words,
+                               dsgd_error *error)
+{
+    char *const copy = dsgd_xstrdup(list);
+    dsgd_status status = *copy == '\0' ? DSGD_EUSAGE : DSGD_OK;
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, ",", &rest); word != NULL && status == DSGD_OK;
+         word = strtok_r(NULL, ",", &rest)) {
+        size_t i = 0;
+        while (words[i] != NULL && strcmp(words[i], word) != 0)
+            i++;
+        status = words[i] == NULL ? DSGD_EUSAGE : DSGD_OK;
+    }
+    free(copy);
+    if (status == DSGD_OK)
+        return DSGD_OK;
+    char *const all = dsgd_listed(words, ", ");
+    dsgd_fail(error, status, "%s: `%s` is not of %s", option, list, all);
+    free(all);
+    return status;
+}
+
+static dsgd_status check_size(const char *size, dsgd_error *error)
+{
+    static const char *const named[] = {"one-column", "two-column", "slide", NULL};
+    double width = 0, height = 0;
+    int end = 0;
+    if (check_words("--size", size, named, error) == DSGD_OK && strchr(size, ',') == NULL)
+        return DSGD_OK;
+    if (sscanf(size, "%lfx%lf%n", &width, &height, &end) == 2 && size[end] == '\0' && width >= 1 &&
+        width <= 50 && height >= 1 && height <= 50)
+        return DSGD_OK;
+    return dsgd_fail(
+        error, DSGD_EUSAGE,
+        "--size: `%s` is none of one-column, two-column, slide, and no WIDTHxHEIGHT in "
+        "inches from 1 to 50, such as 5x3",
+        size);
+}
+
+/** The font that will be drawn is not always the one that was asked for. */
+static void warn_of_font(const char *font)
+{
+    char *const command = dsgd_xprintf("fc-match -f '%%{family}' '%s' 2>/dev/null", font);
+    FILE *const stream = popen(command, "r"); /* check_texts() has seen the name */
+    char found[256] = "";
+    if (stream != NULL && fgets(found, sizeof found, stream) != NULL &&
+        strcasestr(found, font) == NULL)
+        printf("font %s is not installed: %s is drawn in .png and .pdf\n", font, found);
+    if (stream != NULL)
+        pclose(stream);
+    free(command);
+}
+
+/** gnuplot ends a text at a quote. */
+static dsgd_status check_texts(const arguments *a, dsgd_error *error)
+{
+    const char *const texts[][2] = {
+        {"--style", a->style}, {"--font", a->font}, {"-o", a->output}, {"--target", a->target}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i][1] != NULL && strpbrk(texts[i][1], "'\n") != NULL)
+            return dsgd_fail(error, DSGD_EUSAGE, "%s: gnuplot cannot take a ' in `%s`", texts[i][0],
+                             texts[i][1]);
+    if (a->style != NULL && !dsgd_can_read("%s", a->style))
+        return dsgd_fail(error, DSGD_EIO, "--style: %s cannot be read; copy %s/plots/style.gp",
+                         a->style, dsgd_data_folder());
+    return DSGD_OK;
+}
+
+static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
+{
+    static const char *const formats[] = {"svg", "png", "pdf", "tikz", NULL};
+    static const char *const legends[] = {"top", "bottom", "right", "off", NULL};
+    static const char *const axes[] = {"x", "y", NULL};
+    dsgd_status status = check_texts(a, error);
+    if (status == DSGD_OK)
+        status = check_words("--format", a->formats, formats, error);
+    if (status == DSGD_OK && a->legend != NULL)
+        status = check_words("--legend", a->legend, legends, error);
+    for (size_t i = 0; status == DSGD_OK && i < a->logs.n; i++)
+        status = check_words("--log", a->logs.v[i], axes, error);
+    if (status == DSGD_OK && a->size != NULL)
+        status = check_size(a->size, error);
+    if (status == DSGD_OK && a->target != NULL && strncmp(a->target, "loss=", 5) != 0 &&
+        strncmp(a->target, "accuracy=", 9) != 0)
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "--target: `%s` is neither loss=NUMBER nor accuracy=NUMBER", a->target);
+    return status;
+}
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, style, "style", 0, "FILE", "A changed copy of plots/style.gp"),
+    DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE",
+                  "one-column, two-column, slide, or WIDTHxHEIGHT in inches"),
+    DSGD_ARGUMENT(TEXT, font, "font", 0, "NAME", "Font of all texts"),
+    DSGD_ARGUMENT(TEXT, choice.only, "only", 0, "A,B", "Draws these algorithms alone"),
+    DSGD_ARGUMENT(TEXT, choice.order, "order", 0, "A,B", "Draws these algorithms first"),
+    DSGD_ARGUMENT(TEXTS, choice.labels, "label", 0, "A=TEXT",
+                  "What an algorithm is called; may be repeated"),
+    DSGD_ARGUMENT(TEXTS, logs, "log", 0, "AXIS",
+                  "A logarithmic x or y, with lines for bars; may be repeated"),
+    DSGD_ARGUMENT(TEXT, legend, "legend", 0, "WHERE", "top, bottom, right or off"),
+    DSGD_ARGUMENT(TEXT, target, "target", 0, "QUANTITY=X", "A line at a loss or an accuracy"),
+    DSGD_ARGUMENT(TEXT, formats, "format", 0, "A,B", "Of svg, png, pdf and tikz (svg,png,pdf)"),
+    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
+    {.name = NULL}};
+
+static dsgd_status plot_folder(arguments *a, dsgd_error *error)
+{
+    const char *const folder = a->words.v[0];
+    const char *const figure = a->words.n == 2 ? a->words.v[1] : NULL;
+    dsgd_status status = dsgd_figures_make(folder, error);
+    if (status == DSGD_OK)
+        status = dsgd_make_folder(error, "%s", a->output);
+    if (status == DSGD_OK)
+        status = check_arguments(a, error);
+    if (status == DSGD_OK)
+        status = prepare(a, folder, error);
+    if (status != DSGD_OK)
+        return status;
+    if (a->font != NULL)
+        warn_of_font(a->font);
+    refresh_comparison(folder);
+    return figure != NULL ? draw_one(a, figure, folder, error) : draw_all(a, folder, error);
+}
 
 static dsgd_status plot(int count, char **words, dsgd_error *error)
 {
@@ -161,23 +437,25 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                                        1,
                                        2,
                                        "plot: give the folder of an experiment's results",
-                                       NULL};
-    arguments a = {{0, NULL}};
+                                       options};
+    arguments a = {.formats = default_formats};
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
     const char *const folder = a.words.v[0];
-    const char *const figure = a.words.n == 2 ? a.words.v[1] : NULL;
     if (!has_table(folder, "runs.csv"))
         return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", folder);
-    if (figure != NULL && !dsgd_figure_exists(figure))
+    char *const script = a.words.n == 2 ? find_script(a.words.v[1], folder) : NULL;
+    if (a.words.n == 2 && script == NULL)
         return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
-                         figure);
-    status = dsgd_figures_make(folder, error);
-    if (status != DSGD_OK)
-        return status;
-    refresh_comparison(folder);
-    return figure != NULL ? dsgd_figure_draw(figure, folder, error) : plot_all(folder, error);
+                         a.words.v[1]);
+    free(script);
+    char *const output = a.output == NULL ? dsgd_xprintf("%s/figures", folder) : NULL;
+    if (a.output == NULL)
+        a.output = output;
+    status = plot_folder(&a, error);
+    free(output);
+    return status;
 }
 
 const dsgd_command dsgd_command_plot = {

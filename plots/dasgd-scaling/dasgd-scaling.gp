@@ -1,12 +1,5 @@
-# DaSGD: weak scaling: published points, and lines between the simulated ones.
+# DaSGD: weak scaling: bars of what is simulated, diamonds of what was published.
 # needs: dasgd-scaling.csv
-load style
-figure = 'dasgd-scaling'
-along = 'workers'
+load common
 quantity = 'throughput_samples_per_s'
-set xlabel 'number of GPUs'
-set ylabel 'throughput (images/s)'
-set logscale x 2
-set logscale y
-set format y '%.0s %c'
-load published
+load plots.'/bars.gp'

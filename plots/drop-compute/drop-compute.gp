@@ -1,12 +1,5 @@
-# DropCompute (NeurIPS 2023): effective speed-up under injected delays: published points, and lines between the simulated ones.
+# DropCompute (NeurIPS 2023): throughput under injected delays: bars of what is simulated, diamonds of what was published.
 # needs: drop-compute.csv
-load style
-figure = 'drop-compute'
-along = 'workers'
+load common
 quantity = 'throughput_samples_per_s'
-set xlabel 'number of GPUs'
-set ylabel 'throughput (sequences/s)'
-set logscale x 2
-set logscale y
-set format y '%.0s %c'
-load published
+load plots.'/bars.gp'

@@ -1,10 +1,6 @@
-# eager-SGD (PPoPP 2020), figure 10: hyperplane regression, one of 8 workers delayed: published points, and lines between the simulated ones.
+# eager-SGD (PPoPP 2020), figure 10: hyperplane regression, one of 8 workers delayed: bars of what is simulated, diamonds of what was published.
 # needs: eager-hyperplane.csv
-load style
-figure = 'eager-hyperplane'
-along = 'imbalance.0.seconds'
+load common
 quantity = 'throughput_samples_per_s'
-set xlabel 'delay (s)'
-set ylabel 'throughput (points/s)'
-set yrange [0:*]
-load published
+xlabel_text = 'delay of one of 8 workers'
+load plots.'/bars.gp'

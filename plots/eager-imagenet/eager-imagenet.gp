@@ -1,10 +1,6 @@
-# eager-SGD (PPoPP 2020), figure 11: ResNet-50 on ImageNet, 4 of 64 workers delayed: published points, and lines between the simulated ones.
+# eager-SGD (PPoPP 2020), figure 11: ResNet-50 on ImageNet, 4 of 64 workers delayed: bars of what is simulated, diamonds of what was published.
 # needs: eager-imagenet.csv
-load style
-figure = 'eager-imagenet'
-along = 'imbalance.0.seconds'
+load common
 quantity = 'throughput_samples_per_s'
-set xlabel 'delay (s)'
-set ylabel 'throughput (images/s)'
-set yrange [0:*]
-load published
+xlabel_text = 'delay of 4 of 64 workers'
+load plots.'/bars.gp'

@@ -1,12 +1,7 @@
-# eager-SGD (PPoPP 2020), figure 8: latency of partial collectives of 32 skewed processes: published points, and lines between the simulated ones.
+# eager-SGD (PPoPP 2020), figure 8: latency of partial collectives of 32 skewed processes: lines through what is simulated, diamonds of what was published.
 # needs: eager-microbenchmark.csv
-load style
-figure = 'eager-microbenchmark'
-along = 'workload.bytes'
+load common
 quantity = 'exposed_mean_s'
-set xlabel 'bytes'
-set ylabel 'latency (s)'
-set logscale x 2
-set logscale y
-set format y '%.0s %c'
-load published
+xlabel_text = 'size of the message (bytes)'
+log_y = 1
+load plots.'/bars.gp'

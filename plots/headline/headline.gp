@@ -1,100 +1,61 @@
 # The headline: throughput beside the ideal, test loss of the mean model against virtual time, and final accuracy of the mean model and of
-# the workers' own models, at the largest number of GPUs; means over seeds, with bars and bands from the least to the greatest.
+# the workers' own; means over seeds with 95 % intervals. Of several numbers of GPUs the largest, of swept values the first.
 # needs: runs.csv curves.csv
-load style
-load runs_of_curves
-variant_of(name) = name eq 'eager_solo_bare' ? 'solo, bare' : name eq 'eager_solo' ? 'eager solo' : name eq 'eager_majority' ? 'eager majority' : title_of(name)
-array mean_of[4 * n_algorithms]
-array least_of[4 * n_algorithms]
-array greatest_of[4 * n_algorithms]
-quantities = 'throughput_samples_per_s final_accuracy local_accuracy local_accuracy_min'
-ideal = 0
-do for [i = 1:n_algorithms] {
-    do for [q = 1:4] {
-        name = word(quantities, q)
-        c = (i - 1) * 4 + q
-        n_known = 0
-        stats runs using (n_known = n_known + (is_run(algorithm(i), largest) && strcol(name) ne ''), 0) nooutput
-        if (n_known > 0) {
-            stats runs using (is_run(algorithm(i), largest) && strcol(name) ne '' ? column(name) : NaN) name 'Q' nooutput
-        }
-        known = n_known > 0
-        mean_of[c] = known ? Q_mean : NaN
-        least_of[c] = known ? Q_min : NaN
-        greatest_of[c] = known ? Q_max : NaN
-    }
-    # If nobody ever waited, a step would take its computation alone.
-    stats runs using (is_run(algorithm(i), largest) ? column('throughput_samples_per_s') / column('compute_share') : NaN) name 'I' nooutput
-    if (exists('I_records') && I_records > 0) { ideal = ideal < I_mean ? I_mean : ideal }
-}
-has_accuracy = 0
-do for [i = 1:n_algorithms] { has_accuracy = has_accuracy || mean_of[(i - 1) * 4 + 2] == mean_of[(i - 1) * 4 + 2] }
-panels = has_accuracy ? 3 : 2
-cell(i, q) = (i - 1) * 4 + q
-mean_percent(i, q) = 100 * mean_of[cell(i, q)]
-least_percent(i, q) = 100 * least_of[cell(i, q)]
-greatest_percent(i, q) = 100 * greatest_of[cell(i, q)]
-lowest = 100
-highest = 0
-do for [i = 1:n_algorithms] {
-    do for [q = 2:4] {
-        if (least_percent(i, q) < lowest) { lowest = least_percent(i, q) }
-        if (greatest_percent(i, q) > highest) { highest = greatest_percent(i, q) }
-    }
-}
-stats curves using 'virtual_s' name 'V' nooutput
-do for [output in 'svg png pdf'] {
-    if (output eq 'svg') { set terminal svg size 460 * panels,430 font 'Helvetica,13' background '#ffffff' }
-    if (output eq 'png') { set terminal pngcairo size 920 * panels,860 font 'Helvetica,13' fontscale 1.8 linewidth 2 }
-    if (output eq 'pdf') { width = 3.9 * panels; set terminal pdfcairo size width in,3.6in font 'Helvetica,10' }
-    set output dir.'/figures/headline.'.output
-    set multiplot layout 1,panels title largest.' virtual GPUs' noenhanced
+load common
+quantity = 'throughput_samples_per_s'
+has_ideal = 1
+load plots.'/bars_range.gp'
+has_published = 0
+as_lines = 0
+named_bars = 1
+p = 1
+first = n_places
+last = n_places
+mean_column = nth(columns_of_groups, 'final_accuracy')
+local_column = nth(columns_of_groups, 'local_accuracy')
+worst_column = nth(columns_of_groups, 'local_accuracy_min')
+n_frames = mean_column > 0 ? 3 : 2
+if (!asked) { W = 3.6 * n_frames }
+frame_width = W / n_frames
+frame_height = slanted ? 3 : 2.4 + letter * longest_title
+extras = 'ideal'.(mean_column > 0 ? ' mean_model' : '').(local_column > 0 ? ' local_models' : '').(worst_column > 0 ? ' worst_model' : '')
+note = both(note, (n_places > 1 || n_panels > 1 ? both(title_of_place(n_places), panel[1]) : workers.' GPUs'))
+if (!slanted) { least_height = 1.4 + letter * longest_title }
+load open_canvas
+set rmargin 2
+eval frame(1)
+ylabel_text = beside_axis(ylabel_text, cell_height * H - 0.7 * longest_title * letter)
+if (strstrt(ylabel_text, "\n") > 0) { left = 11 }
+set ylabel ylabel_text offset (left > 8 ? -2 : 0), 0
+load plots.'/bars_frame.gp'
+eval legend_drawn
+eval frame(2)
+left = 8
+set ylabel offset 0, 0
+set lmargin left
+b = n_places
+along_x = 'virtual_s'
+quantity = 'loss'
+load plots.'/curves_frame.gp'
+if (n_frames == 3) {
+    eval frame(3)
+    unset logscale
+    set autoscale
     set xlabel ''
-    set ylabel 'throughput (samples/s)'
-    set format y (ideal < 10000 ? '%.1s %c' : '%.0s %c')
-    set xrange [0.3:n_algorithms + 0.7]
-    set yrange [0:ideal * 1.2]
-    set boxwidth 0.7
-    set style fill solid 0.85 noborder
-    unset xtics
-    set xtics rotate by 35 right scale 0 noenhanced ()
-    set for [i = 1:n_algorithms] xtics add (variant_of(algorithm(i)) i)
-    set key right top
-    plot for [i = 1:n_algorithms] '+' using (i):(mean_of[cell(i, 1)]) every ::::0 with boxes lt i notitle, \
-         for [i = 1:n_algorithms] '+' using (i):(least_of[cell(i, 1)]):(0):(greatest_of[cell(i, 1)] - least_of[cell(i, 1)]) every ::::0 \
-             with vectors nohead lw 2 lc rgb '#222222' notitle, \
-         ideal with lines lc rgb '#888888' dt 2 title 'ideal: nobody waits'
-    set xlabel 'virtual time (s)'
-    set ylabel 'test loss of the mean model'
-    set format y '%g'
-    unset xtics
-    set xtics norotate autofreq nomirror scale 1
-    set xrange [0:V_max * 1.02]
-    set yrange [0:*]
-    if (banded) {
-        plot for [i = 1:n_algorithms] $bands index i - 1 using 1:3:4 with filledcurves lt i fs transparent solid 0.25 noborder notitle, \
-             for [i = 1:n_algorithms] $bands index i - 1 using 1:2 with linespoints lt i title variant_of(algorithm(i))
-    } else {
-        plot for [k = 1:n_curves] curves using (is_at(k) ? column('virtual_s') : NaN):'loss' with linespoints lt line_of(k) title heading(k)
-    }
-    if (has_accuracy) {
-        set xlabel ''
-        set ylabel 'final test accuracy (%)'
-        set xrange [0.3:n_algorithms + 0.7]
-        set yrange [lowest - 0.4 * (highest - lowest) - 2:highest + 2]
-        unset xtics
-        set xtics rotate by 35 right scale 0 noenhanced ()
-        set for [i = 1:n_algorithms] xtics add (variant_of(algorithm(i)) i)
-        set key bottom left Left reverse
-        plot for [i = 1:n_algorithms] '+' using (i):(mean_percent(i, 2)):(least_percent(i, 2)):(greatest_percent(i, 2)) every ::::0 \
-                 with yerrorbars lt i pt 7 ps 1 notitle, \
-             for [i = 1:n_algorithms] '+' using (i + 0.2):(mean_percent(i, 3)):(least_percent(i, 3)):(greatest_percent(i, 3)) every ::::0 \
-                 with yerrorbars lt i pt 6 ps 1.3 notitle, \
-             for [i = 1:n_algorithms] '+' using (i + 0.2):(mean_percent(i, 4)) every ::::0 with points lt i pt 10 ps 1.3 notitle, \
-             '+' using (1):(NaN) every ::::0 with points lc rgb '#444444' pt 7 ps 1 title 'the mean model', \
-             '+' using (1):(NaN) every ::::0 with points lc rgb '#444444' pt 6 ps 1.3 title "workers' models, mean", \
-             '+' using (1):(NaN) every ::::0 with points lc rgb '#444444' pt 10 ps 1.3 title "workers' models, worst"
-    }
-    unset multiplot
-    unset output
+    set ylabel tex('final accuracy (%)')
+    set xrange [0.4:n_series + 0.6]
+    set ytics autofreq
+    eval names_below
+    accuracy(q) = 100 * (q > 0 ? column(q) : NaN)
+    below(q) = greater(0, accuracy(q) - 100 * column(q + 1))
+    spread(q) = lesser(100, accuracy(q) + 100 * column(q + 1)) - below(q)
+    plot for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i - 0.15):(mean_column > 0 ? below(mean_column) : NaN):(0):(mean_column > 0 ? spread(mean_column) : NaN) \
+             with vectors heads size graph 0.008,90 lc rgb word(look[i], 1) dt 1 lw 1.2 notitle, \
+         for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i - 0.15):(accuracy(mean_column)) with points pt 7 ps 1.1 lc rgb word(look[i], 1) notitle, \
+         for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(local_column > 0 ? below(local_column) : NaN):(0):(local_column > 0 ? spread(local_column) : NaN) \
+             with vectors heads size graph 0.008,90 lc rgb word(look[i], 1) dt 1 lw 1.2 notitle, \
+         for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(local_column)) with points pt 6 ps 1.1 lc rgb word(look[i], 1) notitle, \
+         for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(worst_column)) with points pt 10 ps 1.1 lc rgb word(look[i], 1) notitle
 }
+unset multiplot
+unset output

@@ -1,0 +1,30 @@
+# Bars of `quantity`, grouped by place, a row of frames per panel; a script may set ylabel_text, xlabel_text and has_ideal before.
+load plots.'/bars_range.gp'
+# Where weak scaling makes some groups much higher than others, each has a frame with an axis of its own.
+split = !as_lines && n_places > 1 && least_top > 0 && highest > 3 * least_top && along eq 'workers'
+frames_per_panel = split ? n_places : 1
+n_frames = n_panels * frames_per_panel
+frame_width = split ? greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55 : as_lines ? 2.8 : lesser(W, greater(2.6, 0.11 * n_series * n_places))
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_title; least_height = 1 + letter * longest_title }
+legend_kind = as_lines ? 'lines' : 'boxes'
+legend_series = named_bars ? 0 : n_series
+extras = (has_ideal ? 'ideal ' : '').(has_published ? 'published' : '')
+if (split) { do for [j = 1:n_places] { place_title[j] = swap(place_title[j], place[j], place[j].' GPUs') } }
+load open_canvas
+set rmargin (as_lines ? 4 : 1.5)
+do for [k = 1:n_frames] {
+    eval frame(k)
+    p = (k - 1) / frames_per_panel + 1
+    first = split ? (k - 1) % frames_per_panel + 1 : 1
+    last = split ? first : n_places
+    set title tex(panel[p]) offset 0, -0.6
+    title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_title * letter : 0.6))
+    left = (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : 8
+    set lmargin (as_lines ? -1 : left)
+    set ylabel ((k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0
+    set xlabel (named_bars || split ? '' : xlabel_text)
+    load plots.'/bars_frame.gp'
+    eval legend_drawn
+}
+unset multiplot
+unset output

@@ -1,0 +1,30 @@
+# What bars find out about `quantity` in $groups before they are drawn: its column c, its range, its unit, and the places.
+c = nth(columns_of_groups, quantity)
+if (!exists('has_ideal')) { has_ideal = 0 }
+ideal_column = nth(columns_of_groups, 'ideal')
+published_places = value('published_'.quantity)
+has_published = words(published_places) > 0
+named_bars = n_places == 1
+# `value` gives no element of an array; this copies one.
+array top[n_panels * n_places]
+eval 'do for [k = 1:|top|] { top[k] = greater(top_'.quantity.'[k], has_ideal ? top_ideal[k] : 0) }'
+lowest = value('least_'.quantity)
+highest = 0
+least_top = 1e300
+do for [k = 1:|top|] {
+    highest = greater(highest, top[k])
+    if (top[k] > 0) { least_top = lesser(least_top, top[k]) }
+}
+# A place without a published point, where others have one, is a prediction.
+array place_title[n_places]
+rises = 1
+do for [j = 1:n_places] {
+    place_title[j] = tex(place[j]).(has_published && nth(published_places, sprintf('%d', j)) == 0 ? "\npredicted" : '')
+    if (j > 1 && place_value[j] <= place_value[greater(1, j - 1)]) { rises = 0 }
+}
+as_lines = n_places > 1 && rises && (n_places > 6 || exists('log_y') || exists('log_x'))
+log_places = as_lines && place_value[1] > 0 && (exists('log_x') || place_value[n_places] >= 10 * place_value[1])
+if (highest == 0) { highest = 1 }
+scale = thousands(highest)
+if (!exists('ylabel_text')) { ylabel_text = label_of(quantity, scale) }
+if (!exists('xlabel_text')) { xlabel_text = axis_of(along) }

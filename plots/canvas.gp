@@ -1,0 +1,64 @@
+# Opens the canvas that common.gp describes: terminal and output, the grid of frames, the legend, and the note at the foot.
+n_extras = words(extras)
+n_entries = where eq 'off' ? 0 : legend_series + n_extras
+longest_entry = legend_series > 0 ? longest_title : 0
+do for [k = 1:n_extras] { longest_entry = greater(longest_entry, strlen(extra_title(word(extras, k)))) }
+entry = letter * (0.9 * longest_entry + 5)
+beside = n_entries > 0 && where eq 'right'
+above = n_entries > 0 && !beside
+legend_across = beside ? 1 : int(greater(1, lesser(n_entries, floor((W - 0.2) / entry))))
+legend_down = int(ceil(n_entries / (1. * legend_across)))
+legend_across = beside ? 1 : int(greater(1, ceil(n_entries / (1. * greater(1, legend_down)))))
+legend_height = above ? (legend_down + 0.6) * line : 0
+legend_width = beside ? entry + 0.1 : 0
+foot = note eq '' ? 0 : line
+across = int(greater(1, lesser(n_frames, floor((W - legend_width) / frame_width))))
+down = int(ceil(n_frames / (1. * across)))
+# In a size that was asked for, frames are narrower before they are too low; more of them than fit make it higher.
+if (asked) {
+    while (across < n_frames && (H - legend_height - foot) / down < least_height && (W - legend_width) / (across + 1) >= 1.6) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
+}
+across = int(ceil(n_frames / (1. * down)))
+H = greater(H, legend_height + foot + down * (asked ? lesser(least_height, frame_height) : frame_height))
+cell_width = (W - legend_width) / W / across
+cell_height = (H - legend_height - foot) / H / down
+bottom = (foot + (where eq 'bottom' ? legend_height : 0)) / H
+
+terminal = terminal_of(W, H)
+eval 'set terminal '.terminal
+set output into.'/'.figure.'.'.(format eq 'tikz' ? 'tex' : format)
+set multiplot
+unset key
+
+# The legend, in inches from the upper left corner; it is drawn with the first frame.
+legend_left = beside ? W - entry : 0.5 * (W - legend_across * entry)
+legend_top = where eq 'bottom' ? H - legend_height - foot : beside ? 0.3 * line : 0
+do for [e = 1:n_entries] {
+    row = beside || legend_across == 0 ? e - 1 : (e - 1) % legend_down
+    col = beside ? 0 : (e - 1) / legend_down
+    ex = (legend_left + col * entry) / W
+    ey = 1 - (legend_top + (row + 0.8) * line) / H
+    sample = 3 * letter / W
+    kind = e <= legend_series ? legend_kind : word(extras, e - legend_series)
+    set label 500 + e ''.(e <= legend_series ? title[e] : extra_title(kind)) at screen ex + 1.3 * sample, screen ey left textcolor rgb ink
+    i = e <= legend_series ? e : 0
+    if (kind eq 'boxes') {
+        set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
+            fc rgb word(look[i], 1) fs pattern fill[i] border lc rgb word(look[i], 1) lw 0.7
+    }
+    if (kind eq 'lines') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lt i }
+    if (kind eq 'lines' || kind eq 'points') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point lt i }
+    if (kind eq 'ideal') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb ideal_colour lw 1.6 }
+    if (kind eq 'target') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb pale dt 2 lw 1.6 }
+    if (kind eq 'published') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 12 ps 1.3 lw 1.6 lc rgb ink }
+    if (kind eq 'mean_model') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 7 ps 1.1 lc rgb ink }
+    if (kind eq 'local_models') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 6 ps 1.1 lc rgb ink }
+    if (kind eq 'worst_model') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 10 ps 1.1 lc rgb ink }
+    if (kind eq 'compute' || kind eq 'wait' || kind eq 'communicate') {
+        set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
+            fc rgb word(value('look_'.kind), 1) fs pattern int(word(value('look_'.kind), 2)) border lc rgb ink lw 0.7
+    }
+}
+if (note ne '') { set label 499 tex(note) at screen 1 - 0.08 / W, screen 0.5 * line / H right textcolor rgb ink }
+# After the first frame: what is in screen coordinates would be drawn again with each.
+legend_drawn = 'if (n_entries > 0) { do for [e = 1:n_entries] { unset label 500 + e; unset label 600 + e; unset arrow 500 + e; unset object 500 + e } }; unset label 499'

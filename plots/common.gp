@@ -1,0 +1,123 @@
+# What all figures share: looks and names of algorithms, frames in a grid beside a legend, and axes.
+# `dsgd plot` sets dir, into, figure, format, style, common and plots, and what the user chose: size, font, legend, log_x, log_y, target.
+set datafile separator comma
+set encoding utf8
+load style
+if (!exists('no_data')) { load into.'/data.gp' }
+else { n_series = 0; longest_title = 0; note = '' }
+
+# --- texts
+rfind(text, c) = (strstrt(text, c) == 0 ? 0 : strstrt(text, c) + rfind(text[strstrt(text, c) + 1:], c))
+known(name) = exists('title_'.name)
+stem(name) = known(name) ? name : rfind(name, '_') > 1 ? stem(name[1:rfind(name, '_') - 1]) : ''
+swap(text, a, b) = strstrt(text, a) == 0 ? text : text[1:strstrt(text, a) - 1].b.swap(text[strstrt(text, a) + strlen(a):], a, b)
+head_of(name) = strstrt(name, ';') == 0 ? name : name[1:strstrt(name, ';') - 1]
+rest_of(name) = strstrt(name, ';') == 0 ? '' : ','.name[strstrt(name, ';') + 1:]
+pretty(name) = stem(name) eq '' ? name : stem(name) eq name ? value('title_'.name) : \
+    value('title_'.stem(name)).', '.swap(name[strlen(stem(name)) + 2:], '_', ' ')
+# LaTeX reads these.
+tex(text) = format ne 'tikz' ? text : swap(swap(swap(swap(text, '%', '{\char37}'), '_', '{\char95}'), '&', '{\char38}'), '#', '{\char35}')
+title_of(name) = tex(pretty(head_of(name)).rest_of(name))
+nth(list, name) = strstrt(list, ' '.name.' ') == 0 ? 0 : words(list[1:strstrt(list, ' '.name.' ')]) + 1
+greater(a, b) = a > b ? a : b
+lesser(a, b) = a < b ? a : b
+
+# Bands of many series would hide each other.
+banded = n_series <= 8
+
+# --- looks: linetype i is that of series i, which has fill[i] where it is a bar
+if (n_series > 0) {
+    array title[n_series]
+    array fill[n_series]
+    array look[n_series]
+    taken = ' '
+    do for [i = 1:n_series] {
+        title[i] = label[i] eq '' ? title_of(series[i]) : tex(label[i])
+        look[i] = exists('look_'.series[i]) ? value('look_'.series[i]) : ''
+    }
+    # In the order of the hash, so that the order of the file does not matter.
+    do for [k = 1:n_series] {
+        next = 0
+        do for [i = 1:n_series] { if (look[i] eq '' && (next == 0 || hash[i] < hash[next])) { next = i } }
+        if (next == 0) { break }
+        slot = int(hash[next]) % |spare_look|
+        do for [m = 1:|spare_look|] { if (nth(taken, sprintf('%d', slot)) > 0) { slot = (slot + 1) % |spare_look| } }
+        taken = taken.sprintf('%d ', slot)
+        look[next] = spare_look[slot + 1]
+    }
+    do for [i = 1:n_series] {
+        set linetype i lc rgb word(look[i], 1) pt int(word(look[i], 2)) dt int(word(look[i], 3)) lw line_width ps point_size
+        fill[i] = int(word(look[i], 4))
+    }
+    longest_title = 0
+    do for [i = 1:n_series] { longest_title = greater(longest_title, strlen(title[i])) }
+}
+
+# --- the canvas: n_frames frames of at least frame_width inches in a grid, beside a legend of the series (as boxes, lines or points) and extras
+asked = exists('size')
+size_text = !asked ? size_default : exists('size_'.swap(size, '-', '_')) ? value('size_'.swap(size, '-', '_')) : \
+            swap(size, 'x', ' ').' '.(real(word(swap(size, 'x', ' '), 1)) < 5 ? '7' : '10')
+W = real(word(size_text, 1))
+H = real(word(size_text, 2))
+pt = real(word(size_text, 3))
+font_name = exists('font') ? font : default_font
+where = exists('legend') ? legend : 'top'
+line = 1.45 * pt / 72
+letter = 0.6 * pt / 72
+terminal_of(w, h) = format eq 'svg' ? terminal_svg(w, h, pt, font_name) : format eq 'png' ? terminal_png(w, h, pt, font_name) : \
+                    format eq 'pdf' ? terminal_pdf(w, h, pt, font_name) : terminal_tikz(w, h, pt, font_name)
+legend_kind = 'lines'
+legend_series = n_series
+extras = ''
+n_frames = 1
+frame_width = 2.4
+frame_height = 2.7
+least_height = 1.4
+extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? 'mean model' : word eq 'local_models' ? "workers' models" : \
+                    word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'gpus' ? '' : word
+open_canvas = plots.'/canvas.gp'
+frame(k) = sprintf('set origin %g,%g; set size %g,%g', (where eq 'right' ? 0 : 0) + ((k - 1) % across) * cell_width, \
+                   bottom + (down - 1 - (k - 1) / across) * cell_height, cell_width, cell_height)
+
+# --- axes
+# Names of the series below an axis that counts them: slanted, or upright where they are many.
+slanted = n_series <= 9
+# Letters beside a y axis: its ticks and its title, which may have two lines.
+left = 8
+lean = n_series < 2 ? 0 : 0.82 * strlen(title[1])
+names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nomirror (); do for [i = 1:n_series] { set xtics add (title[i] i) }; \
+    set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
+# Large numbers are counted in thousands or millions, so that ticks are short and none is rounded.
+thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
+thousands_text(scale) = scale == 1e9 ? 'billion ' : scale == 1e6 ? 'million ' : scale == 1e3 ? '1,000 ' : ''
+label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
+    quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : quantity
+axis_of(name) = name eq 'workers' ? 'number of GPUs' : name eq '' ? '' : swap(name[rfind(name, '.') + 1:], '_', ' ')
+# What the runs of a panel at a place have in common.
+title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis_of(along).' '.place[j]
+both(a, b) = a.(a ne '' && b ne '' ? '; ' : '').b
+if (n_series > 0) {
+    longest_place = 0
+    do for [j = 1:n_places] { longest_place = greater(longest_place, strlen(place[j])) }
+    longest_panel = 0
+    do for [k = 1:n_panels] { longest_panel = greater(longest_panel, strlen(panel[k])) }
+}
+# The place without the name of its axis, where that is too long for a frame.
+fits(letters) = (letters + strlen(axis_of(along)) + longest_place + longest_panel) * letter < cell_width * W
+title_of_cell(p, j) = tex(both(n_places == 1 || fits(9) ? title_of_place(j) : place[j], panel[p]))
+# A title of the y axis that is longer than the axis breaks before its unit.
+beside_axis(text, height) = strlen(text) * letter > height && strstrt(text, ' (') > 0 ? swap(text, ' (', "\n(") : text
+# Steps of 1, 2, 2.5 or 5 times a power of ten, such that at most n ticks are in a range.
+nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
+step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)
+step_near(x) = 10.**floor(log10(x)) * nice(x / 10.**floor(log10(x)))
+ticks_across = "int(greater(2, lesser(7, cell_width * W / letter / 9)))"
+ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 2.2)))"
+# Ticks of a logarithmic axis: 1, 2 and 5 of each decade, fewer where there are many decades; even steps where there is none.
+ticks_in(low, high, x, list) = x > high ? list : ticks_in(low, high, x * 10, list.(x >= low ? sprintf('%g,', x) : '') \
+    .(high < 300 * low && 2 * x >= low && 2 * x <= high ? sprintf('%g,', 2 * x) : '') \
+    .(high < 300 * low && 5 * x >= low && 5 * x <= high ? sprintf('%g,', 5 * x) : ''))
+even_ticks(high, step, x) = x > high ? '' : sprintf('%g,', x).even_ticks(high, step, x + step)
+even_from(low, high, step) = even_ticks(high, step, step * ceil(low / step))
+log_ticks(low, high) = '('.(high < 4 * low ? even_from(low, high, step_of(high - low, 4)) : ticks_in(low, high, 10.**floor(log10(low)), '')) \
+    .sprintf('%g)', 10.**ceil(log10(high) + 1))

@@ -1,0 +1,414 @@
+/**
+ * @file test_plot.c
+ * `dsgd plot`: what figures draw is what the tables have, and their texts can be read.
+ *
+ * Figures are read back from their SVG: texts with their places, bars as polygons, points as uses
+ * of a marker. Ticks give the scale of an axis.
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+enum { MOST = 2000 };
+
+typedef struct label {
+    double x, y, degrees, size;
+    char anchor; /* start, middle, end */
+    char text[128];
+} label;
+
+typedef struct drawing {
+    double width, height;
+    size_t n_labels, n_bars, n_points;
+    label labels[MOST];
+    struct {
+        double top, foot;
+    } bars[MOST];
+    struct {
+        double x, y;
+    } points[MOST];
+} drawing;
+
+static drawing d;
+
+/** The text of <text>, without markup. */
+static void read_text(const char *from, char *to)
+{
+    size_t n = 0;
+    bool inside = true;
+    for (const char *c = strstr(from, "<text>") + 6; strncmp(c, "</text>", 7) != 0; c++) {
+        inside = inside && *c != '<';
+        if (inside && n < sizeof d.labels[0].text - 1)
+            to[n++] = *c;
+        inside = inside || *c == '>';
+    }
+    to[n] = '\0';
+}
+
+static void read_label(const char *g)
+{
+    label *const l = &d.labels[d.n_labels];
+    char anchor[16] = "";
+    *l = (label){.degrees = 0};
+    ck_assert_int_eq(sscanf(g, "<g transform=\"translate(%lf,%lf)", &l->x, &l->y), 2);
+    const char *const end = strchr(g, '>');
+    const char *const rotate = strstr(g, "rotate("), *const size = strstr(g, "font-size=\"");
+    if (rotate != NULL && rotate < end)
+        l->degrees = strtod(rotate + 7, NULL);
+    if (size == NULL || size > end)
+        return;
+    l->size = strtod(size + 11, NULL);
+    sscanf(strstr(g, "text-anchor=\""), "text-anchor=\"%15[a-z]", anchor);
+    l->anchor = anchor[0];
+    read_text(end, l->text);
+    d.n_labels += l->text[0] != '\0';
+}
+
+static void read_drawing(const char *name)
+{
+    const char *const svg = read_file(name);
+    memset(&d, 0, sizeof d);
+    ck_assert_int_eq(sscanf(strstr(svg, "<rect x="),
+                            "<rect x=\"0\" y=\"0\" width=\"%lf\" height=\"%lf\"", &d.width,
+                            &d.height),
+                     2);
+    for (const char *c = strstr(svg, "<g transform="); c != NULL;
+         c = strstr(c + 1, "<g transform="))
+        read_label(c);
+    for (const char *c = strstr(svg, "points = '"); c != NULL; c = strstr(c + 1, "points = '"))
+        if (sscanf(c, "points = '%*f,%lf %*f,%*f %*f,%lf", &d.bars[d.n_bars].foot,
+                   &d.bars[d.n_bars].top) == 2)
+            d.n_bars++;
+    for (const char *c = strstr(svg, "<use xlink:href='#gpPt"); c != NULL;
+         c = strstr(c + 1, "<use xlink:href='#gpPt")) {
+        const char *const place = strstr(c, "translate(");
+        if (place != NULL && place < strchr(c, '>') &&
+            sscanf(place, "translate(%lf,%lf)", &d.points[d.n_points].x, &d.points[d.n_points].y) ==
+                2)
+            d.n_points++;
+    }
+}
+
+/* --- texts that can be read ------------------------------------------------------------------- */
+
+/** Corners of what a text covers: letters are at least half as wide as high, lines 0.7 high. */
+static void corners_of(const label *l, double corner[4][2])
+{
+    const double width = 0.48 * l->size * (double)strlen(l->text);
+    const double left = l->anchor == 's' ? 0 : l->anchor == 'm' ? -width / 2 : -width;
+    const double angle = l->degrees * M_PI / 180;
+    for (int k = 0; k < 4; k++) {
+        const double u = left + (k == 1 || k == 2 ? width : 0), v = k < 2 ? 0 : -0.7 * l->size;
+        corner[k][0] = l->x + u * cos(angle) - v * sin(angle);
+        corner[k][1] = l->y + u * sin(angle) + v * cos(angle);
+    }
+}
+
+/** Whether a line along a side of the first separates both. */
+static bool separated(double a[4][2], double b[4][2])
+{
+    for (int k = 0; k < 2; k++) {
+        const double u[2] = {a[k + 1][0] - a[k][0], a[k + 1][1] - a[k][1]};
+        double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+        for (int i = 0; i < 4; i++) {
+            const double at[2] = {a[i][0] * u[0] + a[i][1] * u[1], b[i][0] * u[0] + b[i][1] * u[1]};
+            for (int m = 0; m < 2; m++) {
+                low[m] = fmin(low[m], at[m]);
+                high[m] = fmax(high[m], at[m]);
+            }
+        }
+        if (high[0] <= low[1] || high[1] <= low[0])
+            return true;
+    }
+    return false;
+}
+
+static void expect_texts_apart(const char *name)
+{
+    for (size_t i = 0; i < d.n_labels; i++) {
+        double a[4][2];
+        corners_of(&d.labels[i], a);
+        for (int k = 0; k < 4; k++)
+            ck_assert_msg(a[k][0] > -2 && a[k][0] < d.width + 2 && a[k][1] > -2 &&
+                              a[k][1] < d.height + 2,
+                          "%s: `%s` leaves the page", name, d.labels[i].text);
+        for (size_t j = 0; j < i; j++) {
+            double b[4][2];
+            corners_of(&d.labels[j], b);
+            ck_assert_msg(separated(a, b) || separated(b, a), "%s: `%s` touches `%s`", name,
+                          d.labels[i].text, d.labels[j].text);
+        }
+    }
+}
+
+/** Texts of one axis follow each other: those of y end at one x, those of x have one y. */
+static void expect_different_ticks(const char *name)
+{
+    for (size_t i = 0; i < d.n_labels; i++)
+        for (size_t j = i + 1; j < d.n_labels; j++) {
+            const label *const a = &d.labels[i], *const b = &d.labels[j];
+            const bool one_axis =
+                a->anchor == b->anchor && a->anchor != 's' &&
+                (a->anchor == 'e' && a->degrees == 0 ? a->x == b->x : a->y == b->y);
+            if (!one_axis)
+                break;
+            ck_assert_msg(strcmp(a->text, b->text) != 0, "%s: two ticks are `%s`", name, a->text);
+        }
+}
+
+static const char seventeen[] =
+    "algorithms: [allreduce, local_sgd, eager_solo, eager_majority, wagma, dasgd, d_psgd, sgp, "
+    "osgp, ad_psgd, a_psgd, easgd, eamsgd, drop_compute, slowmo, diloco, {name: wagma, label: "
+    "wagma_it's_mine, rotate: false}]\n";
+
+/** Experiments that were drawn badly: many algorithms, odd numbers of workers, swept values. */
+static const struct {
+    const char *head, *options;
+} shapes[] = {
+    {"workers: [4, 8]\nalgorithms: [allreduce, {name: wagma, period: 4}, ad_psgd]\n", ""},
+    {"workers: 8\nalgorithms: [allreduce, {name: local_sgd, label: my_own_name}]\n"
+     "platform: {name: idle-switch, host_bandwidth: {sweep: [1.25GB/s, 5GB/s, 10GB/s]}}\n",
+     "--size two-column"},
+    {"workers: 4\n", ""}, /* and seventeen */
+};
+
+enum { SEVENTEEN = 2 };
+
+static void run_shape(int i)
+{
+    const char *const platform =
+        strstr(shapes[i].head, "platform") == NULL ? "platform: idle-switch\n" : "";
+    write_file(
+        "e.yaml",
+        kept(dsgd_xprintf("%s%s%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: "
+                          "experience steps}\nuntil: {steps: 10}\nseed: [1, 2]\nimbalance: [{kind: "
+                          "delay, seconds: 50ms}]\n%s",
+                          platform, shapes[i].head, i == SEVENTEEN ? seventeen : "", learn)));
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu", &output) == 0, "%s", output);
+}
+
+/** Gives a shipped figure what `dsgd reproduce` or `dsgd imbalance fit` would have left. */
+static void complete(const char *figure)
+{
+    char *output = NULL;
+    shell(kept(dsgd_xprintf("cp %s/plots/%s/published.csv %s/r/%s.csv 2>/dev/null", DSGD_SOURCE_DIR,
+                            figure, folder, figure)),
+          &output);
+    if (strcmp(figure, "quantiles") == 0)
+        write_file("r/quantiles.csv",
+                   "p,measured,normal,lognormal\n0.1,1,1.1,1\n0.5,1.5,1.4,1.5\n0.9,2,2.2,2.1\n");
+}
+
+START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
+{
+    run_shape(_i);
+    char *const plots = kept(dsgd_xprintf("%s/plots", DSGD_SOURCE_DIR));
+    DIR *const list = opendir(plots);
+    size_t n = 0;
+    for (struct dirent *e = readdir(list); e != NULL; e = readdir(list)) {
+        if (access(kept(dsgd_xprintf("%s/%s/%s.gp", plots, e->d_name, e->d_name)), R_OK) != 0)
+            continue;
+        complete(e->d_name);
+        char *output = NULL;
+        ck_assert_msg(
+            dsgd(kept(dsgd_xprintf("plot r %s --format svg %s", e->d_name, shapes[_i].options)),
+                 &output) == 0,
+            "%s", output);
+        const char *const svg = kept(dsgd_xprintf("r/figures/%s.svg", e->d_name));
+        ck_assert_msg(strstr(output, svg) != NULL && strstr(output, "warning") == NULL, "%s: %s",
+                      svg, output);
+        read_drawing(svg);
+        expect_texts_apart(svg);
+        expect_different_ticks(svg);
+        n++;
+    }
+    closedir(list);
+    ck_assert_int_ge((int)n, 20);
+}
+END_TEST
+
+/* --- what is drawn ---------------------------------------------------------------------------- */
+
+/** The value at a pixel of a single frame's axis, out of two ticks. */
+static double value_at(bool of_y, double pixel)
+{
+    double at[2], value[2];
+    size_t n = 0;
+    for (size_t i = 0; i < d.n_labels && n < 2; i++) {
+        const label *const l = &d.labels[i];
+        char *end = NULL;
+        const double x = strtod(l->text, &end);
+        if (*end != '\0' || l->anchor != (of_y ? 'e' : 'm'))
+            continue;
+        /* A label of y is centred on its tick; its base line is a third of its size lower. */
+        at[n] = of_y ? l->y - l->size * 0.3256 : l->x;
+        value[n++] = x;
+    }
+    ck_assert_int_eq((int)n, 2);
+    return value[0] + (value[1] - value[0]) * (pixel - at[0]) / (at[1] - at[0]);
+}
+
+/** Mean over the two seeds of a column of runs.csv; runs 2 i + 1 and 2 i + 2 are algorithm i. */
+static double mean_of(int i, const char *column)
+{
+    double sum = 0;
+    for (int k = 1; k <= 2; k++)
+        sum += strtod(cell_of("r/runs.csv", kept(dsgd_xprintf("%d,", 2 * i + k)), column), NULL);
+    return sum / 2;
+}
+
+static const char one_count[] = "platform: idle-switch\n"
+                                "workload: {bytes: 1M, step: 100ms, samples: 8, unit: tokens}\n"
+                                "workers: 4\n"
+                                "algorithms: [allreduce, {name: wagma, period: 4}, ad_psgd]\n"
+                                "until: {steps: 10}\n"
+                                "seed: [1, 2]\n"
+                                "imbalance: [{kind: delay, seconds: 50ms}]\n";
+
+START_TEST(bars_are_as_high_as_the_means_of_the_table)
+{
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    read_drawing("r/figures/throughput.svg");
+    ck_assert_int_eq((int)d.n_bars, 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_double_eq_tol(value_at(true, d.bars[i].foot), 0, 2);
+        ck_assert_double_eq_tol(value_at(true, d.bars[i].top),
+                                mean_of(i, "throughput_samples_per_s"), 2); /* of 300: a pixel */
+    }
+    ck_assert_ptr_nonnull(strstr(read_file("r/figures/throughput.svg"), "throughput (tokens/s)"));
+    /* Shares of time are stacked to 100 %: three bars for each. */
+    ck_assert_msg(dsgd("plot r time --format svg --legend off", &output) == 0, "%s", output);
+    read_drawing("r/figures/time.svg");
+    ck_assert_int_eq((int)d.n_bars, 9);
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq_tol(value_at(true, d.bars[6 + i].top),
+                                100 * mean_of(i, "compute_share"), 0.7);
+}
+END_TEST
+
+START_TEST(curves_go_through_the_means_of_the_table)
+{
+    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r learning --format svg --only wagma --legend off", &output) == 0,
+                  "%s", output);
+    read_drawing("r/figures/learning.svg");
+    const double last_s = mean_of(1, "virtual_s"), last_loss = mean_of(1, "final_loss");
+    bool found = false;
+    for (size_t k = 0; k < d.n_points; k++)
+        found = found || (fabs(value_at(false, d.points[k].x) - last_s) < 0.01 * last_s &&
+                          fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
+    ck_assert_msg(found, "no point at %g s, %g", last_s, last_loss);
+}
+END_TEST
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+START_TEST(a_user_chooses_style_names_and_formats)
+{
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    ck_assert_msg(shell(kept(dsgd_xprintf("sed 's/#A40A0F/#123456/' %s/plots/style.gp > %s/my.gp",
+                                          DSGD_SOURCE_DIR, folder)),
+                        &output) == 0,
+                  "%s", output);
+    write_file("r/own.gp", "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
+                           "plot sin(x)\nunset multiplot\nunset output\n");
+    ck_assert_msg(dsgd("plot r --style my.gp --only wagma,ad_psgd --order ad_psgd "
+                       "--label 'wagma=Ours_1 & co' --format svg,tikz --size 3x2.5 -o out",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(strstr(output, "own          out/own.svg, .tex") != NULL, "%s", output);
+    const char *const svg = read_file("out/throughput.svg");
+    ck_assert_ptr_nonnull(strstr(svg, "rgb(18,52,86)"));
+    ck_assert_ptr_nonnull(strstr(svg, "Ours_1 &amp; co"));
+    ck_assert_ptr_null(strstr(svg, "Allreduce-SGD"));
+    ck_assert(strstr(svg, "AD-PSGD") < strstr(svg, "Ours_1"));
+    ck_assert_ptr_nonnull(strstr(read_file("out/throughput.tex"), "Ours{\\char95}1"));
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/out/throughput.png", folder)), F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_figure_of_some_runs_says_so)
+{
+    write_experiment("");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --only 1 && true", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("r/figures/throughput.svg"), "1 of 6 runs"));
+}
+END_TEST
+
+START_TEST(runs_that_all_diverged_are_drawn_without_bars)
+{
+    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set learn.optimizer.lr=1e30", &output) ==
+                      0,
+                  "%s", output);
+    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    read_drawing("r/figures/throughput.svg");
+    ck_assert_int_eq((int)d.n_bars, 0);
+    ck_assert_ptr_nonnull(strstr(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss"));
+}
+END_TEST
+
+static const struct {
+    const char *options, *sentence;
+} refused[] = {
+    {"--size huge", "--size: `huge` is none of one-column, two-column, slide"},
+    {"--size 0x3", "inches from 1 to 50"},
+    {"--format svg,gif", "--format: `svg,gif` is not of svg, png, pdf, tikz"},
+    {"--legend left", "--legend: `left` is not of top, bottom, right, off"},
+    {"--log z", "--log: `z` is not of x, y"},
+    {"--only sgd", "--only: `sgd` is not in r/runs.csv; there is allreduce, wagma, ad_psgd"},
+    {"--order sgd", "--order: `sgd` is not in"},
+    {"--label wagma", "--label: `wagma` is not of the form NAME=TEXT"},
+    {"--label sgd=x", "--label: `sgd` is not in"},
+    {"--font \"a'b\"", "--font: gnuplot cannot take a ' in `a'b`"},
+    {"--style none.gp", "--style: none.gp cannot be read; copy "},
+    {"--target speed=3", "--target: `speed=3` is neither loss=NUMBER nor accuracy=NUMBER"},
+};
+
+START_TEST(a_bad_option_is_refused_with_a_sentence)
+{
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        ck_assert_int_ne(dsgd(kept(dsgd_xprintf("plot r %s", refused[i].options)), &output), 0);
+        ck_assert_msg(strstr(output, refused[i].sentence) != NULL, "%s: %s", refused[i].options,
+                      output);
+    }
+}
+END_TEST
+
+Suite *plot_suite(void)
+{
+    Suite *s = suite_create("plot");
+    TCase *t = tcase_create("figures");
+    tcase_set_timeout(t, 300);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_loop_test(t, texts_of_every_figure_are_apart_and_its_ticks_differ, 0,
+                        sizeof shapes / sizeof shapes[0]);
+    tcase_add_test(t, bars_are_as_high_as_the_means_of_the_table);
+    tcase_add_test(t, curves_go_through_the_means_of_the_table);
+    tcase_add_test(t, a_user_chooses_style_names_and_formats);
+    tcase_add_test(t, a_figure_of_some_runs_says_so);
+    tcase_add_test(t, runs_that_all_diverged_are_drawn_without_bars);
+    tcase_add_test(t, a_bad_option_is_refused_with_a_sentence);
+    suite_add_tcase(s, t);
+    return s;
+}
