@@ -33,7 +33,8 @@ const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
 {
     const double run = number_at(report, row, "run");
     const json_t *const all = json_object_get(report->manifest, "runs");
-    return run >= 1 ? json_array_get(all, (size_t)run - 1) : NULL;
+    return run >= 1 && run <= (double)report->n_planned ? json_array_get(all, (size_t)run - 1)
+                                                        : NULL;
 }
 
 /** What a row has in common with the runs of other seeds, and of other algorithms. */

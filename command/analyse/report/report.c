@@ -94,6 +94,8 @@ static void section(FILE *html, const char *id, const char *title)
 /** The values of a column in the order of their first rows, as "a, b and c"; the caller frees it. */
 static char *values_of(const dsgd_report *r, size_t column)
 {
+    if (column == r->runs.n_columns)
+        return dsgd_xstrdup("unknown");
     const char **const values = dsgd_xcalloc(r->runs.n_rows + 1, sizeof *values);
     char *text = dsgd_xstrdup("");
     size_t n = 0;
