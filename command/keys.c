@@ -255,14 +255,28 @@ static json_t *list_schema(json_t *items)
     return json_pack("{s: s, s: o}", "type", "array", "items", items);
 }
 
+/** What a sweep can have in place of a list; whether its values are numbers is the reader's to say. */
+static json_t *range_schema(void)
+{
+    json_t *const ends = json_pack("[s, s]", "number", "string");
+    return json_pack("{s: s, s: {s: {s: O}, s: {s: o}, s: {s: s, s: i}, s: {s: s}}, s: [s, s, s], "
+                     "s: b}",
+                     "type", "object", "properties", "from", "type", ends, "to", "type", ends, "n",
+                     "type", "integer", "minimum", 2, "log", "type", "boolean", "required", "from",
+                     "to", "n", "additionalProperties", 0);
+}
+
 /** A value, or a sweep over such. */
 static json_t *or_swept(const draft *d, json_t *schema)
 {
     if (!d->sweeps)
         return schema;
+    json_t *const range = json_pack("{s: s}", "$ref", "#/$defs/range");
+    json_t *const values =
+        json_pack("{s: [o, o]}", "anyOf", list_schema(json_incref(schema)), range);
     json_t *const sweep =
         json_pack("{s: s, s: {s: o}, s: [s], s: b}", "type", "object", "properties", "sweep",
-                  list_schema(json_incref(schema)), "required", "sweep", "additionalProperties", 0);
+                  values, "required", "sweep", "additionalProperties", 0);
     return json_pack("{s: [o, o]}", "anyOf", schema, sweep);
 }
 
@@ -422,6 +436,8 @@ dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
     json_object_set_new(schema, "$schema",
                         json_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_set_new(schema, "title", json_string(keys->name));
+    if (d.sweeps)
+        json_object_set_new(d.definitions, "range", range_schema());
     json_object_set_new(schema, "$defs", d.definitions);
     const int failed = json_dumpf(schema, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     putchar('\n');

@@ -363,6 +363,8 @@ static const struct {
     {"until: {seconds: 10parsecs}", false},
     {"until: {steps: {sweep: [1, 2]}}", true},
     {"until: {steps: {sweep: [1, two]}}", false},
+    {"until: {steps: {sweep: {from: 1, to: 9, n: 3, log: false}}}", true},
+    {"until: {steps: {sweep: {from: 1, to: 9}}}", false},
     {"exchange: {collective: ring}", true},
     {"exchange: {collective: rings}", false},
     {"exchange: {pieces: tensors, overlap: off}", true},
