@@ -1222,7 +1222,8 @@ static const struct {
     const char *sentence;
 } refusals[] = {
     {DSGD_BINARY " run timing.yaml --record r", 2, "nothing is learned in timing.yaml"},
-    {DSGD_BINARY " run e.yaml --only 1 --record no/where/r", 3, "no/where/r.part"},
+    {DSGD_BINARY " run e.yaml --only 1 --record no/where/r", 3,
+     "no/where/r: no file can be made there"},
     {DSGD_BINARY " run e.yaml --record e.yaml", 3, "e.yaml: the folder cannot be"},
     {DSGD_BINARY " run e.yaml --numerics off --set until.accuracy=0.5 --record r", 2,
      "until: accuracy needs numerics, but they are off"},
