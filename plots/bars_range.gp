@@ -27,4 +27,4 @@ log_places = as_lines && place_value[1] > 0 && (exists('log_x') || place_value[n
 if (highest == 0) { highest = 1 }
 scale = thousands(highest)
 if (!exists('ylabel_text')) { ylabel_text = label_of(quantity, scale) }
-if (!exists('xlabel_text')) { xlabel_text = axis_of(along) }
+if (!exists('xlabel_text')) { xlabel_text = axis }

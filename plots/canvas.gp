@@ -54,6 +54,12 @@ do for [e = 1:n_entries] {
     if (kind eq 'mean_model') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 7 ps 1.1 lc rgb ink }
     if (kind eq 'local_models') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 6 ps 1.1 lc rgb ink }
     if (kind eq 'worst_model') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 10 ps 1.1 lc rgb ink }
+    if (kind eq 'simulated') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 7 ps 0.25 * point_size lc rgb ink }
+    if (kind eq 'equally_fast') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb ink lw 2.5 }
+    if (kind eq 'uncertain') {
+        set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
+            fc rgb ink fs pattern 2 border lc rgb ink lw 0.5
+    }
     if (kind eq 'compute' || kind eq 'wait' || kind eq 'communicate') {
         set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
             fc rgb word(value('look_'.kind), 1) fs pattern int(word(value('look_'.kind), 2)) border lc rgb ink lw 0.7

@@ -74,7 +74,7 @@ frame_width = 2.4
 frame_height = 2.7
 least_height = 1.4
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? 'mean model' : word eq 'local_models' ? "workers' models" : \
-                    word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'gpus' ? '' : word
+                    word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', (where eq 'right' ? 0 : 0) + ((k - 1) % across) * cell_width, \
                    bottom + (down - 1 - (k - 1) / across) * cell_height, cell_width, cell_height)
@@ -92,9 +92,8 @@ thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
 thousands_text(scale) = scale == 1e9 ? 'billion ' : scale == 1e6 ? 'million ' : scale == 1e3 ? '1,000 ' : ''
 label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
     quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : quantity
-axis_of(name) = name eq 'workers' ? 'number of GPUs' : name eq '' ? '' : swap(name[rfind(name, '.') + 1:], '_', ' ')
 # What the runs of a panel at a place have in common.
-title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis_of(along).' '.place[j]
+title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis.' '.place[j]
 both(a, b) = a.(a ne '' && b ne '' ? '; ' : '').b
 if (n_series > 0) {
     longest_place = 0
@@ -103,7 +102,7 @@ if (n_series > 0) {
     do for [k = 1:n_panels] { longest_panel = greater(longest_panel, strlen(panel[k])) }
 }
 # The place without the name of its axis, where that is too long for a frame.
-fits(letters) = (letters + strlen(axis_of(along)) + longest_place + longest_panel) * letter < cell_width * W
+fits(letters) = (letters + strlen(axis) + longest_place + longest_panel) * letter < cell_width * W
 title_of_cell(p, j) = tex(both(n_places == 1 || fits(9) ? title_of_place(j) : place[j], panel[p]))
 # A title of the y axis that is longer than the axis breaks before its unit.
 beside_axis(text, height) = strlen(text) * letter > height && strstrt(text, ' (') > 0 ? swap(text, ' (', "\n(") : text

@@ -13,6 +13,7 @@
 
 #include "base/csv.h"
 #include "base/option.h"
+#include "command/analyse/figure_cells.h"
 #include "command/analyse/summary.h"
 #include "command/experiment/shipped.h"
 
@@ -27,7 +28,7 @@ typedef struct data {
     dsgd_csv runs, curves, staleness, published;
     json_t *manifest; /* NULL: none */
     size_t run, algorithm, seed, status, wall; /* columns of runs */
-    bool *varies; /* [n_columns]: a key with several values */
+    bool *varies, *numeric; /* [n_columns]: a key with several values; all of them numbers */
     size_t along; /* column; n_columns: none */
     size_t *series_of, *place_of, *panel_of; /* [n_rows]; of a row that does not count SIZE_MAX */
     names series, places, panels;
@@ -93,12 +94,18 @@ static bool is_key(const data *d, size_t column)
            strcmp(name, "factor") != 0;
 }
 
-static size_t count_values(const data *d, size_t column)
+/** The number of values, and whether all are numbers or empty. */
+static size_t count_values(const data *d, size_t column, bool *numeric)
 {
     names values = {NULL, 0};
-    for (size_t row = 0; row < d->runs.n_rows; row++)
-        if (counts(d, row))
-            add_name(&values, field(d, row, column));
+    *numeric = true;
+    for (size_t row = 0; row < d->runs.n_rows; row++) {
+        const char *const text = field(d, row, column);
+        if (!counts(d, row))
+            continue;
+        add_name(&values, text);
+        *numeric = *numeric && (*text == '\0' || !isnan(number(&d->runs, row, column)));
+    }
     const size_t n = values.n;
     free_names(&values);
     return n;
@@ -110,8 +117,9 @@ static void find_along(data *d)
     size_t most = 1;
     d->along = d->runs.n_columns;
     d->varies = dsgd_xcalloc(d->runs.n_columns, sizeof *d->varies);
+    d->numeric = dsgd_xcalloc(d->runs.n_columns, sizeof *d->numeric);
     for (size_t c = 0; c < d->runs.n_columns; c++) {
-        const size_t n = is_key(d, c) ? count_values(d, c) : 0;
+        const size_t n = is_key(d, c) ? count_values(d, c, &d->numeric[c]) : 0;
         d->varies[c] = n > 1;
         if (n <= 1 || dsgd_is_of_algorithms(d->runs.fields[c]))
             continue;
@@ -123,18 +131,25 @@ static void find_along(data *d)
     }
 }
 
-/** "lr 0.1; period 8": what varies beside the algorithm and `along`. The caller frees it. */
-static char *setting_of(const data *d, size_t row, bool of_algorithms)
+/**
+ * "lr 0.1; period 8": what varies beside the algorithm and `along`; as tables have it, or shown to
+ * readers, where close values may be the same. The caller frees it.
+ */
+static char *setting_of(const data *d, size_t row, bool of_algorithms, bool shown)
 {
     char *text = dsgd_xstrdup("");
     for (size_t c = 0; c < d->runs.n_columns; c++) {
-        const char *const name = d->runs.fields[c], *const value = field(d, row, c);
+        const char *const column = d->runs.fields[c], *const value = field(d, row, c);
         if (!d->varies[c] || c == d->along || *value == '\0' ||
-            dsgd_is_of_algorithms(name) != of_algorithms)
+            dsgd_is_of_algorithms(column) != of_algorithms)
             continue;
-        const bool alone = strcmp(name, "platform") == 0 || strcmp(name, "workload") == 0;
-        dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : "; ", alone ? "" : dsgd_last_key(name),
-                    alone ? "" : " ", value);
+        const bool alone = strcmp(column, "platform") == 0 || strcmp(column, "workload") == 0;
+        char *const name = shown ? dsgd_swept_title(column) : dsgd_xstrdup(dsgd_last_key(column));
+        char *const read = shown ? dsgd_swept_value(column, value) : dsgd_xstrdup(value);
+        dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : "; ", alone ? "" : name,
+                    alone ? "" : " ", read);
+        free(name);
+        free(read);
     }
     return text;
 }
@@ -145,7 +160,8 @@ static void place_rows(data *d)
         d->series_of[row] = d->place_of[row] = d->panel_of[row] = SIZE_MAX;
         if (!counts(d, row))
             continue;
-        char *const own = setting_of(d, row, true), *const panel = setting_of(d, row, false);
+        char *const own = setting_of(d, row, true, false), *const panel =
+                                                               setting_of(d, row, false, false);
         char *const series =
             dsgd_xprintf("%s%s%s", field(d, row, d->algorithm), *own == '\0' ? "" : "; ", own);
         d->series_of[row] = add_name(&d->series, series);
@@ -158,32 +174,73 @@ static void place_rows(data *d)
     }
 }
 
-/** The number that a value begins with, scaled by its unit; NAN: it is none. */
-static double value_of(const char *text)
+/** The first row with the same text in a column. */
+static size_t first_with(const data *d, size_t column, size_t row)
 {
-    static const char *const units[] = {NULL, "s", "bytes", "bytes/s", "flop/s"};
-    double x = NAN;
-    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
-        if (dsgd_parse_number(text, units[u], &x))
-            return x;
-    return NAN;
+    size_t first = 0;
+    while (strcmp(field(d, first, column), field(d, row, column)) != 0)
+        first++;
+    return first;
 }
 
-/** Sorts the places where all are numbers; they are few. */
-static void sort_places(data *d)
+/** Whether row @p a comes before @p b: by numbers, or else by which text came first. */
+static bool is_before(const data *d, size_t a, size_t b, bool along)
 {
-    for (size_t i = 0; i < d->places.n; i++)
-        if (isnan(value_of(d->places.v[i])))
-            return;
-    for (size_t i = 1; i < d->places.n; i++)
-        for (size_t k = i; k > 0 && value_of(d->places.v[k]) < value_of(d->places.v[k - 1]); k--) {
-            char *const text = d->places.v[k];
-            d->places.v[k] = d->places.v[k - 1];
-            d->places.v[k - 1] = text;
-            for (size_t row = 0; row < d->runs.n_rows; row++)
-                if (d->place_of[row] == k || d->place_of[row] == k - 1)
-                    d->place_of[row] = 2 * k - 1 - d->place_of[row];
+    for (size_t c = 0; c < d->runs.n_columns; c++) {
+        if (!d->varies[c] || (c == d->along) != along || dsgd_is_of_algorithms(d->runs.fields[c]) ||
+            strcmp(field(d, a, c), field(d, b, c)) == 0)
+            continue;
+        if (!d->numeric[c])
+            return first_with(d, c, a) < first_with(d, c, b);
+        return *field(d, a, c) == '\0' || number(&d->runs, a, c) < number(&d->runs, b, c);
+    }
+    return false;
+}
+
+/** Sorts places or panels, which are few, by one row of each. */
+static void sort_names(const data *d, names *list, size_t *name_of, bool along)
+{
+    size_t *const row_of = dsgd_xcalloc(3 * list->n + 1, sizeof *row_of);
+    size_t *const old = row_of + list->n, *const new = old + list->n;
+    for (size_t row = d->runs.n_rows; row-- > 0;)
+        if (name_of[row] != SIZE_MAX)
+            row_of[name_of[row]] = row;
+    for (size_t i = 0; i < list->n; i++) {
+        old[i] = i;
+        for (size_t k = i; k > 0 && is_before(d, row_of[old[k]], row_of[old[k - 1]], along); k--) {
+            const size_t name = old[k];
+            old[k] = old[k - 1];
+            old[k - 1] = name;
         }
+    }
+    char **const sorted = dsgd_xcalloc(list->n + 1, sizeof *sorted);
+    for (size_t i = 0; i < list->n; i++) {
+        sorted[i] = list->v[old[i]];
+        new[old[i]] = i;
+    }
+    free(list->v);
+    list->v = sorted;
+    for (size_t row = 0; row < d->runs.n_rows; row++)
+        if (name_of[row] != SIZE_MAX)
+            name_of[row] = new[name_of[row]];
+    free(row_of);
+}
+
+/** Panels as readers have them. */
+static void show_panels(data *d)
+{
+    for (size_t row = d->runs.n_rows; row-- > 0;)
+        if (d->panel_of[row] != SIZE_MAX) {
+            free(d->panels.v[d->panel_of[row]]);
+            d->panels.v[d->panel_of[row]] = setting_of(d, row, false, true);
+        }
+}
+
+/** A place as a number; NAN: it is none. */
+static double value_of(const data *d, size_t place)
+{
+    double x = NAN;
+    return dsgd_parse_number(d->places.v[place], NULL, &x) ? x : NAN;
 }
 
 /* --- what a user chose ------------------------------------------------------------------------ */
@@ -267,8 +324,7 @@ static dsgd_status choose(data *d, const dsgd_figure_choice *choice, dsgd_error 
 
 /* --- texts for gnuplot ------------------------------------------------------------------------ */
 
-/** A text in single quotes, which are doubled within; control characters would end a line. */
-static void put_text(FILE *out, const char *text)
+void dsgd_gnuplot_text(FILE *out, const char *text)
 {
     fputc('\'', out);
     for (; *text != '\0'; text++) {
@@ -290,7 +346,7 @@ static void put_number(FILE *out, double x)
 static void put_variable(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "%s = ", name);
-    put_text(out, text);
+    dsgd_gnuplot_text(out, text);
     fputc('\n', out);
 }
 
@@ -299,7 +355,7 @@ static void put_names(FILE *out, const char *name, const names *list)
     fprintf(out, "array %s[%zu] = [", name, list->n);
     for (size_t i = 0; i < list->n; i++) {
         fputs(i == 0 ? "" : ", ", out);
-        put_text(out, list->v[i]);
+        dsgd_gnuplot_text(out, list->v[i]);
     }
     fputs("]\n", out);
 }
@@ -471,6 +527,14 @@ static void put_measure(FILE *out, const data *d, cell at, measure *of, size_t c
     *top = fmax(*top, put_mean(out, d, n));
 }
 
+/** Whether two fields are the same text or number. */
+static bool is_same(const char *a, const char *b)
+{
+    double x = NAN, y = NAN;
+    return strcmp(a, b) == 0 ||
+           (dsgd_parse_number(a, NULL, &x) && dsgd_parse_number(b, NULL, &y) && x == y);
+}
+
 /** Whether a published row is a point about the cell. */
 static bool is_about(const data *d, size_t row, cell at, const char *quantity)
 {
@@ -483,7 +547,7 @@ static bool is_about(const data *d, size_t row, cell at, const char *quantity)
                                      {along, d->places.v[at.place]}};
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
         const size_t column = dsgd_csv_column(p, wanted[k][0]);
-        if (column < p->n_columns && strcmp(dsgd_csv_field(p, row, column), wanted[k][1]) != 0)
+        if (column < p->n_columns && !is_same(dsgd_csv_field(p, row, column), wanted[k][1]))
             return false;
     }
     return true;
@@ -519,7 +583,7 @@ static void put_group(FILE *out, data *d, cell at, extent *reached)
 {
     gather(d, at);
     fprintf(out, "%zu", at.place + 1);
-    put_number(out, value_of(d->places.v[at.place]));
+    put_number(out, value_of(d, at.place));
     for (size_t m = 0; m < d->n_measures; m++, reached++) {
         const double published = published_of(d, at, reached->name);
         double *const top = &reached->top[at.panel * d->places.n + at.place];
@@ -775,10 +839,19 @@ static const char head[] =
     "# What the figures of this folder draw, out of its tables; `dsgd plot` writes it again.\n"
     "# Means over seeds, and half widths of their 95 % intervals as NAME_ci (0: a single seed).\n"
     "# series, label: the algorithms as the tables and as the user name them; panel, place: what\n"
-    "# runs differ in besides; along: the column of the places. $groups: a block for each panel "
-    "and\n"
-    "# series, a row for each place. $curves and $staleness: a block for each panel, place, "
-    "series.\n";
+    "# runs differ in besides; along, axis: the column of the places, and its title. $groups: a\n"
+    "# block for each panel and series, a row for each place. $curves and $staleness: a block for\n"
+    "# each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
+
+/** Places as readers have them. */
+static void put_places(FILE *out, const data *d, const char *along)
+{
+    names shown = {dsgd_xcalloc(d->places.n, sizeof *shown.v), d->places.n};
+    for (size_t k = 0; k < d->places.n; k++)
+        shown.v[k] = dsgd_swept_value(along, d->places.v[k]);
+    put_names(out, "place", &shown);
+    free_names(&shown);
+}
 
 static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 {
@@ -789,14 +862,18 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     put_variable(out, "experiment", name == NULL ? "" : name);
     put_variable(out, "unit", unit);
     put_variable(out, "note", note);
-    put_variable(out, "along", has_along ? d->runs.fields[d->along] : "");
+    const char *const along = has_along ? d->runs.fields[d->along] : "";
+    char *const axis =
+        strcmp(along, "workers") == 0 ? dsgd_xstrdup("number of GPUs") : dsgd_swept_title(along);
+    put_variable(out, "along", along);
+    put_variable(out, "axis", axis);
     put_variable(out, "workers", field(d, 0, dsgd_csv_column(&d->runs, "workers")));
     put_series(out, d, choice);
     put_names(out, "panel", &d->panels);
-    put_names(out, "place", &d->places);
+    put_places(out, d, along);
     fprintf(out, "array place_value[%zu] = [", d->places.n);
     for (size_t k = 0; k < d->places.n; k++) {
-        const double x = value_of(d->places.v[k]);
+        const double x = value_of(d, k);
         fprintf(out, "%s%.9g", k == 0 ? "" : ", ", isnan(x) ? (double)(k + 1) : x);
     }
     fputs("]\n", out);
@@ -804,6 +881,8 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     put_groups(out, d);
     put_curves(out, d);
     put_staleness(out, d);
+    dsgd_figure_cells(out, d->folder);
+    free(axis);
     free(unit);
     free(note);
 }
@@ -853,7 +932,9 @@ static dsgd_status read_runs(data *d, dsgd_error *error)
     d->x = dsgd_xcalloc(n + 1, sizeof *d->x);
     find_along(d);
     place_rows(d);
-    sort_places(d);
+    sort_names(d, &d->places, d->place_of, true);
+    sort_names(d, &d->panels, d->panel_of, false);
+    show_panels(d);
     if (d->series.n == 0)
         return dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
                          d->runs.path);
@@ -869,9 +950,9 @@ static void close_data(data *d)
     free_names(&d->series);
     free_names(&d->places);
     free_names(&d->panels);
-    void *const blocks[] = {
-        d->varies, d->series_of, d->place_of,   d->panel_of,         d->order,        d->measures,
-        d->x,      d->group,     d->row_of_run, d->first_evaluation, d->n_evaluations};
+    void *const blocks[] = {d->varies,   d->numeric,    d->series_of,        d->place_of,
+                            d->panel_of, d->order,      d->measures,         d->x,
+                            d->group,    d->row_of_run, d->first_evaluation, d->n_evaluations};
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++)
         free(blocks[k]);
 }

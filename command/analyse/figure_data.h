@@ -11,6 +11,8 @@
 #ifndef DSGD_COMMAND_ANALYSE_FIGURE_DATA_H
 #define DSGD_COMMAND_ANALYSE_FIGURE_DATA_H
 
+#include <stdio.h>
+
 #include "base/status.h"
 #include "command/arguments.h"
 
@@ -27,5 +29,8 @@ typedef struct dsgd_figure_choice {
  */
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
                              const dsgd_figure_choice *choice, dsgd_error *error);
+
+/** A text in single quotes, which are doubled within; control characters, which would end a line, are spaces. */
+void dsgd_gnuplot_text(FILE *out, const char *text);
 
 #endif

@@ -57,14 +57,24 @@ char *dsgd_swept_name(const char *column)
     return dsgd_xprintf("%.*s", (int)(strlen(key) - (cut ? strlen(units[k].end) : 0)), key);
 }
 
+char *dsgd_swept_title(const char *column)
+{
+    char *const text = dsgd_swept_name(column);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == '_' ? ' ' : *c;
+    return text;
+}
+
 char *dsgd_swept_value(const char *column, const char *value)
 {
     static const char *const large[] = {"", "k", "M", "G", "T"};
     static const char *const small[] = {"", "m", "u", "n"};
     const size_t k = unit_of(dsgd_last_key(column));
     double x = 0;
-    if (k == sizeof units / sizeof units[0] || !dsgd_parse_number(value, NULL, &x))
+    if (!dsgd_parse_number(value, NULL, &x))
         return dsgd_xstrdup(value);
+    if (k == sizeof units / sizeof units[0])
+        return x == floor(x) ? dsgd_xstrdup(value) : dsgd_xprintf("%.4g", x);
     size_t power = 0;
     for (; !units[k].is_time && fabs(x) >= 1000 && power < 4; power++)
         x /= 1000;
