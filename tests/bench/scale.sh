@@ -24,7 +24,8 @@ until: {steps: $STEPS}
 END
 }
 
-echo "network,algorithm,workers,steps,messages,cpu_s,memory_kib"
+run=0
+echo "run,algorithm,workers,seed,status,steps,messages,cpu_s,memory_kib,wall_s,network"
 for network in $NETWORKS; do
     for algorithm in $ALGORITHMS; do
         for workers in $COUNTS; do
@@ -33,8 +34,9 @@ for network in $NETWORKS; do
             /usr/bin/time -o "$folder/time" -f '%U %S %M' "$dsgd" run "$folder/scale.yaml" --numerics off -j 1 \
                 -o "$folder/results" --force > /dev/null 2> "$folder/errors" || { cat "$folder/errors" >&2; exit 1; }
             messages=$(awk -F, 'NR == 1 { while ($++k != "messages"); } NR == 2 { print $k }' "$folder/results/runs.csv")
-            awk -v row="$network,$algorithm,$workers,$STEPS,$messages" \
-                '{ printf "%s,%.2f,%d\n", row, $1 + $2, $3 }' "$folder/time"
+            run=$((run + 1))
+            awk -v row="$run,$algorithm,$workers,1,ok,$STEPS,$messages" -v network="$network" \
+                '{ printf "%s,%.2f,%d,,%s\n", row, $1 + $2, $3, network }' "$folder/time"
             awk -v limit="$LIMIT" -v flows="$([ "$network" = flows ] && echo 4 || echo 1)" \
                 '{ exit flows * ($1 + $2) > limit }' "$folder/time" || break
         done
