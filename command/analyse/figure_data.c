@@ -111,6 +111,19 @@ static size_t count_values(const data *d, size_t column, bool *numeric)
     return n;
 }
 
+/** Where a whole part is swept, its name says no more. */
+static void drop_names_of_swept(data *d)
+{
+    static const char *const parts[][2] = {{"platform", "swept.platform"},
+                                           {"workload", "swept.workload"}};
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+        const size_t swept = dsgd_csv_column(&d->runs, parts[k][1]);
+        const size_t name = dsgd_csv_column(&d->runs, parts[k][0]);
+        if (swept < d->runs.n_columns && name < d->runs.n_columns && d->varies[swept])
+            d->varies[name] = false;
+    }
+}
+
 /** The number of workers, or else the last key with most values: swept ones come last. */
 static void find_along(data *d)
 {
@@ -129,6 +142,7 @@ static void find_along(data *d)
             most = workers ? SIZE_MAX : n;
         }
     }
+    drop_names_of_swept(d);
 }
 
 /**
@@ -143,8 +157,9 @@ static char *setting_of(const data *d, size_t row, bool of_algorithms, bool show
         if (!d->varies[c] || c == d->along || *value == '\0' ||
             dsgd_is_of_algorithms(column) != of_algorithms)
             continue;
-        const bool alone = strcmp(column, "platform") == 0 || strcmp(column, "workload") == 0;
-        char *const name = shown ? dsgd_swept_title(column) : dsgd_xstrdup(dsgd_last_key(column));
+        const char *const key = dsgd_last_key(column);
+        const bool alone = strcmp(key, "platform") == 0 || strcmp(key, "workload") == 0;
+        char *const name = shown ? dsgd_swept_title(column) : dsgd_xstrdup(key);
         char *const read = shown ? dsgd_swept_value(column, value) : dsgd_xstrdup(value);
         dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : "; ", alone ? "" : name,
                     alone ? "" : " ", read);

@@ -22,7 +22,7 @@ do for [k = 1:n_frames] {
     j = (k - 1) % 3 + 1
     set title tex(both(word(quantities, j), panel[p])) offset 0, -0.6
     set format y (j == 1 ? '%.0s%c' : '%g')
-    set ytics (j < 3 && cell_height * H < 2 ? 100 : 10)
+    set ytics least(j), (j < 3 && cell_height * H < 2 ? 100 : 10)
     set yrange [least(j):least(j) * (j == 3 ? 1e2 : 1e6)]
     plot for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 using 2:(quantity(j) > 0 ? quantity(j) : NaN) with linespoints lt i notitle
     eval legend_drawn

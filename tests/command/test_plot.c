@@ -382,6 +382,30 @@ START_TEST(runs_that_all_diverged_are_drawn_without_bars)
 }
 END_TEST
 
+START_TEST(swept_values_are_sorted_and_have_units)
+{
+    write_file("e.yaml",
+               "platform: {sweep: [piz-daint, idle-switch]}\n"
+               "workload: {bytes: {sweep: [1G, 20M, 1M]}, step: 100ms, samples: 8}\n"
+               "workers: 2\nalgorithms: allreduce\nuntil: {steps: 1}\n"
+               "imbalance: {kind: delay, seconds: {sweep: [1s, 200ms, 50ms, 0.20001]}}\n");
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    const char *const data = read_file("r/figures/data.gp");
+    static const char *const parts[] = {
+        "array panel[6] = ['piz-daint; bytes 1MB', 'piz-daint; bytes 20MB', 'piz-daint; bytes "
+        "1GB', "
+        "'idle-switch; bytes 1MB', 'idle-switch; bytes 20MB', 'idle-switch; bytes 1GB']",
+        "array place[4] = ['50ms', '200ms', '200ms', '1s']",
+        "array place_value[4] = [0.05, 0.2, 0.20001, 1]",
+        "axis = 'seconds'",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(data, parts[i]) != NULL, "%s", parts[i]);
+}
+END_TEST
+
 static const struct {
     const char *options, *sentence;
 } refused[] = {
@@ -425,6 +449,7 @@ Suite *plot_suite(void)
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
     tcase_add_test(t, a_figure_of_some_runs_says_so);
     tcase_add_test(t, runs_that_all_diverged_are_drawn_without_bars);
+    tcase_add_test(t, swept_values_are_sorted_and_have_units);
     tcase_add_test(t, a_bad_option_is_refused_with_a_sentence);
     suite_add_tcase(s, t);
     return s;

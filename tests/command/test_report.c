@@ -68,6 +68,25 @@ static void expect_unique_names(const char *html)
     }
 }
 
+/** Every mention of a part names one of the page. */
+static void expect_known_references(const char *html)
+{
+    static const char *const forms[] = {"href='#", "href=\"#", "url(#", "url('#"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        for (const char *at = html; (at = strstr(at, forms[i])) != NULL; at++, n++) {
+            const char *const name = at + strlen(forms[i]);
+            const int length = (int)strcspn(name, "'\")");
+            char *const single = dsgd_xprintf(" id='%.*s'", length, name);
+            char *const twofold = dsgd_xprintf(" id=\"%.*s\"", length, name);
+            ck_assert_msg(strstr(html, single) != NULL || strstr(html, twofold) != NULL, "%.40s",
+                          at);
+            free(single);
+            free(twofold);
+        }
+    ck_assert_int_gt((int)n, 20);
+}
+
 START_TEST(a_page_of_real_results_needs_nothing_else)
 {
     write_experiment(learn);
@@ -81,6 +100,7 @@ START_TEST(a_page_of_real_results_needs_nothing_else)
     expect_well_formed(html);
     expect_self_contained(html);
     expect_unique_names(html);
+    expect_known_references(html);
     static const char *const parts[] = {
         "<html lang=\"en\"",
         "width=device-width",
