@@ -14,7 +14,8 @@ static const char experiment[] =
     "workload: {bytes: 10M, step: 200ms, samples: 32}\n"
     "imbalance: {kind: lognormal, mean: 1, scale: true, deviation: {sweep: {from: 0.64, to: 0.01, "
     "n: 9, log: true}}}\n"
-    "workers: 4\nalgorithms: [allreduce, a_psgd]\nuntil: {steps: 10}\nexchange: {pieces: 4}\n";
+    "workers: 4\nnetwork: loggp\nalgorithms: [allreduce, a_psgd]\nuntil: {steps: 10}\n"
+    "exchange: {pieces: 4}\n";
 
 /** What awk prints of a file in the folder. */
 static char *awk(const char *program, const char *file)
