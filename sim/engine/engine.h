@@ -4,9 +4,9 @@
  * group of members names the file that writes it; every file may read.
  *
  * Each worker is several actors: `work` runs the algorithm; `gpu` computes; `channels` carry out
- * exchanges; `listener` receives activations of partial collectives that are messages; `assist` is the algorithm's
- * second actor. Actors are coroutines: state can change under a function only where it calls one of
- * sim/network/cluster.h.
+ * exchanges; `listener` receives activations of partial collectives that are messages; `assist` is
+ * the algorithm's second actor. Actors are coroutines: state can change under a function only where
+ * it calls one of sim/network/cluster.h.
  */
 #ifndef DSGD_SIM_ENGINE_ENGINE_H
 #define DSGD_SIM_ENGINE_ENGINE_H

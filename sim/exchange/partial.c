@@ -28,6 +28,7 @@ typedef struct partial_piece {
 struct dsgd_partial {
     dsgd_partial_spec spec;
     long started; /* last position, version * n_pieces + piece, that has a job; -1: none */
+    double ended_s; /* when the latest schedule did; -1: none has */
     bool is_notified; /* by an alarm; the overhead lasts ... */
     double notified_s; /* ... until then */
     partial_piece piece[]; /* [n_pieces] */
@@ -70,12 +71,23 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
         dsgd_count_contribution(w, job->fresh);
 }
 
+/**
+ * Who waited for the schedule that has just ended publishes the next piece at this instant; the send
+ * buffer is sampled behind it. (SimGrid lets that actor run first anyway.)
+ */
+static void let_publish(const dsgd_partial *partial)
+{
+    if (partial->ended_s == dsgd_now_s())
+        dsgd_sleep(0);
+}
+
 static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     partial_job *const job = (partial_job *)any_job;
     const size_t k = any_job->piece;
     partial_piece *const piece = &w->partial->piece[k];
+    let_publish(w->partial);
     begin_schedule(w, job);
     dsgd_schedule_group(channel, job->reduction, w->engine->piece_bytes[k]);
     dsgd_reduction_combine(w->engine, job->reduction,
@@ -84,6 +96,7 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     piece->received = job->reduction;
     piece->received_version = job->version;
     piece->received_fresh = job->fresh;
+    w->partial->ended_s = dsgd_now_s();
     dsgd_run_free(job);
 }
 
@@ -234,6 +247,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
         dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);
     partial->spec = spec;
     partial->started = -1;
+    partial->ended_s = -1;
     for (size_t k = 0; k < n; k++) {
         partial->piece[k] = (partial_piece){
             .buffer = {.stamp = -1}, .published = -1, .used = -1, .received_version = -1};

@@ -295,6 +295,40 @@ START_TEST(activations_are_alarms_that_come_when_messages_do)
 }
 END_TEST
 
+/**
+ * Pairs of which some are faster: their activations of the next piece have come when another pair
+ * ends one. What its members publish at that instant is in the next piece, on either network.
+ */
+START_TEST(what_is_published_when_a_piece_ends_is_in_the_next)
+{
+    static dsgd_algorithm any;
+    support_case *const c = support_new("wagma", 8);
+    support_option(c, "group", 2);
+    islands(c);
+    c->platform.island_hosts = c->platform.island_nics = 3;
+    jitter_and_straggler(c);
+    c->workload.bytes = 1e8;
+    c->config.exchange.pieces = 7;
+    c->config.exchange.overlap = false;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 12;
+    const dsgd_algorithm *const wagma = c->config.algorithm;
+    any = *wagma;
+    any.only_collectives = false; /* activations are messages */
+    double age = -1;
+    for (int how = 0; how < 6; how++) {
+        c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+        c->config.algorithm = how < 4 ? wagma : &any;
+        c->config.exchange.every_message = how >= 2;
+        const double got = support_ok(c)->result.staleness_mean;
+        if (how > 0)
+            ck_assert_double_eq_tol(got, age, 1e-9);
+        age = got;
+    }
+    ck_assert_double_gt(age, 0);
+}
+END_TEST
+
 /** Its first collective is of all; workers make their partial one up to three steps later. */
 static void late_listeners_work(dsgd_node *self)
 {
@@ -536,6 +570,7 @@ Suite *closed_suite(void)
     tcase_set_timeout(groups, 300);
     tcase_add_loop_test(groups, partial_collectives_are_computed_alike, 0, 7);
     tcase_add_loop_test(groups, activations_are_alarms_that_come_when_messages_do, 0, 4);
+    tcase_add_test(groups, what_is_published_when_a_piece_ends_is_in_the_next);
     tcase_add_test(groups, who_begins_to_listen_later_receives_the_activations_before);
     tcase_add_loop_test(groups, groups_under_way_at_the_end_count_alike, 0, 12);
     suite_add_tcase(s, groups);
