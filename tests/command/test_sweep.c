@@ -164,7 +164,9 @@ START_TEST(all_files_have_all_swept_values_as_numbers)
                       "%s: %s", files[k], rows);
         ck_assert_msg(strstr(rows, "\n4,1000000000,25000000\n") != NULL, "%s", rows);
     }
-    ck_assert_msg(strstr(output, "group=2 host_bandwidth=10MB/") != NULL, "%s", output);
+    const char *const row = strstr(output, "10MB/s");
+    ck_assert_msg(row != NULL && strstr(row, "\n") > strstr(row, "1.049MB"), "%s", output);
+    ck_assert_msg(strstr(output, "...") == NULL, "a value is cut:\n%s", output);
 }
 END_TEST
 
