@@ -103,11 +103,15 @@ if (n_series > 0) {
     longest_panel = 0
     do for [k = 1:n_panels] { longest_panel = greater(longest_panel, strlen(panel[k])) }
 }
-# The place without the name of its axis, where that is too long for a frame.
-fits(letters) = (letters + strlen(along eq 'workers' ? ' GPUs' : axis) + longest_place + longest_panel) * letter < cell_width * W
-title_of_cell(p, j) = tex(both(n_places == 1 || fits(9) ? title_of_place(j) : place[j], panel[p]))
-# A title of the y axis that is longer than the axis breaks before its unit.
-beside_axis(text, height) = strlen(text) * letter > height && strstrt(text, ' (') > 0 ? swap(text, ' (', "\n(") : text
+# The title of a frame: without the name of the axis where that is too long, and a line for each swept value where all of them are.
+wide(text) = strlen(text) * letter > cell_width * W - 0.5
+name_of_place(j) = wide(title_of_place(j)) ? place[j] : title_of_place(j)
+broken(text) = wide(text) ? swap(text, '; ', ";\n") : text
+title_of_cell(p, j) = broken(tex(both(name_of_place(j), panel[p])))
+breaks(text) = strstrt(text, '; ') == 0 ? 0 : 1 + breaks(text[strstrt(text, '; ') + 2:])
+longest_part(text) = strstrt(text, '; ') == 0 ? strlen(text) : greater(strstrt(text, '; '), longest_part(text[strstrt(text, '; ') + 2:]))
+# A title of the y axis that is longer than the axis breaks before its unit or its reference.
+beside_axis(text, height) = strlen(text) * letter < height ? text : swap(swap(text, ' (', "\n("), 'speed-up over', "speed-up\nover")
 # Steps of 1, 2, 2.5 or 5 times a power of ten, such that at most n ticks are in a range.
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
 step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)
