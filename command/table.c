@@ -124,15 +124,31 @@ static bool is_number(const char *text)
 
 /** How a column is printed. */
 typedef struct layout {
-    size_t width, least; /* characters */
+    size_t width, cells, least; /* characters: of the column, its widest cell, what is never cut */
     bool right; /* aligned */
-    bool is_head; /* which is never cut where the table wraps */
+    bool is_head; /* which is never cut, but wraps */
     const char *rest; /* of the cell under way */
 } layout;
 
+/** The widest column: of the wide ones, else of those whose head is wider than cells, else of all. */
+static layout *to_narrow(layout *columns, size_t n)
+{
+    enum { WIDE = 16 };
+    layout *widest = NULL;
+    for (int pass = 0; pass < 3 && widest == NULL; pass++)
+        for (size_t k = 0; k < n; k++) {
+            layout *const c = &columns[k];
+            const size_t cells = c->cells < LEAST_WIDTH ? LEAST_WIDTH : c->cells;
+            const size_t floor = pass == 0 ? WIDE : pass == 1 ? cells : 0;
+            if (c->width > c->least && c->width > floor && (!widest || c->width > widest->width))
+                widest = c;
+        }
+    return widest;
+}
+
 /**
- * Natural widths, then the widest column is narrowed until a line holds the row. Numbers are never
- * cut, their heads are.
+ * Natural widths, then columns are narrowed until a line holds the row. Numbers are never cut, their
+ * heads wrap.
  */
 static layout *lay_out(const dsgd_columns *t)
 {
@@ -146,21 +162,17 @@ static layout *lay_out(const dsgd_columns *t)
             const char *const cell = t->cells[row * t->n_columns + k];
             c->right = c->right && is_number(cell);
             any = any || strcmp(cell, "-") != 0;
-            c->width = width_of(cell) > c->width ? width_of(cell) : c->width;
+            c->cells = width_of(cell) > c->cells ? width_of(cell) : c->cells;
         }
         c->right = c->right && any;
-        c->least = c->right || c->width < LEAST_WIDTH ? c->width : LEAST_WIDTH;
+        c->least = c->right || c->cells < LEAST_WIDTH ? c->cells : LEAST_WIDTH;
         const size_t head = width_of(t->heads[k]);
-        c->width = head > c->width ? head : c->width;
+        c->width = head > c->cells ? head : c->cells;
         total += c->width + (k == 0 ? 0 : GAP);
     }
     const size_t room = (size_t)dsgd_terminal_width(STDOUT_FILENO, DSGD_LINE_WIDTH);
     while (total > room) {
-        layout *widest = NULL;
-        for (size_t k = 0; k < t->n_columns; k++)
-            if (columns[k].width > columns[k].least &&
-                (widest == NULL || columns[k].width > widest->width))
-                widest = &columns[k];
+        layout *const widest = to_narrow(columns, t->n_columns);
         if (widest == NULL)
             break;
         widest->width--;
@@ -181,12 +193,13 @@ static size_t take_line(const dsgd_columns *t, layout *c, const char **text, boo
         c->rest += bytes;
         return bytes;
     }
-    while (bytes > 0 && (!t->wraps || (*text)[bytes] != ' '))
+    const bool wraps = t->wraps || c->is_head;
+    while (bytes > 0 && (!wraps || (*text)[bytes] != ' '))
         bytes--;
-    if (bytes == 0 && t->wraps && c->is_head)
+    if (bytes == 0 && c->is_head)
         bytes = bytes_of(*text, c->width);
     *cut = bytes == 0;
-    c->rest += *cut ? strcspn(c->rest, t->wraps ? " " : "") : bytes;
+    c->rest += *cut ? strcspn(c->rest, wraps ? " " : "") : bytes;
     c->rest += strspn(c->rest, " ");
     return *cut ? bytes_of(*text, c->width > 3 ? c->width - 3 : 0) : bytes;
 }

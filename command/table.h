@@ -22,7 +22,8 @@ int dsgd_terminal_width(int descriptor, int otherwise);
 typedef struct dsgd_columns {
     char **heads, **cells; /* [n_columns], [n_rows][n_columns] */
     size_t n_columns, n_rows, n_cells;
-    bool wraps; /* a text that is too wide continues on the next line; else it ends in "..." */
+    bool
+        wraps; /* a cell that is too wide continues on the next line, as heads do; else it ends in "..." */
 } dsgd_columns;
 
 void dsgd_columns_row(dsgd_columns *t);

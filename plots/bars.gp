@@ -17,7 +17,7 @@ do for [k = 1:n_frames] {
     p = (k - 1) / frames_per_panel + 1
     first = split ? (k - 1) % frames_per_panel + 1 : 1
     last = split ? first : n_places
-    set title tex(panel[p]) offset 0, -0.6
+    set title broken(tex(panel[p])) offset 0, -0.6
     title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_title * letter : 0.6))
     left = (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : 8
     set lmargin (as_lines ? -1 : left)

@@ -10,7 +10,7 @@ set format y '%g'
 set ytics autofreq
 if (as_lines) {
     set xtics nomirror scale 0.5 ()
-    do for [j = 1:n_places] { set xtics add (place[j] place_value[j]) }
+    do for [j = 1:n_places] { set xtics add (tick(place[j]) place_value[j]) }
     if (log_places) { set logscale x; set xrange [place_value[1] / 1.2:place_value[n_places] * 1.2] }
     else { spread = 0.05 * (place_value[n_places] - place_value[1]); set xrange [place_value[1] - spread:place_value[n_places] + spread] }
     if (exists('log_y') && lowest > 0) { set logscale y; set yrange [lowest / scale / 1.15:highest / scale * 1.15]; eval 'set ytics '.log_ticks(lowest / scale / 1.15, highest / scale * 1.15) } else { set yrange [0:highest / scale * 1.08] }
@@ -26,7 +26,7 @@ if (as_lines) {
         eval names_below
     } else {
         set xtics norotate center nomirror scale 0 ()
-        do for [j = first:last] { set xtics add (place_title[j] j) }
+        do for [j = first:last] { set xtics add (tick(place_title[j]) j) }
     }
     set boxwidth wide * 0.94
     tallest = 0

@@ -12,6 +12,7 @@ legend_across = beside ? 1 : int(greater(1, ceil(n_entries / (1. * greater(1, le
 legend_height = above ? (legend_down + 0.6) * line : 0
 legend_width = beside ? entry + 0.1 : 0
 foot = note eq '' ? 0 : line
+if (!asked && n_series > 0 && n_panels > 1) { frame_width = greater(frame_width, lesser(W - legend_width, letter * longest_part(panel[1]) + 0.6)) }
 across = int(greater(1, lesser(n_frames, floor((W - legend_width) / frame_width))))
 down = int(ceil(n_frames / (1. * across)))
 # In a size that was asked for, frames are narrower before they are too low; more of them than fit make it higher.
@@ -19,6 +20,13 @@ if (asked) {
     while (across < n_frames && (H - legend_height - foot) / down < least_height && (W - legend_width) / (across + 1) >= 1.6) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
 }
 across = int(ceil(n_frames / (1. * down)))
+# Titles that break make frames higher.
+if (n_series > 0 && n_frames > 1 && n_panels > 1) {
+    if ((longest_panel + longest_place + 2) * letter > (W - legend_width) / across - 0.5) {
+        frame_height = frame_height + line * (breaks(panel[1]) + 1)
+        least_height = least_height + line * (breaks(panel[1]) + 1)
+    }
+}
 H = greater(H, legend_height + foot + down * (asked ? lesser(least_height, frame_height) : frame_height))
 cell_width = (W - legend_width) / W / across
 cell_height = (H - legend_height - foot) / H / down

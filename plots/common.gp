@@ -17,6 +17,8 @@ pretty(name) = stem(name) eq '' ? name : stem(name) eq name ? value('title_'.nam
     value('title_'.stem(name)).', '.swap(name[strlen(stem(name)) + 2:], '_', ' ')
 # LaTeX reads these.
 tex(text) = format ne 'tikz' ? text : swap(swap(swap(swap(text, '%', '{\char37}'), '_', '{\char95}'), '&', '{\char38}'), '#', '{\char35}')
+# gnuplot reads a tick's text as a format.
+tick(text) = swap(text, '%', '%%')
 title_of(name) = tex(pretty(head_of(name)).rest_of(name))
 nth(list, name) = strstrt(list, ' '.name.' ') == 0 ? 0 : words(list[1:strstrt(list, ' '.name.' ')]) + 1
 greater(a, b) = a > b ? a : b
@@ -80,12 +82,12 @@ frame(k) = sprintf('set origin %g,%g; set size %g,%g', (where eq 'right' ? 0 : 0
                    bottom + (down - 1 - (k - 1) / across) * cell_height, cell_width, cell_height)
 
 # --- axes
-# Names of the series below an axis that counts them: slanted, or upright where they are many.
-slanted = n_series <= 9
+# Names of the series below an axis that counts them: slanted, or upright where they are many or long.
+slanted = n_series <= 9 && longest_title <= 20
 # Letters beside a y axis: its ticks and its title, which may have two lines.
 left = 8
 lean = n_series < 2 ? 0 : 0.82 * strlen(title[1])
-names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nomirror (); do for [i = 1:n_series] { set xtics add (title[i] i) }; \
+names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nomirror (); do for [i = 1:n_series] { set xtics add (tick(title[i]) i) }; \
     set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
 # Large numbers are counted in thousands or millions, so that ticks are short and none is rounded.
 thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
@@ -101,11 +103,15 @@ if (n_series > 0) {
     longest_panel = 0
     do for [k = 1:n_panels] { longest_panel = greater(longest_panel, strlen(panel[k])) }
 }
-# The place without the name of its axis, where that is too long for a frame.
-fits(letters) = (letters + strlen(axis) + longest_place + longest_panel) * letter < cell_width * W
-title_of_cell(p, j) = tex(both(n_places == 1 || fits(9) ? title_of_place(j) : place[j], panel[p]))
-# A title of the y axis that is longer than the axis breaks before its unit.
-beside_axis(text, height) = strlen(text) * letter > height && strstrt(text, ' (') > 0 ? swap(text, ' (', "\n(") : text
+# The title of a frame: without the name of the axis where that is too long, and a line for each swept value where all of them are.
+wide(text) = strlen(text) * letter > cell_width * W - 0.5
+name_of_place(j) = wide(title_of_place(j)) ? place[j] : title_of_place(j)
+broken(text) = wide(text) ? swap(text, '; ', ";\n") : text
+title_of_cell(p, j) = broken(tex(both(name_of_place(j), panel[p])))
+breaks(text) = strstrt(text, '; ') == 0 ? 0 : 1 + breaks(text[strstrt(text, '; ') + 2:])
+longest_part(text) = strstrt(text, '; ') == 0 ? strlen(text) : greater(strstrt(text, '; '), longest_part(text[strstrt(text, '; ') + 2:]))
+# A title of the y axis that is longer than the axis breaks before its unit or its reference.
+beside_axis(text, height) = strlen(text) * letter < height ? text : swap(swap(text, ' (', "\n("), 'speed-up over', "speed-up\nover")
 # Steps of 1, 2, 2.5 or 5 times a power of ten, such that at most n ticks are in a range.
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
 step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)

@@ -99,6 +99,7 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
 {
     const pid_t process = dsgd_fork();
     if (process == 0) {
+        setenv("LC_ALL", "C.UTF-8", 1); /* texts are in UTF-8, whatever the user has */
         execlp("gnuplot", "gnuplot", "-e", settings, script, (char *)NULL);
         _exit(127);
     }

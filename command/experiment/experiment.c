@@ -500,6 +500,49 @@ static void leave_out(dsgd_experiment *experiment, size_t n_algorithms)
     free(possible);
 }
 
+/** What rows of results tell a run by. */
+typedef struct name_of_run {
+    char *text;
+    size_t run;
+} name_of_run;
+
+static int compare_names(const void *a, const void *b)
+{
+    const name_of_run *const x = a, *const y = b;
+    const int order = strcmp(x->text, y->text);
+    return order != 0 ? order : (x->run > y->run) - (x->run < y->run);
+}
+
+/** No two runs may have the same name: their rows would count as two seeds, or as one algorithm. */
+static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    const size_t n = experiment->n_runs;
+    name_of_run *const names = dsgd_xcalloc(n + 1, sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        names[i] = (name_of_run){dsgd_xprintf("%s, %ld workers, seed %ld, %s on %s", run->label,
+                                              run->workers, run->seed, run->workload_name,
+                                              run->platform_name),
+                                 i};
+        for (size_t k = 0; k < experiment->n_columns; k++)
+            dsgd_append(&names[i].text, "%s%s", run->swept[k] == NULL ? "" : ", ",
+                        run->swept[k] == NULL ? "" : run->swept[k]);
+    }
+    qsort(names, n, sizeof *names, compare_names);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 1; i < n && status == DSGD_OK; i++)
+        if (strcmp(names[i - 1].text, names[i].text) == 0)
+            status =
+                dsgd_fail(error, DSGD_EUSAGE,
+                          "%s: results could not tell run %zu from run %zu: %s; give a value "
+                          "once, and two entries of an algorithm a `label` each",
+                          experiment->path, names[i].run + 1, names[i - 1].run + 1, names[i].text);
+    for (size_t i = 0; i < n; i++)
+        free(names[i].text);
+    free(names);
+    return status;
+}
+
 static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps,
                             dsgd_error *error)
 {
@@ -583,6 +626,8 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
         leave_out(experiment, o.n[DSGD_AXIS_ALGORITHM]);
         status = dsgd_experiment_settle(experiment, numerics, error);
     }
+    if (status == DSGD_OK)
+        status = refuse_twins(experiment, error);
     experiment->n_unchanged = experiment->n_runs;
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);

@@ -11,16 +11,26 @@
 #include "command/analyse/summary.h"
 #include "command/run/results.h"
 
+bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k)
+{
+    const char *const column = experiment->columns[k];
+    return strcmp(column, "seed") != 0 && strcmp(column, "workers") != 0;
+}
+
+char *dsgd_row_value(const dsgd_experiment *experiment, size_t i, size_t k)
+{
+    const char *const value = experiment->runs[i].swept[k];
+    return value == NULL ? dsgd_xstrdup("") : dsgd_swept_value(experiment->columns[k], value);
+}
+
 char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i)
 {
     char *text = dsgd_xstrdup("");
     for (size_t k = 0; k < experiment->n_columns; k++) {
-        const char *const column = experiment->columns[k];
-        const char *const value = experiment->runs[i].swept[k];
-        if (value == NULL || strcmp(column, "seed") == 0 || strcmp(column, "workers") == 0)
+        if (experiment->runs[i].swept[k] == NULL || !dsgd_row_shows(experiment, k))
             continue;
-        char *const name = dsgd_swept_name(column);
-        char *const shown = dsgd_swept_value(column, value);
+        char *const name = dsgd_swept_name(experiment->columns[k]);
+        char *const shown = dsgd_row_value(experiment, i, k);
         dsgd_append(&text, *text == '\0' ? "" : " ");
         if (experiment->n_columns > 1)
             dsgd_append(&text, "%s=", name);

@@ -7,9 +7,15 @@
 
 #include "command/experiment/experiment.h"
 
+/** Whether column @p k is shown as swept: not workers and seeds, which rows have anyway. */
+bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k);
+
+/** Value of column @p k in run @p i with its unit; "" where it has none. The caller frees it. */
+char *dsgd_row_value(const dsgd_experiment *experiment, size_t i, size_t k);
+
 /**
  * The swept values of run @p i: "group=4 collective=ring", or "4" where a single value is swept.
- * Without those of workers and seeds, which rows have anyway. The caller frees it.
+ * Of the columns that are shown. The caller frees it.
  */
 char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i);
 

@@ -165,27 +165,41 @@ static const struct {
 
 enum { N_RESULTS = sizeof results / sizeof results[0] };
 
+static void put_swept(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
+{
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        if (dsgd_row_shows(experiment, k)) {
+            char *const name = dsgd_swept_name(experiment->columns[k]);
+            dsgd_columns_take(t, name, dsgd_row_value(experiment, i, k));
+            free(name);
+        }
+}
+
+/** Leaves out the swept columns in which no row has a value. */
+static void hide_swept(dsgd_columns *t, const dsgd_experiment *experiment)
+{
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        char *const name = dsgd_swept_name(experiment->columns[k]);
+        dsgd_columns_hide(t, name, "");
+        free(name);
+    }
+}
+
 static void print_table(const dsgd_pool_config *p, bool verbose)
 {
     const dsgd_experiment *const experiment = p->experiment;
-    char *swept = NULL;
-    if (experiment->n_columns > 0)
-        swept = experiment->n_columns > 1 ? dsgd_xstrdup("swept")
-                                          : dsgd_swept_name(experiment->columns[0]);
     size_t n = 0;
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < experiment->n_runs; i++) {
         if (!is_shown(p, i) || (n++ >= MOST_ROWS && !verbose))
             continue;
         put_plan(&t, experiment, i);
-        if (swept != NULL)
-            dsgd_columns_take(&t, swept, dsgd_row_swept(experiment, i));
+        put_swept(&t, experiment, i);
         for (size_t k = 0; k < N_RESULTS; k++)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->folder, i, results[k].name));
         dsgd_exchanges_put(&t, p->folder, i);
     }
-    if (swept != NULL)
-        dsgd_columns_hide(&t, swept, "");
+    hide_swept(&t, experiment);
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
             dsgd_columns_hide(&t, results[k].head, results[k].skipped);
@@ -199,7 +213,6 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
            "figures: dsgd plot %s\n",
            exchange, *exchange == '\0' ? "" : "\n", p->folder, p->folder);
     free(exchange);
-    free(swept);
 }
 
 /** Sentences on what may decide a comparison of the runs. */

@@ -56,8 +56,8 @@ set ytics scale 0.5 ()
 longest = 0
 do for [i = 1:|x_value|] { longest = greater(longest, strlen(x_text[i])) }
 every_x = int(ceil((|x_value| - 1) * (longest + 1) / (cell_width * W / letter - 14)))
-do for [i = 1:|x_value|:every_x] { set xtics add (x_text[i] x_value[i]) }
-do for [i = 1:|y_value|:int(ceil(1. * |y_value| / @ticks_up))] { set ytics add (y_text[i] y_value[i]) }
+do for [i = 1:|x_value|:every_x] { set xtics add (tick(x_text[i]) x_value[i]) }
+do for [i = 1:|y_value|:int(ceil(1. * |y_value| / @ticks_up))] { set ytics add (tick(y_text[i]) y_value[i]) }
 unset grid
 eval frame(1)
 plot for [i = 1:legend_series] $cells using 1:(of[int($9)] == i ? $2 : NaN):3:4:5:6:(colour(i, $10)) with boxxyerror lc rgb variable fs pattern fill[i] noborder notitle, \

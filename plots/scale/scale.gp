@@ -13,7 +13,7 @@ load open_canvas
 set logscale xy
 set xrange [place_value[1] / 1.3:place_value[n_places] * 1.3]
 set xtics scale 0.5 ()
-do for [j = 1:n_places] { set xtics add ((j % 2 == 1 ? place[j] : '') place_value[j]) }
+do for [j = 1:n_places] { set xtics add ((j % 2 == 1 ? tick(place[j]) : '') place_value[j]) }
 set grid xtics
 set xlabel 'workers'
 do for [k = 1:n_frames] {

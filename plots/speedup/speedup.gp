@@ -4,5 +4,6 @@ load common
 quantity = 'speedup'
 reference = 1
 do for [i = 1:n_series] { if (series[i] eq 'allreduce') { reference = i } }
-ylabel_text = 'speed-up over '.title[reference]
+# A long name beside the axis would leave it.
+ylabel_text = 'speed-up over '.(strlen(title[reference]) <= 20 ? title[reference] : 'the first')
 load plots.'/bars.gp'

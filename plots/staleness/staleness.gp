@@ -7,9 +7,7 @@ legend_kind = 'boxes'
 frame_width = 2.8
 # Up to the oldest age that makes a hundredth of any bar.
 array oldest[2] = [2, 2]
-do for [k = 0:n_panels * n_places * n_series - 1] {
-    do for [m = 1:2] { stats $staleness index k using (column(m + 1) >= 0.01 ? (oldest[m] = greater(oldest[m], $1), 0) : 0) nooutput }
-}
+do for [m = 1:2] { stats $staleness using (column(m + 1) >= 0.01 ? (oldest[m] = greater(oldest[m], $1), 0) : 0) nooutput }
 load open_canvas
 set rmargin 1.5
 set yrange [0:105]

@@ -34,6 +34,9 @@ do for [k = 1:n_frames] {
     p = (k - 1) / n_places + 1
     j = (k - 1) % n_places + 1
     set title title_of_cell(p, j) offset 0, -0.6
+    # gnuplot finds no range of a single point.
+    middle = top[(p - 1) * n_places + j] / scale
+    if (n_series == 1 && middle > 0) { set xrange [0.99 * middle:1.01 * middle] }
     plot for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(y_of(value_column)):(0):(y_of(local_column) - y_of(value_column)) \
              with vectors nohead lc rgb word(look[i], 1) dt 3 lw 0.8 notitle, \
          for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(below(value_column)):(0):(spread(value_column)) \

@@ -358,6 +358,50 @@ START_TEST(a_user_chooses_style_names_and_formats)
 }
 END_TEST
 
+START_TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
+{
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --set algorithms='[{name: allreduce, label: a baseline "
+                       "that has a very long name}, {name: ad_psgd, label: 50 %d @x}]'",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
+    static const char *const figures[] = {"throughput", "speedup", "time"};
+    for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++) {
+        const char *const svg = kept(dsgd_xprintf("r/figures/%s.svg", figures[k]));
+        ck_assert_msg(strstr(read_file(svg), "50 %d @x") != NULL, "%s", svg);
+        read_drawing(svg);
+        expect_texts_apart(svg);
+    }
+}
+END_TEST
+
+START_TEST(titles_of_three_swept_values_break_and_stay_apart)
+{
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --set seed=1 --set workload.step='{sweep: [100ms, 200ms]}' "
+                       "--set exchange='{pieces: {sweep: [1, 4]}}' --set platform='{name: "
+                       "idle-switch, host_bandwidth: {sweep: [1GB/s, 10GB/s]}}'",
+                       &output) == 0,
+                  "%s", output);
+    static const char *const options[] = {"", " --size one-column"};
+    for (size_t k = 0; k < 2; k++) {
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("plot r --format svg%s", options[k])), &output) == 0,
+                      "%s", output);
+        ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
+        static const char *const figures[] = {"throughput", "speedup", "time"};
+        for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+            const char *const svg = kept(dsgd_xprintf("r/figures/%s.svg", figures[i]));
+            read_drawing(svg);
+            expect_texts_apart(svg);
+        }
+    }
+}
+END_TEST
+
 START_TEST(a_figure_of_some_runs_says_so)
 {
     write_experiment("");
@@ -447,6 +491,8 @@ Suite *plot_suite(void)
     tcase_add_test(t, bars_are_as_high_as_the_means_of_the_table);
     tcase_add_test(t, curves_go_through_the_means_of_the_table);
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
+    tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
+    tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);
     tcase_add_test(t, a_figure_of_some_runs_says_so);
     tcase_add_test(t, runs_that_all_diverged_are_drawn_without_bars);
     tcase_add_test(t, swept_values_are_sorted_and_have_units);

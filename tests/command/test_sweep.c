@@ -164,7 +164,29 @@ START_TEST(all_files_have_all_swept_values_as_numbers)
                       "%s: %s", files[k], rows);
         ck_assert_msg(strstr(rows, "\n4,1000000000,25000000\n") != NULL, "%s", rows);
     }
-    ck_assert_msg(strstr(output, "group=2 host_bandwidth=10MB/") != NULL, "%s", output);
+    const char *const row = strstr(output, "10MB/s");
+    ck_assert_msg(row != NULL && strstr(row, "\n") > strstr(row, "1.049MB"), "%s", output);
+    ck_assert_msg(strstr(output, "...") == NULL, "a value is cut:\n%s", output);
+}
+END_TEST
+
+/** Before hours of runs, not after them. */
+START_TEST(runs_that_results_could_not_tell_apart_are_refused)
+{
+    write_experiment("");
+    static const char *const sets[] = {
+        "seed='[1, 1]'", "workers='[4, 4]'",
+        "algorithms='[{name: wagma, group: 2}, {name: wagma, group: 4}]'"};
+    char *output = NULL;
+    for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+        const int rc = dsgd(kept(dsgd_xprintf("check e.yaml --set %s", sets[k])), &output);
+        ck_assert_msg(rc == 2 && strstr(output, "could not tell run ") != NULL, "%s: %s", sets[k],
+                      output);
+    }
+    ck_assert_msg(dsgd("check e.yaml --set algorithms='[{name: wagma, group: 2}, "
+                       "{name: wagma, group: 4, label: four}]'",
+                       &output) == 0,
+                  "%s", output);
 }
 END_TEST
 
@@ -232,6 +254,7 @@ Suite *sweep_suite(void)
     tcase_add_loop_test(t, a_range_is_a_list_of_numbers, 0, sizeof ranges / sizeof ranges[0]);
     tcase_add_test(t, a_refused_number_of_a_range_has_its_place);
     tcase_add_test(t, all_files_have_all_swept_values_as_numbers);
+    tcase_add_test(t, runs_that_results_could_not_tell_apart_are_refused);
     tcase_add_test(t, a_swept_factor_has_no_unit);
     tcase_add_test(t, what_an_algorithm_refuses_is_left_out);
     suite_add_tcase(s, t);
