@@ -535,7 +535,8 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
             status =
                 dsgd_fail(error, DSGD_EUSAGE,
                           "%s: results could not tell run %zu from run %zu: %s; give a value "
-                          "once, and two entries of an algorithm a `label` each",
+                          "once, two entries of an algorithm a `label` each, and what differs in "
+                          "platforms or workloads as {sweep: [...]}",
                           experiment->path, names[i].run + 1, names[i - 1].run + 1, names[i].text);
     for (size_t i = 0; i < n; i++)
         free(names[i].text);
