@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/option.h"
 
 /** The reader's position. Fields are unquoted in place: the text only becomes shorter. */
 typedef struct cursor {
@@ -173,6 +174,14 @@ dsgd_status dsgd_csv_need(const dsgd_csv *csv, const char *name, size_t *column,
 const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
 {
     return csv->fields[(row + 1) * csv->n_columns + column];
+}
+
+double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column)
+{
+    double x = NAN;
+    const bool is =
+        column < csv->n_columns && dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x);
+    return is ? x : NAN;
 }
 
 enum { MOST_NUMBER = 40 };

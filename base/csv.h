@@ -40,6 +40,9 @@ dsgd_status dsgd_csv_need(const dsgd_csv *csv, const char *name, size_t *column,
 /** A field of row @p row, from 0 below the header. */
 const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column);
 
+/** The same as a number; NAN: it is none, or there is no such column. */
+double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column);
+
 /** Writes the shortest decimal of 15 to 17 digits that reads back as @p x; nothing for NAN. */
 void dsgd_csv_number(FILE *stream, double x);
 

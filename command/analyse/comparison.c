@@ -4,12 +4,14 @@
  */
 #include "command/analyse/comparison.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
 #include "command/analyse/summary.h"
+#include "command/run/results.h"
 
 /** The columns that are averaged; optional ones are not in every version of runs.csv. */
 const dsgd_measure dsgd_measures[] = {
@@ -231,7 +233,7 @@ static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
     dsgd_status status = DSGD_OK;
     c->values = dsgd_xcalloc(c->csv.n_rows * DSGD_N_MEASURES + 1, sizeof *c->values);
     for (size_t row = 0; status == DSGD_OK && row < c->csv.n_rows; row++) {
-        if (has_status(c, row, "ok") || has_status(c, row, "diverged"))
+        if (dsgd_status_has_results(dsgd_csv_field(&c->csv, row, c->status)))
             status = add_row(c, row, error);
         else
             c->n_left_out++;
@@ -359,17 +361,10 @@ static const dsgd_seed_group *baseline_of(const dsgd_comparison *c, const dsgd_s
 
 /* --- statistics ------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /** The median of n_rows times of which the @p n shortest are known; NAN where it is not. */
 static double median_of(double *x, size_t n, size_t n_rows)
 {
-    qsort(x, n, sizeof *x, by_value);
+    gsl_sort(x, 1, n);
     if (n_rows / 2 >= n)
         return NAN;
     return n_rows % 2 == 1 ? x[n_rows / 2] : (x[n_rows / 2 - 1] + x[n_rows / 2]) / 2;

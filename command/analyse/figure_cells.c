@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "base/option.h"
 #include "command/analyse/figure_data.h"
 #include "command/analyse/summary.h"
 
@@ -23,19 +22,13 @@ typedef struct side {
     bool is_log;
 } side;
 
-static double number(const dsgd_csv *csv, size_t row, size_t column)
-{
-    double x = NAN;
-    return dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x) ? x : NAN;
-}
-
 /** Values rise along both sides of phase.csv, so that a new one comes last. */
 static side read_side(const dsgd_csv *csv, size_t column)
 {
     side s = {dsgd_xcalloc(csv->n_rows, sizeof *s.values),
               dsgd_xcalloc(csv->n_rows, sizeof *s.texts), 0, false};
     for (size_t row = 0; row < csv->n_rows; row++) {
-        const double x = number(csv, row, column);
+        const double x = dsgd_csv_value(csv, row, column);
         if (s.n > 0 && !(x > s.values[s.n - 1]))
             continue;
         s.values[s.n] = x;
@@ -105,12 +98,13 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
         fprintf(out, "%s%.9g", row > 0 && i == 0 ? "\n" : "", x->values[i]);
         dsgd_csv_numbers(out,
                          (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j),
-                                    edge(y, j + 1), number(csv, row, 2), number(csv, row, 3),
+                                    edge(y, j + 1), dsgd_csv_value(csv, row, 2),
+                                    dsgd_csv_value(csv, row, 3),
                                     (double)racer_of(csv, row, "winner"),
-                                    number(csv, row, dsgd_csv_column(csv, "ratio"))},
+                                    dsgd_csv_value(csv, row, dsgd_csv_column(csv, "ratio"))},
                          9);
         for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
-            const double lead = number(csv, row, c);
+            const double lead = dsgd_csv_value(csv, row, c);
             dsgd_csv_numbers(out, &lead, 1);
         }
         fputc('\n', out);

@@ -16,6 +16,7 @@
 #include "command/analyse/figure_cells.h"
 #include "command/analyse/summary.h"
 #include "command/experiment/shipped.h"
+#include "command/run/results.h"
 
 /** Different texts in the order in which they came. */
 typedef struct names {
@@ -63,20 +64,11 @@ static const char *field(const data *d, size_t row, size_t column)
     return dsgd_csv_field(&d->runs, row, column);
 }
 
-static double number(const dsgd_csv *csv, size_t row, size_t column)
-{
-    double x = NAN;
-    const bool is =
-        column < csv->n_columns && dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x);
-    return is ? x : NAN;
-}
-
 /** Whether figures show the row: it ran to an end, and is no variation of --sensitivity. */
 static bool counts(const data *d, size_t row)
 {
-    const char *const status = field(d, row, d->status);
     const size_t parameter = dsgd_csv_column(&d->runs, "parameter");
-    return (strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0) &&
+    return dsgd_status_has_results(field(d, row, d->status)) &&
            (parameter == d->runs.n_columns || *field(d, row, parameter) == '\0');
 }
 
@@ -104,7 +96,7 @@ static size_t count_values(const data *d, size_t column, bool *numeric)
         if (!counts(d, row))
             continue;
         add_name(&values, text);
-        *numeric = *numeric && (*text == '\0' || !isnan(number(&d->runs, row, column)));
+        *numeric = *numeric && (*text == '\0' || !isnan(dsgd_csv_value(&d->runs, row, column)));
     }
     const size_t n = values.n;
     free_names(&values);
@@ -207,7 +199,8 @@ static bool is_before(const data *d, size_t a, size_t b, bool along)
             continue;
         if (!d->numeric[c])
             return first_with(d, c, a) < first_with(d, c, b);
-        return *field(d, a, c) == '\0' || number(&d->runs, a, c) < number(&d->runs, b, c);
+        return *field(d, a, c) == '\0' ||
+               dsgd_csv_value(&d->runs, a, c) < dsgd_csv_value(&d->runs, b, c);
     }
     return false;
 }
@@ -419,7 +412,7 @@ static char *unit_of(const data *d)
     const json_t *const runs = json_object_get(d->manifest, "runs");
     const char *unit = NULL;
     for (size_t row = 0; row < d->runs.n_rows; row++) {
-        const size_t run = (size_t)number(&d->runs, row, d->run);
+        const size_t run = (size_t)dsgd_csv_value(&d->runs, row, d->run);
         const json_t *const of_run = json_array_get(runs, run - 1);
         const char *const text =
             json_string_value(json_object_get(json_object_get(of_run, "workload"), "unit"));
@@ -437,8 +430,7 @@ static char *note_of(const data *d)
     size_t done = 0;
     bool loggp = false;
     for (size_t row = 0; row < d->runs.n_rows; row++) {
-        const char *const status = field(d, row, d->status);
-        done += strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
+        done += dsgd_status_has_results(field(d, row, d->status));
         loggp =
             loggp || (network < d->runs.n_columns && strcmp(field(d, row, network), "loggp") == 0);
     }
@@ -479,7 +471,8 @@ typedef double measure(const data *d, size_t row, size_t column);
 /** What a run that diverged gives is no result. */
 static double plain(const data *d, size_t row, size_t column)
 {
-    return strcmp(field(d, row, d->status), "ok") == 0 ? number(&d->runs, row, column) : NAN;
+    return strcmp(field(d, row, d->status), "ok") == 0 ? dsgd_csv_value(&d->runs, row, column)
+                                                       : NAN;
 }
 
 static double named(const data *d, size_t row, const char *name)
@@ -572,7 +565,7 @@ static double published_of(const data *d, cell at, const char *quantity)
 {
     for (size_t row = 0; row < d->published.n_rows; row++)
         if (is_about(d, row, at, quantity))
-            return number(&d->published, row, dsgd_csv_column(&d->published, "published"));
+            return dsgd_csv_value(&d->published, row, dsgd_csv_column(&d->published, "published"));
     return NAN;
 }
 
@@ -673,14 +666,14 @@ static size_t n_blocks(const data *d)
 /** The row of runs.csv that a row of another table is about, or SIZE_MAX. */
 static size_t row_about(const data *d, const dsgd_csv *csv, size_t row)
 {
-    const double run = number(csv, row, dsgd_csv_column(csv, "run"));
+    const double run = dsgd_csv_value(csv, row, dsgd_csv_column(csv, "run"));
     return run >= 0 && run < (double)d->n_runs ? d->row_of_run[(size_t)run] : SIZE_MAX;
 }
 
 static void find_evaluations(data *d)
 {
     for (size_t row = 0; row < d->runs.n_rows; row++) {
-        const double run = number(&d->runs, row, d->run);
+        const double run = dsgd_csv_value(&d->runs, row, d->run);
         const size_t known = d->n_runs;
         if (!(run >= 0 && run < 1e7))
             continue;
@@ -707,12 +700,12 @@ static double evaluation(const data *d, size_t row, size_t k, size_t c)
 {
     const size_t at = d->first_evaluation[row] + k;
     if (c < N_CURVES - 1)
-        return number(&d->curves, at, dsgd_csv_column(&d->curves, curves[c]));
+        return dsgd_csv_value(&d->curves, at, dsgd_csv_column(&d->curves, curves[c]));
     /* Those of the run, in proportion to its steps. */
     const char *const parts[] = {"bytes", "steps", "workers"};
     double x[3];
     for (size_t i = 0; i < 3; i++)
-        x[i] = number(&d->runs, row, dsgd_csv_column(&d->runs, parts[i]));
+        x[i] = dsgd_csv_value(&d->runs, row, dsgd_csv_column(&d->runs, parts[i]));
     return x[0] * 1e-6 * evaluation(d, row, k, 1) / x[1] / x[2];
 }
 
@@ -818,14 +811,15 @@ static void put_ages(FILE *out, const data *d, double (*share)[2])
         bool is = false;
         for (size_t k = 0; k < d->n_group; k++)
             is = is || d->group[k] == about;
-        const double age = number(s, row, dsgd_csv_column(s, "age"));
+        const double age = dsgd_csv_value(s, row, dsgd_csv_column(s, "age"));
         if (!is || !(age >= 0))
             continue;
         const size_t at = age < MOST_AGES ? (size_t)age : MOST_AGES;
         oldest = at > oldest ? at : oldest;
         for (size_t k = 0; k < 2; k++)
             if (strcmp(dsgd_csv_field(s, row, dsgd_csv_column(s, "measure")), ages[k]) == 0)
-                share[at][k] += number(s, row, dsgd_csv_column(s, "share")) / (double)d->n_group;
+                share[at][k] +=
+                    dsgd_csv_value(s, row, dsgd_csv_column(s, "share")) / (double)d->n_group;
     }
     for (size_t age = 0; age <= oldest; age++) {
         fprintf(out, "%zu", age);

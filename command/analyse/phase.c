@@ -4,6 +4,7 @@
  */
 #include "command/analyse/phase.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,6 @@ static size_t cell_at(const dsgd_phase *p, size_t x, size_t y)
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /** The numbers of a column, rising, each once; false: a value is none, or there is only one. */
 static bool read_values(dsgd_phase *p, size_t side)
 {
@@ -41,7 +35,7 @@ static bool read_values(dsgd_phase *p, size_t side)
         if (text == NULL || !dsgd_parse_number(text, NULL, &values[i]))
             return false;
     }
-    qsort(values, e->n_unchanged, sizeof *values, by_value);
+    gsl_sort(values, 1, e->n_unchanged);
     for (size_t i = 0; i < e->n_unchanged; i++)
         if (p->n[side] == 0 || values[i] > values[p->n[side] - 1])
             values[p->n[side]++] = values[i];
@@ -152,19 +146,7 @@ void dsgd_phase_close(dsgd_phase *phase)
 /** The logarithm of a run's throughput; NAN: it has no result that counts. */
 static double log_of(const dsgd_phase *p, size_t run)
 {
-    static const char *const columns[] = {"status", "throughput_samples_per_s"};
-    double throughput = NAN;
-    for (size_t k = 0; run > 0 && k < 2; k++) {
-        char *const text = dsgd_results_field(p->folder, run - 1, columns[k]);
-        const bool counts =
-            text != NULL && (k == 1 || strcmp(text, "ok") == 0 || strcmp(text, "diverged") == 0);
-        if (k == 1 && counts)
-            dsgd_parse_number(text, NULL, &throughput);
-        free(text);
-        if (!counts)
-            break;
-    }
-    return throughput > 0 ? log(throughput) : NAN;
+    return run > 0 ? log(dsgd_results_throughput(p->folder, run - 1)) : NAN;
 }
 
 /** Winner and second by means; those that are not known come last. */

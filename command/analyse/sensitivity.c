@@ -219,17 +219,6 @@ static double *throughputs(const analysis *a, size_t v, size_t place, size_t con
     return a->throughput + ((v * a->n_places + place) * a->n_contestants + contestant) * a->n_seeds;
 }
 
-static double read_throughput(const char *folder, size_t i)
-{
-    dsgd_run_state state = DSGD_RUN_ABSENT;
-    dsgd_results_state(folder, i, &state, NULL); /* dsgd_pool_run() has read them all before */
-    char *const field =
-        state == DSGD_RUN_DONE ? dsgd_results_field(folder, i, "throughput_samples_per_s") : NULL;
-    const double number = field == NULL || *field == '\0' ? NAN : strtod(field, NULL);
-    free(field);
-    return number > 0 ? number : NAN; /* nothing was done: there is no ratio to it */
-}
-
 static void analysis_open(analysis *a, const char *folder)
 {
     const dsgd_experiment *const e = a->experiment;
@@ -248,7 +237,7 @@ static void analysis_open(analysis *a, const char *folder)
     for (size_t i = 0; i < e->n_runs; i++) {
         const size_t v = variation_of(a, &e->runs[i]);
         const size_t u = e->runs[i].unchanged;
-        const double throughput = read_throughput(folder, i);
+        const double throughput = dsgd_results_throughput(folder, i);
         throughputs(a, v, a->place_of[u], a->contestant_of[u])[a->seed_of[u]] = throughput;
         a->n_left_out += isnan(throughput);
         a->factor[v * a->n_places + a->place_of[u]] = e->runs[i].factor;

@@ -257,6 +257,25 @@ char *dsgd_results_field(const char *folder, size_t i, const char *column)
     return field;
 }
 
+double dsgd_results_throughput(const char *folder, size_t i)
+{
+    char *const row = dsgd_part_section(folder, i, DSGD_PART_RUNS);
+    char *const status = row == NULL ? NULL : field_of(row, "status");
+    char *const text = row == NULL ? NULL : field_of(row, "throughput_samples_per_s");
+    double throughput = NAN;
+    if (status != NULL && dsgd_status_has_results(status) && text != NULL)
+        dsgd_parse_number(text, NULL, &throughput);
+    free(text);
+    free(status);
+    free(row);
+    return throughput > 0 ? throughput : NAN;
+}
+
+bool dsgd_status_has_results(const char *status)
+{
+    return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
+}
+
 dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
                                dsgd_error *error)
 {
@@ -268,8 +287,7 @@ dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *sta
     char *const row =
         dsgd_xprintf("%.*s", (int)p.n_bytes[DSGD_PART_RUNS], p.sections[DSGD_PART_RUNS]);
     char *const outcome = field_of(row, "status");
-    const bool done =
-        outcome != NULL && (strcmp(outcome, "ok") == 0 || strcmp(outcome, "diverged") == 0);
+    const bool done = outcome != NULL && dsgd_status_has_results(outcome);
     *state = done ? DSGD_RUN_DONE : DSGD_RUN_HAS_ROW;
     free(outcome);
     free(row);

@@ -46,6 +46,9 @@ typedef enum dsgd_run_state {
     DSGD_RUN_DONE /* a row with status ok or diverged */
 } dsgd_run_state;
 
+/** Whether a run of that status has results: ok or diverged. */
+bool dsgd_status_has_results(const char *status);
+
 /** DSGD_EIO: it cannot be known. */
 dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
                                dsgd_error *error);
@@ -63,6 +66,9 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
 
 /** Field @p column of the row of run @p i, NULL without a row. The caller frees it. */
 char *dsgd_results_field(const char *folder, size_t i, const char *column);
+
+/** Samples per second of run @p i; NAN: it is not done, or did nothing. */
+double dsgd_results_throughput(const char *folder, size_t i);
 
 /**
  * Two lines on run @p i: why it failed or diverged, and figures that runs.csv lacks; NULL: not

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/option.h"
 #include "command/analyse/summary.h"
+#include "command/run/results.h"
 
 const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column)
 {
@@ -19,14 +19,12 @@ const char *dsgd_report_field(const dsgd_report *report, size_t row, const char 
 
 static double number_at(const dsgd_report *report, size_t row, const char *column)
 {
-    double x = NAN;
-    return dsgd_parse_number(dsgd_report_field(report, row, column), NULL, &x) ? x : NAN;
+    return dsgd_csv_value(&report->runs, row, dsgd_csv_column(&report->runs, column));
 }
 
 static bool is_usable(const dsgd_report *report, size_t row)
 {
-    const char *const status = dsgd_report_field(report, row, "status");
-    return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
+    return dsgd_status_has_results(dsgd_report_field(report, row, "status"));
 }
 
 const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
