@@ -31,24 +31,45 @@ static bool has_table(const char *folder, const char *name)
     return has;
 }
 
-/** Whether the folder has the data that the script requires: "# needs: a.csv b.csv:column". */
-static bool has_data(const char *script, const char *folder)
+/**
+ * What a figure's script says that it needs, "# needs: a.csv b.csv:column" among its first lines;
+ * NULL: it is no figure. The caller frees it.
+ */
+static char *needs_of(const char *script)
 {
+    static const char mark[] = "# needs:";
     FILE *const stream = fopen(script, "r");
     char *line = NULL;
+    char *needs = NULL;
     size_t room = 0;
-    bool has = true;
     while (stream != NULL && getline(&line, &room, stream) > 0 && line[0] == '#') {
-        if (strncmp(line, "# needs:", 8) != 0)
+        if (strncmp(line, mark, strlen(mark)) != 0)
             continue;
-        char *rest = NULL;
-        for (char *name = strtok_r(line + 8, " \n", &rest); name != NULL;
-             name = strtok_r(NULL, " \n", &rest))
-            has = has && has_table(folder, name);
+        needs = needs == NULL ? dsgd_xstrdup("") : needs;
+        dsgd_append(&needs, "%s", line + strlen(mark));
     }
     free(line);
     if (stream != NULL)
         fclose(stream);
+    return needs;
+}
+
+static bool is_script(const char *path)
+{
+    char *const needs = needs_of(path);
+    free(needs);
+    return needs != NULL;
+}
+
+static bool has_data(const char *script, const char *folder)
+{
+    char *const needs = needs_of(script);
+    bool has = true;
+    char *rest = NULL;
+    for (char *name = needs == NULL ? NULL : strtok_r(needs, " \n", &rest); name != NULL;
+         name = strtok_r(NULL, " \n", &rest))
+        has = has && has_table(folder, name);
+    free(needs);
     return has;
 }
 
@@ -117,21 +138,6 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
 static bool is_shipped(const char *name)
 {
     return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
-}
-
-/** Whether the file is a figure: a script that says what it needs. */
-static bool is_script(const char *path)
-{
-    FILE *const stream = fopen(path, "r");
-    char *line = NULL;
-    size_t room = 0;
-    bool is = false;
-    while (stream != NULL && !is && getline(&line, &room, stream) > 0 && line[0] == '#')
-        is = strncmp(line, "# needs:", 8) == 0;
-    free(line);
-    if (stream != NULL)
-        fclose(stream);
-    return is;
 }
 
 /** The folder of the experiment's file, as the manifest has it; NULL: unknown. The caller frees. */

@@ -119,11 +119,12 @@ static void warn(FILE *stream, const char *sentence)
     dsgd_print_wrapped(stream, "note:", 6, DSGD_LINE_WIDTH, sentence);
 }
 
-void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs)
+char *dsgd_exchanges_mix(const dsgd_csv *runs)
 {
+    char *sentence = NULL;
     if (dsgd_csv_column(runs, "partial_collective") == runs->n_columns ||
         dsgd_csv_column(runs, "collective") == runs->n_columns)
-        return; /* of an earlier version */
+        return NULL; /* of an earlier version */
     summed *const rows = dsgd_xcalloc(runs->n_rows + 1, sizeof *rows);
     for (size_t i = 0; i < runs->n_rows; i++)
         rows[i] = summed_of(runs, i);
@@ -139,17 +140,23 @@ void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs)
                  strcmp(first->algorithm, rows[i].algorithm) != 0) /* else it is what is swept */
             other = &rows[i];
     }
-    if (other != NULL) {
-        char *const sentence = dsgd_xprintf(
+    if (other != NULL)
+        sentence = dsgd_xprintf(
             "%s sums by %s, %s by %s, so that a difference between them may be one of collectives; "
             "exchange: {collective, partial_collective} sets them",
             first->algorithm, first->collective, other->algorithm, other->collective);
-        warn(stream, sentence);
-        free(sentence);
-    }
     for (size_t i = 0; i < runs->n_rows; i++)
         free(rows[i].cell);
     free(rows);
+    return sentence;
+}
+
+void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs)
+{
+    char *const sentence = dsgd_exchanges_mix(runs);
+    if (sentence != NULL)
+        warn(stream, sentence);
+    free(sentence);
 }
 
 /** Whether a sweep changes what a byte costs, or how many there are. */

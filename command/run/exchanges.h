@@ -21,9 +21,13 @@ void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i);
 char *dsgd_exchanges_fold(dsgd_columns *t);
 
 /**
- * Prints a sentence where algorithms that runs.csv compares sum by different collectives: in runs
- * that have workers, platform, workload and swept values (but those of algorithms) in common.
+ * A sentence where algorithms that runs.csv compares sum by different collectives: in runs that
+ * have workers, platform, workload and swept values (but those of algorithms) in common. NULL: they
+ * do not. The caller frees it.
  */
+char *dsgd_exchanges_mix(const dsgd_csv *runs);
+
+/** Prints it. */
 void dsgd_exchanges_warn_of_mix(FILE *stream, const dsgd_csv *runs);
 
 /** Prints a sentence where an experiment varies the network, and leaves out `exchange`. */

@@ -135,22 +135,10 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
 /** The sentence of `dsgd run` and `dsgd compare`. */
 static void warn_of_collectives(const dsgd_report *r, sentences *s)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *const stream = open_memstream(&text, &n);
-    DSGD_ASSERT(stream != NULL, "no memory for a sentence");
-    dsgd_exchanges_warn_of_mix(stream, &r->runs);
-    fclose(stream);
-    char *joined = dsgd_xstrdup("Collectives mixed:");
-    char *rest = strchr(text, ':'); /* behind "note:", wrapped for a terminal */
-    for (char *word = NULL; rest != NULL && (word = strsep(&rest, " \n:")) != NULL;)
-        if (*word != '\0')
-            dsgd_append(&joined, " %s", word);
-    if (*text != '\0')
-        add(s, joined);
-    else
-        free(joined);
-    free(text);
+    char *const sentence = dsgd_exchanges_mix(&r->runs);
+    if (sentence != NULL)
+        add(s, dsgd_xprintf("Collectives mixed: %s.", sentence));
+    free(sentence);
 }
 
 char **dsgd_report_warnings(const dsgd_report *report, size_t *n)
