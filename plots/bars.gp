@@ -12,10 +12,7 @@ extras = (has_ideal ? 'ideal ' : '').(has_published ? 'published' : '')
 if (split) { do for [j = 1:n_places] { place_title[j] = swap(place_title[j], place[j], place[j].' GPUs') } }
 load open_canvas
 set rmargin (as_lines ? 4 : 1.5)
-# Room for the second line below a group that is predicted.
-lines_below = 1
-do for [j = 1:n_places] { if (strstrt(place_title[j], "\n") > 0) { lines_below = 2 } }
-if (split && lines_below == 2) { set bmargin 3 }
+if (split && has_predicted) { set bmargin 3 } # two lines below that frame
 do for [k = 1:n_frames] {
     eval frame(k)
     p = (k - 1) / frames_per_panel + 1

@@ -18,8 +18,11 @@ do for [k = 1:|top|] {
 # A place without a published point, where others have one, is a prediction.
 array place_title[n_places]
 rises = 1
+has_predicted = 0
 do for [j = 1:n_places] {
-    place_title[j] = tex(place[j]).(has_published && nth(published_places, sprintf('%d', j)) == 0 ? "\npredicted" : '')
+    is_predicted = has_published && nth(published_places, sprintf('%d', j)) == 0
+    has_predicted = has_predicted || is_predicted
+    place_title[j] = tex(place[j]).(is_predicted ? "\npredicted" : '')
     if (j > 1 && place_value[j] <= place_value[greater(1, j - 1)]) { rises = 0 }
 }
 as_lines = n_places > 1 && rises && (n_places > 6 || exists('log_y') || exists('log_x'))

@@ -78,7 +78,7 @@ least_height = 1.4
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? 'mean model' : word eq 'local_models' ? "workers' models" : \
                     word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word
 open_canvas = plots.'/canvas.gp'
-frame(k) = sprintf('set origin %g,%g; set size %g,%g', (where eq 'right' ? 0 : 0) + ((k - 1) % across) * cell_width, \
+frame(k) = sprintf('set origin %g,%g; set size %g,%g', ((k - 1) % across) * cell_width, \
                    bottom + (down - 1 - (k - 1) / across) * cell_height, cell_width, cell_height)
 
 # --- axes
