@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/csv.h"
-#include "command/analyse/figure_data.h"
+#include "command/analyse/gnuplot.h"
 #include "command/analyse/summary.h"
 
 enum { FIRST_LEAD = 9 }; /* column of phase.csv */
