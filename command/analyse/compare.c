@@ -35,8 +35,8 @@ static bool has_ratio(size_t m)
 
 static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
 {
-    for (size_t k = 0; k < c->n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_comparison_column(c, k));
+    for (size_t k = 0; k < c->groups.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_seed_groups_column(&c->groups, k));
         fputc(',', stream);
     }
     fputs("label,n_diverged", stream);
@@ -56,14 +56,16 @@ static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
 static void write_group(FILE *stream, const dsgd_comparison *c, const dsgd_seed_group *g,
                         bool ratio)
 {
-    for (size_t k = 0; k < c->n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_comparison_key(c, g, k));
+    for (size_t k = 0; k < c->groups.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_seed_groups_key(&c->groups, g, k));
         fputc(',', stream);
     }
-    dsgd_csv_text(stream, g->label);
-    fprintf(stream, ",%zu", g->n_diverged);
+    char *const label = dsgd_comparison_label(c, g);
+    dsgd_csv_text(stream, label);
+    free(label);
+    fprintf(stream, ",%zu", dsgd_comparison_diverged(c, g));
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
-        const dsgd_summary *const s = &g->of[m];
+        const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
         const double numbers[] = {s->mean, s->ci, s->diff, s->diff_ci};
         if (!dsgd_comparison_has(c, m))
             continue;
@@ -85,8 +87,8 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
     if (stream == NULL)
         return DSGD_EIO;
     write_header(stream, c, ratio);
-    for (size_t i = 0; i < c->n_groups; i++)
-        write_group(stream, c, &c->groups[i], ratio);
+    for (size_t i = 0; i < c->groups.n; i++)
+        write_group(stream, c, &c->groups.v[i], ratio);
     return dsgd_whole_close(&file, error);
 }
 
@@ -123,9 +125,9 @@ static char *with_interval(double x, double ci, bool per_cent, bool sign)
     return both;
 }
 
-static char *difference_of(const dsgd_seed_group *g, size_t m)
+static char *difference_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m)
 {
-    const dsgd_summary *const s = &g->of[m];
+    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
     if (g->baseline == g)
         return dsgd_xstrdup("baseline");
     char *const text = with_interval(s->diff, s->diff_ci, m == DSGD_ACCURACY, true);
@@ -143,23 +145,24 @@ static size_t leading_measure(const dsgd_comparison *c)
 {
     static const size_t order[] = {DSGD_ACCURACY, DSGD_LOSS};
     for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
-        for (size_t i = 0; i < c->n_groups; i++)
-            if (c->groups[i].of[order[k]].n > 0)
+        for (size_t i = 0; i < c->groups.n; i++)
+            if (dsgd_comparison_of(c, &c->groups.v[i], order[k])->n > 0)
                 return order[k];
     return DSGD_THROUGHPUT;
 }
 
-static char *mean_of(const dsgd_seed_group *g, size_t m)
+static char *mean_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m)
 {
-    return with_interval(g->of[m].mean, g->of[m].ci, m == DSGD_ACCURACY, false);
+    return with_interval(dsgd_comparison_of(c, g, m)->mean, dsgd_comparison_of(c, g, m)->ci,
+                         m == DSGD_ACCURACY, false);
 }
 
 /** The mean where all seeds reached the target; else how many did, and the median if it is known. */
-static char *time_to_target(const dsgd_seed_group *g)
+static char *time_to_target(const dsgd_comparison *c, const dsgd_seed_group *g)
 {
-    const dsgd_summary *const s = &g->of[DSGD_TO_TARGET];
+    const dsgd_summary *const s = dsgd_comparison_of(c, g, DSGD_TO_TARGET);
     if (s->n == g->n_rows)
-        return mean_of(g, DSGD_TO_TARGET);
+        return mean_of(c, g, DSGD_TO_TARGET);
     if (s->n == 0)
         return dsgd_xstrdup("never");
     char *const number = isnan(s->median) ? dsgd_xstrdup("") : readable(s->median, false, false);
@@ -172,11 +175,12 @@ static char *time_to_target(const dsgd_seed_group *g)
 static void put_keys(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
 {
     dsgd_columns_row(t);
-    for (size_t k = 0; k < c->n_keys; k++) {
-        if (k > 0 && !c->varies[k])
+    for (size_t k = 0; k < c->groups.n_keys; k++) {
+        if (k > 0 && !c->groups.varies[k])
             continue;
-        const char *const column = dsgd_comparison_column(c, k);
-        dsgd_columns_take(t, column, dsgd_swept_value(column, dsgd_comparison_key(c, g, k)));
+        const char *const column = dsgd_seed_groups_column(&c->groups, k);
+        dsgd_columns_take(t, column,
+                          dsgd_swept_value(column, dsgd_seed_groups_key(&c->groups, g, k)));
     }
 }
 
@@ -184,27 +188,27 @@ static void put_group(const dsgd_comparison *c, const dsgd_seed_group *g, size_t
 {
     static const char throughput[] = "throughput (samples/s)";
     put_keys(c, g, t);
-    dsgd_columns_put(t, "n", "%zu", g->of[m].n);
-    dsgd_columns_put(t, "diverged", "%zu", g->n_diverged);
+    dsgd_columns_put(t, "n", "%zu", dsgd_comparison_of(c, g, m)->n);
+    dsgd_columns_put(t, "diverged", "%zu", dsgd_comparison_diverged(c, g));
     dsgd_columns_take(t,
                       m == DSGD_ACCURACY ? "accuracy (%)"
                       : m == DSGD_LOSS   ? "loss"
                                          : throughput,
-                      mean_of(g, m));
-    dsgd_columns_take(t, "difference", difference_of(g, m));
+                      mean_of(c, g, m));
+    dsgd_columns_take(t, "difference", difference_of(c, g, m));
     if (m != DSGD_THROUGHPUT)
-        dsgd_columns_take(t, throughput, mean_of(g, DSGD_THROUGHPUT));
+        dsgd_columns_take(t, throughput, mean_of(c, g, DSGD_THROUGHPUT));
     if (dsgd_comparison_has(c, DSGD_TO_TARGET)) {
         char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-        dsgd_columns_take(t, head, time_to_target(g));
+        dsgd_columns_take(t, head, time_to_target(c, g));
         free(head);
     }
 }
 
 static void print_foot(const dsgd_comparison *c)
 {
-    if (c->n_left_out > 0)
-        printf("%zu runs that are neither ok nor diverged are left out.\n", c->n_left_out);
+    if (c->groups.n_left_out > 0)
+        printf("%zu runs that are neither ok nor diverged are left out.\n", c->groups.n_left_out);
     dsgd_exchanges_warn_of_mix(stdout, &c->csv);
 }
 
@@ -212,14 +216,14 @@ static void print_comparison(const dsgd_comparison *c)
 {
     const size_t m = leading_measure(c);
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->n_groups; i++)
-        put_group(c, &c->groups[i], m, &t);
+    for (size_t i = 0; i < c->groups.n; i++)
+        put_group(c, &c->groups.v[i], m, &t);
     dsgd_columns_hide(&t, "diverged", "0");
     dsgd_columns_print(&t);
     printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
            "Difference: to %s %s, over common seeds.\n"
            "*: the interval of this difference, taken alone, excludes 0.\n",
-           dsgd_comparison_column(c, c->by), c->baseline);
+           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
     print_foot(c);
 }
 
@@ -249,7 +253,7 @@ static char *settling_of(const dsgd_ratio *r)
 
 static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
 {
-    const dsgd_ratio *const r = &g->of[DSGD_THROUGHPUT].ratio;
+    const dsgd_ratio *const r = &dsgd_comparison_of(c, g, DSGD_THROUGHPUT)->ratio;
     put_keys(c, g, t);
     dsgd_columns_put(t, "n", "%zu", r->n);
     dsgd_columns_take(t, "throughput (times)", speedup_of(r));
@@ -257,9 +261,9 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_
         dsgd_columns_take(t, "seeds needed", settling_of(r));
         return;
     }
-    const dsgd_ratio *const sooner = &g->of[DSGD_TO_TARGET].ratio;
+    const dsgd_ratio *const sooner = &dsgd_comparison_of(c, g, DSGD_TO_TARGET)->ratio;
     char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-    dsgd_columns_take(t, head, time_to_target(g));
+    dsgd_columns_take(t, head, time_to_target(c, g));
     dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     dsgd_columns_take(t, "seeds needed", settling_of(sooner));
     free(head);
@@ -268,16 +272,16 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_
 static void print_ratios(const dsgd_comparison *c)
 {
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->n_groups; i++)
-        if (c->groups[i].baseline != &c->groups[i])
-            put_ratios(c, &c->groups[i], &t);
+    for (size_t i = 0; i < c->groups.n; i++)
+        if (c->groups.v[i].baseline != &c->groups.v[i])
+            put_ratios(c, &c->groups.v[i], &t);
     dsgd_columns_hide(&t, "seeds needed", "");
     dsgd_columns_print(&t);
     printf(
         "\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %% interval.\n"
         "*: the interval, taken alone, leaves out 1.\n"
         "seeds needed: until it would, if the seeds to come are like these.\n",
-        dsgd_comparison_column(c, c->by), c->baseline);
+        dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
     print_foot(c);
 }
 
@@ -305,8 +309,8 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
     const dsgd_comparison_config config = {.by = NULL};
     dsgd_status status = dsgd_comparison_open(folder, &config, &c, error);
     bool seeds = false;
-    for (size_t i = 0; i < c.n_groups; i++)
-        seeds = seeds || c.groups[i].n_rows > 1;
+    for (size_t i = 0; i < c.groups.n; i++)
+        seeds = seeds || c.groups.v[i].n_rows > 1;
     if (status == DSGD_OK && seeds)
         status = write_csv(&c, folder, false, error);
     dsgd_comparison_close(&c);

@@ -1,16 +1,12 @@
 /**
  * @file comparison.h
- * The runs of a folder of results as groups that differ only in the seed, and what these are worth
- * over a baseline.
- *
- * Runs with the same seed have the same draws (common random numbers), so differences and ratios
- * are taken seed by seed: the variance between seeds cancels.
+ * What groups of runs (seed_groups.h) are worth over their baselines.
  */
 #ifndef DSGD_COMMAND_ANALYSE_COMPARISON_H
 #define DSGD_COMMAND_ANALYSE_COMPARISON_H
 
 #include "base/csv.h"
-#include "command/analyse/ratio.h"
+#include "command/analyse/seed_groups.h"
 
 /** A column that is averaged; optional ones are not in every version of runs.csv. */
 typedef struct dsgd_measure {
@@ -51,26 +47,14 @@ typedef struct dsgd_summary {
         ratio; /* how many times as fast as the baseline: of throughput and time to a target */
 } dsgd_summary;
 
-typedef struct dsgd_seed_group {
-    size_t *rows; /* [n_rows]: one per seed, in the order of the file */
-    size_t n_rows, n_diverged;
-    char *label; /* the algorithm and what distinguishes the group */
-    const struct dsgd_seed_group *baseline; /* NULL: none with everything else in common */
-    dsgd_summary of[DSGD_N_MEASURES];
-} dsgd_seed_group;
-
 typedef struct dsgd_comparison {
     dsgd_csv csv, curves; /* curves: with a target alone */
     dsgd_target target;
-    size_t run, seed, status; /* columns */
+    size_t run; /* column */
     size_t columns[DSGD_N_MEASURES]; /* n_columns of the file: it does not have this one */
-    size_t *keys, n_keys; /* columns that name a group */
-    bool *varies; /* [n_keys]: not the same for all groups */
-    size_t by; /* the key by which a baseline and the others differ */
-    const char *baseline;
     double *values; /* [n_rows][DSGD_N_MEASURES] */
-    dsgd_seed_group *groups;
-    size_t n_groups, n_left_out;
+    dsgd_seed_groups groups;
+    dsgd_summary *summaries; /* [groups.n][DSGD_N_MEASURES] */
 } dsgd_comparison;
 
 /** What is compared with what; NULL: the defaults. */
@@ -86,14 +70,17 @@ void dsgd_comparison_close(dsgd_comparison *c);
 /** Whether the file has a measure. */
 bool dsgd_comparison_has(const dsgd_comparison *c, size_t m);
 
-/** The name of key @p k, and its value in a group. */
-const char *dsgd_comparison_column(const dsgd_comparison *c, size_t k);
-const char *dsgd_comparison_key(const dsgd_comparison *c, const dsgd_seed_group *g, size_t k);
+/** A measure of a group. */
+const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_seed_group *g,
+                                       size_t m);
 
-/** Whether a group and its baseline may differ in key @p k. */
-bool dsgd_comparison_is_own(const dsgd_comparison *c, size_t k);
+/** How many runs of a group diverged. */
+size_t dsgd_comparison_diverged(const dsgd_comparison *c, const dsgd_seed_group *g);
 
-/** The group's row with the seed of @p row (of any group), or NULL. */
-const size_t *dsgd_comparison_seed(const dsgd_comparison *c, const dsgd_seed_group *g, size_t row);
+/**
+ * The algorithm and what distinguishes the group: "wagma; group 4" (gnuplot ends a text at a comma).
+ * To be freed.
+ */
+char *dsgd_comparison_label(const dsgd_comparison *c, const dsgd_seed_group *g);
 
 #endif

@@ -22,14 +22,14 @@ typedef struct rungs {
 
 static bool value_of(const rungs *r, const dsgd_seed_group *g, double *x)
 {
-    return dsgd_parse_number(dsgd_comparison_key(r->c, g, r->key), NULL, x);
+    return dsgd_parse_number(dsgd_seed_groups_key(&r->c->groups, g, r->key), NULL, x);
 }
 
 static bool differs_in_key_alone(const rungs *r, const dsgd_seed_group *a, const dsgd_seed_group *b)
 {
-    for (size_t k = 0; k < r->c->n_keys; k++)
-        if (k != r->key &&
-            strcmp(dsgd_comparison_key(r->c, a, k), dsgd_comparison_key(r->c, b, k)) != 0)
+    for (size_t k = 0; k < r->c->groups.n_keys; k++)
+        if (k != r->key && strcmp(dsgd_seed_groups_key(&r->c->groups, a, k),
+                                  dsgd_seed_groups_key(&r->c->groups, b, k)) != 0)
             return false;
     return true;
 }
@@ -41,8 +41,8 @@ static bool find_rungs(rungs *r, const dsgd_seed_group *first)
     r->n = 0;
     if (first->baseline == NULL || first->baseline == first || !value_of(r, first, &x))
         return false;
-    for (size_t i = 0; i < r->c->n_groups; i++) {
-        const dsgd_seed_group *const g = &r->c->groups[i];
+    for (size_t i = 0; i < r->c->groups.n; i++) {
+        const dsgd_seed_group *const g = &r->c->groups.v[i];
         if (g->baseline == NULL || !value_of(r, g, &x) || !differs_in_key_alone(r, first, g))
             continue;
         if (g < first)
@@ -60,8 +60,9 @@ static bool find_rungs(rungs *r, const dsgd_seed_group *first)
 
 static double log_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t row)
 {
-    const size_t *const own = dsgd_comparison_seed(c, g, row);
-    const size_t *const base = own == NULL ? NULL : dsgd_comparison_seed(c, g->baseline, row);
+    const size_t *const own = dsgd_seed_groups_seed(&c->groups, g, row);
+    const size_t *const base =
+        own == NULL ? NULL : dsgd_seed_groups_seed(&c->groups, g->baseline, row);
     if (base == NULL)
         return NAN;
     return log(c->values[*own * DSGD_N_MEASURES + DSGD_THROUGHPUT] /
@@ -94,11 +95,11 @@ static double *logs_of(const rungs *r, size_t *n_seeds)
 static char *place_of(const rungs *r)
 {
     char *text = dsgd_xstrdup("");
-    for (size_t k = 1; k < r->c->n_keys; k++) {
-        const char *const value = dsgd_comparison_key(r->c, r->groups[0], k);
-        if (k == r->key || !r->c->varies[k] || *value == '\0')
+    for (size_t k = 1; k < r->c->groups.n_keys; k++) {
+        const char *const value = dsgd_seed_groups_key(&r->c->groups, r->groups[0], k);
+        if (k == r->key || !r->c->groups.varies[k] || *value == '\0')
             continue;
-        const char *const column = dsgd_comparison_column(r->c, k);
+        const char *const column = dsgd_seed_groups_column(&r->c->groups, k);
         char *const name = dsgd_swept_name(column);
         char *const shown = dsgd_swept_value(column, value);
         dsgd_append(&text, "%s%s %s", *text == '\0' ? " (" : ", ", name, shown);
@@ -114,7 +115,7 @@ static char *place_of(const rungs *r)
 static char *shown(const rungs *r, double x)
 {
     char *const number = dsgd_xprintf("%.6g", x);
-    char *const text = dsgd_swept_value(dsgd_comparison_column(r->c, r->key), number);
+    char *const text = dsgd_swept_value(dsgd_seed_groups_column(&r->c->groups, r->key), number);
     free(number);
     return text;
 }
@@ -140,11 +141,12 @@ static void print_crossing(const rungs *r, const dsgd_crossing *crossing, size_t
 static void write_row(FILE *stream, const rungs *r, double level, const dsgd_crossing *crossing,
                       const char *direction, size_t n_seeds)
 {
-    for (size_t k = 0; k < r->c->n_keys; k++) {
-        dsgd_csv_text(stream, k == r->key ? "" : dsgd_comparison_key(r->c, r->groups[0], k));
+    for (size_t k = 0; k < r->c->groups.n_keys; k++) {
+        dsgd_csv_text(stream,
+                      k == r->key ? "" : dsgd_seed_groups_key(&r->c->groups, r->groups[0], k));
         fputc(',', stream);
     }
-    dsgd_csv_text(stream, dsgd_comparison_column(r->c, r->key));
+    dsgd_csv_text(stream, dsgd_seed_groups_column(&r->c->groups, r->key));
     dsgd_csv_numbers(stream, &level, 1);
     fprintf(stream, ",%s,%zu,%zu", direction, crossing->n, n_seeds);
     dsgd_csv_numbers(stream, (double[]){crossing->at, crossing->low, crossing->high}, 3);
@@ -158,12 +160,12 @@ static void report_ladder(FILE *stream, const rungs *r, double level)
     const dsgd_ladder ladder = {r->n, n_seeds, r->x, logs};
     dsgd_crossing *const crossings = dsgd_xcalloc(r->n, sizeof *crossings);
     const size_t n = n_seeds == 0 ? 0 : dsgd_crossings_of(&ladder, level, crossings);
-    char *const name = dsgd_swept_name(dsgd_comparison_column(r->c, r->key));
+    char *const name = dsgd_swept_name(dsgd_seed_groups_column(&r->c->groups, r->key));
     char *const place = place_of(r);
     char *const from = shown(r, r->x[0]);
     char *const to = shown(r, r->x[r->n - 1]);
-    printf("%s%s, %s %s to %s: ", dsgd_comparison_key(r->c, r->groups[0], 0), place, name, from,
-           to);
+    printf("%s%s, %s %s to %s: ", dsgd_seed_groups_key(&r->c->groups, r->groups[0], 0), place, name,
+           from, to);
     for (size_t i = 0; i < n; i++) {
         printf("%s", i == 0 ? "passes " : ", then ");
         print_crossing(r, &crossings[i], n_seeds);
@@ -171,7 +173,9 @@ static void report_ladder(FILE *stream, const rungs *r, double level)
     }
     if (n == 0) {
         const dsgd_crossing none = {.at = NAN, .low = NAN, .high = NAN};
-        const bool above = n_seeds > 0 && r->groups[0]->of[DSGD_THROUGHPUT].ratio.ratio >= level;
+        const bool above =
+            n_seeds > 0 &&
+            dsgd_comparison_of(r->c, r->groups[0], DSGD_THROUGHPUT)->ratio.ratio >= level;
         const char *const direction = n_seeds == 0 ? "unknown" : above ? "above" : "below";
         printf("%s %s", n_seeds == 0 ? "no common seeds," : "stays", direction);
         write_row(stream, r, level, &none, direction, n_seeds);
@@ -192,20 +196,20 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
     FILE *const stream = dsgd_whole_open(&file, error, "%s/crossings.csv", folder);
     if (stream == NULL)
         return DSGD_EIO;
-    for (size_t k = 0; k < c->n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_comparison_column(c, k));
+    for (size_t k = 0; k < c->groups.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_seed_groups_column(&c->groups, k));
         fputc(',', stream);
     }
     fputs("along,level,direction,n,seeds,at,low,high\n", stream);
     printf("\nWhere throughput passes %g times that of %s %s:\n", level,
-           dsgd_comparison_column(c, c->by), c->baseline);
+           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
     rungs r = {.c = c,
-               .groups = dsgd_xcalloc(c->n_groups, sizeof *r.groups),
-               .x = dsgd_xcalloc(c->n_groups, sizeof *r.x)};
+               .groups = dsgd_xcalloc(c->groups.n, sizeof *r.groups),
+               .x = dsgd_xcalloc(c->groups.n, sizeof *r.x)};
     size_t n = 0;
-    for (r.key = 1; r.key < c->n_keys; r.key++)
-        for (size_t i = 0; c->varies[r.key] && i < c->n_groups; i++)
-            if (find_rungs(&r, &c->groups[i])) {
+    for (r.key = 1; r.key < c->groups.n_keys; r.key++)
+        for (size_t i = 0; c->groups.varies[r.key] && i < c->groups.n; i++)
+            if (find_rungs(&r, &c->groups.v[i])) {
                 report_ladder(stream, &r, level);
                 n++;
             }

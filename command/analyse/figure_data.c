@@ -15,6 +15,7 @@
 #include "command/analyse/figure_cells.h"
 #include "command/analyse/figure_curves.h"
 #include "command/analyse/gnuplot.h"
+#include "command/analyse/seed_groups.h"
 #include "command/analyse/summary.h"
 #include "command/experiment/shipped.h"
 #include "command/run/results.h"
@@ -22,6 +23,7 @@
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
+    dsgd_seed_groups seeds; /* of the same rows */
     dsgd_csv published;
     json_t *manifest; /* NULL: none */
     size_t *measures, n_measures; /* columns that are averaged */
@@ -132,27 +134,6 @@ static double ideal(const data *d, size_t row, size_t column)
     return named(d, row, "throughput_samples_per_s") / named(d, row, "compute_share");
 }
 
-static bool is_in(const data *d, size_t row, dsgd_figure_group at)
-{
-    return d->runs.panel_of[row] == at.panel && d->runs.place_of[row] == at.place &&
-           d->runs.series_of[row] == at.series;
-}
-
-/** Throughput over that of allreduce, or else of the first series, with the same seed. */
-static double speedup(const data *d, size_t row, size_t column)
-{
-    (void)column;
-    const size_t allreduce = dsgd_figure_series(&d->runs, "allreduce", strlen("allreduce"));
-    const dsgd_figure_group at = {d->runs.panel_of[row], d->runs.place_of[row],
-                                  allreduce < d->runs.series.n ? allreduce : d->runs.order[0]};
-    for (size_t other = 0; other < d->runs.csv.n_rows; other++)
-        if (is_in(d, other, at) && strcmp(dsgd_figure_field(&d->runs, other, d->runs.seed),
-                                          dsgd_figure_field(&d->runs, row, d->runs.seed)) == 0)
-            return named(d, row, "throughput_samples_per_s") /
-                   named(d, other, "throughput_samples_per_s");
-    return NAN;
-}
-
 /** What the values of a measure reach: with intervals and published points at each panel and place. */
 typedef struct extent {
     const char *name;
@@ -185,6 +166,21 @@ static void put_measure(FILE *out, const data *d, dsgd_figure_group at, measure 
     for (size_t k = 0; k < n; k++)
         reached->least = d->x[k] > 0 && d->x[k] < reached->least ? d->x[k] : reached->least;
     *top = fmax(*top, put_mean(out, d, n));
+}
+
+/** Throughput over the baseline's; half the width of its interval, which is that of a logarithm. */
+static void put_speedup(FILE *out, const data *d, dsgd_figure_group at, extent *reached)
+{
+    dsgd_ratio r = {.n = 0};
+    if (d->n_group > 0)
+        r = dsgd_seed_groups_ratio(&d->seeds, &d->seeds.v[d->seeds.group_of[d->group[0]]],
+                                   dsgd_csv_column(&d->runs.csv, "throughput_samples_per_s"));
+    const double ci = r.n == 1 ? 0 : r.n == 0 ? NAN : (r.high - r.low) / 2;
+    double *const top = &reached->top[at.panel * d->runs.places.n + at.place];
+    dsgd_gnuplot_number(out, r.n == 0 ? NAN : r.ratio);
+    dsgd_gnuplot_number(out, ci);
+    *top = fmax(*top, r.n == 0 ? NAN : r.ratio + ci);
+    reached->least = r.n > 0 && r.ratio < reached->least ? r.ratio : reached->least;
 }
 
 /** Whether two fields are the same text or number. */
@@ -254,7 +250,7 @@ static void put_group(FILE *out, data *d, dsgd_figure_group at, extent *reached)
         reached->published[at.place] = reached->published[at.place] || !isnan(published);
     }
     put_measure(out, d, at, ideal, 0, reached);
-    put_measure(out, d, at, speedup, 0, reached + 1);
+    put_speedup(out, d, at, reached + 1);
     fputc('\n', out);
 }
 
@@ -375,6 +371,7 @@ static void read_published(data *d)
 
 static void close_data(data *d)
 {
+    dsgd_seed_groups_close(&d->seeds);
     dsgd_figure_runs_close(&d->runs);
     dsgd_csv_close(&d->published);
     json_decref(d->manifest);
@@ -389,6 +386,8 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     data d = {.folder = folder};
     dsgd_whole_file file;
     dsgd_status status = dsgd_figure_runs_open(folder, choice, &d.runs, error);
+    if (status == DSGD_OK)
+        status = dsgd_seed_groups_open(&d.runs.csv, NULL, NULL, &d.seeds, error);
     FILE *const out =
         status != DSGD_OK ? NULL : dsgd_whole_open(&file, error, "%s/data.gp", output);
     if (out != NULL) {

@@ -27,14 +27,18 @@ const char *dsgd_last_key(const char *column)
     return dot == NULL ? column : dot + 1;
 }
 
-/** Ends of columns that are numbers in a unit, and how these are read out. */
+/** Ends of columns that are numbers in a unit, and how these are read out and in. */
 static const struct {
     const char *end; /* of a column; behind a `_` it goes with the name */
-    const char *unit;
+    const char *unit, *of_options;
     bool is_time;
 } units[] = {
-    {"_bytes_per_s", "B/s", false}, {"_bytes", "B", false}, {"bytes", "B", false},
-    {"_flop_per_s", "f", false},    {"_s", "s", true},      {"seconds", "s", true},
+    {"_bytes_per_s", "B/s", "bytes/s", false},
+    {"_bytes", "B", "bytes", false},
+    {"bytes", "B", "bytes", false},
+    {"_flop_per_s", "f", "flop/s", false},
+    {"_s", "s", "s", true},
+    {"seconds", "s", "s", true},
 };
 
 static size_t unit_of(const char *column)
@@ -81,6 +85,15 @@ char *dsgd_swept_value(const char *column, const char *value)
     for (; units[k].is_time && x != 0 && fabs(x) < 1 && power < 3; power++)
         x *= 1000;
     return dsgd_xprintf("%.4g%s%s", x, (units[k].is_time ? small : large)[power], units[k].unit);
+}
+
+bool dsgd_swept_is(const char *column, const char *value, const char *text)
+{
+    const size_t k = unit_of(dsgd_last_key(column));
+    const char *const unit = k < sizeof units / sizeof units[0] ? units[k].of_options : NULL;
+    double x = NAN, y = NAN;
+    return strcmp(value, text) == 0 ||
+           (dsgd_parse_number(value, NULL, &x) && dsgd_parse_number(text, unit, &y) && x == y);
 }
 
 bool dsgd_is_of_algorithms(const char *column)

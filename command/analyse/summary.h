@@ -26,6 +26,12 @@ char *dsgd_swept_title(const char *column);
 /** A swept value for readers, such as 1.25GB/s for 1250000000 in a column of bytes_per_s. To be freed. */
 char *dsgd_swept_value(const char *column, const char *value);
 
+/**
+ * Whether @p text means @p value of a swept column: the same text, or the same number, perhaps in
+ * other units (8GB/s for 8000000000 in a column of bytes_per_s).
+ */
+bool dsgd_swept_is(const char *column, const char *value, const char *text);
+
 /** Whether a swept column is about algorithms alone. */
 bool dsgd_is_of_algorithms(const char *column);
 

@@ -231,6 +231,29 @@ START_TEST(the_baseline_can_be_chosen)
 }
 END_TEST
 
+/** A swept column is named by its key alone, and a value by any text that means it. */
+START_TEST(a_baseline_takes_units)
+{
+    static const char header[] =
+        "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"
+        "staleness_mean,final_loss,final_accuracy,wall_s,platform.host_bandwidth_bytes_per_s\n";
+    static const char *const options[] = {
+        "--by host_bandwidth --baseline 8GB/s", "--by host_bandwidth --baseline 8e9",
+        "--by platform.host_bandwidth_bytes_per_s --baseline 8000000000"};
+    char *output = NULL;
+    char *const runs = kept(dsgd_xprintf("%s1,wagma,4,1,p,w,ok,10,1,0,,,1,1000000000\n"
+                                         "2,wagma,4,1,p,w,ok,13,1,0,,,1,8000000000\n",
+                                         header));
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        compare(runs, options[i]);
+        expect("wagma,4,p,w,1000000000,", "throughput_samples_per_s_diff", -3);
+    }
+    write_runs(runs);
+    ck_assert_int_eq(dsgd("compare r --by host_bandwidth --baseline 9GB/s", &output), 2);
+    ck_assert_msg(strstr(output, "--baseline `9GB/s` is unknown") != NULL, "%s", output);
+}
+END_TEST
+
 #define CURVES_HEADER "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
 #define POINT(run, time, loss, accuracy) run ",x,4,1," time ",1," loss "," accuracy ",0\n"
 #define RUN(run, algorithm, seed, status)                                                          \
@@ -513,6 +536,7 @@ Suite *compare_suite(void)
     tcase_add_test(t, what_diverged_or_failed_enters_no_mean);
     tcase_add_test(t, sweeps_make_groups_and_columns_are_found_by_name);
     tcase_add_test(t, the_baseline_can_be_chosen);
+    tcase_add_test(t, a_baseline_takes_units);
     tcase_add_test(t, seeds_that_never_reach_a_target_count);
     tcase_add_test(t, ratios_are_geometric_means_over_pairs);
     tcase_add_loop_test(t, a_crossing_lies_between_the_places_around_it, 0,

@@ -124,6 +124,53 @@ START_TEST(a_page_of_real_results_needs_nothing_else)
 }
 END_TEST
 
+/* --- one rule for all -------------------------------------------------------------------------- */
+
+#define SPEED(run, algorithm, seed, speed)                                                         \
+    run "," algorithm ",4," seed ",p,w,ok,5," speed ",1,0,,,1\n"
+
+/** Of the columns of a row of data.gp the speed-up is the last but one, its interval the last. */
+static double value_before_last(const char *row)
+{
+    const char *comma = row + strcspn(row, "\n");
+    for (int k = 0; k < 2; k++)
+        do
+            comma--;
+        while (*comma != ',');
+    return strtod(comma + 1, NULL);
+}
+
+/** Geometric means of ratios to allreduce: 2, where the arithmetic one is 2.5; 1.5 of one seed. */
+START_TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
+{
+    char *output = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
+    write_file("r/runs.csv",
+               "run,algorithm,workers,seed,platform,workload,status,steps,"
+               "throughput_samples_per_s,step_mean_s,staleness_mean,final_loss,final_accuracy,"
+               "wall_s\n" SPEED("1", "wagma", "1", "100") SPEED("2", "wagma", "2", "400")
+                   SPEED("3", "ad_psgd", "2", "150") SPEED("4", "allreduce", "1", "100")
+                       SPEED("5", "allreduce", "2", "100"));
+    write_file("r/manifest.json", "{\"experiment\": \"e\", \"runs\": []}");
+    ck_assert_msg(dsgd("compare r --ratio", &output) == 0, "%s", output);
+    ck_assert_double_eq_tol(
+        strtod(cell_of("r/compare.csv", "wagma", "throughput_samples_per_s_ratio"), NULL), 2,
+        1e-12);
+    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
+    const char *const html = read_file("r/report.html");
+    static const char *const parts[] = {
+        "<th scope=\"col\" class=\"n\">times allreduce</th>", "<td class=\"n\">2 (",
+        "<td class=\"n\">1.5</td>",
+        "wagma is fastest, with 250 samples/s, 2 times allreduce, which could be chance"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(html, parts[i]) != NULL, "%s", parts[i]);
+    const char *const drawn = read_file("r/figures/data.gp");
+    const char *const groups = strstr(drawn, "$groups << EOD\n") + strlen("$groups << EOD\n");
+    ck_assert_double_eq_tol(value_before_last(groups), 2, 1e-9);
+    ck_assert_double_eq_tol(value_before_last(strstr(groups, "\n\n\n") + 3), 1.5, 1e-9);
+}
+END_TEST
+
 /* --- warnings --------------------------------------------------------------------------------- */
 
 #define HEAD                                                                                       \
@@ -168,7 +215,7 @@ static const struct {
              ROW("3", "b", "1", "ok", "5", "110", "", "ring")
                  ROW("4", "b", "2", "ok", "5", "90", "", "ring"),
      RUNS(RUN "," RUN "," RUN "," RUN),
-     "Difference within noise: 1 of 1 differences of throughput to the first algorithm could be "
+     "Difference within noise: 1 of 1 differences of throughput to a could be "
      "chance, such as that of b at 4 workers."},
     {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
          ROW("2", "b", "1", "ok", "5", "101", "", "bruck"),
@@ -221,6 +268,7 @@ Suite *report_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, a_page_of_real_results_needs_nothing_else);
+    tcase_add_test(t, a_speed_up_is_the_same_in_tables_figures_and_reports);
     tcase_add_test(t, results_of_other_makers_are_no_danger);
     tcase_add_loop_test(t, what_may_mislead_is_said, 0, sizeof warned / sizeof warned[0]);
     suite_add_tcase(s, t);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/csv.h"
+#include "command/analyse/seed_groups.h"
 #include "command/arguments.h"
 
 /** Mean and half width of its 95 % interval over @p n seeds; NAN: unknown. */
@@ -19,13 +20,10 @@ typedef struct dsgd_interval {
 
 /** Runs that differ in their seeds alone. */
 typedef struct dsgd_cell {
+    const dsgd_seed_group *of;
     size_t first; /* row of runs.csv */
-    char *key; /* all but the seed */
-    char *place; /* all but the seed and what is about algorithms */
-    size_t n; /* runs that are ok or diverged */
     dsgd_interval speed, step, loss, accuracy, compute, wait, exchange, megabytes;
-    dsgd_interval speed_up; /* over the first algorithm at this place, paired by seed */
-    bool is_baseline;
+    dsgd_ratio speed_up; /* over the baseline; n = 0: none, or it is the baseline */
 } dsgd_cell;
 
 typedef struct dsgd_report {
@@ -34,12 +32,12 @@ typedef struct dsgd_report {
     json_t *manifest;
     size_t n_planned; /* runs of the manifest */
     size_t first_swept; /* column; further swept ones follow up to runs.n_columns */
+    dsgd_seed_groups seeds;
     size_t n_groups;
-    dsgd_cell *groups;
-    size_t *group_of; /* [runs.n_rows]: index of a row's group */
+    dsgd_cell *groups; /* [n_groups]: those of `seeds` */
 } dsgd_report;
 
-/** DSGD_EIO: no runs.csv with a row, or no manifest. The caller closes @p report in any case. */
+/** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_seed_groups_open(). The caller closes @p report in any case. */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
 void dsgd_report_close(dsgd_report *report);
 
@@ -48,6 +46,9 @@ const json_t *dsgd_report_run(const dsgd_report *report, size_t row);
 
 /** A field of runs.csv; "" where there is no such column. */
 const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column);
+
+/** Whether a group is compared with itself. */
+bool dsgd_report_is_baseline(const dsgd_cell *group);
 
 /** "16 workers, seconds 320ms": what a place is called. The caller frees it. */
 char *dsgd_report_place(const dsgd_report *report, const dsgd_cell *group);

@@ -3,6 +3,7 @@
  * `dsgd report`: the results of a folder as one page of HTML that needs nothing else.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,14 +298,32 @@ static void put_interval(FILE *html, dsgd_interval x)
         fprintf(html, "<td class=\"n\">%.*f</td>", decimals, x.mean);
 }
 
+/** Three significant digits, and the interval, which lies on a logarithmic scale. */
+static void put_ratio(FILE *html, const dsgd_cell *g)
+{
+    const dsgd_ratio *const r = &g->speed_up;
+    if (dsgd_report_is_baseline(g))
+        fputs("<td class=\"n\">baseline</td>", html);
+    else if (r->n == 0)
+        fputs("<td class=\"n\">unknown</td>", html);
+    else if (r->n == 1)
+        fprintf(html, "<td class=\"n\">%.3g</td>", r->ratio);
+    else
+        fprintf(html, "<td class=\"n\">%.3g (%.3g to %.3g)</td>", r->ratio, r->low, r->high);
+}
+
 /** A quantity of the tables; a column is left out where no group has it. */
 typedef struct quantity {
     const char *head;
-    size_t offset; /* in dsgd_cell */
+    size_t offset; /* of an interval in dsgd_cell; is_speed_up: the ratio */
 } quantity;
+
+static const size_t is_speed_up = SIZE_MAX; /* an offset */
 
 static dsgd_interval interval_at(const dsgd_cell *g, size_t offset)
 {
+    if (offset == is_speed_up)
+        return (dsgd_interval){g->speed_up.ratio, NAN, g->speed_up.n};
     return *(const dsgd_interval *)(const void *)((const char *)g + offset);
 }
 
@@ -342,10 +361,10 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
             put_own(html, dsgd_swept_value(r->runs.fields[k], value));
             fputs("</td>", html);
         }
-        fprintf(html, "<td class=\"n\">%zu</td>", g->n);
+        fprintf(html, "<td class=\"n\">%zu</td>", g->speed.n);
         for (size_t q = 0; q < n; q++)
-            if (g->is_baseline && quantities[q].offset == offsetof(dsgd_cell, speed_up))
-                fputs("<td class=\"n\">baseline</td>", html);
+            if (quantities[q].offset == is_speed_up)
+                put_ratio(html, g);
             else
                 put_interval(html, interval_at(g, quantities[q].offset));
         fputs("</tr>\n", html);
@@ -376,6 +395,15 @@ static const char *unit_of(const dsgd_report *r)
     return *unit == '\0' ? "samples" : unit;
 }
 
+/** Whether a group is the first one at its place. */
+static bool is_first(const dsgd_report *r, size_t k)
+{
+    size_t j = 0;
+    while (!dsgd_seed_groups_same_place(&r->seeds, r->groups[j].of, r->groups[k].of))
+        j++;
+    return j == k;
+}
+
 /** Who is fastest at each place, and by how much. */
 static void write_answers(FILE *html, const dsgd_report *r)
 {
@@ -383,24 +411,21 @@ static void write_answers(FILE *html, const dsgd_report *r)
     size_t n = 0;
     fputs("<ul>\n", html);
     for (size_t k = 0; k < r->n_groups; k++) {
-        const dsgd_cell *const base = &r->groups[k];
-        const dsgd_cell *best = base;
-        if (!base->is_baseline || ++n > MOST_PLACES)
+        if (!is_first(r, k) || ++n > MOST_PLACES)
             continue;
-        for (size_t j = 0; j < r->n_groups; j++)
-            if (strcmp(r->groups[j].place, base->place) == 0 &&
+        const dsgd_cell *best = &r->groups[k];
+        for (size_t j = k + 1; j < r->n_groups; j++)
+            if (dsgd_seed_groups_same_place(&r->seeds, r->groups[j].of, r->groups[k].of) &&
                 (r->groups[j].speed.mean > best->speed.mean || !isfinite(best->speed.mean)))
                 best = &r->groups[j];
-        char *const place = dsgd_report_place(r, base);
+        char *const place = dsgd_report_place(r, best);
         fputs("<li>", html);
         put(html, "%s: %s is fastest, with %.4g %s/s", place,
             dsgd_report_field(r, best->first, "algorithm"), best->speed.mean, unit_of(r));
-        if (best != base && isfinite(best->speed_up.mean))
-            put(html, ", %.3g times %s%s", best->speed_up.mean,
-                dsgd_report_field(r, base->first, "algorithm"),
-                isfinite(best->speed_up.ci) && best->speed_up.mean - best->speed_up.ci > 1
-                    ? ""
-                    : ", which could be chance");
+        if (best->speed_up.n > 0)
+            put(html, ", %.3g times %s%s", best->speed_up.ratio, r->seeds.baseline,
+                best->speed_up.n > 1 && best->speed_up.n_settling > 0 ? ", which could be chance"
+                                                                      : "");
         fputs(".</li>\n", html);
         free(place);
     }
@@ -412,9 +437,10 @@ static void write_answers(FILE *html, const dsgd_report *r)
 static void write_results(FILE *html, const dsgd_report *r)
 {
     char *const throughput = dsgd_xprintf("throughput (%s/s)", unit_of(r));
+    char *const times = dsgd_xprintf("times %s", r->n_groups == 0 ? "" : r->seeds.baseline);
     const quantity quantities[] = {
         {throughput, offsetof(dsgd_cell, speed)},
-        {"times the first algorithm", offsetof(dsgd_cell, speed_up)},
+        {times, is_speed_up},
         {"step (s)", offsetof(dsgd_cell, step)},
         {"final loss", offsetof(dsgd_cell, loss)},
         {"final accuracy", offsetof(dsgd_cell, accuracy)},
@@ -424,8 +450,10 @@ static void write_results(FILE *html, const dsgd_report *r)
     write_quantities(html, r, "Means over seeds", quantities,
                      sizeof quantities / sizeof quantities[0]);
     free(throughput);
-    fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are paired by seed: "
-          "all algorithms meet the same slow workers.</p>\n</section>\n",
+    free(times);
+    fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are geometric means "
+          "with this interval, paired by seed: all algorithms meet the same slow "
+          "workers.</p>\n</section>\n",
           html);
 }
 

@@ -50,8 +50,8 @@ static void warn_of_few_seeds(const dsgd_report *r, sentences *s)
 {
     size_t least = SIZE_MAX;
     for (size_t k = 0; k < r->n_groups; k++)
-        if (r->groups[k].n > 0 && r->groups[k].n < least)
-            least = r->groups[k].n;
+        if (r->groups[k].speed.n > 0 && r->groups[k].speed.n < least)
+            least = r->groups[k].speed.n;
     if (least == 1)
         add(s, dsgd_xstrdup("Too few seeds: with one seed there are no intervals, and a difference "
                             "can be chance. Give `seed: [1, 2, 3, 4, 5]`."));
@@ -114,10 +114,10 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
     const dsgd_cell *example = NULL;
     for (size_t k = 0; k < r->n_groups; k++) {
         const dsgd_cell *const g = &r->groups[k];
-        if (g->is_baseline || !isfinite(g->speed_up.ci))
+        if (g->speed_up.n < 2)
             continue;
         n++;
-        if (fabs(g->speed_up.mean - 1) > g->speed_up.ci)
+        if (g->speed_up.n_settling == 0)
             continue;
         n_within++;
         example = example == NULL ? g : example;
@@ -126,9 +126,10 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
         return;
     char *const place = dsgd_report_place(r, example);
     add(s,
-        dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to the first "
-                     "algorithm could be chance, such as that of %s at %s.",
-                     n_within, n, dsgd_report_field(r, example->first, "algorithm"), place));
+        dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s could be "
+                     "chance, such as that of %s at %s.",
+                     n_within, n, r->seeds.baseline,
+                     dsgd_report_field(r, example->first, "algorithm"), place));
     free(place);
 }
 
