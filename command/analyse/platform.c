@@ -14,6 +14,7 @@
 #include "command/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
 #include "sim/algorithm.h"
 #include "sim/network/machine.h"
 #include "traces/closed_form.h"

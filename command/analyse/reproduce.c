@@ -3,13 +3,7 @@
  * `dsgd reproduce`: runs the experiments of published figures, and scores the results against the
  * published values.
  *
- * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv. A row of that is a
- * published point: columns that are also in runs.csv say which runs it is about (an empty field:
- * any), `quantity` which of their columns, averaged over seeds, is compared with `published`. `use`
- * is `fitted` where a parameter was fitted to the point, `known` where it was seen while fitting,
- * `predicted`, or `shape`. `relation` is ~ (a point, whose error counts), < or > (a bound that the
- * source states). `over` names what to divide by: the same runs but for key=value pairs, separated
- * by spaces.
+ * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv (published.h).
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -25,6 +19,7 @@
 #include "base/child.h"
 #include "base/csv.h"
 #include "base/option.h"
+#include "command/analyse/published.h"
 #include "command/arguments.h"
 #include "command/command.h"
 #include "command/experiment/shipped.h"
@@ -38,21 +33,6 @@ typedef struct arguments {
     bool force;
 } arguments;
 
-/** Columns of published.csv that are no keys. */
-enum { QUANTITY, PUBLISHED, RELATION, OVER, USE, SOURCE, N_FIXED };
-
-static const char *const fixed_names[] = {"quantity", "published", "relation", "over",
-                                          "use",      "source",    NULL};
-
-typedef struct figure {
-    const char *name;
-    char *folder; /* of its results */
-    dsgd_csv published, runs;
-    size_t fixed[N_FIXED]; /* columns of published.csv */
-    size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
-    double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
-} figure;
-
 /** What is scored, of a figure or of all. */
 typedef struct score {
     /** |relative error| of all points, and of those whose use is `predicted`. */
@@ -60,128 +40,10 @@ typedef struct score {
     size_t n, n_predicted, n_bounds, n_kept, n_pairs, n_in_order;
 } score;
 
-/* --- matching --------------------------------------------------------------------------------- */
-
-static const char *field(const figure *f, size_t row, int which)
-{
-    return dsgd_csv_field(&f->published, row, f->fixed[which]);
-}
-
-static dsgd_status find_columns(figure *f, dsgd_error *error)
-{
-    const dsgd_csv *const p = &f->published;
-    for (int i = 0; i < N_FIXED; i++)
-        if (dsgd_csv_need(p, fixed_names[i], &f->fixed[i], error) != DSGD_OK)
-            return DSGD_EIO;
-    f->keys = dsgd_xcalloc(p->n_columns, sizeof *f->keys);
-    f->key_columns = dsgd_xcalloc(p->n_columns, sizeof *f->key_columns);
-    for (size_t c = 0; c < p->n_columns; c++) {
-        if (dsgd_find_word(fixed_names, p->fields[c]) >= 0)
-            continue;
-        f->keys[f->n_keys] = c;
-        f->key_columns[f->n_keys] = dsgd_csv_column(&f->runs, p->fields[c]);
-        if (f->key_columns[f->n_keys++] == f->runs.n_columns)
-            return dsgd_fail(error, DSGD_EIO, "%s:1: column `%s` is not in %s", p->path,
-                             p->fields[c], f->runs.path);
-    }
-    return DSGD_OK;
-}
-
-/** The value that @p over gives a key, as fresh text; NULL for none. */
-static char *value_in(const char *over, const char *key)
-{
-    const size_t length = strlen(key);
-    for (const char *at = over; *at != '\0'; at += strspn(at, " ")) {
-        const size_t word = strcspn(at, " ");
-        if (word > length && strncmp(at, key, length) == 0 && at[length] == '=')
-            return strndup(at + length + 1, word - length - 1);
-        at += word;
-    }
-    return NULL;
-}
-
-static bool is_about(const figure *f, size_t row, size_t run, const char *over)
-{
-    for (size_t k = 0; k < f->n_keys; k++) {
-        char *const other = value_in(over, f->published.fields[f->keys[k]]);
-        const char *const wanted =
-            other != NULL ? other : dsgd_csv_field(&f->published, row, f->keys[k]);
-        const bool same = *wanted == '\0' ||
-                          strcmp(wanted, dsgd_csv_field(&f->runs, run, f->key_columns[k])) == 0;
-        free(other);
-        if (!same)
-            return false;
-    }
-    return true;
-}
-
-/** Mean over the runs that the row is about; NAN for none. */
-static double mean_of(const figure *f, size_t row, size_t quantity, const char *over)
-{
-    double sum = 0;
-    size_t n = 0;
-    for (size_t run = 0; run < f->runs.n_rows; run++) {
-        if (!is_about(f, row, run, over))
-            continue;
-        const char *const text = dsgd_csv_field(&f->runs, run, quantity);
-        sum += *text == '\0' ? NAN : strtod(text, NULL);
-        n++;
-    }
-    return n > 0 ? sum / (double)n : NAN;
-}
-
-static dsgd_status simulate_rows(figure *f, dsgd_error *error)
-{
-    const dsgd_csv *const p = &f->published;
-    f->values = dsgd_xcalloc(p->n_rows, sizeof *f->values);
-    f->simulated = dsgd_xcalloc(p->n_rows, sizeof *f->simulated);
-    for (size_t row = 0; row < p->n_rows; row++) {
-        const char *const name = field(f, row, QUANTITY);
-        const size_t quantity = dsgd_csv_column(&f->runs, name);
-        if (quantity == f->runs.n_columns)
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
-                             p->lines[row + 1], name, f->runs.path);
-        const char *const relation = field(f, row, RELATION);
-        if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
-                             p->path, p->lines[row + 1], relation);
-        if (!dsgd_parse_number(field(f, row, PUBLISHED), NULL, &f->values[row]) ||
-            !(f->values[row] > 0))
-            return dsgd_fail(error, DSGD_EIO,
-                             "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
-                             p->lines[row + 1], field(f, row, PUBLISHED));
-        const char *const over = field(f, row, OVER);
-        double x = mean_of(f, row, quantity, "");
-        if (*over != '\0')
-            x /= mean_of(f, row, quantity, over);
-        if (isnan(x))
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about",
-                             p->path, p->lines[row + 1], f->runs.path);
-        f->simulated[row] = x;
-    }
-    return DSGD_OK;
-}
-
-static bool is_point(const figure *f, size_t row)
-{
-    return field(f, row, RELATION)[0] == '~';
-}
-
-static double error_at(const figure *f, size_t row)
-{
-    return f->simulated[row] / f->values[row] - 1;
-}
-
-static bool is_kept(const figure *f, size_t row)
-{
-    return field(f, row, RELATION)[0] == '<' ? f->simulated[row] < f->values[row]
-                                             : f->simulated[row] > f->values[row];
-}
-
 /* --- output ----------------------------------------------------------------------------------- */
 
 /** The published rows with the simulated values, also for the figure's script. */
-static dsgd_status write_scores(const figure *f, dsgd_error *error)
+static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
 {
     dsgd_whole_file file;
     FILE *const stream = dsgd_whole_open(&file, error, "%s/%s.csv", f->folder, f->name);
@@ -198,7 +60,8 @@ static dsgd_status write_scores(const figure *f, dsgd_error *error)
             fputs(",simulated,error\n", stream);
             continue;
         }
-        const double error_of_row = is_point(f, row - 1) ? error_at(f, row - 1) : NAN;
+        const double error_of_row =
+            dsgd_published_is_point(f, row - 1) ? dsgd_published_error(f, row - 1) : NAN;
         dsgd_csv_numbers(stream, (double[]){f->simulated[row - 1], error_of_row}, 2);
         fputc('\n', stream);
     }
@@ -206,7 +69,7 @@ static dsgd_status write_scores(const figure *f, dsgd_error *error)
 }
 
 /** The keys of a published row: "ad_psgd, workers 4"; the caller frees it. */
-static char *keys_text(const figure *f, size_t row)
+static char *keys_text(const dsgd_published *f, size_t row)
 {
     char *text = dsgd_xstrdup("");
     for (size_t k = 0; k < f->n_keys; k++) {
@@ -226,50 +89,50 @@ static char *readable(double x)
     return dsgd_xprintf(fabs(x) >= 1000 ? "%.0f" : "%.4g", x);
 }
 
-static void print_rows(const figure *f)
+static void print_rows(const dsgd_published *f)
 {
     dsgd_columns t = {.wraps = true};
     for (size_t row = 0; row < f->published.n_rows; row++) {
-        const bool point = is_point(f, row);
+        const bool point = dsgd_published_is_point(f, row);
         dsgd_columns_row(&t);
         dsgd_columns_take(&t, "", keys_text(f, row));
-        dsgd_columns_put(&t, "", "%s", field(f, row, QUANTITY));
-        dsgd_columns_put(&t, "", "%s", point ? "" : field(f, row, RELATION));
+        dsgd_columns_put(&t, "", "%s", dsgd_published_field(f, row, DSGD_QUANTITY));
+        dsgd_columns_put(&t, "", "%s", point ? "" : dsgd_published_field(f, row, DSGD_RELATION));
         dsgd_columns_take(&t, "published",
                           point ? readable(f->values[row])
-                                : dsgd_xstrdup(field(f, row, PUBLISHED)));
+                                : dsgd_xstrdup(dsgd_published_field(f, row, DSGD_PUBLISHED)));
         dsgd_columns_take(&t, "simulated", readable(f->simulated[row]));
         dsgd_columns_take(&t, "error (%)",
-                          point ? dsgd_xprintf("%+.1f", 100 * error_at(f, row))
+                          point ? dsgd_xprintf("%+.1f", 100 * dsgd_published_error(f, row))
                                 : dsgd_xstrdup("-"));
         dsgd_columns_put(&t, "use", "%s",
-                         point             ? field(f, row, USE)
-                         : is_kept(f, row) ? "holds"
-                                           : "DOES NOT HOLD");
+                         point                            ? dsgd_published_field(f, row, DSGD_USE)
+                         : dsgd_published_is_kept(f, row) ? "holds"
+                                                          : "DOES NOT HOLD");
     }
     dsgd_columns_print(&t);
 }
 
 /** Whether a published row is about the run. */
-static bool is_published(const figure *f, size_t run)
+static bool is_published(const dsgd_published *f, size_t run)
 {
     for (size_t row = 0; row < f->published.n_rows; row++)
-        if (is_about(f, row, run, ""))
+        if (dsgd_published_is_about(f, row, run, ""))
             return true;
     return false;
 }
 
 /** Quantity of the figure's first point: what is predicted where nothing was published. */
-static size_t predicted_quantity(const figure *f)
+static size_t predicted_quantity(const dsgd_published *f)
 {
     for (size_t row = 0; row < f->published.n_rows; row++)
-        if (is_point(f, row))
-            return dsgd_csv_column(&f->runs, field(f, row, QUANTITY));
+        if (dsgd_published_is_point(f, row))
+            return dsgd_csv_column(&f->runs, dsgd_published_field(f, row, DSGD_QUANTITY));
     return f->runs.n_columns;
 }
 
 /** Whether two runs differ in nothing but what no published row says, such as the seed. */
-static bool are_alike(const figure *f, size_t a, size_t b)
+static bool are_alike(const dsgd_published *f, size_t a, size_t b)
 {
     for (size_t k = 0; k < f->n_keys; k++)
         if (strcmp(dsgd_csv_field(&f->runs, a, f->key_columns[k]),
@@ -279,7 +142,7 @@ static bool are_alike(const figure *f, size_t a, size_t b)
 }
 
 /** Mean over the runs that are like this one; NAN where an earlier one is. */
-static double mean_of_alike(const figure *f, size_t run, size_t quantity)
+static double mean_of_alike(const dsgd_published *f, size_t run, size_t quantity)
 {
     double sum = 0, n = 0;
     for (size_t other = 0; other < f->runs.n_rows; other++) {
@@ -295,7 +158,7 @@ static double mean_of_alike(const figure *f, size_t run, size_t quantity)
 }
 
 /** What was simulated and not published. */
-static void print_predictions(const figure *f)
+static void print_predictions(const dsgd_published *f)
 {
     const size_t quantity = predicted_quantity(f);
     dsgd_columns t = {.wraps = true};
@@ -318,20 +181,20 @@ static void print_predictions(const figure *f)
     putchar('\n');
 }
 
-static void count_row(const figure *f, size_t row, score *total)
+static void count_row(const dsgd_published *f, size_t row, score *total)
 {
-    if (!is_point(f, row)) {
+    if (!dsgd_published_is_point(f, row)) {
         total->n_bounds++;
-        total->n_kept += is_kept(f, row);
+        total->n_kept += dsgd_published_is_kept(f, row);
         return;
     }
-    total->errors[total->n++] = fabs(error_at(f, row));
-    if (strcmp(field(f, row, USE), "predicted") == 0)
-        total->predicted[total->n_predicted++] = fabs(error_at(f, row));
+    total->errors[total->n++] = fabs(dsgd_published_error(f, row));
+    if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
+        total->predicted[total->n_predicted++] = fabs(dsgd_published_error(f, row));
 }
 
 /** Whether two rows differ in the algorithm alone. */
-static bool are_rivals(const figure *f, size_t a, size_t b)
+static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
 {
     bool differ = false;
     for (size_t k = 0; k < f->n_keys; k++) {
@@ -342,9 +205,11 @@ static bool are_rivals(const figure *f, size_t a, size_t b)
         else if (!same)
             return false;
     }
-    return differ && is_point(f, a) && is_point(f, b) &&
-           strcmp(field(f, a, QUANTITY), field(f, b, QUANTITY)) == 0 &&
-           strcmp(field(f, a, OVER), field(f, b, OVER)) == 0;
+    return differ && dsgd_published_is_point(f, a) && dsgd_published_is_point(f, b) &&
+           strcmp(dsgd_published_field(f, a, DSGD_QUANTITY),
+                  dsgd_published_field(f, b, DSGD_QUANTITY)) == 0 &&
+           strcmp(dsgd_published_field(f, a, DSGD_OVER), dsgd_published_field(f, b, DSGD_OVER)) ==
+               0;
 }
 
 /**
@@ -353,7 +218,7 @@ static bool are_rivals(const figure *f, size_t a, size_t b)
  */
 static const double tie = 0.02;
 
-static void compare_orders(const figure *f, score *total)
+static void compare_orders(const dsgd_published *f, score *total)
 {
     const size_t algorithm = dsgd_csv_column(&f->published, "algorithm");
     const size_t workers = dsgd_csv_column(&f->published, "workers");
@@ -410,7 +275,7 @@ static void print_score(score *total)
 }
 
 /** Scores a figure, prints that, and adds it to the total. */
-static void add_score(const figure *f, score *total)
+static void add_score(const dsgd_published *f, score *total)
 {
     const size_t n = f->published.n_rows;
     score own = {.errors = dsgd_xcalloc(n, sizeof *own.errors),
@@ -438,7 +303,7 @@ static void add_score(const figure *f, score *total)
 
 typedef struct experiment_run {
     const arguments *arguments;
-    const figure *figure;
+    const dsgd_published *figure;
 } experiment_run;
 
 /** In a child process: `dsgd run`, without its table. */
@@ -446,7 +311,7 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
 {
     (void)report;
     const arguments *const a = ((const experiment_run *)argument)->arguments;
-    const figure *const f = ((const experiment_run *)argument)->figure;
+    const dsgd_published *const f = ((const experiment_run *)argument)->figure;
     char *const yaml = dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), f->name, f->name);
     char *words[12] = {(char *)"run", yaml, (char *)"-o", f->folder};
     int count = 4;
@@ -465,7 +330,7 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
     return dsgd_command_run.run(count, words, error);
 }
 
-static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_error *error)
+static dsgd_status run_experiment(const arguments *a, const dsgd_published *f, dsgd_error *error)
 {
     dsgd_error why;
     const experiment_run run = {a, f};
@@ -475,14 +340,7 @@ static dsgd_status run_experiment(const arguments *a, const figure *f, dsgd_erro
     return status == DSGD_OK ? status : dsgd_fail(error, status, "%s: %s", f->name, why.text);
 }
 
-static dsgd_status read_tables(figure *f, dsgd_error *error)
-{
-    const dsgd_status status = dsgd_csv_read(&f->published, error, "%s/plots/%s/published.csv",
-                                             dsgd_data_folder(), f->name);
-    return status == DSGD_OK ? dsgd_csv_read(&f->runs, error, "%s/runs.csv", f->folder) : status;
-}
-
-static void draw(const figure *f)
+static void draw(const dsgd_published *f)
 {
     dsgd_error error;
     if (dsgd_figures_make(f->folder, &error) != DSGD_OK ||
@@ -493,14 +351,10 @@ static void draw(const figure *f)
 static dsgd_status reproduce_figure(const arguments *a, const char *name, score *total,
                                     dsgd_error *error)
 {
-    figure f = {.name = name, .folder = dsgd_xprintf("%s/%s", a->output, name)};
+    dsgd_published f = {.name = name, .folder = dsgd_xprintf("%s/%s", a->output, name)};
     dsgd_status status = run_experiment(a, &f, error);
     if (status == DSGD_OK)
-        status = read_tables(&f, error);
-    if (status == DSGD_OK)
-        status = find_columns(&f, error);
-    if (status == DSGD_OK)
-        status = simulate_rows(&f, error);
+        status = dsgd_published_open(&f, error);
     if (status == DSGD_OK)
         status = write_scores(&f, error);
     if (status == DSGD_OK) {
@@ -510,12 +364,7 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
         add_score(&f, total);
         draw(&f);
     }
-    dsgd_csv_close(&f.published);
-    dsgd_csv_close(&f.runs);
-    free(f.keys);
-    free(f.key_columns);
-    free(f.values);
-    free(f.simulated);
+    dsgd_published_close(&f);
     free(f.folder);
     return status;
 }

@@ -82,80 +82,10 @@ static const dsgd_option *const platform_option = &dsgd_experiment_options[DSGD_
 static const dsgd_option *const workload_option = &dsgd_experiment_options[DSGD_AXIS_WORKLOAD];
 static const dsgd_option *const algorithm_option = &dsgd_experiment_options[DSGD_AXIS_ALGORITHM];
 
-/* --- shipped files ---------------------------------------------------------------------------- */
-
-/**
- * A workload with `like` begins as that one. @p depth: files that led here; limited, for a circle
- * has no end.
- */
-static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mapping, int depth,
-                                         dsgd_workload *workload, dsgd_error *error)
-{
-    enum { MOST_DEPTH = 8 };
-    const char *const like_key[] = {workload_option->key, NULL};
-    dsgd_entry *const like = dsgd_entry_chosen(config, dsgd_entry_find(mapping, *like_key));
-    if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
-        return dsgd_config_read(config, mapping, dsgd_workload_options, like_key, workload, error);
-    if (dsgd_entry_text(like) == NULL)
-        return dsgd_entry_fail(config, like, error,
-                               "like has to be a text, the name of a workload");
-    if (depth == MOST_DEPTH)
-        return dsgd_entry_fail(
-            config, like, error,
-            "like: `%s` is the %dth workload that is like another; is it a circle?",
-            dsgd_entry_text(like), depth + 1);
-    dsgd_config *file = NULL;
-    dsgd_status status =
-        dsgd_named_open(config, like, "workloads", dsgd_entry_text(like), NULL, &file, error);
-    if (status == DSGD_OK)
-        status = read_workload_mapping(file, dsgd_config_root(file), depth + 1, workload, error);
-    /* Of bytes and tensors it has what it says itself, in place of the other. */
-    if (dsgd_entry_find(mapping, "bytes") != NULL)
-        workload->tensors = (dsgd_records){0, NULL};
-    if (dsgd_entry_find(mapping, "tensors") != NULL)
-        workload->bytes = 0;
-    if (status == DSGD_OK)
-        status =
-            dsgd_config_refine(config, mapping, dsgd_workload_options, like_key, workload, error);
-    return status;
-}
-
-dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
-                               dsgd_error *error)
-{
-    const dsgd_status status = dsgd_shipped_open("workloads", name, config, error);
-    return status != DSGD_OK
-               ? status
-               : read_workload_mapping(*config, dsgd_config_root(*config), 0, workload, error);
-}
-
 static bool ends_with(const char *text, const char *end)
 {
     const size_t n = strlen(text);
     return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
-}
-
-dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
-                               dsgd_error *error)
-{
-    dsgd_options_default(dsgd_platform_options, platform);
-    if (ends_with(name, ".xml")) {
-        platform->topology = DSGD_TOPOLOGY_XML;
-        platform->file = name;
-        return DSGD_OK;
-    }
-    const dsgd_status status = dsgd_shipped_open("platforms", name, config, error);
-    return status != DSGD_OK ? status
-                             : dsgd_config_read(*config, dsgd_config_root(*config),
-                                                dsgd_platform_options, NULL, platform, error);
-}
-
-dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
-                                    dsgd_error *error)
-{
-    static const dsgd_option entries = {.registry = dsgd_imbalance_kinds, .key = "kind"};
-    const dsgd_status status = dsgd_shipped_open("imbalance", name, config, error);
-    return status != DSGD_OK ? status : dsgd_config_read_set(*config, &entries, set, error);
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */
@@ -204,14 +134,14 @@ static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
     run->workload_name = dsgd_entry_text(entry);
     if (run->workload_name == NULL) {
         run->workload_name = "inline";
-        return read_workload_mapping(config, entry, 0, &run->workload, error);
+        return dsgd_workload_read(config, entry, &run->workload, error);
     }
     dsgd_config *file = NULL;
     const dsgd_status status =
         dsgd_named_open(config, entry, "workloads", run->workload_name, NULL, &file, error);
     if (status != DSGD_OK)
         return status;
-    return read_workload_mapping(file, dsgd_config_root(file), 0, &run->workload, error);
+    return dsgd_workload_read(file, dsgd_config_root(file), &run->workload, error);
 }
 
 /** An algorithm, its label in the results, and its options of the optimizer and of exchanges. */

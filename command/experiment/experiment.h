@@ -78,16 +78,4 @@ void dsgd_experiment_close(dsgd_experiment *experiment);
 dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
                                    dsgd_error *error);
 
-/**
- * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path
- * (of a platform also SimGrid XML), for `dsgd describe` and `dsgd platform`. The caller closes
- * *config, which it has set to NULL before.
- */
-dsgd_status dsgd_workload_open(const char *name, struct dsgd_config **config,
-                               dsgd_workload *workload, dsgd_error *error);
-dsgd_status dsgd_platform_open(const char *name, struct dsgd_config **config,
-                               dsgd_platform *platform, dsgd_error *error);
-dsgd_status dsgd_imbalance_set_open(const char *name, struct dsgd_config **config,
-                                    dsgd_pick_set *set, dsgd_error *error);
-
 #endif

@@ -6,6 +6,9 @@
 #define DSGD_COMMAND_EXPERIMENT_SHIPPED_H
 
 #include "command/experiment/config.h"
+#include "traces/imbalance.h"
+#include "traces/platform.h"
+#include "traces/workload.h"
 
 /** Folder of the shipped files: $DSGD_DATA, else as installed, else where it was built. */
 const char *dsgd_data_folder(void);
@@ -27,5 +30,21 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
 dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
                             const char *name, const char *const *also, dsgd_config **config,
                             dsgd_error *error);
+
+/**
+ * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path
+ * (of a platform also SimGrid XML), for `dsgd describe` and `dsgd platform`. The caller closes
+ * *config, which it has set to NULL before.
+ */
+dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
+                               dsgd_error *error);
+dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
+                               dsgd_error *error);
+dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
+                                    dsgd_error *error);
+
+/** Reads the keys of a workload; one with `like` begins as that one. */
+dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *mapping, dsgd_workload *workload,
+                               dsgd_error *error);
 
 #endif

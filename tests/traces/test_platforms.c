@@ -13,6 +13,7 @@
 #include "base/draw.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
 #include "sim/network/machine.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"

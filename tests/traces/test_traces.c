@@ -11,6 +11,7 @@
 
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
