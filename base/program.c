@@ -31,13 +31,23 @@ void dsgd_program_begin(void)
             (void)open("/dev/null", O_RDONLY); /* the lowest that is free: i */
 }
 
+static int why_unwritten; /* errno of the first failure */
+
+void dsgd_program_flush(void)
+{
+    if (fflush(stdout) != 0 && why_unwritten == 0)
+        why_unwritten = errno;
+}
+
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error)
 {
+    dsgd_program_flush();
     if (status != DSGD_OK && error->text[0] != '\0')
         fprintf(stderr, "%s: %s\n", program, error->text);
     const bool failed = ferror(stdout) != 0;
     if (fclose(stdout) == 0 && !failed)
         return status;
+    errno = why_unwritten != 0 ? why_unwritten : errno;
     fprintf(stderr, "%s: standard output could not be written: %m\n", program);
     return status == DSGD_OK ? DSGD_EIO : status;
 }

@@ -17,6 +17,9 @@ char *dsgd_program_folder(void);
  */
 void dsgd_program_begin(void);
 
+/** Before something on stderr: where both go to one place, no line of stdout is cut. */
+void dsgd_program_flush(void);
+
 /**
  * For the end of main(): prints the sentence of a failure, closes standard output, and gives the
  * exit status. Output that could not be written is a failure.

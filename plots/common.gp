@@ -116,6 +116,9 @@ beside_axis(text, height) = strlen(text) * letter < height ? text : swap(swap(te
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
 step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)
 step_near(x) = 10.**floor(log10(x)) * nice(x / 10.**floor(log10(x)))
+# The same, of a range that does not begin at 0: smaller ones where no two ticks would be in it.
+step_in(low, high, n) = low >= high || ticks_between(low, high, step_of(high - low, n)) > 1 || n > 20 ? step_of(high - low, n) : step_in(low, high, n + 1)
+ticks_between(low, high, step) = floor(high / step) - ceil(low / step) + 1
 ticks_across = "int(greater(2, lesser(7, cell_width * W / letter / 9)))"
 ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 2.2)))"
 # Ticks of a logarithmic axis: 1, 2 and 5 of each decade, fewer where there are many decades; even steps where there is none.

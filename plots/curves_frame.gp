@@ -14,7 +14,7 @@ as_log = low > 0 && (exists('log_y') || (quantity eq 'loss' && high > 4 * low))
 unset logscale
 set format y '%g'
 set format x '%g'
-set ytics step_of(percent * (high - low + 2 * margin), @ticks_up)
+set ytics step_in(percent * (low - margin), percent * (high + margin), @ticks_up)
 if (as_log) {
     set logscale y
     eval 'set ytics '.log_ticks(percent * low / 1.05, percent * high * 1.05)

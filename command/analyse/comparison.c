@@ -261,20 +261,28 @@ static void sum_up_all(dsgd_comparison *c)
             c->summaries[i * DSGD_N_MEASURES + m] = sum_up_group(c, &c->groups.v[i], m);
 }
 
-static dsgd_status parse_target(const char *text, dsgd_target *t, dsgd_error *error)
+dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *error)
 {
-    static const char *const columns[] = {"accuracy", "loss"};
-    for (size_t i = 0; text != NULL && i < 2; i++) {
-        const size_t n = strlen(columns[i]);
-        *t = (dsgd_target){.text = text, .column = columns[i], .below = i == 1};
-        if (strncmp(text, columns[i], n) == 0 && text[n] == '=' &&
-            dsgd_parse_number(text + n + 1, NULL, &t->value))
+    static const struct {
+        const char *column, *allowed;
+        double most;
+        bool below;
+    } quantities[] = {{"accuracy", "from 0 to 1", 1, false},
+                      {"loss", "at least 0", INFINITY, true}};
+    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++) {
+        const char *const column = quantities[i].column;
+        const size_t n = strlen(column);
+        *t = (dsgd_target){.text = text, .column = column, .below = quantities[i].below};
+        if (strncmp(text, column, n) != 0 || text[n] != '=' ||
+            !dsgd_parse_number(text + n + 1, NULL, &t->value))
+            continue;
+        if (t->value >= 0 && t->value <= quantities[i].most)
             return DSGD_OK;
+        return dsgd_fail(error, DSGD_EUSAGE, "--target %s: %s has to be %s", text, column,
+                         quantities[i].allowed);
     }
-    return text == NULL
-               ? DSGD_OK
-               : dsgd_fail(error, DSGD_EUSAGE,
-                           "--target %s: accuracy=NUMBER or loss=NUMBER is expected", text);
+    return dsgd_fail(error, DSGD_EUSAGE, "--target %s: accuracy=NUMBER or loss=NUMBER is expected",
+                     text);
 }
 
 /** Reads and sums up DIR/runs.csv. To be closed in any case. */
@@ -282,7 +290,8 @@ dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_confi
                                  dsgd_comparison *c, dsgd_error *error)
 {
     *c = (dsgd_comparison){.run = 0};
-    dsgd_status status = parse_target(a->target, &c->target, error);
+    dsgd_status status =
+        a->target == NULL ? DSGD_OK : dsgd_target_parse(a->target, &c->target, error);
     if (status == DSGD_OK)
         status = dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder);
     if (status == DSGD_OK && c->target.column != NULL)

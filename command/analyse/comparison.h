@@ -38,6 +38,9 @@ typedef struct dsgd_target {
     bool below; /* reached from above, as a loss is */
 } dsgd_target;
 
+/** Of accuracy=0.8 or loss=1, which has to outlive it. DSGD_EUSAGE: another text, or a value that cannot be. */
+dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error *error);
+
 /** A measure of a group; no number is NAN. */
 typedef struct dsgd_summary {
     size_t n, pairs;

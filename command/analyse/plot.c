@@ -13,6 +13,7 @@
 #include "base/child.h"
 #include "base/csv.h"
 #include "base/option.h"
+#include "command/analyse/comparison.h"
 #include "command/analyse/figure_data.h"
 #include "command/arguments.h"
 #include "command/command.h"
@@ -394,10 +395,9 @@ static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
         status = check_words("--log", a->logs.v[i], axes, error);
     if (status == DSGD_OK && a->size != NULL)
         status = check_size(a->size, error);
-    if (status == DSGD_OK && a->target != NULL && strncmp(a->target, "loss=", 5) != 0 &&
-        strncmp(a->target, "accuracy=", 9) != 0)
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--target: `%s` is neither loss=NUMBER nor accuracy=NUMBER", a->target);
+    dsgd_target target;
+    if (status == DSGD_OK && a->target != NULL)
+        status = dsgd_target_parse(a->target, &target, error);
     return status;
 }
 
@@ -433,7 +433,8 @@ static dsgd_status plot_folder(arguments *a, dsgd_error *error)
         return status;
     if (a->font != NULL)
         warn_of_font(a->font);
-    refresh_comparison(folder);
+    if (has_table(folder, "runs.csv"))
+        refresh_comparison(folder);
     return figure != NULL ? draw_one(a, figure, folder, error) : draw_all(a, folder, error);
 }
 
@@ -450,8 +451,11 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     const char *const folder = a.words.v[0];
-    if (!has_table(folder, "runs.csv"))
-        return dsgd_fail(error, DSGD_EIO, "%s: there is no runs.csv with a row in it", folder);
+    if (!has_table(folder, "runs.csv") && !has_table(folder, "quantiles.csv"))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: there is no runs.csv with a row in it, nor quantiles.csv of "
+                         "`dsgd imbalance fit`",
+                         folder);
     char *const script = a.words.n == 2 ? find_script(a.words.v[1], folder) : NULL;
     if (a.words.n == 2 && script == NULL)
         return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",

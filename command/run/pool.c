@@ -394,7 +394,8 @@ static void show_progress(pool *p, bool last)
                 t->i, share, number(&p->progress[t->i].virtual_s), dsgd_wall_s() - t->start_wall_s};
     }
     now.share = cost > 0 ? done / cost : 1;
-    dsgd_progress_show(&p->view, &now, last);
+    const bool ends = last && !(p->config->goes_on && p->view.form == DSGD_PROGRESS_JSON);
+    dsgd_progress_show(&p->view, &now, ends);
     free(running);
 }
 

@@ -30,6 +30,7 @@ typedef struct dsgd_pool_config {
     int numerics; /* dsgd_numerics */
     dsgd_run_limits limits;
     dsgd_progress_form progress;
+    bool goes_on; /* further calls follow: as JSON, the end is not yet said */
     bool anew; /* also what has its results, and its record where one is asked for */
 } dsgd_pool_config;
 

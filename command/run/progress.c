@@ -32,9 +32,11 @@ static void clear_bar(const dsgd_progress_view *view)
         fputs("\r\033[K", stderr);
 }
 
+enum { DIGITS = 15 }; /* 0.1 stays 0.1 */
+
 static void print_json(json_t *object)
 {
-    json_dumpf(object, stderr, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_dumpf(object, stderr, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
     fputc('\n', stderr);
     fflush(stderr);
     json_decref(object);
@@ -150,12 +152,21 @@ static const struct {
 
 enum { N_FIGURES = sizeof figures / sizeof figures[0] };
 
+/** A swept value: a number where it is one; null where it does not apply. */
+static json_t *swept_json(const char *text)
+{
+    double x = 0;
+    if (text == NULL || !dsgd_parse_number(text, NULL, &x))
+        return dsgd_json_text(text);
+    return x == floor(x) && fabs(x) < 1e15 ? json_integer((json_int_t)x) : json_real(x);
+}
+
 static json_t *row_json(const dsgd_progress_view *view, size_t i, const char *status)
 {
     const dsgd_planned_run *const run = &view->experiment->runs[i];
     json_t *const swept = json_object();
     for (size_t k = 0; k < view->experiment->n_columns; k++)
-        json_object_set_new(swept, view->experiment->columns[k], dsgd_json_text(run->swept[k]));
+        json_object_set_new(swept, view->experiment->columns[k], swept_json(run->swept[k]));
     json_t *const row = json_pack("{s: s, s: I, s: o, s: i, s: I, s: o, s: s}", "event", "run",
                                   "run", (json_int_t)i + 1, "algorithm", dsgd_json_text(run->label),
                                   "workers", run->config.workers, "seed",

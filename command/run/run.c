@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/program.h"
 #include "command/analyse/phase.h"
 #include "command/analyse/sensitivity.h"
 #include "command/analyse/summary.h"
@@ -219,6 +220,7 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
 static void warn(const dsgd_pool_config *p)
 {
     dsgd_csv runs;
+    dsgd_program_flush();
     const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->folder) == DSGD_OK;
     if (has_runs)
         dsgd_exchanges_warn_of_mix(stderr, &runs);
@@ -233,6 +235,8 @@ static dsgd_status run_refined(dsgd_phase *phase, dsgd_pool_config *config, bool
 {
     dsgd_status status = DSGD_OK;
     size_t n_chosen = 0;
+    dsgd_progress_view view = {.form = config->progress, .start_wall_s = dsgd_wall_s()};
+    config->goes_on = true;
     dsgd_phase_begin(phase);
     do {
         dsgd_pool_counts round = {0};
@@ -242,6 +246,10 @@ static dsgd_status run_refined(dsgd_phase *phase, dsgd_pool_config *config, bool
         done->n_runs += round.n_runs;
         done->n_failed += round.n_failed;
     } while (status == DSGD_OK && dsgd_phase_refine(phase));
+    if (view.form == DSGD_PROGRESS_JSON)
+        dsgd_progress_show(
+            &view, &(dsgd_progress_now){done->n_runs, done->n_failed, done->n_runs, 1, 0, NULL},
+            true);
     if (status == DSGD_OK)
         printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
     return status;
@@ -499,6 +507,7 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     if (status == DSGD_OK) {
         print_plan(&experiment);
         print_left_out(&experiment);
+        dsgd_program_flush();
         dsgd_exchanges_warn_of_unused(stderr, &experiment, NULL);
         dsgd_exchanges_warn_of_default(stderr, &experiment);
     }

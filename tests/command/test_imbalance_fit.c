@@ -65,6 +65,11 @@ START_TEST(what_a_fit_prints_is_an_entry_of_an_experiment)
     ck_assert_msg(dsgd("run e.yaml -o r", &ran) == 0, "%s", ran);
     read_file("fit/figures/quantiles.svg");
     ck_assert_ptr_nonnull(strstr(read_file("fit/quantiles.csv"), "percent,measured,"));
+    char *again = NULL; /* as any figure, in another size */
+    ck_assert_msg(dsgd("plot fit quantiles --format svg --size slide -o .", &again) == 0, "%s",
+                  again);
+    ck_assert_msg(dsgd("plot fit --format svg -o .", &again) == 0, "%s", again);
+    ck_assert_ptr_nonnull(strstr(again, "quantiles.svg"));
 }
 END_TEST
 

@@ -62,6 +62,21 @@ START_TEST(a_refined_border_is_that_of_the_full_grid)
 }
 END_TEST
 
+/** However many rounds there are: one end, with all runs; swept values are numbers. */
+START_TEST(progress_has_one_end)
+{
+    write_file("e.yaml", experiment);
+    const char *const said =
+        run("run e.yaml -o r --refine -j 2 --progress json 2>said >table; cat said", 0);
+    const int n = atoi(awk("END {print NR - 1}", "r/runs.csv"));
+    const char *const end = strstr(said, "\"event\":\"end\"");
+    ck_assert_ptr_nonnull(end);
+    ck_assert_ptr_null(strstr(end + 1, "\"event\""));
+    ck_assert_msg(strstr(end, kept(dsgd_xprintf("\"ended\":%d,", n))) != NULL, "%s", end);
+    ck_assert_msg(strstr(said, "deviation\":0.64") != NULL, "%s", said);
+}
+END_TEST
+
 /** What is done again is what is missing, and the result is the same at any -j. */
 START_TEST(a_refined_grid_is_taken_up)
 {
@@ -134,6 +149,7 @@ Suite *phase_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, a_refined_border_is_that_of_the_full_grid);
+    tcase_add_test(t, progress_has_one_end);
     tcase_add_test(t, a_refined_grid_is_taken_up);
     tcase_add_loop_test(t, another_experiment_is_refused, 0, sizeof refused / sizeof refused[0]);
     tcase_add_test(t, uncertain_cells_are_said_to_be);

@@ -426,6 +426,24 @@ START_TEST(runs_that_all_diverged_are_drawn_without_bars)
 }
 END_TEST
 
+/** A range of 2.1 in which steps of 2 have one tick. */
+START_TEST(a_narrow_axis_has_two_ticks)
+{
+    char *output = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
+    write_file("r/runs.csv", "run,algorithm,workers,seed,platform,workload,status,steps,wall_s\n"
+                             "1,wagma,4,1,p,w,ok,2,1\n");
+    write_file("r/curves.csv", "run,virtual_s,steps,loss,accuracy,consensus\n1,0,0,,0.1,0\n"
+                               "1,1,1,,0.5312,0\n1,2,2,,0.5494,0\n");
+    ck_assert_msg(dsgd("plot r learning --format svg --size 2.4x1.6", &output) == 0, "%s", output);
+    read_drawing("r/figures/learning.svg");
+    size_t n = 0;
+    for (size_t i = 0; i < d.n_labels; i++)
+        n += d.labels[i].anchor == 'e' && d.labels[i].degrees == 0;
+    ck_assert_uint_ge(n, 2);
+}
+END_TEST
+
 START_TEST(swept_values_are_sorted_and_have_units)
 {
     write_file("e.yaml",
@@ -464,7 +482,10 @@ static const struct {
     {"--label sgd=x", "--label: `sgd` is not in"},
     {"--font \"a'b\"", "--font: gnuplot cannot take a ' in `a'b`"},
     {"--style none.gp", "--style: none.gp cannot be read; copy "},
-    {"--target speed=3", "--target: `speed=3` is neither loss=NUMBER nor accuracy=NUMBER"},
+    {"--target speed=3", "--target speed=3: accuracy=NUMBER or loss=NUMBER is expected"},
+    {"--target accuracy=high", "--target accuracy=high: accuracy=NUMBER or loss=NUMBER"},
+    {"--target accuracy=1.5", "--target accuracy=1.5: accuracy has to be from 0 to 1"},
+    {"--target loss=-1", "--target loss=-1: loss has to be at least 0"},
 };
 
 START_TEST(a_bad_option_is_refused_with_a_sentence)
@@ -495,6 +516,7 @@ Suite *plot_suite(void)
     tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);
     tcase_add_test(t, a_figure_of_some_runs_says_so);
     tcase_add_test(t, runs_that_all_diverged_are_drawn_without_bars);
+    tcase_add_test(t, a_narrow_axis_has_two_ticks);
     tcase_add_test(t, swept_values_are_sorted_and_have_units);
     tcase_add_test(t, a_bad_option_is_refused_with_a_sentence);
     suite_add_tcase(s, t);
