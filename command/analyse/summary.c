@@ -33,8 +33,13 @@ static const struct {
     const char *unit;
     bool is_time;
 } units[] = {
-    {"_bytes_per_s", "B/s", false}, {"_bytes", "B", false}, {"bytes", "B", false},
-    {"_flop_per_s", "f", false},    {"_s", "s", true},      {"seconds", "s", true},
+    {"_bytes_per_s", "B/s", false},
+    {"_bytes", "B", false},
+    {"bytes", "B", false},
+    {"_flop_per_s", "f", false},
+    {"_s", "s", true},
+    {"seconds", "s", true},
+    {"_w", "W", false},
 };
 
 static size_t unit_of(const char *column)
