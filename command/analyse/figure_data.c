@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/analyse/figure_cells.h"
+#include "command/analyse/figure_steps.h"
 #include "command/analyse/summary.h"
 #include "command/experiment/shipped.h"
 #include "command/run/results.h"
@@ -701,12 +702,13 @@ static double evaluation(const data *d, size_t row, size_t k, size_t c)
     const size_t at = d->first_evaluation[row] + k;
     if (c < N_CURVES - 1)
         return dsgd_csv_value(&d->curves, at, dsgd_csv_column(&d->curves, curves[c]));
-    /* Those of the run, in proportion to its steps. */
-    const char *const parts[] = {"bytes", "steps", "workers"};
-    double x[3];
-    for (size_t i = 0; i < 3; i++)
+    /* Those of the run, in proportion to its steps; servers' too in results without that column. */
+    const char *const parts[] = {"sent_mean_bytes", "steps", "bytes", "workers"};
+    double x[4];
+    for (size_t i = 0; i < 4; i++)
         x[i] = dsgd_csv_value(&d->runs, row, dsgd_csv_column(&d->runs, parts[i]));
-    return x[0] * 1e-6 * evaluation(d, row, k, 1) / x[1] / x[2];
+    const double sent_bytes = isnan(x[0]) ? x[2] / x[3] : x[0];
+    return sent_bytes * 1e-6 * evaluation(d, row, k, 1) / x[1];
 }
 
 /** What means reach after the first evaluation, in each panel and place; written as 1 to 0 for nothing. */
@@ -842,6 +844,24 @@ static void put_staleness(FILE *out, data *d)
     free(share);
 }
 
+/** The runs of each block, for what is drawn of steps.csv. */
+static void put_steps(FILE *out, const data *d)
+{
+    size_t *const block_of_run = dsgd_xcalloc(d->n_runs + 1, sizeof *block_of_run);
+    for (size_t run = 0; run < d->n_runs; run++) {
+        const size_t row = d->row_of_run[run];
+        block_of_run[run] = SIZE_MAX;
+        for (size_t k = 0; row != SIZE_MAX && k < d->n_order; k++)
+            if (d->order[k] == d->series_of[row])
+                block_of_run[run] =
+                    (d->panel_of[row] * d->places.n + d->place_of[row]) * d->n_order + k;
+    }
+    dsgd_figure_steps(
+        out, d->folder,
+        &(dsgd_step_blocks){block_of_run, d->n_runs, d->panels.n * d->places.n, d->n_order});
+    free(block_of_run);
+}
+
 /* --- the folder ------------------------------------------------------------------------------- */
 
 static const char head[] =
@@ -849,8 +869,9 @@ static const char head[] =
     "# Means over seeds, and half widths of their 95 % intervals as NAME_ci (0: a single seed).\n"
     "# series, label: the algorithms as the tables and as the user name them; panel, place: what\n"
     "# runs differ in besides; along, axis: the column of the places, and its title. $groups: a\n"
-    "# block for each panel and series, a row for each place. $curves and $staleness: a block for\n"
-    "# each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
+    "# block for each panel and series, a row for each place. $curves, $staleness and $steps: a "
+    "block\n"
+    "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
 
 /** Places as readers have them. */
 static void put_places(FILE *out, const data *d, const char *along)
@@ -890,6 +911,7 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     put_groups(out, d);
     put_curves(out, d);
     put_staleness(out, d);
+    put_steps(out, d);
     dsgd_figure_cells(out, d->folder);
     free(axis);
     free(unit);
