@@ -15,6 +15,7 @@
 #include "base/option.h"
 #include "command/analyse/figure_cells.h"
 #include "command/analyse/figure_steps.h"
+#include "command/analyse/figure_target.h"
 #include "command/analyse/summary.h"
 #include "command/experiment/shipped.h"
 #include "command/run/results.h"
@@ -41,6 +42,7 @@ typedef struct data {
     size_t *row_of_run, n_runs; /* [n_runs]: from the number of a run; SIZE_MAX: none */
     size_t *group, n_group; /* rows of the group at hand */
     double *x; /* [n_rows]: room for a group */
+    double *to_target; /* dsgd_figure_to_target() */
 } data;
 
 static size_t add_name(names *list, const char *text)
@@ -502,6 +504,12 @@ static double speedup(const data *d, size_t row, size_t column)
     return NAN;
 }
 
+/** What a run takes to the target; @p column: which of dsgd_to_target_names. */
+static double to_target(const data *d, size_t row, size_t column)
+{
+    return d->to_target[row * DSGD_N_TO_TARGET + column];
+}
+
 /** What the values of a measure reach: with intervals and published points at each panel and place. */
 typedef struct extent {
     const char *name;
@@ -530,6 +538,8 @@ static void put_measure(FILE *out, const data *d, cell at, measure *of, size_t c
         if (isfinite(x))
             d->x[n++] = x;
     }
+    if (of == to_target && n < d->n_group)
+        n = 0; /* a mean of those seeds alone that reach it would be that of the lucky ones */
     double *const top = &reached->top[at.panel * d->places.n + at.place];
     for (size_t k = 0; k < n; k++)
         reached->least = d->x[k] > 0 && d->x[k] < reached->least ? d->x[k] : reached->least;
@@ -603,6 +613,8 @@ static void put_group(FILE *out, data *d, cell at, extent *reached)
     }
     put_measure(out, d, at, ideal, 0, reached);
     put_measure(out, d, at, speedup, 0, reached + 1);
+    for (size_t k = 0; d->to_target != NULL && k < DSGD_N_TO_TARGET; k++)
+        put_measure(out, d, at, to_target, k, reached + 2 + k);
     fputc('\n', out);
 }
 
@@ -624,13 +636,14 @@ static void put_extent(FILE *out, const data *d, extent *reached)
 /** A row for each place, a block for each panel and series; then what each column reaches. */
 static void put_groups(FILE *out, data *d)
 {
-    const size_t n = d->n_measures + 2;
+    const size_t n = d->n_measures + 2 + (d->to_target == NULL ? 0 : DSGD_N_TO_TARGET);
     extent *const reached = dsgd_xcalloc(n, sizeof *reached);
     fputs("columns_of_groups = ' place value", out);
     for (size_t m = 0; m < n; m++) {
         reached[m] = (extent){m < d->n_measures       ? d->runs.fields[d->measures[m]]
                               : m < d->n_measures + 1 ? "ideal"
-                                                      : "speedup",
+                              : m < d->n_measures + 2 ? "speedup"
+                                                      : dsgd_to_target_names[m - d->n_measures - 2],
                               dsgd_xcalloc(d->panels.n * d->places.n, sizeof(double)), INFINITY,
                               dsgd_xcalloc(d->places.n, sizeof(bool))};
         const char *const name = reached[m].name;
@@ -891,6 +904,8 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     fputs(head, out);
     put_variable(out, "experiment", name == NULL ? "" : name);
     put_variable(out, "unit", unit);
+    const size_t currency = dsgd_csv_column(&d->runs, "currency");
+    put_variable(out, "currency", currency < d->runs.n_columns ? field(d, 0, currency) : "");
     put_variable(out, "note", note);
     const char *const along = has_along ? d->runs.fields[d->along] : "";
     char *const axis =
@@ -981,9 +996,10 @@ static void close_data(data *d)
     free_names(&d->series);
     free_names(&d->places);
     free_names(&d->panels);
-    void *const blocks[] = {d->varies,   d->numeric,    d->series_of,        d->place_of,
-                            d->panel_of, d->order,      d->measures,         d->x,
-                            d->group,    d->row_of_run, d->first_evaluation, d->n_evaluations};
+    void *const blocks[] = {
+        d->to_target,    d->varies,   d->numeric, d->series_of, d->place_of,   d->panel_of,
+        d->order,        d->measures, d->x,       d->group,     d->row_of_run, d->first_evaluation,
+        d->n_evaluations};
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++)
         free(blocks[k]);
 }
@@ -1006,6 +1022,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
         read_table(&d, &d.staleness, "staleness.csv");
         read_published(&d);
         find_evaluations(&d);
+        d.to_target = dsgd_figure_to_target(&d.runs, &d.curves, choice->target);
         find_measures(&d);
         put_all(out, &d, choice);
         status = dsgd_whole_close(&file, error);

@@ -223,6 +223,12 @@ static const char *complete(const char *figure)
     return "r";
 }
 
+/** Options without which a figure is not drawn. */
+static const char *needed_by(const char *figure)
+{
+    return strcmp(figure, "to_target") == 0 ? "--target loss=1" : "";
+}
+
 START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
 {
     run_shape(_i);
@@ -234,8 +240,8 @@ START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
             continue;
         const char *const in = complete(e->d_name);
         char *output = NULL;
-        ck_assert_msg(dsgd(kept(dsgd_xprintf("plot %s %s --format svg %s", in, e->d_name,
-                                             shapes[_i].options)),
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("plot %s %s --format svg %s %s", in, e->d_name,
+                                             shapes[_i].options, needed_by(e->d_name))),
                            &output) == 0,
                       "%s", output);
         const char *const svg = kept(dsgd_xprintf("%s/figures/%s.svg", in, e->d_name));
@@ -370,6 +376,49 @@ START_TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
                       share, step_s, below, above);
         ck_assert_double_eq_tol(share, 0.1 + 0.2 * (double)k, 0.01);
     }
+}
+END_TEST
+
+/** And there is none where a seed does not reach it. */
+START_TEST(bars_of_a_target_are_those_of_the_comparison)
+{
+    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set until.steps=40 --set "
+                       "platform='{name: idle-switch, busy_power: 300, idle_power: 50, price: 2 "
+                       "USD/h}'",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(dsgd("compare r --target loss=0", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r to_target --target loss=0 --format svg", &output) == 0, "%s",
+                  output);
+    read_drawing("r/figures/to_target.svg");
+    ck_assert_int_eq((int)d.n_bars, 0);
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/figures/to_target.svg"), "nothing where not all seeds reach it"));
+    ck_assert_msg(dsgd("compare r --target loss=2", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r to_target --target loss=2 --format svg --only wagma", &output) == 0,
+                  "%s", output);
+    read_drawing("r/figures/to_target.svg");
+    ck_assert_int_eq((int)d.n_bars, 4);
+    static const char *const units[] = {"time (s)", "energy (kJ)", "cost (USD)", "MB per worker"};
+    for (size_t k = 0; k < 4; k++)
+        ck_assert_ptr_nonnull(strstr(read_file("r/figures/to_target.svg"), units[k]));
+    const char *const data = read_file("r/figures/data.gp");
+    static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
+                                           "cost_to_target"};
+    for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group that is drawn */
+        const double mean = strtod(
+            cell_of("r/compare.csv", "wagma,", kept(dsgd_xprintf("%s_mean", measures[k]))), NULL);
+        const double ci = strtod(
+            cell_of("r/compare.csv", "wagma,", kept(dsgd_xprintf("%s_ci", measures[k]))), NULL);
+        const char *const top =
+            strstr(data, kept(dsgd_xprintf("array top_%s[1] = [", measures[k])));
+        ck_assert_ptr_nonnull(top);
+        ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL), mean + ci, 1e-6 * mean);
+    }
+    ck_assert_msg(dsgd("plot r --format svg -o none", &output) == 0, "%s", output);
+    ck_assert_ptr_null(strstr(output, "to_target"));
 }
 END_TEST
 
@@ -555,6 +604,7 @@ Suite *plot_suite(void)
     tcase_add_test(t, bars_are_as_high_as_the_means_of_the_table);
     tcase_add_test(t, curves_go_through_the_means_of_the_table);
     tcase_add_test(t, marks_of_step_times_lie_on_the_distribution_of_the_table);
+    tcase_add_test(t, bars_of_a_target_are_those_of_the_comparison);
     tcase_add_test(t, results_without_the_columns_of_later_versions_are_drawn);
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
     tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
