@@ -185,6 +185,7 @@ static const suffix bytes[] = {{"k", 1e3},    {"M", 1e6},      {"G", 1e9},      
 static const suffix bytes_per_s[] = {{"kBps", 1e3},   {"MBps", 1e6},   {"GBps", 1e9},
                                      {"kB/s", 1e3},   {"MB/s", 1e6},   {"GB/s", 1e9},
                                      {"Mb/s", 125e3}, {"Gb/s", 125e6}, {NULL, 0}};
+static const suffix watts[] = {{"W", 1}, {"kW", 1e3}, {NULL, 0}};
 static const suffix flops[] = {{"Mf", 1e6}, {"Gf", 1e9}, {"Tf", 1e12}, {NULL, 0}};
 
 static const suffix *suffixes_of(const char *unit)
@@ -197,6 +198,8 @@ static const suffix *suffixes_of(const char *unit)
         return bytes;
     if (strcmp(unit, "bytes/s") == 0)
         return bytes_per_s;
+    if (strcmp(unit, "W") == 0)
+        return watts;
     return strcmp(unit, "flop/s") == 0 ? flops : NULL;
 }
 

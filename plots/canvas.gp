@@ -18,7 +18,7 @@ across = int(greater(1, lesser(n_frames, floor((W - legend_width) / frame_width)
 down = int(ceil(n_frames / (1. * across)))
 # In a size that was asked for, frames are narrower before they are too low; more of them than fit make it higher.
 if (asked) {
-    while (across < n_frames && (H - legend_height - foot) / down < least_height && (W - legend_width) / (across + 1) >= 1.6) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
+    while (across < n_frames && (H - legend_height - foot) / down < least_height && (W - legend_width) / (across + 1) >= least_width) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
 }
 across = int(ceil(n_frames / (1. * down)))
 # Titles that break make frames higher.

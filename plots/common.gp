@@ -75,6 +75,7 @@ n_frames = 1
 frame_width = 2.4
 frame_height = 2.7
 least_height = 1.4
+least_width = greater(1.6, 20 * letter)
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? 'mean model' : word eq 'local_models' ? "workers' models" : \
                     word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word
 open_canvas = plots.'/canvas.gp'
@@ -92,8 +93,11 @@ names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nom
 # Large numbers are counted in thousands or millions, so that ticks are short and none is rounded.
 thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
 thousands_text(scale) = scale == 1e9 ? 'billion ' : scale == 1e6 ? 'million ' : scale == 1e3 ? '1,000 ' : ''
+prefix(scale) = scale == 1e9 ? 'G' : scale == 1e6 ? 'M' : scale == 1e3 ? 'k' : ''
 label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
-    quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : quantity
+    quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : \
+    quantity eq 'time_to_target_s' ? 'time ('.thousands_text(scale).'s)' : quantity eq 'energy_to_target_j' ? 'energy ('.prefix(scale).'J)' : \
+    quantity eq 'cost_to_target' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'sent_to_target_bytes' ? prefix(scale).'B per worker' : quantity
 # What the runs of a panel at a place have in common.
 title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis.' '.place[j]
 both(a, b) = a.(a ne '' && b ne '' ? '; ' : '').b

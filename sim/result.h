@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "models/values/values.h"
 
-enum { DSGD_MOST_AGES = 4096 };
+enum { DSGD_MOST_AGES = 4096, DSGD_MOST_STEP_TIMES = 4096 };
 
 typedef enum dsgd_outcome {
     DSGD_RUN_OK,
@@ -31,6 +31,20 @@ typedef struct dsgd_ages {
     double *share; /* [n] */
 } dsgd_ages;
 
+/**
+ * A histogram of step times, each from a worker's begin of a step to its begin of the next: bins of
+ * 1/64 of a power of two, those that have a step, by rising times.
+ */
+typedef struct dsgd_step_bin {
+    double step_s; /* mean of its steps */
+    double share; /* of all steps */
+} dsgd_step_bin;
+
+typedef struct dsgd_step_times {
+    size_t n; /* at most DSGD_MOST_STEP_TIMES */
+    dsgd_step_bin *bin; /* [n] */
+} dsgd_step_times;
+
 /** Times are virtual, but for *_wall_s. NAN: not measured in this run. */
 typedef struct dsgd_run_result {
     int outcome; /* dsgd_outcome */
@@ -39,6 +53,7 @@ typedef struct dsgd_run_result {
     double steps; /* gradient steps of all workers / P */
     double samples, learn_samples;
     double step_mean_s; /* seconds of one step, mean over workers */
+    dsgd_step_times step_times;
     double exposed_mean_s; /* of that, after the computation has ended and before the step has */
     dsgd_time_shares shares; /* mean over workers */
     dsgd_time_shares *worker_shares; /* [workers] */
@@ -53,6 +68,7 @@ typedef struct dsgd_run_result {
 
     uint64_t messages;
     double bytes;
+    double sent_mean_bytes, sent_max_bytes; /* over workers; without what servers send */
     size_t n_pieces; /* exchanges per vector */
     double piece_bytes; /* of the largest */
     /* dsgd_collective by which the largest vector travelled; AUTO: none did. */

@@ -326,5 +326,6 @@ void dsgd_run_result_free(dsgd_run_result *result)
     free(result->points);
     free(result->ages.share);
     free(result->gradient_ages.share);
+    free(result->step_times.bin);
     *result = (dsgd_run_result){0};
 }

@@ -57,6 +57,7 @@
     X(input)                                                                                       \
     X(run)                                                                                         \
     X(exchanges)                                                                                   \
+    X(expenses)                                                                                    \
     X(sweep)                                                                                       \
     X(phase)                                                                                       \
     X(tables)                                                                                      \

@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/expenses.h"
+
 const double dsgd_platform_nominal_flops = 1e9;
 
 static const char *const topologies[] = {"switch", "groups", "fat_tree", "dragonfly",
                                          "torus",  "xml",    NULL};
 static const char *const none_words[] = {"none", NULL};
+static const char *const unknown_words[] = {"unknown", NULL};
 
 static const dsgd_option entry_options[] = {
     DSGD_OPTION_LONG(dsgd_platform_entry, first, -1, 0, DSGD_PLATFORM_ANY, NULL,
@@ -110,6 +113,14 @@ const dsgd_option dsgd_platform_options[] = {
                    "host speed on which a workload's times hold; 0: of xml that of worker 0's "
                    "host, else 1 Gf, which hosts have",
                    .max = 1e20, .unit = "flop/s"),
+    DSGD_OPTION_AS("busy_power", DOUBLE, dsgd_platform, busy_power_w,
+                   "of a GPU that computes, for the energy in the results; changes no time",
+                   .init = -1, .max = 1e6, .unit = "W", .words = unknown_words),
+    DSGD_OPTION_AS("idle_power", DOUBLE, dsgd_platform, idle_power_w,
+                   "of a GPU that waits or communicates", .init = -1, .max = 1e6, .unit = "W",
+                   .words = unknown_words),
+    DSGD_OPTION_STRING(dsgd_platform, price,
+                       "of a GPU for an hour, in any one currency, such as 2.5 USD/h"),
     DSGD_OPTION_END,
 };
 
@@ -251,6 +262,8 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
     dsgd_status status = check_extents(platform, error);
     if (status == DSGD_OK)
         status = check_islands(platform, error);
+    if (status == DSGD_OK)
+        status = dsgd_platform_check_expenses(platform, error);
     return status == DSGD_OK ? check_entries(platform, error) : status;
 }
 

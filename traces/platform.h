@@ -58,6 +58,8 @@ typedef struct dsgd_platform {
      * 0's host, so a slow worker 0 would make all others fast.
      */
     double reference_flops;
+    double busy_power_w, idle_power_w; /* of a GPU; below 0: unknown */
+    const char *price; /* of a GPU, see dsgd_platform_price(); NULL: none */
 } dsgd_platform;
 
 /** Host speed of all topologies but XML, before the factors of `hosts`. */

@@ -30,7 +30,7 @@ typedef struct arguments {
 
 static bool has_ratio(size_t m)
 {
-    return m == DSGD_THROUGHPUT || m == DSGD_TO_TARGET;
+    return m == DSGD_THROUGHPUT || dsgd_measure_is_to_target(m);
 }
 
 static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
@@ -45,7 +45,7 @@ static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
         if (!dsgd_comparison_has(c, m))
             continue;
         fprintf(stream, ",%s_n,%s_mean,%s_ci,%s_diff,%s_diff_ci", name, name, name, name, name);
-        if (m == DSGD_TO_TARGET)
+        if (dsgd_measure_is_to_target(m))
             fprintf(stream, ",%s_seeds,%s_median", name, name);
         if (ratio && has_ratio(m))
             fprintf(stream, ",%s_ratio,%s_ratio_low,%s_ratio_high", name, name, name);
@@ -71,7 +71,7 @@ static void write_group(FILE *stream, const dsgd_comparison *c, const dsgd_seed_
             continue;
         fprintf(stream, ",%zu", s->n);
         dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
-        if (m == DSGD_TO_TARGET)
+        if (dsgd_measure_is_to_target(m))
             dsgd_csv_numbers(stream, (double[]){(double)g->n_rows, s->median}, 2);
         if (ratio && has_ratio(m))
             dsgd_csv_numbers(stream, (double[]){s->ratio.ratio, s->ratio.low, s->ratio.high}, 3);
@@ -157,15 +157,22 @@ static char *mean_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t 
                          m == DSGD_ACCURACY, false);
 }
 
-/** The mean where all seeds reached the target; else how many did, and the median if it is known. */
-static char *time_to_target(const dsgd_comparison *c, const dsgd_seed_group *g)
+/**
+ * Of what is taken until the target: the mean where all seeds reached it; else how many did, and the
+ * median if it is known.
+ */
+static char *to_target(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m,
+                       double multiple)
 {
-    const dsgd_summary *const s = dsgd_comparison_of(c, g, DSGD_TO_TARGET);
+    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
+    if (s->n < dsgd_comparison_of(c, g, DSGD_TO_TARGET)->n)
+        return dsgd_xstrdup(""); /* reached, but for what is not known */
     if (s->n == g->n_rows)
-        return mean_of(c, g, DSGD_TO_TARGET);
+        return with_interval(multiple * s->mean, multiple * s->ci, false, false);
     if (s->n == 0)
         return dsgd_xstrdup("never");
-    char *const number = isnan(s->median) ? dsgd_xstrdup("") : readable(s->median, false, false);
+    char *const number =
+        isnan(s->median) ? dsgd_xstrdup("") : readable(multiple * s->median, false, false);
     char *const cell = dsgd_xprintf("%zu of %zu seeds%s%s", s->n, g->n_rows,
                                     isnan(s->median) ? "" : ", median ", number);
     free(number);
@@ -200,7 +207,7 @@ static void put_group(const dsgd_comparison *c, const dsgd_seed_group *g, size_t
         dsgd_columns_take(t, throughput, mean_of(c, g, DSGD_THROUGHPUT));
     if (dsgd_comparison_has(c, DSGD_TO_TARGET)) {
         char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-        dsgd_columns_take(t, head, time_to_target(c, g));
+        dsgd_columns_take(t, head, to_target(c, g, DSGD_TO_TARGET, 1));
         free(head);
     }
 }
@@ -263,7 +270,7 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_
     }
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, g, DSGD_TO_TARGET)->ratio;
     char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-    dsgd_columns_take(t, head, time_to_target(c, g));
+    dsgd_columns_take(t, head, to_target(c, g, DSGD_TO_TARGET, 1));
     dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     dsgd_columns_take(t, "seeds needed", settling_of(sooner));
     free(head);
@@ -283,6 +290,43 @@ static void print_ratios(const dsgd_comparison *c)
         "seeds needed: until it would, if the seeds to come are like these.\n",
         dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
     print_foot(c);
+}
+
+/* --- expenses --- */
+
+static void put_expenses(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
+{
+    const bool until = c->target.column != NULL;
+    put_keys(c, g, t);
+    for (size_t k = 0; k < DSGD_N_EXPENSES; k++) {
+        const dsgd_expense *const e = &dsgd_expenses[k];
+        const double multiple = e->multiple;
+        const size_t m = until ? e->to_target : e->measure;
+        if (!dsgd_comparison_has(c, m))
+            continue;
+        char *const head = dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e));
+        const dsgd_summary *const all = dsgd_comparison_of(c, g, m);
+        dsgd_columns_take(
+            t, head,
+            until ? to_target(c, g, m, multiple)
+                  : with_interval(multiple * all->mean, multiple * all->ci, false, false));
+        free(head);
+    }
+}
+
+/** With a target, or where runs have a price: else compare.csv has it. */
+static void print_expenses(const dsgd_comparison *c)
+{
+    dsgd_columns t = {.wraps = true};
+    if (!dsgd_comparison_has(c, DSGD_SENT_TO_TARGET) && !dsgd_comparison_has(c, DSGD_COST))
+        return;
+    for (size_t i = 0; i < c->groups.n; i++)
+        put_expenses(c, &c->groups.v[i], &t);
+    if (c->target.column == NULL)
+        printf("\nBy the end of a run:\n");
+    else
+        printf("\nUntil %s:\n", c->target.text);
+    dsgd_columns_print(&t);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -363,6 +407,8 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         print_ratios(&c);
     else if (status == DSGD_OK)
         print_comparison(&c);
+    if (status == DSGD_OK)
+        print_expenses(&c);
     if (status == DSGD_OK && a.crossing != NULL)
         status = dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
     dsgd_comparison_close(&c);

@@ -25,55 +25,78 @@ const dsgd_measure dsgd_measures[] = {
     {"local_loss", true},
     {"local_accuracy", true},
     {"final_consensus", true},
-    {"time_to_target_s", true}, /* virtual; out of curves.csv, with --target */
+    {"time_to_target_s", true, "virtual_s"}, /* out of curves.csv, with --target */
+    {"sent_mean_bytes", true},
+    {"energy_j", true},
+    {"cost", true},
+    {"sent_to_target_bytes", true, "steps", "sent_mean_bytes"},
+    {"energy_to_target_j", true, "virtual_s", "energy_j"},
+    {"cost_to_target", true, "virtual_s", "cost"},
+};
+
+const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES] = {
+    {DSGD_SENT, DSGD_SENT_TO_TARGET, "sent per worker", "MB", 1e-6},
+    {DSGD_ENERGY, DSGD_ENERGY_TO_TARGET, "energy", "kJ", 1e-3},
+    {DSGD_COST, DSGD_COST_TO_TARGET, "cost", NULL, 1},
 };
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-static bool is_empty(const dsgd_csv *csv, size_t column)
+bool dsgd_measure_is_to_target(size_t m)
 {
-    for (size_t row = 0; row < csv->n_rows; row++)
-        if (*dsgd_csv_field(csv, row, column) != '\0')
-            return false;
-    return true;
+    return dsgd_measures[m].along != NULL;
 }
 
-/** Checks the columns that times to a target are computed from; only with a target. */
-static dsgd_status find_target(dsgd_comparison *c, dsgd_error *error)
+/**
+ * The column that a measure is read from, or whose share up to the target it is; n_columns: the file
+ * cannot have it. Where it is not in every version of runs.csv, an empty one is as good as none.
+ */
+static size_t column_of(const dsgd_comparison *c, size_t m)
 {
-    const char *const needed[] = {"run", "virtual_s", c->target.column};
-    c->columns[DSGD_TO_TARGET] = c->csv.n_columns;
-    if (c->target.column == NULL)
-        return DSGD_OK;
-    dsgd_status status = dsgd_csv_need(&c->csv, "run", &c->run, error);
-    size_t column = 0;
-    for (size_t i = 0; status == DSGD_OK && i < sizeof needed / sizeof needed[0]; i++)
-        status = dsgd_csv_need(&c->curves, needed[i], &column, error);
-    if (status == DSGD_OK && c->curves.n_rows > 0 && is_empty(&c->curves, column))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
-                         c->curves.path, c->target.column);
-    c->columns[DSGD_TO_TARGET] = 0; /* dsgd_comparison_has() */
-    return status;
+    const dsgd_measure *const measure = &dsgd_measures[m];
+    const bool to_target = dsgd_measure_is_to_target(m);
+    const size_t none = c->csv.n_columns;
+    if (to_target && c->target.column == NULL)
+        return none;
+    if (m == DSGD_TO_TARGET)
+        return 0; /* needs no other */
+    if (to_target && (dsgd_csv_column(&c->csv, measure->along) == none ||
+                      dsgd_csv_column(&c->curves, measure->along) == c->curves.n_columns))
+        return none;
+    const size_t column = dsgd_csv_column(&c->csv, to_target ? measure->total : measure->name);
+    return m > DSGD_TO_TARGET && column < none && dsgd_column_is_empty(&c->csv, column) ? none
+                                                                                        : column;
 }
 
 static dsgd_status find_columns(dsgd_comparison *c, dsgd_error *error)
 {
     static const char *const needed[] = {"workers", "platform", "workload"};
     dsgd_status status = DSGD_OK;
-    for (size_t k = 0; status == DSGD_OK && k < sizeof needed / sizeof needed[0]; k++) {
-        size_t column = 0;
+    size_t column = 0;
+    for (size_t k = 0; status == DSGD_OK && k < sizeof needed / sizeof needed[0]; k++)
         status = dsgd_csv_need(&c->csv, needed[k], &column, error);
-    }
+    if (status == DSGD_OK && c->target.column != NULL)
+        status = dsgd_csv_need(&c->csv, "run", &c->run, error);
+    if (status == DSGD_OK && c->target.column != NULL)
+        status = dsgd_target_check(&c->target, &c->curves, error);
     for (size_t m = 0; status == DSGD_OK && m < DSGD_N_MEASURES; m++) {
-        if (m == DSGD_TO_TARGET)
-            status = find_target(c, error);
-        else if (dsgd_measures[m].optional)
-            c->columns[m] = dsgd_csv_column(&c->csv, dsgd_measures[m].name);
-        else
+        c->columns[m] = column_of(c, m);
+        if (!dsgd_measures[m].optional)
             status = dsgd_csv_need(&c->csv, dsgd_measures[m].name, &c->columns[m], error);
     }
     return status;
+}
+
+/** Costs are in one currency: an experiment of several is refused. */
+const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense)
+{
+    const size_t column = dsgd_csv_column(&c->csv, "currency");
+    if (expense->unit != NULL)
+        return expense->unit;
+    for (size_t row = 0; column < c->csv.n_columns && row < c->csv.n_rows; row++)
+        if (*dsgd_csv_field(&c->csv, row, column) != '\0')
+            return dsgd_csv_field(&c->csv, row, column);
+    return "";
 }
 
 bool dsgd_comparison_has(const dsgd_comparison *c, size_t m)
@@ -88,47 +111,21 @@ static bool has_status(const dsgd_comparison *c, size_t row, const char *status)
     return strcmp(dsgd_csv_field(&c->csv, row, c->groups.status), status) == 0;
 }
 
-/** A number, or NAN where the field is empty. */
-static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, double *number,
-                              dsgd_error *error)
+/** The part of a run's total, such as its energy, that it has taken when it reaches the target. */
+static dsgd_status read_share(const dsgd_comparison *c, size_t row, size_t m, dsgd_reached reached,
+                              double *value, dsgd_error *error)
 {
-    const char *const text = dsgd_csv_field(csv, row, column);
-    *number = NAN;
-    if (*text == '\0' || dsgd_parse_number(text, NULL, number))
+    const char *const along = dsgd_measures[m].along;
+    const double far = strcmp(along, "steps") == 0 ? reached.steps : reached.virtual_s;
+    double total = NAN, whole = NAN;
+    *value = far;
+    if (m == DSGD_TO_TARGET)
         return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", csv->path,
-                     csv->lines[row + 1], csv->fields[column], text);
-}
-
-/**
- * The time at which a run first reaches the target, interpolated linearly between evaluations; NAN:
- * never.
- */
-static dsgd_status read_time_to_target(const dsgd_comparison *c, const char *run, double *time_s,
-                                       dsgd_error *error)
-{
-    const dsgd_csv *const curves = &c->curves;
-    const size_t of_run = dsgd_csv_column(curves, "run");
-    const size_t columns[] = {dsgd_csv_column(curves, "virtual_s"),
-                              dsgd_csv_column(curves, c->target.column)};
-    double before[2] = {NAN, NAN};
-    *time_s = NAN;
-    for (size_t row = 0; isnan(*time_s) && row < curves->n_rows; row++) {
-        double at[2] = {NAN, NAN}; /* the time, and the value then */
-        if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
-            continue;
-        for (size_t k = 0; k < 2; k++)
-            if (read_field(curves, row, columns[k], &at[k], error) != DSGD_OK)
-                return DSGD_EUSAGE;
-        const bool reached = c->target.below ? at[1] <= c->target.value : at[1] >= c->target.value;
-        if (reached && isnan(before[1]))
-            *time_s = at[0];
-        else if (reached)
-            *time_s = before[0] +
-                      (at[0] - before[0]) * (c->target.value - before[1]) / (at[1] - before[1]);
-        memcpy(before, at, sizeof before);
-    }
-    return DSGD_OK;
+    dsgd_status status = dsgd_read_field(&c->csv, row, c->columns[m], &total, error);
+    if (status == DSGD_OK)
+        status = dsgd_read_field(&c->csv, row, dsgd_csv_column(&c->csv, along), &whole, error);
+    *value = whole > 0 ? total * (far / whole) : NAN;
+    return status;
 }
 
 /** Reads the numbers of a row; of a run that diverged only the seed. */
@@ -139,14 +136,18 @@ static dsgd_status read_numbers(dsgd_comparison *c, size_t row, dsgd_error *erro
         return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: seed is `%s`, not a whole number",
                          c->csv.path, c->csv.lines[row + 1], seed);
     dsgd_status status = DSGD_OK;
+    dsgd_reached reached = {NAN, NAN};
+    if (c->target.column != NULL && !has_status(c, row, "diverged"))
+        status = dsgd_target_reach(&c->target, &c->curves, dsgd_csv_field(&c->csv, row, c->run),
+                                   &reached, error);
     for (size_t m = 0; status == DSGD_OK && m < DSGD_N_MEASURES; m++) {
         double *const value = &c->values[row * DSGD_N_MEASURES + m];
         *value = NAN;
         if (!dsgd_comparison_has(c, m) || has_status(c, row, "diverged"))
             continue;
-        status = m == DSGD_TO_TARGET
-                     ? read_time_to_target(c, dsgd_csv_field(&c->csv, row, c->run), value, error)
-                     : read_field(&c->csv, row, c->columns[m], value, error);
+        status = dsgd_measure_is_to_target(m)
+                     ? read_share(c, row, m, reached, value, error)
+                     : dsgd_read_field(&c->csv, row, c->columns[m], value, error);
     }
     return status;
 }
@@ -227,6 +228,7 @@ static dsgd_summary sum_up_group(const dsgd_comparison *c, const dsgd_seed_group
     double *const logs = differences + g->n_rows;
     dsgd_summary s = {.n = 0};
     const bool compared = g->baseline != NULL && g->baseline != g;
+    const bool to_target = dsgd_measure_is_to_target(m);
     size_t n_missed = 0; /* pairs of which one never reached the target */
     for (size_t i = 0; i < g->n_rows; i++) {
         const double value = c->values[g->rows[i] * DSGD_N_MEASURES + m];
@@ -235,19 +237,19 @@ static dsgd_summary sum_up_group(const dsgd_comparison *c, const dsgd_seed_group
         const size_t *const other =
             compared ? dsgd_seed_groups_seed(&c->groups, g->baseline, g->rows[i]) : NULL;
         const double base = other == NULL ? NAN : c->values[*other * DSGD_N_MEASURES + m];
-        n_missed += m == DSGD_TO_TARGET && other != NULL && (isnan(base) || isnan(value));
+        n_missed += to_target && other != NULL && (isnan(base) || isnan(value));
         if (isnan(value) || isnan(base))
             continue;
         logs[s.pairs] = log(base / value);
         differences[s.pairs++] = value - base;
     }
-    const bool has_mean = m != DSGD_TO_TARGET || s.n == g->n_rows;
+    const bool has_mean = !to_target || s.n == g->n_rows;
     dsgd_mean(x, has_mean ? s.n : 0, &s.mean, &s.ci);
     dsgd_mean(differences, n_missed == 0 ? s.pairs : 0, &s.diff, &s.diff_ci);
     if (m == DSGD_THROUGHPUT && compared)
         s.ratio = dsgd_seed_groups_ratio(&c->groups, g, c->columns[m]);
     else
-        s.ratio = dsgd_ratio_of(logs, m == DSGD_TO_TARGET && n_missed == 0 ? s.pairs : 0);
+        s.ratio = dsgd_ratio_of(logs, to_target && n_missed == 0 ? s.pairs : 0);
     s.median = median_of(x, s.n, g->n_rows);
     free(x);
     return s;
@@ -261,37 +263,12 @@ static void sum_up_all(dsgd_comparison *c)
             c->summaries[i * DSGD_N_MEASURES + m] = sum_up_group(c, &c->groups.v[i], m);
 }
 
-dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *error)
-{
-    static const struct {
-        const char *column, *allowed;
-        double most;
-        bool below;
-    } quantities[] = {{"accuracy", "from 0 to 1", 1, false},
-                      {"loss", "at least 0", INFINITY, true}};
-    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++) {
-        const char *const column = quantities[i].column;
-        const size_t n = strlen(column);
-        *t = (dsgd_target){.text = text, .column = column, .below = quantities[i].below};
-        if (strncmp(text, column, n) != 0 || text[n] != '=' ||
-            !dsgd_parse_number(text + n + 1, NULL, &t->value))
-            continue;
-        if (t->value >= 0 && t->value <= quantities[i].most)
-            return DSGD_OK;
-        return dsgd_fail(error, DSGD_EUSAGE, "--target %s: %s has to be %s", text, column,
-                         quantities[i].allowed);
-    }
-    return dsgd_fail(error, DSGD_EUSAGE, "--target %s: accuracy=NUMBER or loss=NUMBER is expected",
-                     text);
-}
-
 /** Reads and sums up DIR/runs.csv. To be closed in any case. */
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *a,
                                  dsgd_comparison *c, dsgd_error *error)
 {
     *c = (dsgd_comparison){.run = 0};
-    dsgd_status status =
-        a->target == NULL ? DSGD_OK : dsgd_target_parse(a->target, &c->target, error);
+    dsgd_status status = dsgd_target_parse(a->target, &c->target, error);
     if (status == DSGD_OK)
         status = dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder);
     if (status == DSGD_OK && c->target.column != NULL)

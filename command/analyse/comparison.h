@@ -7,11 +7,15 @@
 
 #include "base/csv.h"
 #include "command/analyse/seed_groups.h"
+#include "command/analyse/target.h"
 
 /** A column that is averaged; optional ones are not in every version of runs.csv. */
 typedef struct dsgd_measure {
     const char *name;
     bool optional;
+    /* Of what is taken until a target is reached: a column of both tables, along which it grows evenly,
+       and the column of runs.csv that it is the share of; NULL: the first itself. */
+    const char *along, *total;
 } dsgd_measure;
 
 extern const dsgd_measure dsgd_measures[]; /* [DSGD_N_MEASURES] */
@@ -28,26 +32,36 @@ enum {
     DSGD_LOCAL_ACCURACY,
     DSGD_CONSENSUS,
     DSGD_TO_TARGET,
+    DSGD_SENT,
+    DSGD_ENERGY,
+    DSGD_COST,
+    DSGD_SENT_TO_TARGET,
+    DSGD_ENERGY_TO_TARGET,
+    DSGD_COST_TO_TARGET,
     DSGD_N_MEASURES
 };
 
-/** The value to reach. */
-typedef struct dsgd_target {
-    const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
-    double value;
-    bool below; /* reached from above, as a loss is */
-} dsgd_target;
+/** Whether a measure is what a run takes until it reaches the target. */
+bool dsgd_measure_is_to_target(size_t m);
 
-/** Of accuracy=0.8 or loss=1, which has to outlive it. DSGD_EUSAGE: another text, or a value that cannot be. */
-dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error *error);
+/** What a run takes besides time, for tables: in a multiple of the measure's unit. */
+typedef struct dsgd_expense {
+    size_t measure, to_target;
+    const char *head, *unit; /* NULL: the currency */
+    double multiple;
+} dsgd_expense;
+
+enum { DSGD_N_EXPENSES = 3 };
+
+extern const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES];
 
 /** A measure of a group; no number is NAN. */
 typedef struct dsgd_summary {
     size_t n, pairs;
     double mean, ci, diff, diff_ci;
-    double median; /* of a time to a target, whatever the seeds that never reach it would take */
-    dsgd_ratio
-        ratio; /* how many times as fast as the baseline: of throughput and time to a target */
+    double median; /* of what it takes to a target, whatever seeds that never reach it would take */
+    /* How many times as fast, or for how much less, as the baseline: of throughput, and to a target. */
+    dsgd_ratio ratio;
 } dsgd_summary;
 
 typedef struct dsgd_comparison {
@@ -69,6 +83,9 @@ typedef struct dsgd_comparison_config {
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *config,
                                  dsgd_comparison *c, dsgd_error *error);
 void dsgd_comparison_close(dsgd_comparison *c);
+
+/** The unit of an expense in tables; of a cost the currency that the file has, or "". */
+const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense);
 
 /** Whether the file has a measure. */
 bool dsgd_comparison_has(const dsgd_comparison *c, size_t m);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/analyse/figure_steps.h"
 #include "command/analyse/summary.h"
 
 /** Columns of curves.csv; then megabytes per worker so far. */
@@ -29,7 +30,7 @@ typedef struct data {
     const dsgd_figure_runs *runs;
     table curves, staleness;
     size_t curve[N_CURVES - 1], age, measure, share; /* columns of these */
-    size_t bytes, steps, workers; /* columns of runs.csv */
+    size_t sent, bytes, steps, workers; /* columns of runs.csv */
     size_t *group, n_group; /* rows of runs.csv */
     size_t *at; /* [n_group]: rows of curves.csv, of the evaluation at hand */
     double *x; /* [n_group] */
@@ -120,12 +121,13 @@ static double evaluation(const data *d, size_t i, size_t c)
 {
     if (c < N_CURVES - 1)
         return dsgd_csv_value(&d->curves.csv, d->at[i], d->curve[c]);
-    /* Those of the run, in proportion to its steps. */
-    const size_t parts[] = {d->bytes, d->steps, d->workers};
-    double x[3];
-    for (size_t k = 0; k < 3; k++)
+    /* Those of the run, in proportion to its steps; servers' too in results without that column. */
+    const size_t parts[] = {d->sent, d->steps, d->bytes, d->workers};
+    double x[4];
+    for (size_t k = 0; k < 4; k++)
         x[k] = dsgd_csv_value(&d->runs->csv, d->group[i], parts[k]);
-    return x[0] * 1e-6 * evaluation(d, i, 1) / x[1] / x[2];
+    const double sent_bytes = isnan(x[0]) ? x[2] / x[3] : x[0];
+    return sent_bytes * 1e-6 * evaluation(d, i, 1) / x[1];
 }
 
 /** Evaluation @p k of all, which the runs of the group are at; takes them to the next. */
@@ -262,12 +264,36 @@ static void put_staleness(FILE *out, data *d)
     free(share);
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- step times ------------------------------------------------------------------------------- */
+
+static void put_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder)
+{
+    dsgd_step_blocks blocks = {.n_cells = runs->panels.n * runs->places.n,
+                               .n_series = runs->n_order};
+    size_t *const row_of = rows_of_runs(runs, &blocks.n_runs);
+    size_t *const block_of = dsgd_xcalloc(blocks.n_runs + 1, sizeof *block_of);
+    for (size_t run = 0; run < blocks.n_runs; run++) {
+        const size_t row = row_of[run];
+        block_of[run] = SIZE_MAX;
+        for (size_t k = 0; row != SIZE_MAX && k < runs->n_order; k++)
+            if (runs->order[k] == runs->series_of[row])
+                block_of[run] =
+                    (runs->panel_of[row] * runs->places.n + runs->place_of[row]) * runs->n_order +
+                    k;
+    }
+    blocks.block_of_run = block_of;
+    dsgd_figure_steps(out, folder, &blocks);
+    free(block_of);
+    free(row_of);
+}
+
+/* --- all of them ------------------------------------------------------------------------------------- */
 
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
     const size_t n = runs->csv.n_rows;
     data d = {.runs = runs,
+              .sent = dsgd_csv_column(&runs->csv, "sent_mean_bytes"),
               .bytes = dsgd_csv_column(&runs->csv, "bytes"),
               .steps = dsgd_csv_column(&runs->csv, "steps"),
               .workers = dsgd_csv_column(&runs->csv, "workers"),
@@ -283,6 +309,7 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     d.share = dsgd_csv_column(&d.staleness.csv, "share");
     put_curves(out, &d);
     put_staleness(out, &d);
+    put_steps(out, runs, folder);
     close_table(&d.curves);
     close_table(&d.staleness);
     free(d.group);

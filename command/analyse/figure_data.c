@@ -14,6 +14,7 @@
 #include "base/option.h"
 #include "command/analyse/figure_cells.h"
 #include "command/analyse/figure_curves.h"
+#include "command/analyse/figure_target.h"
 #include "command/analyse/gnuplot.h"
 #include "command/analyse/seed_groups.h"
 #include "command/analyse/summary.h"
@@ -29,6 +30,7 @@ typedef struct data {
     size_t *measures, n_measures; /* columns that are averaged */
     size_t *group, n_group; /* rows of the group at hand */
     double *x; /* [n_group] */
+    double *to_target; /* dsgd_figure_to_target() */
 } data;
 
 /* --- what the figures are of ------------------------------------------------------------------ */
@@ -134,6 +136,12 @@ static double ideal(const data *d, size_t row, size_t column)
     return named(d, row, "throughput_samples_per_s") / named(d, row, "compute_share");
 }
 
+/** What a run takes to the target; @p column: which of dsgd_to_target_names. */
+static double to_target(const data *d, size_t row, size_t column)
+{
+    return d->to_target[row * DSGD_N_TO_TARGET + column];
+}
+
 /** What the values of a measure reach: with intervals and published points at each panel and place. */
 typedef struct extent {
     const char *name;
@@ -162,6 +170,8 @@ static void put_measure(FILE *out, const data *d, dsgd_figure_group at, measure 
         if (isfinite(x))
             d->x[n++] = x;
     }
+    if (of == to_target && n < d->n_group)
+        n = 0; /* a mean of those seeds alone that reach it would be that of the lucky ones */
     double *const top = &reached->top[at.panel * d->runs.places.n + at.place];
     for (size_t k = 0; k < n; k++)
         reached->least = d->x[k] > 0 && d->x[k] < reached->least ? d->x[k] : reached->least;
@@ -251,6 +261,8 @@ static void put_group(FILE *out, data *d, dsgd_figure_group at, extent *reached)
     }
     put_measure(out, d, at, ideal, 0, reached);
     put_speedup(out, d, at, reached + 1);
+    for (size_t k = 0; d->to_target != NULL && k < DSGD_N_TO_TARGET; k++)
+        put_measure(out, d, at, to_target, k, reached + 2 + k);
     fputc('\n', out);
 }
 
@@ -272,13 +284,14 @@ static void put_extent(FILE *out, const data *d, extent *reached)
 /** A row for each place, a block for each panel and series; then what each column reaches. */
 static void put_groups(FILE *out, data *d)
 {
-    const size_t n = d->n_measures + 2;
+    const size_t n = d->n_measures + 2 + (d->to_target == NULL ? 0 : DSGD_N_TO_TARGET);
     extent *const reached = dsgd_xcalloc(n, sizeof *reached);
     fputs("columns_of_groups = ' place value", out);
     for (size_t m = 0; m < n; m++) {
         reached[m] = (extent){m < d->n_measures       ? d->runs.csv.fields[d->measures[m]]
                               : m < d->n_measures + 1 ? "ideal"
-                                                      : "speedup",
+                              : m < d->n_measures + 2 ? "speedup"
+                                                      : dsgd_to_target_names[m - d->n_measures - 2],
                               dsgd_xcalloc(d->runs.panels.n * d->runs.places.n, sizeof(double)),
                               INFINITY, dsgd_xcalloc(d->runs.places.n, sizeof(bool))};
         const char *const name = reached[m].name;
@@ -306,8 +319,9 @@ static const char head[] =
     "# Means over seeds, and half widths of their 95 % intervals as NAME_ci (0: a single seed).\n"
     "# series, label: the algorithms as the tables and as the user name them; panel, place: what\n"
     "# runs differ in besides; along, axis: the column of the places, and its title. $groups: a\n"
-    "# block for each panel and series, a row for each place. $curves and $staleness: a block for\n"
-    "# each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
+    "# block for each panel and series, a row for each place. $curves, $staleness and $steps: a "
+    "block\n"
+    "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
 
 /** Places as readers have them. */
 static void put_places(FILE *out, const data *d, const char *along)
@@ -327,6 +341,10 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     fputs(head, out);
     dsgd_gnuplot_variable(out, "experiment", name == NULL ? "" : name);
     dsgd_gnuplot_variable(out, "unit", unit);
+    const size_t currency = dsgd_csv_column(&d->runs.csv, "currency");
+    dsgd_gnuplot_variable(
+        out, "currency",
+        currency < d->runs.csv.n_columns ? dsgd_figure_field(&d->runs, 0, currency) : "");
     dsgd_gnuplot_variable(out, "note", note);
     const char *const along = has_along ? d->runs.csv.fields[d->runs.along] : "";
     char *const axis =
@@ -375,6 +393,7 @@ static void close_data(data *d)
     dsgd_figure_runs_close(&d->runs);
     dsgd_csv_close(&d->published);
     json_decref(d->manifest);
+    free(d->to_target);
     free(d->measures);
     free(d->group);
     free(d->x);
@@ -397,6 +416,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
         d.group = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.group);
         d.x = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.x);
         read_published(&d);
+        d.to_target = dsgd_figure_to_target(&d.runs.csv, folder, choice->target);
         find_measures(&d);
         put_all(out, &d, choice);
         status = dsgd_whole_close(&file, error);

@@ -19,6 +19,7 @@
 typedef struct dsgd_figure_choice {
     const char *only, *order; /* series, a comma between; NULL: all, in the order of the file */
     dsgd_texts labels; /* series=title */
+    const char *target; /* such as accuracy=0.8; NULL: none */
 } dsgd_figure_choice;
 
 typedef struct dsgd_figure_runs {

@@ -33,7 +33,7 @@ static bool has_table(const char *folder, const char *name)
 }
 
 /**
- * What a figure's script says that it needs, "# needs: a.csv b.csv:column" among its first lines;
+ * What a figure's script says that it needs, "# needs: a.csv b.csv:column --target" among its first lines;
  * NULL: it is no figure. The caller frees it.
  */
 static char *needs_of(const char *script)
@@ -62,14 +62,14 @@ static bool is_script(const char *path)
     return needs != NULL;
 }
 
-static bool has_data(const char *script, const char *folder)
+static bool has_data(const char *script, const char *folder, const char *target)
 {
     char *const needs = needs_of(script);
     bool has = true;
     char *rest = NULL;
     for (char *name = needs == NULL ? NULL : strtok_r(needs, " \n", &rest); name != NULL;
          name = strtok_r(NULL, " \n", &rest))
-        has = has && has_table(folder, name);
+        has = has && (strcmp(name, "--target") == 0 ? target != NULL : has_table(folder, name));
     free(needs);
     return has;
 }
@@ -77,7 +77,7 @@ static bool has_data(const char *script, const char *folder)
 /** What a user chose; fields without a value are NULL or 0. */
 typedef struct arguments {
     dsgd_operands words;
-    const char *style, *size, *font, *legend, *formats, *output, *target;
+    const char *style, *size, *font, *legend, *formats, *output;
     dsgd_texts logs;
     dsgd_figure_choice choice;
 } arguments;
@@ -109,7 +109,7 @@ static char *settings_of(const arguments *a, const char *folder, const char *fig
     set_text(&settings, "size", a->size);
     set_text(&settings, "font", a->font);
     set_text(&settings, "legend", a->legend);
-    set_text(&settings, "target", a->target);
+    set_text(&settings, "target", a->choice.target);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
     free(shipped);
@@ -198,7 +198,7 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
     char *const formats = dsgd_xstrdup(a->formats);
     char *files = dsgd_xstrdup("");
     dsgd_status status = DSGD_OK;
-    *drawn = script != NULL && has_data(script, folder);
+    *drawn = script != NULL && has_data(script, folder, a->choice.target);
     char *rest = NULL;
     for (char *format = strtok_r(formats, ",", &rest);
          *drawn && format != NULL && status == DSGD_OK; format = strtok_r(NULL, ",", &rest)) {
@@ -369,8 +369,10 @@ static void warn_of_font(const char *font)
 /** gnuplot ends a text at a quote. */
 static dsgd_status check_texts(const arguments *a, dsgd_error *error)
 {
-    const char *const texts[][2] = {
-        {"--style", a->style}, {"--font", a->font}, {"-o", a->output}, {"--target", a->target}};
+    const char *const texts[][2] = {{"--style", a->style},
+                                    {"--font", a->font},
+                                    {"-o", a->output},
+                                    {"--target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i][1] != NULL && strpbrk(texts[i][1], "'\n") != NULL)
             return dsgd_fail(error, DSGD_EUSAGE, "%s: gnuplot cannot take a ' in `%s`", texts[i][0],
@@ -396,8 +398,8 @@ static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
     if (status == DSGD_OK && a->size != NULL)
         status = check_size(a->size, error);
     dsgd_target target;
-    if (status == DSGD_OK && a->target != NULL)
-        status = dsgd_target_parse(a->target, &target, error);
+    if (status == DSGD_OK)
+        status = dsgd_target_parse(a->choice.target, &target, error);
     return status;
 }
 
@@ -413,7 +415,8 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXTS, logs, "log", 0, "AXIS",
                   "A logarithmic x or y, with lines for bars; may be repeated"),
     DSGD_ARGUMENT(TEXT, legend, "legend", 0, "WHERE", "top, bottom, right or off"),
-    DSGD_ARGUMENT(TEXT, target, "target", 0, "QUANTITY=X", "A line at a loss or an accuracy"),
+    DSGD_ARGUMENT(TEXT, choice.target, "target", 0, "QUANTITY=X",
+                  "A line at a loss or an accuracy, and what it takes to reach it"),
     DSGD_ARGUMENT(TEXT, formats, "format", 0, "A,B", "Of svg, png, pdf and tikz (svg,png,pdf)"),
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
     {.name = NULL}};

@@ -39,6 +39,7 @@ static const struct {
     {"_flop_per_s", "f", "flop/s", false},
     {"_s", "s", "s", true},
     {"seconds", "s", "s", true},
+    {"_w", "W", "W", false},
 };
 
 static size_t unit_of(const char *column)

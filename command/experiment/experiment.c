@@ -16,6 +16,7 @@
 #include "sim/network/placement.h"
 #include "sim/registry.h"
 #include "sim/run.h"
+#include "traces/expenses.h"
 #include "traces/imbalance.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -474,6 +475,24 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
     return status;
 }
 
+/** Costs of all runs can be compared. */
+static dsgd_status refuse_currencies(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    dsgd_price first = {0, ""}, price;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        if (!dsgd_platform_price(&experiment->runs[i].platform, &price))
+            continue;
+        if (first.currency[0] == '\0')
+            first = price;
+        if (strcmp(price.currency, first.currency) != 0)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "%s: prices are in %s and %s; give all platforms of an experiment a "
+                             "price in one currency",
+                             experiment->path, first.currency, price.currency);
+    }
+    return DSGD_OK;
+}
+
 static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps,
                             dsgd_error *error)
 {
@@ -510,6 +529,7 @@ static const struct {
     {"bytes", "bytes", "bytes"},
     {"bytes/s", "bytes_per_s", "bytes_per_s"},
     {"flop/s", "flop_per_s", "flop_per_s"},
+    {"W", "w", "_w"},
 };
 
 /** The name of its column, once a value has been read. */
@@ -559,6 +579,8 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     }
     if (status == DSGD_OK)
         status = refuse_twins(experiment, error);
+    if (status == DSGD_OK)
+        status = refuse_currencies(experiment, error);
     experiment->n_unchanged = experiment->n_runs;
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);

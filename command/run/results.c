@@ -23,9 +23,11 @@
 #include "base/json.h"
 #include "command/experiment/config.h"
 #include "command/run/curve.h"
+#include "command/run/histograms.h"
 #include "command/run/parts.h"
 #include "models/record/replay.h"
 #include "sim/network/cluster.h"
+#include "traces/expenses.h"
 
 static const char run_columns[] =
     "run,algorithm,workers,seed,platform,workload,status,steps,virtual_s,samples,learn_samples,"
@@ -33,10 +35,10 @@ static const char run_columns[] =
     "staleness_max,messages,bytes,final_loss,final_accuracy,final_consensus,local_loss,"
     "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,"
     "gradient_staleness_mean,gradient_staleness_max,partial_skipped,partial_duplicates,pieces,"
-    "piece_bytes,collective,partial_collective,exchange_mode,network,wall_s";
+    "piece_bytes,collective,partial_collective,exchange_mode,network,"
+    "sent_mean_bytes,sent_max_bytes,energy_j,cost,currency,wall_s";
 static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps";
-static const char staleness_columns[] = "run,algorithm,workers,seed,measure,age,share";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
 /** The last cells of a row, each behind a comma: swept values, or their columns. In fresh memory. */
@@ -76,6 +78,23 @@ static void print_exchange(FILE *stream, const dsgd_exchange_config *exchange,
         dsgd_append(&mode, " fusion");
     fprintf(stream, ",%s", mode);
     free(mode);
+}
+
+/** What was sent, and what the workers' GPUs drew and cost. */
+static void print_expenses(FILE *stream, const dsgd_run_config *config, const dsgd_run_result *r)
+{
+    const bool done = r->n_pieces > 0; /* else the process died */
+    const double hours = r->virtual_s / 3600;
+    dsgd_price price = {NAN, ""};
+    const bool has_price = dsgd_platform_price(config->platform, &price) && done;
+    const double numbers[] = {done ? r->sent_mean_bytes : NAN, done ? r->sent_max_bytes : NAN,
+                              done ? dsgd_platform_energy_j(config->platform, config->workers,
+                                                            r->virtual_s, r->shares.compute)
+                                   : NAN,
+                              has_price ? price.per_hour * hours * config->workers : NAN};
+    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
+    fputc(',', stream);
+    dsgd_csv_text(stream, has_price ? price.currency : "");
 }
 
 static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsgd_run_key *key,
@@ -121,8 +140,9 @@ static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsg
                               partial ? r->partial_duplicates : NAN};
     dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
     print_exchange(stream, &run->config.exchange, r);
-    fprintf(stream, ",%s,%.2f%s\n", dsgd_network_names[run->config.network], r->total_wall_s,
-            key->swept);
+    fprintf(stream, ",%s", dsgd_network_names[run->config.network]);
+    print_expenses(stream, &run->config, r);
+    fprintf(stream, ",%.2f%s\n", r->total_wall_s, key->swept);
 }
 
 static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
@@ -135,26 +155,6 @@ static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_run_
         dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
         fprintf(stream, "%s\n", key->swept);
     }
-}
-
-static void print_ages(FILE *stream, const dsgd_run_key *key, const char *measure,
-                       const dsgd_ages *ages)
-{
-    for (size_t age = 0; age < ages->n; age++) {
-        if (ages->share[age] == 0)
-            continue;
-        dsgd_run_key_print(stream, key);
-        fprintf(stream, ",%s,%zu", measure, age);
-        dsgd_csv_numbers(stream, &ages->share[age], 1);
-        fprintf(stream, "%s\n", key->swept);
-    }
-}
-
-/** The histograms of the ages at which values were used, and gradients applied. */
-static void print_staleness(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
-{
-    print_ages(stream, key, "staleness", &r->ages);
-    print_ages(stream, key, "gradient_staleness", &r->gradient_ages);
 }
 
 /** Where workers go on by themselves they make unequal numbers of steps. */
@@ -197,7 +197,8 @@ static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static const char *const tables[DSGD_PART_TABLES] = {"runs", "curves", "workers", "staleness"};
+static const char *const tables[DSGD_PART_TABLES] = {"runs", "curves", "workers", "staleness",
+                                                     "steps"};
 
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error)
@@ -218,7 +219,9 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
         else if (k == DSGD_PART_WORKERS)
             print_workers(stream, &key, result);
         else if (k == DSGD_PART_STALENESS)
-            print_staleness(stream, &key, result);
+            dsgd_staleness_print(stream, &key, result);
+        else if (k == DSGD_PART_STEPS)
+            dsgd_step_times_print(stream, &key, result);
         else
             print_note(stream, result, run->config.workers);
         fflush(stream);
@@ -322,7 +325,7 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
                               dsgd_error *error)
 {
     static const char *const headers[] = {run_columns, dsgd_curve_columns, worker_columns,
-                                          staleness_columns};
+                                          dsgd_staleness_columns, dsgd_step_columns};
     dsgd_whole_file files[DSGD_PART_TABLES];
     char *const swept = swept_cells(experiment, experiment->columns);
     size_t n_open = 0;

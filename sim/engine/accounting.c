@@ -213,11 +213,13 @@ void dsgd_count_event(const dsgd_engine *engine)
     atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
 }
 
-void dsgd_count_message(dsgd_engine *engine, double bytes)
+void dsgd_count_message(dsgd_worker *sender, double bytes)
 {
-    dsgd_count_event(engine);
-    engine->result->messages++;
-    engine->result->bytes += bytes;
+    dsgd_run_result *const result = sender->engine->result;
+    dsgd_count_event(sender->engine);
+    result->messages++;
+    result->bytes += bytes;
+    sender->sent_bytes += bytes;
 }
 
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)
@@ -283,6 +285,7 @@ static void sum_up_workers(dsgd_engine *engine)
     const double p = engine->n_workers;
     double computed_s = 0;
     double exposed_s = 0;
+    double sent_bytes = 0;
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         const double compute_s =
@@ -292,12 +295,15 @@ static void sum_up_workers(dsgd_engine *engine)
         shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
         shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
         result->worker_steps[i] = (double)w->steps_done;
+        sent_bytes += w->sent_bytes;
+        result->sent_max_bytes = fmax(result->sent_max_bytes, w->sent_bytes);
         result->shares.compute += shares->compute / p;
         result->shares.wait += shares->wait / p;
         result->shares.communicate += shares->communicate / p;
         computed_s += compute_s;
         exposed_s += w->exposed_s;
     }
+    result->sent_mean_bytes = sent_bytes / p;
     result->exposed_mean_s =
         engine->steps_total > 0 ? exposed_s / (double)engine->steps_total : NAN;
     result->ideal_s = computed_s / p;
@@ -357,4 +363,5 @@ void dsgd_sum_up(dsgd_engine *engine)
         result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
     result->link_s = links_alone_s(engine);
     sum_up_workers(engine);
+    dsgd_sum_up_step_times(engine);
 }

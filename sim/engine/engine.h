@@ -132,6 +132,7 @@ struct dsgd_worker {
     uint32_t draws; /* made by the algorithm in this step */
     double reduction_s_per_byte; /* of what it receives */
     double exposed_s; /* from the ends of computations to the ends of their steps */
+    double step_since_s; /* begin of its step */
 
     /* computation.c's. */
     dsgd_semaphore *gpu_semaphore;
@@ -148,6 +149,7 @@ struct dsgd_worker {
     dsgd_interval *earlier; /* [n_earlier] computations before the last two, not yet counted with */
     int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later, ... */
     dsgd_interval *put_off; /* ... [n_put_off] and communication meanwhile, in the order of ends */
+    double sent_bytes; /* (S) */
     struct dsgd_carried {
         double sent, received;
     } by_nic, by_island; /* (S) bytes that have arrived by the end of the run */
@@ -234,6 +236,7 @@ struct dsgd_engine {
     struct dsgd_block *blocks; /* vectors.c */
     dsgd_vector *vectors; /* vectors.c: all of the run */
     struct dsgd_evaluations *evaluations; /* learning.c */
+    struct dsgd_step_count *step_counts; /* step_times.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
     struct dsgd_alarms *alarms; /* exchange/alarms.c */
     struct dsgd_closed *closed; /* exchange/closed.c */
@@ -405,7 +408,8 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 /** Tells the run's progress that something has moved, and the virtual time. */
 void dsgd_count_event(const dsgd_engine *engine);
 
-void dsgd_count_message(dsgd_engine *engine, double bytes);
+/** Counts a message; @p sender is a worker or a server. */
+void dsgd_count_message(dsgd_worker *sender, double bytes);
 
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
@@ -424,6 +428,14 @@ void dsgd_count_contribution(const dsgd_worker *w, bool fresh);
 
 /** Fills the result with all that was counted. */
 void dsgd_sum_up(dsgd_engine *engine);
+
+/* --- step_times.c ------------------------------------------------------------------------------ */
+
+/** Counts the time of a step, unless the run has ended. */
+void dsgd_count_step_time(dsgd_engine *engine, double step_s);
+
+/** Fills the result's histogram of step times. */
+void dsgd_sum_up_step_times(dsgd_engine *engine);
 
 /* --- learning.c: data, network and values; evaluations ---------------------------------------- */
 

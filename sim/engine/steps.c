@@ -90,6 +90,9 @@ bool dsgd_next_step(dsgd_node *self)
     }
     if (w->engine->config->exchange.barrier)
         dsgd_barrier(self);
+    if (self->step >= 0)
+        dsgd_count_step_time(w->engine, dsgd_now_s() - w->step_since_s);
+    w->step_since_s = dsgd_now_s();
     self->step++;
     w->draws = 0;
     w->may_return = is_to_stop(w);

@@ -137,7 +137,7 @@ static void notify(dsgd_worker *w, int link, long position)
     dsgd_engine *const engine = w->engine;
     const int rank = w->node.rank;
     const int to = rank ^ (1 << link);
-    dsgd_count_message(engine, DSGD_ACTIVATION_BYTES);
+    dsgd_count_message(w, DSGD_ACTIVATION_BYTES);
     if (!dsgd_messages_are_alone(engine)) {
         dsgd_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
                            payload_of(position, link), DSGD_ACTIVATION_BYTES);

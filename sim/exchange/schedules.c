@@ -148,12 +148,12 @@ static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
 /** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
-    const dsgd_worker *const w = channel->worker;
+    dsgd_worker *const w = channel->worker;
     dsgd_mailbox *const out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to);
     dsgd_mailbox *const in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from);
     const double started_s = dsgd_sendrecv(out, phase.bytes, in);
     if (phase.to >= 0) {
-        dsgd_count_message(w->engine, phase.bytes);
+        dsgd_count_message(w, phase.bytes);
         dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
     }
     dsgd_message_cost(channel->worker, phase.reduced);

@@ -71,7 +71,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const double bytes = push ? engine->piece_bytes[k] : 0;
     const double since_s = dsgd_now_s();
     dsgd_message *const message = new_question(channel, job);
-    dsgd_count_message(engine, bytes);
+    dsgd_count_message(w, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     job->reply = dsgd_recv(dsgd_mailbox_of(server, w->node.rank,
                                            push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY,
@@ -96,7 +96,7 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
     job->answer =
         dsgd_irecv(dsgd_mailbox_of(server, w->node.rank, DSGD_PORT_SERVER_REPLY, channel->number),
                    (void **)&job->reply);
-    dsgd_count_message(w->engine, bytes);
+    dsgd_count_message(w, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     dsgd_job_finish(any_job);
 }
@@ -219,13 +219,13 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
         dsgd_mailbox_of(server->node.rank, question->from,
                         push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY, question->channel);
     if (push) {
-        dsgd_count_message(engine, 0);
+        dsgd_count_message(server, 0);
         dsgd_send_detached(to, reply, 0);
         return;
     }
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
     *job = (answer_job){{.run = run_answer, .piece = reply->piece}, to, reply};
-    dsgd_count_message(engine, engine->piece_bytes[reply->piece]);
+    dsgd_count_message(server, engine->piece_bytes[reply->piece]);
     dsgd_channel_add(server, &job->job);
 }
 

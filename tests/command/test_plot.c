@@ -223,6 +223,12 @@ static const char *complete(const char *figure)
     return "r";
 }
 
+/** Options without which a figure is not drawn. */
+static const char *needed_by(const char *figure)
+{
+    return strcmp(figure, "to_target") == 0 ? "--target loss=1" : "";
+}
+
 START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
 {
     run_shape(_i);
@@ -234,8 +240,8 @@ START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
             continue;
         const char *const in = complete(e->d_name);
         char *output = NULL;
-        ck_assert_msg(dsgd(kept(dsgd_xprintf("plot %s %s --format svg %s", in, e->d_name,
-                                             shapes[_i].options)),
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("plot %s %s --format svg %s %s", in, e->d_name,
+                                             shapes[_i].options, needed_by(e->d_name))),
                            &output) == 0,
                       "%s", output);
         const char *const svg = kept(dsgd_xprintf("%s/figures/%s.svg", in, e->d_name));
@@ -327,6 +333,113 @@ START_TEST(curves_go_through_the_means_of_the_table)
         found = found || (fabs(value_at(false, d.points[k].x) - last_s) < 0.01 * last_s &&
                           fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
     ck_assert_msg(found, "no point at %g s, %g", last_s, last_loss);
+}
+END_TEST
+
+/** The share of a run's steps that take no longer than @p step_s. */
+static double share_of_steps(int run, double step_s)
+{
+    char *rows = read_file("r/steps.csv");
+    double sum = 0;
+    for (char *row = strsep(&rows, "\n"); row != NULL; row = strsep(&rows, "\n")) {
+        int of = 0;
+        double at_s = 0, share = 0;
+        if (sscanf(row, "%d,%*[^,],%*d,%*d,%lf,%lf", &of, &at_s, &share) == 3 && of == run &&
+            at_s <= step_s)
+            sum += share;
+    }
+    return sum;
+}
+
+START_TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
+{
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --set until.steps=40 --set "
+                       "imbalance='{kind: normal, mean: 0, deviation: 20ms}'",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(dsgd("plot r steps --format svg --only ad_psgd --legend off", &output) == 0, "%s",
+                  output);
+    read_drawing("r/figures/steps.svg");
+    ck_assert_ptr_nonnull(strstr(read_file("r/figures/steps.svg"), "step time (ms)"));
+    ck_assert_int_eq((int)d.n_points, 5);
+    for (size_t k = 0; k < d.n_points; k++) {
+        const double step_s = 1e-3 * value_at(false, d.points[k].x);
+        const double share = value_at(true, d.points[k].y) / 100;
+        /* Both seeds of AD-PSGD, runs 5 and 6; a pixel is 0.4 % of the axes, a join 1 % of a time. */
+        const double below =
+            (share_of_steps(5, 0.985 * step_s) + share_of_steps(6, 0.985 * step_s)) / 2;
+        const double above =
+            (share_of_steps(5, 1.015 * step_s) + share_of_steps(6, 1.015 * step_s)) / 2;
+        ck_assert_msg(share > below - 0.01 && share < above + 0.01, "%g at %g s, not %g to %g",
+                      share, step_s, below, above);
+        ck_assert_double_eq_tol(share, 0.1 + 0.2 * (double)k, 0.01);
+    }
+}
+END_TEST
+
+/** And there is none where a seed does not reach it. */
+START_TEST(bars_of_a_target_are_those_of_the_comparison)
+{
+    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set until.steps=40 --set "
+                       "platform='{name: idle-switch, busy_power: 300, idle_power: 50, price: 2 "
+                       "USD/h}'",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(dsgd("compare r --target loss=0", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r to_target --target loss=0 --format svg", &output) == 0, "%s",
+                  output);
+    read_drawing("r/figures/to_target.svg");
+    ck_assert_int_eq((int)d.n_bars, 0);
+    ck_assert_ptr_nonnull(
+        strstr(read_file("r/figures/to_target.svg"), "nothing where not all seeds reach it"));
+    ck_assert_msg(dsgd("compare r --target loss=2", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("plot r to_target --target loss=2 --format svg --only wagma", &output) == 0,
+                  "%s", output);
+    read_drawing("r/figures/to_target.svg");
+    ck_assert_int_eq((int)d.n_bars, 4);
+    static const char *const units[] = {"time (s)", "energy (kJ)", "cost (USD)", "MB per worker"};
+    for (size_t k = 0; k < 4; k++)
+        ck_assert_ptr_nonnull(strstr(read_file("r/figures/to_target.svg"), units[k]));
+    const char *const data = read_file("r/figures/data.gp");
+    static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
+                                           "cost_to_target"};
+    for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group that is drawn */
+        const double mean = strtod(
+            cell_of("r/compare.csv", "wagma,", kept(dsgd_xprintf("%s_mean", measures[k]))), NULL);
+        const double ci = strtod(
+            cell_of("r/compare.csv", "wagma,", kept(dsgd_xprintf("%s_ci", measures[k]))), NULL);
+        const char *const top =
+            strstr(data, kept(dsgd_xprintf("array top_%s[1] = [", measures[k])));
+        ck_assert_ptr_nonnull(top);
+        ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL), mean + ci, 1e-6 * mean);
+    }
+    ck_assert_msg(dsgd("plot r --format svg -o none", &output) == 0, "%s", output);
+    ck_assert_ptr_null(strstr(output, "to_target"));
+}
+END_TEST
+
+START_TEST(results_without_the_columns_of_later_versions_are_drawn)
+{
+    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu", &output) == 0, "%s", output);
+    ck_assert_msg(shell(kept(dsgd_xprintf("cd %s/r && rm steps.csv && cut -d, -f1-40,46- runs.csv "
+                                          "> old && ! grep sent_ old && mv old runs.csv",
+                                          folder)),
+                        &output) == 0,
+                  "%s", output);
+    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "warning") == NULL && strstr(output, "steps") == NULL, "%s",
+                  output);
+    ck_assert_ptr_nonnull(strstr(read_file("r/figures/traffic.svg"), "sent per worker"));
+    ck_assert_msg(dsgd("compare r", &output) == 0, "%s", output);
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "sent_mean_bytes"));
+    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("r/report.html"), "sent per worker (MB)"));
 }
 END_TEST
 
@@ -511,6 +624,9 @@ Suite *plot_suite(void)
                         sizeof shapes / sizeof shapes[0]);
     tcase_add_test(t, bars_are_as_high_as_the_means_of_the_table);
     tcase_add_test(t, curves_go_through_the_means_of_the_table);
+    tcase_add_test(t, marks_of_step_times_lie_on_the_distribution_of_the_table);
+    tcase_add_test(t, bars_of_a_target_are_those_of_the_comparison);
+    tcase_add_test(t, results_without_the_columns_of_later_versions_are_drawn);
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
     tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
     tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);

@@ -43,12 +43,13 @@ START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound *
         5);
     char *rows = read_file("r/runs.csv");
     const char *const header = strsep(&rows, "\n");
-    ck_assert_ptr_nonnull(strstr(header,
-                                 ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
-                                 "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,"
-                                 "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
-                                 "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
-                                 "partial_collective,exchange_mode,network,wall_s"));
+    ck_assert_ptr_nonnull(
+        strstr(header, ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
+                       "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,"
+                       "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
+                       "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
+                       "partial_collective,exchange_mode,network,sent_mean_bytes,sent_max_bytes,"
+                       "energy_j,cost,currency,wall_s"));
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 END_TEST
@@ -70,7 +71,8 @@ START_TEST(ages_and_local_models_come_out)
         ",final_loss,final_accuracy,final_consensus,local_loss,local_accuracy,"
         "local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,gradient_staleness_mean,"
         "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
-        "partial_collective,exchange_mode,network,wall_s\n"));
+        "partial_collective,exchange_mode,network,sent_mean_bytes,sent_max_bytes,"
+        "energy_j,cost,currency,wall_s\n"));
 }
 END_TEST
 

@@ -139,7 +139,7 @@ START_TEST(differences_below_the_spread_of_seeds_or_1_per_cent_are_ties)
             dsgd_xprintf("%d,x,4,1,inline,inline,ok,1,1,1,,%.9g\n", i + 1, x[i / 2 % 2][i % 2]));
         const size_t n = strlen(row);
         write_file(kept(dsgd_xprintf("r/.parts/%d.part", i + 1)),
-                   kept(dsgd_xprintf("dsgd part 1, crc %08lx, bytes %zu 0 0 0 0\n%s",
+                   kept(dsgd_xprintf("dsgd part 1, crc %08lx, bytes %zu 0 0 0 0 0\n%s",
                                      crc32_z(0, (const unsigned char *)row, n), n, row)));
     }
     const char *const output = sensitivity(experiment, "--sensitivity");

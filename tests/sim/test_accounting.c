@@ -62,6 +62,90 @@ START_TEST(what_is_exposed_comes_before_a_barrier)
 }
 END_TEST
 
+/* --- step times and what is sent -------------------------------------------------------------- */
+
+/** Worker i of 4 takes 1 + i seconds for a step, and all take the longest behind a barrier. */
+START_TEST(step_times_are_counted_from_begin_to_begin)
+{
+    support_case *c = support_new("local_sgd", 4);
+    support_no_learning(c);
+    support_option(c, "period", 1000);
+    c->workload.bytes = 1;
+    c->config.until.steps = 0;
+    c->config.until.seconds = 120.5;
+    c->config.exchange.barrier = _i == 1;
+    support_imbalance_number(c, "ramp", "seconds", 1);
+    const dsgd_step_times *const times = &support_ok(c)->result.step_times;
+    if (_i == 1) {
+        ck_assert_int_eq((int)times->n, 1);
+        ck_assert_double_eq_tol(times->bin[0].step_s, 4, 1e-9);
+        ck_assert_double_eq(times->bin[0].share, 1);
+        return;
+    }
+    static const double shares[] = {120 / 250., 60 / 250., 40 / 250., 30 / 250.};
+    ck_assert_int_eq((int)times->n, 4);
+    for (int k = 0; k < 4; k++) {
+        ck_assert_double_eq_tol(times->bin[k].step_s, 1 + k, 1e-9);
+        ck_assert_double_eq_tol(times->bin[k].share, shares[k], 1e-12);
+    }
+}
+END_TEST
+
+/** However many steps: of 20,000 that differ there are some hundred bins, in which none is lost. */
+START_TEST(a_histogram_of_step_times_is_bounded)
+{
+    support_case *c = support_new("local_sgd", 4);
+    support_no_learning(c);
+    support_option(c, "period", 1000000);
+    c->config.until.steps = 5000;
+    support_imbalance_number(c, "normal", "deviation", 0.1);
+    const dsgd_run_result *const r = &support_ok(c)->result;
+    double sum = 0;
+    double mean_s = 0;
+    for (size_t k = 0; k < r->step_times.n; k++) {
+        sum += r->step_times.bin[k].share;
+        mean_s += r->step_times.bin[k].share * r->step_times.bin[k].step_s;
+        if (k > 0) {
+            const double step = r->step_times.bin[k].step_s / r->step_times.bin[k - 1].step_s;
+            ck_assert_double_gt(step, 1);
+        }
+    }
+    ck_assert_int_lt((int)r->step_times.n, 500);
+    ck_assert_double_eq_tol(sum, 1, 1e-9);
+    ck_assert_double_eq_tol(mean_s, r->step_mean_s, 1e-3 * r->step_mean_s); /* but for the last */
+}
+END_TEST
+
+/** A ring of P sends 2 (P - 1) / P of the vector at each worker. */
+START_TEST(a_ring_sends_what_its_closed_form_says)
+{
+    static const int workers[] = {2, 5, 16};
+    const double p = workers[_i];
+    support_case *c = support_new("allreduce", workers[_i]);
+    support_no_learning(c);
+    c->workload.bytes = 80e6;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->config.until.steps = 3;
+    const dsgd_run_result *const r = &support_ok(c)->result;
+    ck_assert_double_eq_tol(r->sent_mean_bytes, 3 * 2 * (p - 1) / p * 80e6, 1);
+    ck_assert_double_eq_tol(r->sent_max_bytes, r->sent_mean_bytes, 1);
+    ck_assert_double_eq_tol(r->bytes, p * r->sent_mean_bytes, 1);
+}
+END_TEST
+
+/** A worker pushes its vector and fetches another: half of all bytes are the server's. */
+START_TEST(what_servers_send_is_no_worker_s)
+{
+    support_case *c = support_new("a_psgd", 4);
+    support_no_learning(c);
+    c->workload.bytes = 1e6;
+    c->config.until.steps = 8;
+    const dsgd_run_result *const r = &support_ok(c)->result;
+    ck_assert_double_lt(4 * r->sent_mean_bytes, 0.6 * r->bytes);
+    ck_assert_double_gt(4 * r->sent_mean_bytes, 0.4 * r->bytes);
+}
+END_TEST
+
 /* --- ages ------------------------------------------------------------------------------------- */
 
 enum { OWNERS = 16, USES = 20000, PIECE = 1, PIECES = 2 };
@@ -200,6 +284,10 @@ Suite *accounting_suite(void)
     tcase_add_test(t, shares_of_time_are_those_of_computing_waiting_and_communicating);
     tcase_add_test(t, shares_of_time_of_messages_begin_when_both_sides_are_there);
     tcase_add_loop_test(t, what_is_exposed_comes_before_a_barrier, 0, 2);
+    tcase_add_loop_test(t, step_times_are_counted_from_begin_to_begin, 0, 2);
+    tcase_add_test(t, a_histogram_of_step_times_is_bounded);
+    tcase_add_loop_test(t, a_ring_sends_what_its_closed_form_says, 0, 3);
+    tcase_add_test(t, what_servers_send_is_no_worker_s);
     tcase_add_loop_test(t, ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4);
     tcase_add_loop_test(t, ages_are_seldom_counted_alone, 0, 4);
     suite_add_tcase(s, t);

@@ -273,6 +273,10 @@ static void simulate_here(const support_case *c, support_outcome *outcome)
         outcome->ages[i] = result.ages.share[i];
     for (size_t i = 0; i < result.gradient_ages.n && i < SUPPORT_AGES; i++)
         outcome->gradient_ages[i] = result.gradient_ages.share[i];
+    ck_assert_uint_le(result.step_times.n, SUPPORT_STEP_BINS);
+    for (size_t i = 0; i < result.step_times.n; i++)
+        outcome->step_times[i] = result.step_times.bin[i];
+    outcome->result.step_times.bin = outcome->step_times;
     dsgd_run_result_free(&result);
 }
 

@@ -22,7 +22,13 @@ enum { SUPPORT_SLOW = 1 };
 enum { SUPPORT_SLOW = 0 };
 #endif
 
-enum { SUPPORT_IMBALANCES = 4, SUPPORT_POINTS = 64, SUPPORT_PARAMS = 64, SUPPORT_AGES = 256 };
+enum {
+    SUPPORT_IMBALANCES = 4,
+    SUPPORT_POINTS = 64,
+    SUPPORT_PARAMS = 64,
+    SUPPORT_AGES = 256,
+    SUPPORT_STEP_BINS = DSGD_MOST_STEP_TIMES
+};
 
 /** A run and everything that it points to. Take one from support_new(), change it, simulate it. */
 typedef struct support_case {
@@ -40,6 +46,7 @@ typedef struct support_outcome {
     dsgd_error error;
     dsgd_run_result result; /* its arrays are not here, but below */
     dsgd_point points[SUPPORT_POINTS];
+    dsgd_step_bin step_times[SUPPORT_STEP_BINS]; /* of the result, which points here */
     double ages[SUPPORT_AGES], gradient_ages[SUPPORT_AGES];
     size_t n_params;
     double note[64]; /* for the algorithms of a test */

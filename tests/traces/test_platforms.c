@@ -674,6 +674,7 @@ START_TEST(every_shipped_figure_has_its_reason)
     char line[512];
     bool remarked = false;
     bool origin = false;
+    int powers = 0;
     while (fgets(line, sizeof line, stream) != NULL) {
         const char *const value = strchr(line, ':');
         const bool figure = line[0] != '#' && line[0] != ' ' && value != NULL &&
@@ -683,8 +684,10 @@ START_TEST(every_shipped_figure_has_its_reason)
             ck_assert_msg(remarked || strchr(line, '#') != NULL, "%s: %s", path, line);
         remarked = line[0] == '#';
         origin = origin || strncmp(line, "origin:", 7) == 0;
+        powers += strncmp(line, "busy_power:", 11) == 0 || strncmp(line, "idle_power:", 11) == 0;
     }
     ck_assert(origin);
+    ck_assert_int_eq(powers, 2); /* or unknown */
     fclose(stream);
     free(path);
 }

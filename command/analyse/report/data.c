@@ -21,6 +21,14 @@ static double number_at(const dsgd_report *report, size_t row, const char *colum
     return dsgd_csv_value(&report->runs, row, dsgd_csv_column(&report->runs, column));
 }
 
+const char *dsgd_report_currency(const dsgd_report *report)
+{
+    for (size_t row = 0; row < report->runs.n_rows; row++)
+        if (*dsgd_report_field(report, row, "currency") != '\0')
+            return dsgd_report_field(report, row, "currency");
+    return "";
+}
+
 const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
 {
     const double run = number_at(report, row, "run");
@@ -61,7 +69,14 @@ static void measure(const dsgd_report *report, dsgd_cell *g)
     g->compute = interval_of(report, g, "compute_share", 100);
     g->wait = interval_of(report, g, "wait_share", 100);
     g->exchange = interval_of(report, g, "comm_share", 100);
-    g->megabytes = interval_of(report, g, "bytes", 1e-6 / workers);
+    g->megabytes = interval_of(report, g, "sent_mean_bytes", 1e-6);
+    if (g->megabytes.n == 0) /* results of before there was that column */
+        g->megabytes = interval_of(report, g, "bytes", 1e-6 / workers);
+    g->most_megabytes = interval_of(report, g, "sent_max_bytes", 1e-6);
+    if (!(g->most_megabytes.mean > (1 + 1e-3) * g->megabytes.mean))
+        g->most_megabytes = (dsgd_interval){NAN, NAN, 0};
+    g->energy_kj = interval_of(report, g, "energy_j", 1e-3);
+    g->cost = interval_of(report, g, "cost", 1);
     if (!dsgd_report_is_baseline(g))
         g->speed_up = dsgd_seed_groups_ratio(
             &report->seeds, g->of, dsgd_csv_column(&report->runs, "throughput_samples_per_s"));

@@ -22,7 +22,10 @@ typedef struct dsgd_interval {
 typedef struct dsgd_cell {
     const dsgd_seed_group *of;
     size_t first; /* row of runs.csv */
-    dsgd_interval speed, step, loss, accuracy, compute, wait, exchange, megabytes;
+    dsgd_interval speed, step, loss, accuracy, compute, wait, exchange;
+    dsgd_interval megabytes,
+        most_megabytes; /* sent by a worker; where one sends more than others */
+    dsgd_interval energy_kj, cost;
     dsgd_ratio speed_up; /* over the baseline; n = 0: none, or it is the baseline */
 } dsgd_cell;
 
@@ -62,6 +65,16 @@ char **dsgd_report_warnings(const dsgd_report *report, size_t *n);
  */
 dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n,
                                 dsgd_error *error);
+
+/** Of the costs in runs.csv; "": there are none. */
+const char *dsgd_report_currency(const dsgd_report *report);
+
+/**
+ * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by
+ * `dsgd compare`. NULL: the accuracy that runs go on until, if they do, and have curves.
+ */
+dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
+                               dsgd_error *error);
 
 /** Writes a text with what HTML keeps for itself escaped. */
 void dsgd_html_text(FILE *html, const char *text);

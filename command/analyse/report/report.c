@@ -434,7 +434,8 @@ static void write_answers(FILE *html, const dsgd_report *r)
         fprintf(html, "<p>%zu more places are in the table.</p>\n", n - MOST_PLACES);
 }
 
-static void write_results(FILE *html, const dsgd_report *r)
+static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *target,
+                                 dsgd_error *error)
 {
     char *const throughput = dsgd_xprintf("throughput (%s/s)", unit_of(r));
     char *const times = dsgd_xprintf("times %s", r->n_groups == 0 ? "" : r->seeds.baseline);
@@ -453,22 +454,33 @@ static void write_results(FILE *html, const dsgd_report *r)
     free(times);
     fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are geometric means "
           "with this interval, paired by seed: all algorithms meet the same slow "
-          "workers.</p>\n</section>\n",
+          "workers.</p>\n",
           html);
+    const dsgd_status status = dsgd_report_target(r, target, html, error);
+    fputs("</section>\n", html);
+    return status;
 }
 
 static void write_time(FILE *html, const dsgd_report *r)
 {
-    static const quantity quantities[] = {
+    char *const cost = dsgd_xprintf("cost (%s)", dsgd_report_currency(r));
+    const quantity quantities[] = {
         {"computing (%)", offsetof(dsgd_cell, compute)},
         {"waiting (%)", offsetof(dsgd_cell, wait)},
         {"exchanging (%)", offsetof(dsgd_cell, exchange)},
         {"sent per worker (MB)", offsetof(dsgd_cell, megabytes)},
+        {"most sent by one (MB)", offsetof(dsgd_cell, most_megabytes)},
+        {"energy (kJ)", offsetof(dsgd_cell, energy_kj)},
+        {cost, offsetof(dsgd_cell, cost)},
     };
     section(html, "time", "Where time went");
-    write_quantities(html, r, "Shares of a worker&#39;s time, and what it sent", quantities,
-                     sizeof quantities / sizeof quantities[0]);
-    fputs("<p>What travels while a worker computes counts as computing.</p>\n</section>\n", html);
+    write_quantities(html, r, "Shares of a worker&#39;s time, what it sent, and what all GPUs took",
+                     quantities, sizeof quantities / sizeof quantities[0]);
+    free(cost);
+    fputs("<p>What travels while a worker computes counts as computing. Energy is that of the "
+          "workers' "
+          "GPUs: without processors, servers, network and cooling.</p>\n</section>\n",
+          html);
 }
 
 static void write_warnings(FILE *html, const dsgd_report *r)
@@ -520,7 +532,8 @@ static void write_again(FILE *html, const dsgd_report *r)
     fputs("</dl>\n</section>\n", html);
 }
 
-static void write_page(FILE *html, const dsgd_report *r)
+static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *target,
+                              dsgd_error *error)
 {
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
     fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
@@ -539,22 +552,27 @@ static void write_page(FILE *html, const dsgd_report *r)
           html);
     write_set_up(html, r);
     write_warnings(html, r);
-    write_results(html, r);
+    const dsgd_status status = write_results(html, r, target, error);
     write_figures(html, r);
     write_time(html, r);
     write_again(html, r);
     fputs("</main>\n</body>\n</html>\n", html);
+    return status;
 }
 
 typedef struct arguments {
     dsgd_operands words;
-    const char *output;
+    const char *output, *target;
 } arguments;
 
 static dsgd_status report(int count, char **words, dsgd_error *error)
 {
     static const dsgd_argument options[] = {
         DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE", "The page (DIR/report.html)"),
+        DSGD_ARGUMENT(
+            TEXT, target, "target", 't', "WHAT=NUMBER",
+            "Adds what it takes to reach accuracy=NUMBER or loss=NUMBER (the accuracy that "
+            "runs go on until)"),
         {.name = NULL},
     };
     static const dsgd_syntax syntax = {
@@ -577,8 +595,11 @@ static dsgd_status report(int count, char **words, dsgd_error *error)
     if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s", path) == NULL)
         status = DSGD_EIO;
     else if (status == DSGD_OK) {
-        write_page(file.stream, &r);
-        status = dsgd_whole_close(&file, error);
+        status = write_page(file.stream, &r, a.target, error);
+        if (status == DSGD_OK)
+            status = dsgd_whole_close(&file, error);
+        else
+            dsgd_whole_drop(&file);
     }
     if (status == DSGD_OK)
         printf("report       %s\n", path);

@@ -1,0 +1,102 @@
+/**
+ * @file target.c
+ * Where curves pass a value.
+ */
+#include "command/analyse/target.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/option.h"
+
+dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *error)
+{
+    static const struct {
+        const char *column, *allowed;
+        double most;
+        bool below;
+    } quantities[] = {{"accuracy", "from 0 to 1", 1, false},
+                      {"loss", "at least 0", INFINITY, true}};
+    *t = (dsgd_target){.text = text};
+    if (text == NULL)
+        return DSGD_OK;
+    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++) {
+        const char *const column = quantities[i].column;
+        const size_t n = strlen(column);
+        *t = (dsgd_target){.text = text, .column = column, .below = quantities[i].below};
+        if (strncmp(text, column, n) != 0 || text[n] != '=' ||
+            !dsgd_parse_number(text + n + 1, NULL, &t->value))
+            continue;
+        if (t->value >= 0 && t->value <= quantities[i].most)
+            return DSGD_OK;
+        return dsgd_fail(error, DSGD_EUSAGE, "--target %s: %s has to be %s", text, column,
+                         quantities[i].allowed);
+    }
+    return dsgd_fail(error, DSGD_EUSAGE, "--target %s: accuracy=NUMBER or loss=NUMBER is expected",
+                     text);
+}
+
+bool dsgd_column_is_empty(const dsgd_csv *csv, size_t column)
+{
+    for (size_t row = 0; row < csv->n_rows; row++)
+        if (*dsgd_csv_field(csv, row, column) != '\0')
+            return false;
+    return true;
+}
+
+dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error)
+{
+    const char *const needed[] = {"run", "virtual_s", target->column};
+    dsgd_status status = DSGD_OK;
+    size_t column = 0;
+    for (size_t i = 0; status == DSGD_OK && i < sizeof needed / sizeof needed[0]; i++)
+        status = dsgd_csv_need(curves, needed[i], &column, error);
+    if (status == DSGD_OK && curves->n_rows > 0 && dsgd_column_is_empty(curves, column))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
+                         curves->path, target->column);
+    return status;
+}
+
+dsgd_status dsgd_read_field(const dsgd_csv *csv, size_t row, size_t column, double *number,
+                            dsgd_error *error)
+{
+    *number = NAN;
+    if (column == csv->n_columns)
+        return DSGD_OK;
+    const char *const text = dsgd_csv_field(csv, row, column);
+    if (*text == '\0' || dsgd_parse_number(text, NULL, number))
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", csv->path,
+                     csv->lines[row + 1], csv->fields[column], text);
+}
+
+dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
+                              dsgd_reached *reached, dsgd_error *error)
+{
+    enum { VALUE, TIME, STEPS, N };
+    const size_t of_run = dsgd_csv_column(curves, "run");
+    const size_t columns[N] = {dsgd_csv_column(curves, target->column),
+                               dsgd_csv_column(curves, "virtual_s"),
+                               dsgd_csv_column(curves, "steps")};
+    double before[N] = {NAN, NAN, NAN};
+    *reached = (dsgd_reached){NAN, NAN};
+    for (size_t row = 0; row < curves->n_rows; row++) {
+        double at[N];
+        if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
+            continue;
+        for (size_t k = 0; k < N; k++)
+            if (dsgd_read_field(curves, row, columns[k], &at[k], error) != DSGD_OK)
+                return DSGD_EUSAGE;
+        if (target->below ? at[VALUE] <= target->value : at[VALUE] >= target->value) {
+            const bool first = isnan(before[VALUE]);
+            const double rise = target->value - before[VALUE], whole = at[VALUE] - before[VALUE];
+            for (size_t k = TIME; k < N && !first; k++)
+                at[k] = before[k] + (at[k] - before[k]) * rise / whole;
+            *reached = (dsgd_reached){at[TIME], at[STEPS]};
+            return DSGD_OK;
+        }
+        memcpy(before, at, sizeof before);
+    }
+    return DSGD_OK;
+}

@@ -1,0 +1,44 @@
+/**
+ * @file target.h
+ * A loss or an accuracy to reach, and where a run of curves.csv first reaches it.
+ */
+#ifndef DSGD_COMMAND_ANALYSE_TARGET_H
+#define DSGD_COMMAND_ANALYSE_TARGET_H
+
+#include <stdbool.h>
+
+#include "base/csv.h"
+
+/** The value to reach. */
+typedef struct dsgd_target {
+    const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
+    double value;
+    bool below; /* reached from above, as a loss is */
+} dsgd_target;
+
+/** Reads accuracy=NUMBER or loss=NUMBER; NULL: no target. DSGD_EUSAGE for anything else. */
+dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error *error);
+
+/** Whether the table has the columns of the target: DSGD_EIO; and numbers in it: DSGD_EUSAGE. */
+dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
+
+/** How far a run is when it first reaches the target; NAN: never, or not in the table. */
+typedef struct dsgd_reached {
+    double virtual_s, steps;
+} dsgd_reached;
+
+/**
+ * At the first evaluation of @p run that is there: on the straight line from the one before. The
+ * table has to be checked.
+ */
+dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
+                              dsgd_reached *reached, dsgd_error *error);
+
+/** The number in a field, NAN where it is empty; DSGD_EUSAGE with the line for anything else. */
+dsgd_status dsgd_read_field(const dsgd_csv *csv, size_t row, size_t column, double *number,
+                            dsgd_error *error);
+
+/** Whether all fields of a column are empty. */
+bool dsgd_column_is_empty(const dsgd_csv *csv, size_t column);
+
+#endif

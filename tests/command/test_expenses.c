@@ -1,0 +1,217 @@
+/**
+ * @file test_expenses.c
+ * What runs send, draw and cost: against closed forms, and to a target; powers and prices that mean
+ * nothing.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/*
+ * Workers compute 3 s, and exchange 10 GB for a second and more: a ring of P sends 2 (P - 1) / P of
+ * it over 10 GB/s, in 2 (P - 1) messages of 1 us.
+ */
+static const char experiment[] =
+    "platform: {name: idle-switch, busy_power: 0.3kW, idle_power: 50W, price: %s}\n"
+    "workload: {bytes: 10G, step: 3s, backward_share: 0, samples: 8}\n"
+    "workers: [1, 2, 4, 5]\n"
+    "algorithms: allreduce\n"
+    "exchange: {pieces: 1, collective: ring}\n"
+    "until: {steps: 4}\n";
+
+static void run_experiment(const char *price, const char *options)
+{
+    char *output = NULL;
+    write_file("e.yaml", kept(dsgd_xprintf(experiment, price)));
+    ck_assert_msg(dsgd(kept(dsgd_xprintf("run e.yaml -o r %s", options)), &output) == 0, "%s",
+                  output);
+}
+
+static double number_of(const char *row, const char *column)
+{
+    const char *const text = cell_of("r/runs.csv", row, column);
+    ck_assert_msg(*text != '\0', "%s of %s is empty", column, row);
+    return strtod(text, NULL);
+}
+
+static void expect(const char *row, const char *column, double number)
+{
+    ck_assert_double_le(fabs(number_of(row, column) - number), 1e-4 * number);
+}
+
+static const double workers[] = {1, 2, 4, 5};
+
+START_TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
+{
+    run_experiment("2.5 USD/h", "");
+    for (int i = 0; i < 4; i++) {
+        const double p = workers[i], exchange_s = 2 * (p - 1) / p;
+        char row[8];
+        snprintf(row, sizeof row, "%d,", i + 1);
+        expect(row, "virtual_s", 4 * (3 + exchange_s));
+        expect(row, "energy_j", 4 * p * (3 * 300 + exchange_s * 50));
+        expect(row, "cost", 4 * p * (3 + exchange_s) * 2.5 / 3600);
+        expect(row, "sent_mean_bytes", 4 * 10e9 * 2 * (p - 1) / p);
+        expect(row, "sent_max_bytes", 4 * 10e9 * 2 * (p - 1) / p);
+        ck_assert_str_eq(cell_of("r/runs.csv", row, "currency"), "USD");
+    }
+    ck_assert_ptr_nonnull(strstr(read_file("r/manifest.json"), "\"busy_power\": 300"));
+}
+END_TEST
+
+START_TEST(what_a_platform_does_not_say_is_empty_and_never_0)
+{
+    char *output = NULL;
+    write_experiment("");
+    ck_assert_msg(dsgd("run e.yaml -o r --only 1", &output) == 0, "%s", output);
+    static const char *const empty[] = {"energy_j", "cost", "currency"};
+    for (size_t k = 0; k < 3; k++)
+        ck_assert_str_eq(cell_of("r/runs.csv", "1,", empty[k]), "");
+    ck_assert_double_gt(number_of("1,", "sent_mean_bytes"), 0);
+    ck_assert_msg(dsgd("compare r", &output) == 0, "%s", output);
+    const char *const csv = read_file("r/compare.csv");
+    ck_assert_ptr_null(strstr(csv, "energy"));
+    ck_assert_ptr_null(strstr(csv, "cost"));
+    ck_assert_ptr_nonnull(strstr(csv, "sent_mean_bytes_mean"));
+}
+END_TEST
+
+START_TEST(powers_and_prices_decide_no_time_and_can_be_swept)
+{
+    char *output = NULL;
+    write_file("e.yaml", kept(dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}")));
+    ck_assert_msg(
+        dsgd("run e.yaml -o s --set platform.busy_power='{sweep: [100W, 0.2kW]}'", &output) == 0,
+        "%s", output);
+    const char *const csv = read_file("s/runs.csv");
+    ck_assert_ptr_nonnull(strstr(csv, "wall_s,platform.price,platform.busy_power_w\n"));
+    ck_assert_ptr_nonnull(strstr(csv, ",2 EUR/h,200\n"));
+    /* Of one worker: energies differ by the busy power alone, costs by the price. */
+    const double low_j = strtod(cell_of("s/runs.csv", "1,", "energy_j"), NULL);
+    const double high_j = strtod(cell_of("s/runs.csv", "2,", "energy_j"), NULL);
+    const double high = strtod(cell_of("s/runs.csv", "1,", "cost"), NULL);
+    const double low = strtod(cell_of("s/runs.csv", "3,", "cost"), NULL);
+    ck_assert_double_eq_tol(high_j - low_j, 12 * 100., 1e-6);
+    ck_assert_double_eq_tol(high, 4 * low, 1e-9);
+    ck_assert_str_eq(cell_of("s/runs.csv", "1,", "virtual_s"),
+                     cell_of("s/runs.csv", "2,", "virtual_s"));
+}
+END_TEST
+
+static const struct {
+    const char *platform, *sentence;
+} refused[] = {
+    {"busy_power: -1", "e.yaml:1:"},
+    {"busy_power: nan", "e.yaml:1:"},
+    {"busy_power: 2MW", "unknown"},
+    {"busy_power: 1e7", "busy_power is 1e7, but has to be between 0 and 1000000"},
+    {"busy_power: 300", "busy_power and idle_power mean something together only"},
+    {"idle_power: 30W", "busy_power and idle_power mean something together only"},
+    {"busy_power: 30, idle_power: 40",
+     "platform: idle_power: 40 W, but a busy GPU draws no less: busy_power is 30 W"},
+    {"price: 2.5", "price: `2.5` is not a number and a currency per hour, such as 2.5 USD/h"},
+    {"price: 2.5 USD", "price: `2.5 USD` is not"},
+    {"price: USD/h", "price: `USD/h` is not"},
+    {"price: -1 USD/h", "price: `-1 USD/h` is not"},
+    {"price: nan USD/h", "price: `nan USD/h` is not"},
+    {"price: 0x10 USD/h", "price: `0x10 USD/h` is not"},
+    {"price: 1..2 USD/h", "price: `1..2 USD/h` is not"},
+    {"price: '2 U,S/h'", "is not a number and a currency per hour"},
+    {"price: 2 ABCDEFGHIJKLMNOP/h", "is not a number and a currency per hour"},
+    {"price: {sweep: [1 USD/h, 1 EUR/h]}", "prices are in USD and EUR; give all platforms"},
+};
+
+START_TEST(what_means_nothing_is_refused_with_a_sentence)
+{
+    write_file("e.yaml",
+               kept(dsgd_xprintf("platform: {name: idle-switch, %s}\n"
+                                 "workload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 2\n"
+                                 "algorithms: allreduce\nuntil: {steps: 1}\n",
+                                 refused[_i].platform)));
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 2);
+    ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s: %s", refused[_i].platform,
+                  output);
+    struct stat facts;
+    ck_assert_int_ne(stat(kept(dsgd_xprintf("%s/r", folder)), &facts), 0);
+}
+END_TEST
+
+/* --- to a target ------------------------------------------------------------------------------ */
+
+/** Runs of 100 s and 50 steps that send 10 MB, draw 2 kJ and cost 4 USD each. */
+#define RUN(run, algorithm, seed)                                                                  \
+    run "," algorithm ",4," seed ",p,w,ok,50,100,1,0.5,0,0,1.5,0.9,1e7,2000,4,USD,9\n"
+
+static const char runs[] =
+    "run,algorithm,workers,seed,platform,workload,status,steps,virtual_s,throughput_samples_per_s,"
+    "step_mean_s,staleness_mean,staleness_max,final_loss,final_accuracy,sent_mean_bytes,energy_j,"
+    "cost,currency,wall_s\n" RUN("1", "allreduce", "1") RUN("2", "allreduce", "2")
+        RUN("3", "wagma", "1") RUN("4", "wagma", "2");
+
+/* Reached half-way between two evaluations, at the second, at the first, and never. */
+static const char curves[] = "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
+                             "1,allreduce,4,1,20,10,1,0.7,0\n1,allreduce,4,1,40,30,1,0.9,0\n"
+                             "2,allreduce,4,2,10,5,1,0.7,0\n2,allreduce,4,2,60,30,1,0.8,0\n"
+                             "3,wagma,4,1,50,20,1,0.8,0\n4,wagma,4,2,50,20,1,0.7,0\n";
+
+static void expect_mean(const char *row, const char *column, double number)
+{
+    const char *const text = cell_of("r/compare.csv", row, column);
+    ck_assert_msg(fabs(strtod(text, NULL) - number) <= 1e-9 * number, "%s of %s is `%s`, not %g",
+                  column, row, text, number);
+}
+
+START_TEST(what_it_takes_to_a_target_is_where_the_time_is)
+{
+    mkdir(kept(dsgd_xprintf("%s/r", folder)), 0777);
+    write_file("r/runs.csv", runs);
+    write_file("r/curves.csv", curves);
+    write_file("r/manifest.json", "{\"runs\": []}");
+    char *output = NULL;
+    ck_assert_msg(dsgd("compare r --target accuracy=0.8", &output) == 0, "%s", output);
+    expect_mean("allreduce,", "time_to_target_s_mean", (30 + 60) / 2.);
+    expect_mean("allreduce,", "energy_to_target_j_mean", 2000 * (0.3 + 0.6) / 2);
+    expect_mean("allreduce,", "cost_to_target_mean", 4 * (0.3 + 0.6) / 2);
+    expect_mean("allreduce,", "sent_to_target_bytes_mean", 1e7 * (20 / 50. + 30 / 50.) / 2);
+    expect_mean("wagma,", "energy_to_target_j_n", 1);
+    expect_mean("wagma,", "energy_to_target_j_seeds", 2);
+    static const char *const censored[] = {"sent_to_target_bytes_mean", "energy_to_target_j_mean",
+                                           "cost_to_target_mean", "cost_to_target_diff",
+                                           "cost_to_target_median"};
+    for (size_t k = 0; k < sizeof censored / sizeof censored[0]; k++)
+        ck_assert_str_eq(cell_of("r/compare.csv", "wagma,", censored[k]), "");
+    ck_assert_msg(strstr(output, "Until accuracy=0.8:\nalgorithm") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "cost (USD)\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "1 of 2 seeds") != NULL, "%s", output);
+    ck_assert_msg(dsgd("report r --target accuracy=0.8", &output) == 0, "%s", output);
+    const char *const page = read_file("r/report.html");
+    ck_assert_ptr_nonnull(strstr(page, "Until accuracy=0.8"));
+    ck_assert_ptr_nonnull(strstr(page, "<td class=\"n\">1 of 2</td>"));
+    ck_assert_ptr_nonnull(strstr(page, "cost (USD)"));
+    ck_assert_int_eq(dsgd("report r --target 0.8", &output), 2);
+    ck_assert_msg(strstr(output, "accuracy=NUMBER or loss=NUMBER is expected") != NULL, "%s",
+                  output);
+}
+END_TEST
+
+Suite *expenses_suite(void)
+{
+    Suite *s = suite_create("expenses");
+    TCase *t = tcase_create("expenses");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, a_synchronous_run_draws_and_costs_what_its_closed_form_says);
+    tcase_add_test(t, what_a_platform_does_not_say_is_empty_and_never_0);
+    tcase_add_test(t, powers_and_prices_decide_no_time_and_can_be_swept);
+    tcase_add_loop_test(t, what_means_nothing_is_refused_with_a_sentence, 0,
+                        sizeof refused / sizeof refused[0]);
+    tcase_add_test(t, what_it_takes_to_a_target_is_where_the_time_is);
+    suite_add_tcase(s, t);
+    return s;
+}

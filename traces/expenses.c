@@ -1,0 +1,73 @@
+/**
+ * @file expenses.c
+ * Energy and price of the GPUs of a platform.
+ */
+#include "traces/expenses.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_powers(const dsgd_platform *platform)
+{
+    return platform->busy_power_w >= 0 && platform->idle_power_w >= 0;
+}
+
+double dsgd_platform_energy_j(const dsgd_platform *platform, int n_gpus, double virtual_s,
+                              double compute_share)
+{
+    if (!has_powers(platform))
+        return NAN;
+    const double mean_w =
+        compute_share * platform->busy_power_w + (1 - compute_share) * platform->idle_power_w;
+    return n_gpus * virtual_s * mean_w;
+}
+
+/** Letters, or a sign such as €, which is no ASCII. */
+static size_t length_of_currency(const char *text)
+{
+    size_t n = 0;
+    while (isalpha((unsigned char)text[n]) || (unsigned char)text[n] >= 0x80)
+        n++;
+    return n;
+}
+
+bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price)
+{
+    const char *const text = platform->price;
+    if (text == NULL)
+        return false;
+    const size_t n_number = strspn(text, "0123456789.");
+    const char *const currency = text + n_number + strspn(text + n_number, " ");
+    const size_t n_currency = length_of_currency(currency);
+    if (n_currency == 0 || n_currency > DSGD_MOST_CURRENCY ||
+        strcmp(currency + n_currency, "/h") != 0)
+        return false;
+    char *const number = dsgd_xprintf("%.*s", (int)n_number, text);
+    const bool is_number = dsgd_parse_number(number, NULL, &price->per_hour);
+    free(number);
+    memcpy(price->currency, currency, n_currency);
+    price->currency[n_currency] = '\0';
+    return is_number;
+}
+
+dsgd_status dsgd_platform_check_expenses(const dsgd_platform *platform, dsgd_error *error)
+{
+    dsgd_price price;
+    if ((platform->busy_power_w >= 0) != (platform->idle_power_w >= 0))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: busy_power and idle_power mean something together only; give "
+                         "both, or neither");
+    if (platform->idle_power_w > platform->busy_power_w)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: idle_power: %g W, but a busy GPU draws no less: busy_power is "
+                         "%g W",
+                         platform->idle_power_w, platform->busy_power_w);
+    if (platform->price != NULL && !dsgd_platform_price(platform, &price))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "platform: price: `%s` is not a number and a currency per hour, such as "
+                         "2.5 USD/h",
+                         platform->price);
+    return DSGD_OK;
+}
