@@ -465,6 +465,10 @@ static void print_platform(const dsgd_platform *p)
     print_fact("reduction", "%g ns per byte%s", p->reduction_s_per_byte * 1e9, cached);
     free(cached);
     printf("  staging             %g ns per byte each way\n", p->staging_s_per_byte * 1e9);
+    if (p->busy_power_w >= 0)
+        printf("  power of a GPU      %g W, idle %g W\n", p->busy_power_w, p->idle_power_w);
+    if (p->price != NULL)
+        print_fact("price of a GPU", "%s", p->price);
 }
 
 static dsgd_status describe_platform(const char *name, dsgd_error *error)

@@ -43,9 +43,11 @@ void dsgd_sum_up_step_times(dsgd_engine *engine)
     dsgd_step_times *const times = &engine->result->step_times;
     const struct dsgd_step_count *const counts = engine->step_counts;
     double n = 0;
-    for (size_t k = 0; counts != NULL && k < DSGD_MOST_STEP_TIMES; k++)
+    if (counts == NULL)
+        return;
+    for (size_t k = 0; k < DSGD_MOST_STEP_TIMES; k++)
         n += counts[k].n;
-    for (size_t k = 0; n > 0 && k < DSGD_MOST_STEP_TIMES; k++) {
+    for (size_t k = 0; k < DSGD_MOST_STEP_TIMES; k++) {
         if (counts[k].n == 0)
             continue;
         times->bin = dsgd_xrealloc(times->bin, times->n + 1, sizeof *times->bin);

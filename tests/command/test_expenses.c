@@ -61,6 +61,9 @@ START_TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
         ck_assert_str_eq(cell_of("r/runs.csv", row, "currency"), "USD");
     }
     ck_assert_ptr_nonnull(strstr(read_file("r/manifest.json"), "\"busy_power\": 300"));
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("describe platform dgx-h100", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "power of a GPU      700 W, idle 70 W\n"));
 }
 END_TEST
 
