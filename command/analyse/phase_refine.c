@@ -61,8 +61,8 @@ static void rank(const dsgd_phase *p, size_t c)
 /** Spread between seeds at a cell: between the corners of the grid it changes by factors. */
 static double noise_at(const dsgd_phase *p, size_t c)
 {
-    const double u = (double)(c % p->n[0]) / (double)(p->n[0] - 1);
-    const double v = (double)(c / p->n[0]) / (double)(p->n[1] - 1);
+    const size_t x = c % p->n[0], y = c / p->n[0];
+    const double u = (double)x / (double)(p->n[0] - 1), v = (double)y / (double)(p->n[1] - 1);
     const double weights[] = {(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v};
     double sum = 0;
     for (size_t k = 0; k < 4; k++)
