@@ -18,7 +18,7 @@ enum { LEAST_STEPS = 3 };
 static const double enough = 2;
 
 /** Of what a throughput changes across a block: by how much it may miss its interpolation. */
-static const double curved = 0.25;
+static const double curved = 0.5;
 
 /* --- results ---------------------------------------------------------------------------------- */
 
@@ -58,13 +58,16 @@ static void rank(const dsgd_phase *p, size_t c)
     cell->is_uncertain = !(cell->ratio >= 1 + DSGD_PHASE_TIE);
 }
 
-/** Spread between seeds at a cell, interpolated between the corners of the grid. */
+/** Spread between seeds at a cell: between the corners of the grid it changes by factors. */
 static double noise_at(const dsgd_phase *p, size_t c)
 {
-    const double u = (double)(c % p->n[0]) / (double)(p->n[0] - 1);
-    const double v = (double)(c / p->n[0]) / (double)(p->n[1] - 1);
-    return (1 - v) * ((1 - u) * p->noise[0] + u * p->noise[1]) +
-           v * ((1 - u) * p->noise[2] + u * p->noise[3]);
+    const size_t x = c % p->n[0], y = c / p->n[0];
+    const double u = (double)x / (double)(p->n[0] - 1), v = (double)y / (double)(p->n[1] - 1);
+    const double weights[] = {(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v};
+    double sum = 0;
+    for (size_t k = 0; k < 4; k++)
+        sum += weights[k] * log(fmax(p->noise[k], 1e-9));
+    return exp(sum);
 }
 
 /** The interval of winner over second, of the seeds of both; of one seed by the noise. */
@@ -388,6 +391,7 @@ void dsgd_phase_interpolate(dsgd_phase *phase)
                 for (size_t a = 0; a < phase->n_algorithms; a++)
                     logs(phase, c)[a] = between(phase, b, c, a);
                 rank(phase, c);
+                judge(phase, c);
             }
     }
 }

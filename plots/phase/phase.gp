@@ -1,5 +1,5 @@
 # Who is fastest over two swept numbers, and by how much: a colour per algorithm, the darker the larger its lead over the second; the
-# contour of equality; cells whose 95 % interval includes 1 crossed, cells that were simulated (not interpolated) marked by a dot.
+# contour of equality; cells with a lead below 2 %, or within noise, crossed; those that were simulated (not interpolated) marked by a dot.
 # needs: runs.csv phase.csv
 load common
 # Of several series of an algorithm, whose sweep is a side here, the first has its look; one that --only leaves out has no cells.
@@ -55,7 +55,7 @@ set xtics scale 0.5 ()
 set ytics scale 0.5 ()
 longest = 0
 do for [i = 1:|x_value|] { longest = greater(longest, strlen(x_text[i])) }
-every_x = int(ceil((|x_value| - 1) * (longest + 1) / (cell_width * W / letter - 14)))
+every_x = int(ceil((|x_value| - 1) * (longest + 2) / (cell_width * W / letter - 14)))
 do for [i = 1:|x_value|:every_x] { set xtics add (tick(x_text[i]) x_value[i]) }
 do for [i = 1:|y_value|:int(ceil(1. * |y_value| / @ticks_up))] { set ytics add (tick(y_text[i]) y_value[i]) }
 unset grid
