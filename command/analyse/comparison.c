@@ -144,22 +144,17 @@ static dsgd_status read_time_to_target(const dsgd_comparison *c, const char *run
     const size_t of_run = dsgd_csv_column(curves, "run");
     const size_t columns[] = {dsgd_csv_column(curves, "virtual_s"),
                               dsgd_csv_column(curves, c->target.column)};
-    double before[2] = {NAN, NAN};
+    dsgd_curve_point before = {NAN, NAN};
     *time_s = NAN;
     for (size_t row = 0; isnan(*time_s) && row < curves->n_rows; row++) {
-        double at[2] = {NAN, NAN}; /* the time, and the value then */
+        dsgd_curve_point now = {NAN, NAN};
         if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
             continue;
-        for (size_t k = 0; k < 2; k++)
-            if (read_field(curves, row, columns[k], &at[k], error) != DSGD_OK)
-                return DSGD_EUSAGE;
-        const bool reached = c->target.below ? at[1] <= c->target.value : at[1] >= c->target.value;
-        if (reached && isnan(before[1]))
-            *time_s = at[0];
-        else if (reached)
-            *time_s = before[0] +
-                      (at[0] - before[0]) * (c->target.value - before[1]) / (at[1] - before[1]);
-        memcpy(before, at, sizeof before);
+        if (read_field(curves, row, columns[0], &now.at, error) != DSGD_OK ||
+            read_field(curves, row, columns[1], &now.value, error) != DSGD_OK)
+            return DSGD_EUSAGE;
+        *time_s = dsgd_target_place(&c->target, before, now);
+        before = now;
     }
     return DSGD_OK;
 }
@@ -413,28 +408,12 @@ static void sum_up_all(dsgd_comparison *c)
     }
 }
 
-static dsgd_status parse_target(const char *text, dsgd_target *t, dsgd_error *error)
-{
-    static const char *const columns[] = {"accuracy", "loss"};
-    for (size_t i = 0; text != NULL && i < 2; i++) {
-        const size_t n = strlen(columns[i]);
-        *t = (dsgd_target){.text = text, .column = columns[i], .below = i == 1};
-        if (strncmp(text, columns[i], n) == 0 && text[n] == '=' &&
-            dsgd_parse_number(text + n + 1, NULL, &t->value))
-            return DSGD_OK;
-    }
-    return text == NULL
-               ? DSGD_OK
-               : dsgd_fail(error, DSGD_EUSAGE,
-                           "--target %s: accuracy=NUMBER or loss=NUMBER is expected", text);
-}
-
 /** Reads and sums up DIR/runs.csv. To be closed in any case. */
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *a,
                                  dsgd_comparison *c, dsgd_error *error)
 {
     *c = (dsgd_comparison){.run = 0};
-    dsgd_status status = parse_target(a->target, &c->target, error);
+    dsgd_status status = dsgd_target_parse(a->target, &c->target, error);
     if (status == DSGD_OK)
         status = dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder);
     if (status == DSGD_OK && c->target.column != NULL)

@@ -11,6 +11,7 @@
 
 #include "base/csv.h"
 #include "command/analyse/ratio.h"
+#include "command/analyse/target.h"
 
 /** A column that is averaged; optional ones are not in every version of runs.csv. */
 typedef struct dsgd_measure {
@@ -34,13 +35,6 @@ enum {
     DSGD_TO_TARGET,
     DSGD_N_MEASURES
 };
-
-/** The value to reach. */
-typedef struct dsgd_target {
-    const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
-    double value;
-    bool below; /* reached from above, as a loss is */
-} dsgd_target;
 
 /** A measure of a group; no number is NAN. */
 typedef struct dsgd_summary {

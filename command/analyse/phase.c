@@ -321,18 +321,12 @@ void dsgd_phase_want_all(dsgd_phase *phase)
             add_block(phase, (dsgd_phase_block){{x, y}, {x + 1, y + 1}});
 }
 
-size_t dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
+void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
 {
     const size_t n_per_cell = phase->n_algorithms * phase->n_seeds;
-    size_t n = 0;
-    memset(chosen, 0, phase->experiment->n_runs * sizeof *chosen);
-    for (size_t k = 0; k < phase->n[0] * phase->n[1] * n_per_cell; k++) {
-        if (!phase->cells[k / n_per_cell].is_wanted || phase->runs[k] == 0)
-            continue;
-        chosen[phase->runs[k] - 1] = true;
-        n++;
-    }
-    return n;
+    for (size_t k = 0; k < phase->n[0] * phase->n[1] * n_per_cell; k++)
+        if (phase->cells[k / n_per_cell].is_wanted && phase->runs[k] > 0)
+            chosen[phase->runs[k] - 1] = true;
 }
 
 /* --- phase.csv -------------------------------------------------------------------------------- */

@@ -56,8 +56,8 @@ bool dsgd_phase_refine(dsgd_phase *phase);
 /** All cells are wanted. */
 void dsgd_phase_want_all(dsgd_phase *phase);
 
-/** Marks the runs of wanted cells: chosen[n_runs]. Gives their number. */
-size_t dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
+/** Marks the runs of wanted cells: chosen[n_runs]. */
+void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
 
 /** Interpolates the other cells, and writes DIR/phase.csv. */
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error);

@@ -1,0 +1,471 @@
+/**
+ * @file summary.c
+ * What was tried, and what is best: the plan, tune.csv, the manifest, the table.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/json.h"
+#include "command/analyse/ratio.h"
+#include "command/analyse/summary.h"
+#include "command/analyse/tune/tune.h"
+#include "command/table.h"
+
+static const char *const fates[] = {"dropped", "kept", "best"};
+
+/** What follows `algorithms.I.` in the path of an option. */
+static const char *rest_of(const dsgd_tune_option *o)
+{
+    return strchr(strchr(o->path, '.') + 1, '.') + 1;
+}
+
+static const char *text_of(const dsgd_tune_contestant *c, size_t candidate, size_t k)
+{
+    return c->options[k].texts[dsgd_tune_value(c, candidate, k)];
+}
+
+/** The value for readers; the caller frees it. */
+static char *shown(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate, size_t k)
+{
+    return dsgd_swept_value(t->experiment->columns[c->options[k].column], text_of(c, candidate, k));
+}
+
+/** "0.1" or "lr 0.1, group 4". */
+static char *shown_all(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t k = 0; k < c->n_options; k++) {
+        char *const value = shown(t, c, candidate, k);
+        if (c->n_options > 1)
+            dsgd_append(&text, "%s%s ", k == 0 ? "" : ", ", dsgd_last_key(c->options[k].path));
+        dsgd_append(&text, "%s", value);
+        free(value);
+    }
+    return text;
+}
+
+/** "400 steps"; of the bounds that are there. */
+static char *length_text(const dsgd_until *until)
+{
+    char *text = dsgd_xstrdup("");
+    const double bounds[] = {until->steps, until->seconds, until->samples};
+    static const char *const units[] = {"steps", "s", "samples"};
+    for (size_t k = 0; k < 3; k++)
+        if (bounds[k] > 0)
+            dsgd_append(&text, "%s%.6g %s", *text == '\0' ? "" : ", ", bounds[k], units[k]);
+    return text;
+}
+
+/** The rests of all options, each once; the caller frees the array, which ends with NULL. */
+static const char **all_rests(const dsgd_tune *t)
+{
+    const char **const rests =
+        dsgd_xcalloc(t->n_contestants * DSGD_TUNE_MOST_OPTIONS + 1, sizeof *rests);
+    size_t n = 0;
+    for (size_t a = 0; a < t->n_contestants; a++)
+        for (size_t k = 0; k < t->contestants[a].n_options; k++) {
+            const char *const rest = rest_of(&t->contestants[a].options[k]);
+            if (dsgd_find_word(rests, rest) < 0)
+                rests[n++] = rest;
+        }
+    return rests;
+}
+
+/** The option with that rest; n_options: there is none. */
+static size_t option_of(const dsgd_tune_contestant *c, const char *rest)
+{
+    size_t k = 0;
+    while (k < c->n_options && strcmp(rest_of(&c->options[k]), rest) != 0)
+        k++;
+    return k;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+/** Contestants with the same grid and rungs share their sentence. */
+static bool same_plan(const dsgd_tune_contestant *a, const dsgd_tune_contestant *b)
+{
+    return a->n_begun == b->n_begun && a->n_rungs == b->n_rungs;
+}
+
+static void print_rungs(const dsgd_tune *t, const dsgd_tune_contestant *c, const char *who)
+{
+    char *text = dsgd_xstrdup("");
+    size_t n = c->n_begun;
+    for (size_t rung = 0; rung < c->n_rungs; rung++) {
+        const size_t n_seeds = dsgd_tune_seeds(t, c, rung);
+        char *const length = length_text(&t->lengths[dsgd_tune_length(t, c, rung)]);
+        if (rung > 0)
+            n = rung + 1 == c->n_rungs && t->n_seeds > 1 ? 2
+                                                         : (n + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
+        n = n < 2 && c->n_begun > 1 ? 2 : n;
+        dsgd_append(&text, "%s%zu %s %s with %zu seed%s", rung == 0 ? "" : "; the best ", n,
+                    rung == 0 ? "candidates for" : "for", length, n_seeds, n_seeds == 1 ? "" : "s");
+        free(length);
+    }
+    char *const heading = dsgd_xprintf("%s: ", who);
+    dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
+    free(heading);
+    free(text);
+}
+
+void dsgd_tune_print_plan(const dsgd_tune *t)
+{
+    for (size_t a = 0; a < t->n_contestants; a++) {
+        const dsgd_tune_contestant *const c = &t->contestants[a];
+        char *who = dsgd_xstrdup(c->label);
+        bool is_first = true;
+        for (size_t b = 0; b < t->n_contestants; b++)
+            if (b != a && same_plan(c, &t->contestants[b])) {
+                is_first = is_first && b > a;
+                dsgd_append(&who, ", %s", t->contestants[b].label);
+            }
+        if (is_first)
+            print_rungs(t, c, who);
+        free(who);
+    }
+    fflush(stdout);
+}
+
+/* --- all that was tried ----------------------------------------------------------------------- */
+
+static void write_trial(FILE *stream, const dsgd_tune *t, const dsgd_tune_trial *trial,
+                        const char *const *rests)
+{
+    const dsgd_tune_contestant *const c = &t->contestants[trial->contestant];
+    char *const length = length_text(&t->lengths[dsgd_tune_length(t, c, trial->rung)]);
+    dsgd_csv_text(stream, c->label);
+    for (size_t j = 0; rests[j] != NULL; j++) {
+        const size_t k = option_of(c, rests[j]);
+        fputc(',', stream);
+        dsgd_csv_text(stream, k == c->n_options ? "" : text_of(c, trial->candidate, k));
+    }
+    fprintf(stream, ",%zu,", trial->rung + 1);
+    dsgd_csv_text(stream, length);
+    fprintf(stream, ",%zu,%zu,%zu", trial->score.n_seeds, trial->score.n_reached,
+            trial->score.n_diverged);
+    dsgd_csv_numbers(stream, (double[]){trial->score.place, trial->score.near}, 2);
+    fprintf(stream, ",%d,%s\n", trial->ties, fates[trial->fate]);
+    free(length);
+}
+
+static dsgd_status write_csv(const dsgd_tune *t, dsgd_error *error)
+{
+    dsgd_whole_file file;
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/tune.csv", t->folder);
+    if (stream == NULL)
+        return DSGD_EIO;
+    const char **const rests = all_rests(t);
+    fputs("algorithm", stream);
+    for (size_t j = 0; rests[j] != NULL; j++)
+        fprintf(stream, ",%s", rests[j]);
+    fprintf(stream, ",rung,length,seeds,reached,diverged,%s_to_target,%s_else,ties,fate\n",
+            t->on == DSGD_TUNE_TIME ? "seconds" : "steps", t->target.column);
+    for (size_t i = 0; i < t->n_trials; i++)
+        write_trial(stream, t, &t->trials[i], rests);
+    free(rests);
+    return dsgd_whole_close(&file, error);
+}
+
+static json_t *number_json(double x)
+{
+    return isnan(x) ? json_null() : json_real(x);
+}
+
+static json_t *trial_json(const dsgd_tune *t, const dsgd_tune_trial *trial)
+{
+    const dsgd_tune_contestant *const c = &t->contestants[trial->contestant];
+    json_t *const values = json_object();
+    for (size_t k = 0; k < c->n_options; k++)
+        json_object_set_new(values, c->options[k].path,
+                            dsgd_json_text(text_of(c, trial->candidate, k)));
+    json_t *const seeds = json_array();
+    for (size_t s = 0; s < trial->score.n_seeds; s++)
+        json_array_append_new(seeds, json_integer(t->seeds[s]));
+    return json_pack(
+        "{s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:s}", "algorithm",
+        dsgd_json_text(c->label), "values", values, "rung", (json_int_t)trial->rung + 1, "until",
+        dsgd_json_options(dsgd_until_options, &t->lengths[dsgd_tune_length(t, c, trial->rung)]),
+        "seeds", seeds, "reached", (json_int_t)trial->score.n_reached, "diverged",
+        (json_int_t)trial->score.n_diverged, "to_target", number_json(trial->score.place), "else",
+        number_json(trial->score.near), "ties", (int)trial->ties, "fate", fates[trial->fate]);
+}
+
+/** By algorithm and rung; in a rung they are ranked. */
+static int by_rung(const void *a, const void *b)
+{
+    const dsgd_tune_trial *const x = a, *const y = b;
+    if (x->contestant != y->contestant)
+        return x->contestant < y->contestant ? -1 : 1;
+    return x->rung != y->rung ? (x->rung < y->rung ? -1 : 1)
+                              : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+dsgd_status dsgd_tune_write(dsgd_tune *t, dsgd_error *error)
+{
+    static const char *const on[] = {"time", "steps", "final"};
+    qsort(t->trials, t->n_trials, sizeof *t->trials, by_rung);
+    dsgd_status status = write_csv(t, error);
+    if (status != DSGD_OK)
+        return status;
+    char *const path = dsgd_xprintf("%s/manifest.json", t->folder);
+    json_t *const manifest = json_load_file(path, 0, NULL);
+    free(path);
+    json_t *const tried = json_array();
+    for (size_t i = 0; i < t->n_trials; i++)
+        json_array_append_new(tried, trial_json(t, &t->trials[i]));
+    json_object_set_new(manifest, "tune",
+                        json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
+                                  dsgd_json_text(t->target.text), "measure", t->target.column,
+                                  "eta", DSGD_TUNE_ETA, "tried", tried));
+    dsgd_whole_file file;
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/manifest.json", t->folder);
+    if (stream != NULL) {
+        json_dumpf(manifest, stream, JSON_INDENT(1));
+        fputc('\n', stream);
+        status = dsgd_whole_close(&file, error);
+    }
+    json_decref(manifest);
+    return stream == NULL ? DSGD_EIO : status;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/** The place or value of a seed in the last rung; NAN: it has none of that kind. */
+static double of_seed(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate,
+                      size_t seed, bool of_place)
+{
+    const dsgd_tune_result *const r = dsgd_tune_result_of(t, c, candidate, t->n_lengths - 1, seed);
+    if (r == NULL || r->diverged || r->n == 0)
+        return NAN;
+    return of_place ? r->reached : t->evaluations[r->first + r->n - 1].value;
+}
+
+/** "412 ± 30", of all seeds. */
+static char *mean_text(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate,
+                       bool of_place)
+{
+    double *const x = dsgd_xcalloc(t->n_seeds, sizeof *x);
+    size_t n = 0;
+    for (size_t s = 0; s < t->n_seeds; s++)
+        if (!isnan(x[n] = of_seed(t, c, candidate, s, of_place)))
+            n++;
+    double mean = 0;
+    double ci = 0;
+    dsgd_mean(x, n, &mean, &ci);
+    free(x);
+    char *text = dsgd_xprintf("%.4g", mean);
+    if (!isnan(ci))
+        dsgd_append(&text, " ± %.2g", ci);
+    return text;
+}
+
+/** The best of a contestant; false: all diverged. */
+static bool best_of(const dsgd_tune *t, const dsgd_tune_contestant *c, dsgd_tune_trial *best)
+{
+    const size_t a = (size_t)(c - t->contestants);
+    for (size_t i = 0; i < t->n_trials; i++)
+        if (t->trials[i].contestant == a && t->trials[i].fate == DSGD_TUNE_BEST) {
+            *best = t->trials[i];
+            return true;
+        }
+    return false;
+}
+
+/**
+ * How much better the best is than the runner-up, over common seeds: times as soon, or the difference of
+ * values. *settled: the 95 % interval excludes that it is not.
+ */
+static char *difference(const dsgd_tune *t, const dsgd_tune_contestant *c, bool of_place,
+                        bool *settled)
+{
+    double *const x = dsgd_xcalloc(t->n_seeds, sizeof *x);
+    size_t n = 0;
+    for (size_t s = 0; s < t->n_seeds; s++) {
+        const double best = of_seed(t, c, c->order[0], s, of_place);
+        const double second = of_seed(t, c, c->order[1], s, of_place);
+        const double d = of_place
+                             ? log(second / best)
+                             : fabs(second - best) * (t->target.below == (second > best) ? 1 : -1);
+        if (!isnan(d))
+            x[n++] = d;
+    }
+    char *text = NULL;
+    double mean = 0;
+    double ci = 0;
+    dsgd_mean(x, n, &mean, &ci);
+    *settled = n > 1 && mean > ci;
+    if (n < t->n_seeds)
+        text = dsgd_xstrdup("fewer seeds");
+    else if (of_place)
+        text = n < 2
+                   ? dsgd_xprintf("%.3g", exp(mean))
+                   : dsgd_xprintf("%.3g (%.3g to %.3g)", exp(mean), exp(mean - ci), exp(mean + ci));
+    else
+        text = n < 2 ? dsgd_xprintf("%.3g", mean) : dsgd_xprintf("%.2g ± %.2g", mean, ci);
+    *settled = *settled || n < t->n_seeds;
+    free(x);
+    return text;
+}
+
+static void put_row(const dsgd_tune *t, const dsgd_tune_contestant *c, const char *const *rests,
+                    dsgd_columns *table)
+{
+    dsgd_tune_trial best;
+    const bool has_best = best_of(t, c, &best);
+    dsgd_columns_row(table);
+    dsgd_columns_put(table, "algorithm", "%s", c->label);
+    for (size_t j = 0; rests[j] != NULL; j++) {
+        const size_t k = option_of(c, rests[j]);
+        dsgd_columns_take(table, dsgd_last_key(rests[j]),
+                          has_best && k < c->n_options ? shown(t, c, best.candidate, k)
+                                                       : dsgd_xstrdup("-"));
+    }
+    const bool of_place = has_best && best.score.n_reached > 0;
+    if (t->on != DSGD_TUNE_FINAL) {
+        dsgd_columns_put(table, "reached", "%zu of %zu", has_best ? best.score.n_reached : 0,
+                         t->n_seeds);
+        dsgd_columns_take(table, t->on == DSGD_TUNE_TIME ? "time (s)" : "steps",
+                          of_place ? mean_text(t, c, best.candidate, true) : dsgd_xstrdup("-"));
+    }
+    dsgd_columns_take(table, t->target.column,
+                      has_best && !of_place ? mean_text(t, c, best.candidate, false)
+                                            : dsgd_xstrdup("-"));
+    const bool has_second = has_best && c->n_order > 1;
+    bool settled = false;
+    dsgd_columns_take(table, "runner-up",
+                      has_second ? shown_all(t, c, c->order[1]) : dsgd_xstrdup("-"));
+    char *const by = has_second ? difference(t, c, of_place, &settled) : dsgd_xstrdup("-");
+    dsgd_columns_put(table, "better by", "%s%s", by, settled ? " *" : "");
+    free(by);
+}
+
+static void say(const dsgd_tune_contestant *c, const char *text)
+{
+    char *const heading = dsgd_xprintf("%s: ", c->label);
+    dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
+    free(heading);
+}
+
+/** Whether a best value is the smallest or largest of those tried, and what to do. */
+static void say_edges(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate)
+{
+    for (size_t k = 0; k < c->n_options; k++) {
+        const dsgd_tune_option *const o = &c->options[k];
+        const size_t v = dsgd_tune_value(c, candidate, k);
+        double x = 0;
+        if (o->low == o->high || (v != o->low && v != o->high) ||
+            !dsgd_parse_number(o->texts[v], NULL, &x))
+            continue;
+        char *const value = shown(t, c, candidate, k);
+        char *text =
+            dsgd_xprintf("the best %s, %s, is at the end of what was tried, so one beyond it may "
+                         "be better",
+                         dsgd_last_key(o->path), value);
+        if (strcmp(rest_of(o), "optimizer.lr") == 0) {
+            double other = 0; /* on which side it lies is said by the other end */
+            dsgd_parse_number(o->texts[v == o->low ? o->high : o->low], NULL, &other);
+            dsgd_append(&text, ": --over %s.optimizer.lr=%.4g:%.4g:6", c->label,
+                        x < other ? x / 16 : x, x < other ? 2 * x : 32 * x);
+        }
+        say(c, text);
+        free(value);
+        free(text);
+    }
+}
+
+static void say_diverged(const dsgd_tune *t, const dsgd_tune_contestant *c)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t i = 0; i < t->n_trials; i++) {
+        const dsgd_tune_trial *const trial = &t->trials[i];
+        if (&t->contestants[trial->contestant] != c || trial->score.n_diverged == 0)
+            continue;
+        char *const value = shown_all(t, c, trial->candidate);
+        dsgd_append(&text, "%s%s", *text == '\0' ? "diverged: " : "; ", value);
+        free(value);
+    }
+    if (*text != '\0')
+        say(c, text);
+    free(text);
+}
+
+static void say_all(const dsgd_tune *t, const dsgd_tune_contestant *c)
+{
+    dsgd_tune_trial best;
+    if (!best_of(t, c, &best)) {
+        say(c, "no value that was tried ends with a result, so the file's own stays");
+        say_diverged(t, c);
+        return;
+    }
+    if (t->on != DSGD_TUNE_FINAL && best.score.n_reached == 0) {
+        char *const text = dsgd_xprintf(
+            "no value reaches %s; they are ranked by how near they come", t->target.text);
+        say(c, text);
+        free(text);
+    }
+    bool settled = true;
+    char *const by = c->n_order > 1 ? difference(t, c, best.score.n_reached > 0, &settled) : NULL;
+    free(by);
+    if (!settled) {
+        char *const second = shown_all(t, c, c->order[1]);
+        char *const text = dsgd_xprintf(
+            t->n_seeds > 1 ? "%s may be as good: the difference is within the noise of %zu seeds"
+                           : "%s may be as good: of %zu seed no noise is known",
+            second, t->n_seeds);
+        say(c, text);
+        free(second);
+        free(text);
+    }
+    say_edges(t, c, best.candidate);
+    say_diverged(t, c);
+}
+
+/** Runs and steps that were needed, beside those of every candidate with every seed to the end. */
+static void print_cost(const dsgd_tune *t)
+{
+    size_t n = 0, n_full = 0;
+    double steps = 0;
+    for (size_t i = 0; i < t->experiment->n_runs; i++) {
+        n += t->results[i].is_done;
+        steps += t->results[i].steps;
+    }
+    for (size_t a = 0; a < t->n_contestants; a++) {
+        const dsgd_tune_contestant *const c = &t->contestants[a];
+        size_t n_tried = 1;
+        for (size_t k = 0; k < c->n_options; k++)
+            n_tried *= c->options[k].high - c->options[k].low + 1;
+        n_full += n_tried * t->n_seeds;
+    }
+    printf("%zu runs of %.4g steps were needed; all candidates with all seeds: %zu runs", n, steps,
+           n_full);
+    const double whole = t->lengths[t->n_lengths - 1].steps;
+    if (whole > 0)
+        printf(" of up to\n%.4g steps", whole * (double)n_full);
+    printf("\n");
+}
+
+void dsgd_tune_print(const dsgd_tune *t)
+{
+    dsgd_columns table = {.wraps = true};
+    const char **const rests = all_rests(t);
+    for (size_t a = 0; a < t->n_contestants; a++)
+        put_row(t, &t->contestants[a], rests, &table);
+    free(rests);
+    dsgd_columns_hide(&table, t->target.column, "-");
+    printf("\n");
+    dsgd_columns_print(&table);
+    printf("\n");
+    if (t->on != DSGD_TUNE_FINAL)
+        printf("%s to %s, over %zu seed%s that the experiment does not have.\n",
+               t->on == DSGD_TUNE_TIME ? "Virtual time" : "Steps", t->target.text, t->n_seeds,
+               t->n_seeds == 1 ? "" : "s");
+    printf("Better by: times as soon, or the difference of values. *: by more than the noise\n"
+           "over seeds (95 %%).\n");
+    for (size_t a = 0; a < t->n_contestants; a++)
+        say_all(t, &t->contestants[a]);
+    print_cost(t);
+}
