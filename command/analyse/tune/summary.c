@@ -1,6 +1,6 @@
 /**
  * @file summary.c
- * What was tried, and what is best: the plan, tune.csv, the manifest, the table.
+ * For readers: what the rungs need, which values are best, and how sure that is.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,23 +14,11 @@
 #include "command/analyse/tune/tune.h"
 #include "command/table.h"
 
-static const char *const fates[] = {"dropped", "kept", "best"};
-
-/** What follows `algorithms.I.` in the path of an option. */
-static const char *rest_of(const dsgd_tune_option *o)
-{
-    return strchr(strchr(o->path, '.') + 1, '.') + 1;
-}
-
-static const char *text_of(const dsgd_tune_contestant *c, size_t candidate, size_t k)
-{
-    return c->options[k].texts[dsgd_tune_value(c, candidate, k)];
-}
-
 /** The value for readers; the caller frees it. */
 static char *shown(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate, size_t k)
 {
-    return dsgd_swept_value(t->experiment->columns[c->options[k].column], text_of(c, candidate, k));
+    return dsgd_swept_value(t->experiment->columns[c->options[k].column],
+                            dsgd_tune_text_of(c, candidate, k));
 }
 
 /** "0.1" or "lr 0.1, group 4". */
@@ -47,42 +35,6 @@ static char *shown_all(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t
     return text;
 }
 
-/** "400 steps"; of the bounds that are there. */
-static char *length_text(const dsgd_until *until)
-{
-    char *text = dsgd_xstrdup("");
-    const double bounds[] = {until->steps, until->seconds, until->samples};
-    static const char *const units[] = {"steps", "s", "samples"};
-    for (size_t k = 0; k < 3; k++)
-        if (bounds[k] > 0)
-            dsgd_append(&text, "%s%.6g %s", *text == '\0' ? "" : ", ", bounds[k], units[k]);
-    return text;
-}
-
-/** The rests of all options, each once; the caller frees the array, which ends with NULL. */
-static const char **all_rests(const dsgd_tune *t)
-{
-    const char **const rests =
-        dsgd_xcalloc(t->n_contestants * DSGD_TUNE_MOST_OPTIONS + 1, sizeof *rests);
-    size_t n = 0;
-    for (size_t a = 0; a < t->n_contestants; a++)
-        for (size_t k = 0; k < t->contestants[a].n_options; k++) {
-            const char *const rest = rest_of(&t->contestants[a].options[k]);
-            if (dsgd_find_word(rests, rest) < 0)
-                rests[n++] = rest;
-        }
-    return rests;
-}
-
-/** The option with that rest; n_options: there is none. */
-static size_t option_of(const dsgd_tune_contestant *c, const char *rest)
-{
-    size_t k = 0;
-    while (k < c->n_options && strcmp(rest_of(&c->options[k]), rest) != 0)
-        k++;
-    return k;
-}
-
 /* --- the plan --------------------------------------------------------------------------------- */
 
 /** Contestants with the same grid and rungs share their sentence. */
@@ -97,7 +49,7 @@ static void print_rungs(const dsgd_tune *t, const dsgd_tune_contestant *c, const
     size_t n = c->n_begun;
     for (size_t rung = 0; rung < c->n_rungs; rung++) {
         const size_t n_seeds = dsgd_tune_seeds(t, c, rung);
-        char *const length = length_text(&t->lengths[dsgd_tune_length(t, c, rung)]);
+        char *const length = dsgd_tune_length_text(&t->lengths[dsgd_tune_length(t, c, rung)]);
         if (rung > 0)
             n = rung + 1 == c->n_rungs && t->n_seeds > 1 ? 2
                                                          : (n + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
@@ -128,108 +80,6 @@ void dsgd_tune_print_plan(const dsgd_tune *t)
         free(who);
     }
     fflush(stdout);
-}
-
-/* --- all that was tried ----------------------------------------------------------------------- */
-
-static void write_trial(FILE *stream, const dsgd_tune *t, const dsgd_tune_trial *trial,
-                        const char *const *rests)
-{
-    const dsgd_tune_contestant *const c = &t->contestants[trial->contestant];
-    char *const length = length_text(&t->lengths[dsgd_tune_length(t, c, trial->rung)]);
-    dsgd_csv_text(stream, c->label);
-    for (size_t j = 0; rests[j] != NULL; j++) {
-        const size_t k = option_of(c, rests[j]);
-        fputc(',', stream);
-        dsgd_csv_text(stream, k == c->n_options ? "" : text_of(c, trial->candidate, k));
-    }
-    fprintf(stream, ",%zu,", trial->rung + 1);
-    dsgd_csv_text(stream, length);
-    fprintf(stream, ",%zu,%zu,%zu", trial->score.n_seeds, trial->score.n_reached,
-            trial->score.n_diverged);
-    dsgd_csv_numbers(stream, (double[]){trial->score.place, trial->score.near}, 2);
-    fprintf(stream, ",%d,%s\n", trial->ties, fates[trial->fate]);
-    free(length);
-}
-
-static dsgd_status write_csv(const dsgd_tune *t, dsgd_error *error)
-{
-    dsgd_whole_file file;
-    FILE *const stream = dsgd_whole_open(&file, error, "%s/tune.csv", t->folder);
-    if (stream == NULL)
-        return DSGD_EIO;
-    const char **const rests = all_rests(t);
-    fputs("algorithm", stream);
-    for (size_t j = 0; rests[j] != NULL; j++)
-        fprintf(stream, ",%s", rests[j]);
-    fprintf(stream, ",rung,length,seeds,reached,diverged,%s_to_target,%s_else,ties,fate\n",
-            t->on == DSGD_TUNE_TIME ? "seconds" : "steps", t->target.column);
-    for (size_t i = 0; i < t->n_trials; i++)
-        write_trial(stream, t, &t->trials[i], rests);
-    free(rests);
-    return dsgd_whole_close(&file, error);
-}
-
-static json_t *number_json(double x)
-{
-    return isnan(x) ? json_null() : json_real(x);
-}
-
-static json_t *trial_json(const dsgd_tune *t, const dsgd_tune_trial *trial)
-{
-    const dsgd_tune_contestant *const c = &t->contestants[trial->contestant];
-    json_t *const values = json_object();
-    for (size_t k = 0; k < c->n_options; k++)
-        json_object_set_new(values, c->options[k].path,
-                            dsgd_json_text(text_of(c, trial->candidate, k)));
-    json_t *const seeds = json_array();
-    for (size_t s = 0; s < trial->score.n_seeds; s++)
-        json_array_append_new(seeds, json_integer(t->seeds[s]));
-    return json_pack(
-        "{s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:s}", "algorithm",
-        dsgd_json_text(c->label), "values", values, "rung", (json_int_t)trial->rung + 1, "until",
-        dsgd_json_options(dsgd_until_options, &t->lengths[dsgd_tune_length(t, c, trial->rung)]),
-        "seeds", seeds, "reached", (json_int_t)trial->score.n_reached, "diverged",
-        (json_int_t)trial->score.n_diverged, "to_target", number_json(trial->score.place), "else",
-        number_json(trial->score.near), "ties", (int)trial->ties, "fate", fates[trial->fate]);
-}
-
-/** By algorithm and rung; in a rung they are ranked. */
-static int by_rung(const void *a, const void *b)
-{
-    const dsgd_tune_trial *const x = a, *const y = b;
-    if (x->contestant != y->contestant)
-        return x->contestant < y->contestant ? -1 : 1;
-    return x->rung != y->rung ? (x->rung < y->rung ? -1 : 1)
-                              : (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-dsgd_status dsgd_tune_write(dsgd_tune *t, dsgd_error *error)
-{
-    static const char *const on[] = {"time", "steps", "final"};
-    qsort(t->trials, t->n_trials, sizeof *t->trials, by_rung);
-    dsgd_status status = write_csv(t, error);
-    if (status != DSGD_OK)
-        return status;
-    char *const path = dsgd_xprintf("%s/manifest.json", t->folder);
-    json_t *const manifest = json_load_file(path, 0, NULL);
-    free(path);
-    json_t *const tried = json_array();
-    for (size_t i = 0; i < t->n_trials; i++)
-        json_array_append_new(tried, trial_json(t, &t->trials[i]));
-    json_object_set_new(manifest, "tune",
-                        json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
-                                  dsgd_json_text(t->target.text), "measure", t->target.column,
-                                  "eta", DSGD_TUNE_ETA, "tried", tried));
-    dsgd_whole_file file;
-    FILE *const stream = dsgd_whole_open(&file, error, "%s/manifest.json", t->folder);
-    if (stream != NULL) {
-        json_dumpf(manifest, stream, JSON_INDENT(1));
-        fputc('\n', stream);
-        status = dsgd_whole_close(&file, error);
-    }
-    json_decref(manifest);
-    return stream == NULL ? DSGD_EIO : status;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -275,40 +125,44 @@ static bool best_of(const dsgd_tune *t, const dsgd_tune_contestant *c, dsgd_tune
     return false;
 }
 
+/** How much better one seed is: a logarithm of a ratio of times or losses, or a difference. */
+static double gain(const dsgd_tune *t, double best, double second, bool of_ratio)
+{
+    if (of_ratio)
+        return log(second / best);
+    return t->target.below ? second - best : best - second;
+}
+
 /**
- * How much better the best is than the runner-up, over common seeds: times as soon, or the difference of
- * values. *settled: the 95 % interval excludes that it is not.
+ * How much better the best is than the runner-up, over common seeds. *settled: by more than the
+ * noise (95 %), or in more seeds. The caller frees it.
  */
 static char *difference(const dsgd_tune *t, const dsgd_tune_contestant *c, bool of_place,
                         bool *settled)
 {
+    const bool of_ratio = of_place || t->target.below;
     double *const x = dsgd_xcalloc(t->n_seeds, sizeof *x);
-    size_t n = 0;
+    size_t n = 0, n_best = 0, n_second = 0;
     for (size_t s = 0; s < t->n_seeds; s++) {
         const double best = of_seed(t, c, c->order[0], s, of_place);
         const double second = of_seed(t, c, c->order[1], s, of_place);
-        const double d = of_place
-                             ? log(second / best)
-                             : fabs(second - best) * (t->target.below == (second > best) ? 1 : -1);
-        if (!isnan(d))
-            x[n++] = d;
+        n_best += !isnan(best);
+        n_second += !isnan(second);
+        x[n] = gain(t, best, second, of_ratio);
+        n += isfinite(x[n]);
     }
-    char *text = NULL;
     double mean = 0;
     double ci = 0;
     dsgd_mean(x, n, &mean, &ci);
-    *settled = n > 1 && mean > ci;
-    if (n < t->n_seeds)
-        text = dsgd_xstrdup("fewer seeds");
-    else if (of_place)
-        text = n < 2
-                   ? dsgd_xprintf("%.3g", exp(mean))
-                   : dsgd_xprintf("%.3g (%.3g to %.3g)", exp(mean), exp(mean - ci), exp(mean + ci));
-    else
-        text = n < 2 ? dsgd_xprintf("%.3g", mean) : dsgd_xprintf("%.2g ± %.2g", mean, ci);
-    *settled = *settled || n < t->n_seeds;
     free(x);
-    return text;
+    *settled = n < t->n_seeds ? n_best > n_second : mean > ci;
+    if (n < t->n_seeds)
+        return dsgd_xstrdup(n_best > n_second ? "more seeds" : "-");
+    if (of_ratio)
+        return n < 2 ? dsgd_xprintf("%.3g times", exp(mean))
+                     : dsgd_xprintf("%.3g times (%.3g to %.3g)", exp(mean), exp(mean - ci),
+                                    exp(mean + ci));
+    return n < 2 ? dsgd_xprintf("%.2g", mean) : dsgd_xprintf("%.2g ± %.2g", mean, ci);
 }
 
 static void put_row(const dsgd_tune *t, const dsgd_tune_contestant *c, const char *const *rests,
@@ -319,7 +173,7 @@ static void put_row(const dsgd_tune *t, const dsgd_tune_contestant *c, const cha
     dsgd_columns_row(table);
     dsgd_columns_put(table, "algorithm", "%s", c->label);
     for (size_t j = 0; rests[j] != NULL; j++) {
-        const size_t k = option_of(c, rests[j]);
+        const size_t k = dsgd_tune_option_of(c, rests[j]);
         dsgd_columns_take(table, dsgd_last_key(rests[j]),
                           has_best && k < c->n_options ? shown(t, c, best.candidate, k)
                                                        : dsgd_xstrdup("-"));
@@ -365,7 +219,7 @@ static void say_edges(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t 
             dsgd_xprintf("the best %s, %s, is at the end of what was tried, so one beyond it may "
                          "be better",
                          dsgd_last_key(o->path), value);
-        if (strcmp(rest_of(o), "optimizer.lr") == 0) {
+        if (strcmp(dsgd_tune_rest_of(o), "optimizer.lr") == 0) {
             double other = 0; /* on which side it lies is said by the other end */
             dsgd_parse_number(o->texts[v == o->low ? o->high : o->low], NULL, &other);
             dsgd_append(&text, ": --over %s.optimizer.lr=%.4g:%.4g:6", c->label,
@@ -451,7 +305,7 @@ static void print_cost(const dsgd_tune *t)
 void dsgd_tune_print(const dsgd_tune *t)
 {
     dsgd_columns table = {.wraps = true};
-    const char **const rests = all_rests(t);
+    const char **const rests = dsgd_tune_all_rests(t);
     for (size_t a = 0; a < t->n_contestants; a++)
         put_row(t, &t->contestants[a], rests, &table);
     free(rests);
@@ -463,8 +317,7 @@ void dsgd_tune_print(const dsgd_tune *t)
         printf("%s to %s, over %zu seed%s that the experiment does not have.\n",
                t->on == DSGD_TUNE_TIME ? "Virtual time" : "Steps", t->target.text, t->n_seeds,
                t->n_seeds == 1 ? "" : "s");
-    printf("Better by: times as soon, or the difference of values. *: by more than the noise\n"
-           "over seeds (95 %%).\n");
+    printf("Better by: over common seeds, with its 95 %% interval; *: by more than the noise.\n");
     for (size_t a = 0; a < t->n_contestants; a++)
         say_all(t, &t->contestants[a]);
     print_cost(t);

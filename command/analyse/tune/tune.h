@@ -96,7 +96,7 @@ typedef struct dsgd_tune {
     size_t n_trials;
 } dsgd_tune;
 
-/* --- grid.c: from an experiment to its grid --------------------------------------------------- */
+/* --- plan.c: from an experiment to what makes a grid of it ------------------------------------ */
 
 /**
  * Finds options, seeds and lengths for the runs of @p plain, which stays open; then t->sets make
@@ -105,13 +105,19 @@ typedef struct dsgd_tune {
 dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_experiment *plain, const dsgd_texts *over,
                            dsgd_error *error);
 
-/** Finds candidates in the grid, t->experiment, and leaves out the runs that no rung needs. */
+/* --- grid.c: candidates and their runs -------------------------------------------------------- */
+
+/**
+ * Finds candidates in the grid, t->experiment, leaves out the runs that no rung needs, and joins
+ * the columns of an option into one for all algorithms, such as algorithms.optimizer.lr.
+ */
 dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error);
 
 void dsgd_tune_close(dsgd_tune *t);
 
-/** Index of the value of option @p k in a candidate. */
+/** Index of the value of option @p k in a candidate, and its text in the column. */
 size_t dsgd_tune_value(const dsgd_tune_contestant *c, size_t candidate, size_t k);
+const char *dsgd_tune_text_of(const dsgd_tune_contestant *c, size_t candidate, size_t k);
 
 /** The run of a candidate; 0: there is none. */
 size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate,
@@ -149,13 +155,27 @@ void dsgd_tune_begin(const dsgd_tune *t, dsgd_tune_contestant *c);
 void dsgd_tune_choose(void *tune, bool *chosen);
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
 
-/* --- summary.c: what is written --------------------------------------------------------------- */
+/* --- record.c: all that was tried -------------------------------------------------------------- */
+
+/** Writes DIR/tune.csv, and `tune` into DIR/manifest.json. */
+dsgd_status dsgd_tune_write(dsgd_tune *t, dsgd_error *error);
+
+/** What follows `algorithms.I.` in the path of an option. */
+const char *dsgd_tune_rest_of(const dsgd_tune_option *o);
+
+/** The rests of all options, each once, and NULL; the caller frees the array. */
+const char **dsgd_tune_all_rests(const dsgd_tune *t);
+
+/** The option with that rest; n_options: there is none. */
+size_t dsgd_tune_option_of(const dsgd_tune_contestant *c, const char *rest);
+
+/** "400 steps": the bounds that are there. The caller frees it. */
+char *dsgd_tune_length_text(const dsgd_until *until);
+
+/* --- summary.c: for readers -------------------------------------------------------------------- */
 
 /** Says what the rungs need. */
 void dsgd_tune_print_plan(const dsgd_tune *t);
-
-/** Writes DIR/tune.csv, and `tune` into DIR/manifest.json: all that was tried. */
-dsgd_status dsgd_tune_write(dsgd_tune *t, dsgd_error *error);
 
 /** Prints the table of the best values, and what is uncertain about them. */
 void dsgd_tune_print(const dsgd_tune *t);
