@@ -59,6 +59,7 @@
     X(exchanges)                                                                                   \
     X(sweep)                                                                                       \
     X(phase)                                                                                       \
+    X(tune)                                                                                        \
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \
     X(imbalance_fit)                                                                               \

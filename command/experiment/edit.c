@@ -21,7 +21,8 @@ typedef struct change {
 /** Bytes of a scalar in the text, with its quotes. */
 static bool find_scalar(struct fy_node *node, const char *text, size_t *from, size_t *to)
 {
-    struct fy_token *const token = fy_node_is_scalar(node) ? fy_node_get_scalar_token(node) : NULL;
+    struct fy_token *const token =
+        fy_node_is_scalar(node) && !fy_node_is_alias(node) ? fy_node_get_scalar_token(node) : NULL;
     const struct fy_mark *const start = token == NULL ? NULL : fy_token_start_mark(token);
     const struct fy_mark *const end = token == NULL ? NULL : fy_token_end_mark(token);
     if (start == NULL || end == NULL || end->input_pos <= start->input_pos)
@@ -106,8 +107,12 @@ static bool plan(struct fy_node *node, const char *text, const char *path, const
 
 static struct fy_document *parse(const char *text)
 {
-    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET};
-    return fy_document_build_from_string(&cfg, text, FY_NT);
+    struct fy_diag *const silent = fy_diag_create(NULL);
+    fy_diag_set_collect_errors(silent, true);
+    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = silent};
+    struct fy_document *const document = fy_document_build_from_string(&cfg, text, FY_NT);
+    fy_diag_unref(silent);
+    return document;
 }
 
 /** Puts one value into *text. */
@@ -144,26 +149,25 @@ static bool says(const char *text, struct fy_node *tree)
     return same;
 }
 
-dsgd_status dsgd_config_edited(const char *path, const char *expands,
-                               const char *const *assignments, size_t n, char **text,
-                               dsgd_error *error)
+dsgd_status dsgd_config_edited(const char *path, const char *const *assignments, size_t n,
+                               size_t expands, char **text, dsgd_error *error)
 {
     dsgd_config *config = NULL;
     size_t length = 0;
     *text = NULL;
     dsgd_status status = dsgd_config_open(path, &config, error);
-    if (status == DSGD_OK)
-        status = dsgd_config_override(config, expands, error);
     for (size_t i = 0; i < n && status == DSGD_OK; i++)
         status = dsgd_config_override(config, assignments[i], error);
     if (status == DSGD_OK)
         status = dsgd_file_read(path, text, &length, error);
     bool fits = status == DSGD_OK;
     for (size_t i = 0; i < n && fits; i++)
-        fits = put(text, assignments[i]);
+        fits = i == expands || put(text, assignments[i]);
     if (status == DSGD_OK && !(fits && says(*text, dsgd_config_root(config)))) {
         free(*text);
-        *text = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
+        char *const anew = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
+        *text = dsgd_xprintf("%s\n", anew);
+        free(anew);
     }
     dsgd_config_close(config);
     return status;

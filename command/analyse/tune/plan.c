@@ -77,8 +77,10 @@ static dsgd_status add_option(dsgd_tune *t, dsgd_config *config, size_t a, const
     dsgd_tune_contestant *const c = &t->contestants[a];
     option.path = dsgd_config_keep(config, "algorithms.%zu.%s", a, rest);
     for (size_t k = 0; k < c->n_options; k++)
-        if (strcmp(c->options[k].path, option.path) == 0)
-            return dsgd_fail(error, DSGD_EUSAGE, "--over: %s of %s is given twice", rest, c->label);
+        if (strcmp(c->options[k].path, option.path) == 0) { /* as with --set the last counts */
+            c->options[k] = option;
+            return DSGD_OK;
+        }
     if (c->n_options == DSGD_TUNE_MOST_OPTIONS)
         return dsgd_fail(error, DSGD_EUSAGE, "--over: %d options of %s are the most that fit",
                          DSGD_TUNE_MOST_OPTIONS, c->label);

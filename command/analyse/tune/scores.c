@@ -47,13 +47,18 @@ static dsgd_status read_curves(dsgd_tune *t, dsgd_error *error)
     for (size_t row = 0; row < csv.n_rows && status == DSGD_OK; row++) {
         const double i = dsgd_csv_value(&csv, row, run);
         const double x = dsgd_csv_value(&csv, row, value);
-        if (!(i >= 1 && i <= (double)t->experiment->n_runs) || isnan(x))
+        if (!(i >= 1 && i <= (double)t->experiment->n_runs))
+            status = dsgd_fail(error, DSGD_EIO, "%s:%zu: this is no row of the experiment",
+                               csv.path, csv.lines[row + 1]);
+        else if (isnan(x) && t->results[(size_t)i - 1].n == 0)
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "%s:%zu: there is no %s, as there is none of a regression; give "
                                "--target loss=NUMBER",
                                csv.path, csv.lines[row + 1], t->target.column);
         if (status != DSGD_OK)
             break;
+        if (isnan(x)) /* where it diverged */
+            continue;
         dsgd_tune_result *const r = &t->results[(size_t)i - 1];
         r->first = r->n == 0 ? row : r->first; /* the rows of a run follow one another */
         read_evaluation(t, r, (dsgd_curve_point){dsgd_csv_value(&csv, row, at), x});

@@ -58,9 +58,9 @@ static void print_rungs(const dsgd_tune *t, const dsgd_tune_contestant *c, const
                     rung == 0 ? "candidates for" : "for", length, n_seeds, n_seeds == 1 ? "" : "s");
         free(length);
     }
-    char *const heading = dsgd_xprintf("%s: ", who);
-    dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
-    free(heading);
+    char *const sentence = dsgd_xprintf("%s: %s", who, text);
+    dsgd_print_wrapped(stdout, "", 2, DSGD_TEXT_WIDTH, sentence);
+    free(sentence);
     free(text);
 }
 
@@ -165,6 +165,11 @@ static char *difference(const dsgd_tune *t, const dsgd_tune_contestant *c, bool 
     return n < 2 ? dsgd_xprintf("%.2g", mean) : dsgd_xprintf("%.2g ± %.2g", mean, ci);
 }
 
+static const char *place_head(const dsgd_tune *t)
+{
+    return t->on == DSGD_TUNE_TIME ? "time (s)" : "steps";
+}
+
 static void put_row(const dsgd_tune *t, const dsgd_tune_contestant *c, const char *const *rests,
                     dsgd_columns *table)
 {
@@ -182,7 +187,7 @@ static void put_row(const dsgd_tune *t, const dsgd_tune_contestant *c, const cha
     if (t->on != DSGD_TUNE_FINAL) {
         dsgd_columns_put(table, "reached", "%zu of %zu", has_best ? best.score.n_reached : 0,
                          t->n_seeds);
-        dsgd_columns_take(table, t->on == DSGD_TUNE_TIME ? "time (s)" : "steps",
+        dsgd_columns_take(table, place_head(t),
                           of_place ? mean_text(t, c, best.candidate, true) : dsgd_xstrdup("-"));
     }
     dsgd_columns_take(table, t->target.column,
@@ -197,21 +202,53 @@ static void put_row(const dsgd_tune *t, const dsgd_tune_contestant *c, const cha
     free(by);
 }
 
-static void say(const dsgd_tune_contestant *c, const char *text)
+/** Sentences, each with the algorithms that it is about. */
+typedef struct notes {
+    size_t n;
+    char **who, **texts; /* [n] */
+} notes;
+
+/** Takes the text. */
+static void say(notes *all, const dsgd_tune_contestant *c, char *text)
 {
-    char *const heading = dsgd_xprintf("%s: ", c->label);
-    dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
-    free(heading);
+    size_t i = 0;
+    while (i < all->n && strcmp(all->texts[i], text) != 0)
+        i++;
+    if (i < all->n) {
+        dsgd_append(&all->who[i], ", %s", c->label);
+        free(text);
+        return;
+    }
+    all->who = dsgd_xrealloc(all->who, i + 1, sizeof *all->who);
+    all->texts = dsgd_xrealloc(all->texts, i + 1, sizeof *all->texts);
+    all->who[i] = dsgd_xstrdup(c->label);
+    all->texts[i] = text;
+    all->n++;
+}
+
+/** Prints them and frees them. */
+static void print_notes(notes *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        char *const text = dsgd_xprintf("%s: %s", all->who[i], all->texts[i]);
+        dsgd_print_wrapped(stdout, "", 2, DSGD_TEXT_WIDTH, text);
+        free(text);
+        free(all->who[i]);
+        free(all->texts[i]);
+    }
+    free(all->who);
+    free(all->texts);
 }
 
 /** Whether a best value is the smallest or largest of those tried, and what to do. */
-static void say_edges(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t candidate)
+static void say_ends(notes *all, const dsgd_tune *t, const dsgd_tune_contestant *c,
+                     size_t candidate)
 {
     for (size_t k = 0; k < c->n_options; k++) {
         const dsgd_tune_option *const o = &c->options[k];
         const size_t v = dsgd_tune_value(c, candidate, k);
         double x = 0;
-        if (o->low == o->high || (v != o->low && v != o->high) ||
+        if (o->high < o->low + 2 || (v != o->low && v != o->high) ||
             !dsgd_parse_number(o->texts[v], NULL, &x))
             continue;
         char *const value = shown(t, c, candidate, k);
@@ -225,13 +262,12 @@ static void say_edges(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t 
             dsgd_append(&text, ": --over %s.optimizer.lr=%.4g:%.4g:6", c->label,
                         x < other ? x / 16 : x, x < other ? 2 * x : 32 * x);
         }
-        say(c, text);
+        say(all, c, text);
         free(value);
-        free(text);
     }
 }
 
-static void say_diverged(const dsgd_tune *t, const dsgd_tune_contestant *c)
+static void say_diverged(notes *all, const dsgd_tune *t, const dsgd_tune_contestant *c)
 {
     char *text = dsgd_xstrdup("");
     for (size_t i = 0; i < t->n_trials; i++) {
@@ -243,39 +279,38 @@ static void say_diverged(const dsgd_tune *t, const dsgd_tune_contestant *c)
         free(value);
     }
     if (*text != '\0')
-        say(c, text);
-    free(text);
+        say(all, c, text);
+    else
+        free(text);
 }
 
-static void say_all(const dsgd_tune *t, const dsgd_tune_contestant *c)
+static void say_all(notes *all, const dsgd_tune *t, const dsgd_tune_contestant *c)
 {
     dsgd_tune_trial best;
     if (!best_of(t, c, &best)) {
-        say(c, "no value that was tried ends with a result, so the file's own stays");
-        say_diverged(t, c);
+        say(all, c,
+            dsgd_xstrdup("no value that was tried ends with a result, so the file's own stays"));
+        say_diverged(all, t, c);
         return;
     }
-    if (t->on != DSGD_TUNE_FINAL && best.score.n_reached == 0) {
-        char *const text = dsgd_xprintf(
-            "no value reaches %s; they are ranked by how near they come", t->target.text);
-        say(c, text);
-        free(text);
-    }
+    if (t->on != DSGD_TUNE_FINAL && best.score.n_reached == 0)
+        say(all, c,
+            dsgd_xprintf("no value reaches %s; they are ranked by how near they come",
+                         t->target.text));
     bool settled = true;
     char *const by = c->n_order > 1 ? difference(t, c, best.score.n_reached > 0, &settled) : NULL;
     free(by);
     if (!settled) {
         char *const second = shown_all(t, c, c->order[1]);
-        char *const text = dsgd_xprintf(
-            t->n_seeds > 1 ? "%s may be as good: the difference is within the noise of %zu seeds"
-                           : "%s may be as good: of %zu seed no noise is known",
-            second, t->n_seeds);
-        say(c, text);
+        say(all, c,
+            t->n_seeds > 1
+                ? dsgd_xprintf("%s may be as good: the difference is within the noise of %zu seeds",
+                               second, t->n_seeds)
+                : dsgd_xprintf("%s may be as good: of one seed no noise is known", second));
         free(second);
-        free(text);
     }
-    say_edges(t, c, best.candidate);
-    say_diverged(t, c);
+    say_ends(all, t, c, best.candidate);
+    say_diverged(all, t, c);
 }
 
 /** Runs and steps that were needed, beside those of every candidate with every seed to the end. */
@@ -294,22 +329,24 @@ static void print_cost(const dsgd_tune *t)
             n_tried *= c->options[k].high - c->options[k].low + 1;
         n_full += n_tried * t->n_seeds;
     }
-    printf("%zu runs of %.4g steps were needed; all candidates with all seeds: %zu runs", n, steps,
+    printf("%zu runs of %.0f steps were needed; all candidates with all seeds are %zu", n, steps,
            n_full);
     const double whole = t->lengths[t->n_lengths - 1].steps;
     if (whole > 0)
-        printf(" of up to\n%.4g steps", whole * (double)n_full);
+        printf(" of %.0f", whole * (double)n_full);
     printf("\n");
 }
 
 void dsgd_tune_print(const dsgd_tune *t)
 {
     dsgd_columns table = {.wraps = true};
+    notes all = {0, NULL, NULL};
     const char **const rests = dsgd_tune_all_rests(t);
     for (size_t a = 0; a < t->n_contestants; a++)
         put_row(t, &t->contestants[a], rests, &table);
     free(rests);
     dsgd_columns_hide(&table, t->target.column, "-");
+    dsgd_columns_hide(&table, place_head(t), "-");
     printf("\n");
     dsgd_columns_print(&table);
     printf("\n");
@@ -319,6 +356,7 @@ void dsgd_tune_print(const dsgd_tune *t)
                t->n_seeds == 1 ? "" : "s");
     printf("Better by: over common seeds, with its 95 %% interval; *: by more than the noise.\n");
     for (size_t a = 0; a < t->n_contestants; a++)
-        say_all(t, &t->contestants[a]);
+        say_all(&all, t, &t->contestants[a]);
+    print_notes(&all);
     print_cost(t);
 }

@@ -92,38 +92,46 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
 
 /* --- tuned.yaml ------------------------------------------------------------------------------- */
 
-/** Assignments of the best values, in fresh memory; *n of them. */
-static char **best_sets(const dsgd_tune *t, size_t *n)
+static void add(char ***sets, size_t *n, char *set)
 {
-    char **sets = NULL;
-    *n = 0;
+    *sets = dsgd_xrealloc(*sets, *n + 1, sizeof **sets);
+    (*sets)[(*n)++] = set;
+}
+
+static bool is_of_algorithms(const char *set)
+{
+    return strncmp(set, "algorithms", 10) == 0;
+}
+
+/** Assignments of the best values. */
+static void add_best(const dsgd_tune *t, char ***sets, size_t *n)
+{
     for (size_t i = 0; i < t->n_trials; i++) {
         const dsgd_tune_trial *const trial = &t->trials[i];
         const dsgd_tune_contestant *const c = &t->contestants[trial->contestant];
-        for (size_t k = 0; trial->fate == DSGD_TUNE_BEST && k < c->n_options; k++) {
-            sets = dsgd_xrealloc(sets, *n + 1, sizeof *sets);
-            sets[(*n)++] =
+        for (size_t k = 0; trial->fate == DSGD_TUNE_BEST && k < c->n_options; k++)
+            add(sets, n,
                 dsgd_xprintf("%s=%s", c->options[k].path,
-                             c->options[k].texts[dsgd_tune_value(c, trial->candidate, k)]);
-        }
+                             dsgd_tune_text_of(c, trial->candidate, k)));
     }
-    return sets;
 }
 
 /** The user's file with the best values, and a name of its own. */
-static dsgd_status write_tuned(const dsgd_tune *t, const dsgd_experiment *plain,
+static dsgd_status write_tuned(const arguments *a, const dsgd_tune *t, const dsgd_experiment *plain,
                                const char *command, dsgd_error *error)
 {
+    char **sets = NULL;
     size_t n = 0;
-    char **sets = best_sets(t, &n);
-    sets = dsgd_xrealloc(sets, n + 1, sizeof *sets);
-    sets[n++] = dsgd_xprintf("name=%s-tuned", plain->name);
-    const char *expands = NULL;
-    for (size_t i = 0; i < t->n_sets && expands == NULL; i++)
-        expands = strncmp(t->sets[i], "algorithms=", 11) == 0 ? t->sets[i] : NULL;
+    for (size_t i = 0; i < a->sets.n; i++)
+        if (is_of_algorithms(a->sets.v[i]))
+            add(&sets, &n, dsgd_xstrdup(a->sets.v[i]));
+    const size_t expands = n;
+    add(&sets, &n, dsgd_xstrdup(t->sets[a->sets.n])); /* the list of algorithms as mappings */
+    add_best(t, &sets, &n);
+    add(&sets, &n, dsgd_xprintf("name=%s-tuned", plain->name));
     char *text = NULL;
     dsgd_status status =
-        dsgd_config_edited(plain->path, expands, (const char *const *)sets, n, &text, error);
+        dsgd_config_edited(plain->path, (const char *const *)sets, n, expands, &text, error);
     dsgd_whole_file file;
     if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/tuned.yaml", t->folder) != NULL) {
         fprintf(file.stream, "# By `%s`; tune.csv has all that was tried.\n%s", command, text);
@@ -149,7 +157,8 @@ static void print_end(const arguments *a, const dsgd_tune *t, const dsgd_experim
     printf("all that was tried: %s/tune.csv\n", t->folder);
     printf("tuned: dsgd run %s", tuned);
     for (size_t i = 0; i < a->sets.n; i++)
-        printf(" --set '%s'", a->sets.v[i]);
+        if (!is_of_algorithms(a->sets.v[i]))
+            printf(" --set '%s'", a->sets.v[i]);
     printf("\n");
     if (status == DSGD_OK)
         dsgd_experiment_close(&again);
@@ -181,13 +190,25 @@ static dsgd_status run_rungs(const arguments *a, dsgd_tune *t, const dsgd_experi
     if (status == DSGD_OK)
         status = dsgd_tune_write(t, error);
     if (status == DSGD_OK)
-        status = write_tuned(t, plain, config->command, error);
+        status = write_tuned(a, t, plain, config->command, error);
     if (status == DSGD_OK) {
         dsgd_tune_print(t);
         print_end(a, t, plain);
     }
     free(chosen);
     return status;
+}
+
+/** A sentence about an assignment that the user did not make is about the --over behind it. */
+static void name_over(const dsgd_tune *t, size_t n_own, dsgd_error *error)
+{
+    static const char set[] = "--set ";
+    const size_t n = sizeof set - 1;
+    const dsgd_error before = *error;
+    for (size_t i = n_own; i < t->n_sets; i++)
+        if (strncmp(before.text, set, n) == 0 &&
+            strncmp(before.text + n, t->sets[i], strlen(t->sets[i])) == 0)
+            dsgd_fail(error, DSGD_EUSAGE, "--over %s", before.text + n);
 }
 
 /** Opens the grid and runs what the rungs need of it. */
@@ -206,8 +227,10 @@ static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experi
                                .progress = (dsgd_progress_form)a->progress};
     dsgd_status status = dsgd_experiment_open(plain->path, (const char *const *)t->sets, t->n_sets,
                                               a->numerics, &grid, error);
-    if (status != DSGD_OK)
+    if (status != DSGD_OK) {
+        name_over(t, a->sets.n, error);
         return status;
+    }
     t->experiment = &grid;
     dsgd_prepare_left_out(&grid);
     status = dsgd_tune_find(t, error);
