@@ -103,17 +103,28 @@ static bool is_of_algorithms(const char *set)
     return strncmp(set, "algorithms", 10) == 0;
 }
 
-/** Assignments of the best values. */
-static void add_best(const dsgd_tune *t, char ***sets, size_t *n)
+/** Assignments of the best values; where there are none, of what the file has. */
+static void add_best(const dsgd_tune *t, const dsgd_experiment *plain, char ***sets, size_t *n)
 {
+    bool *const has_best = dsgd_xcalloc(t->n_contestants, sizeof *has_best);
     for (size_t i = 0; i < t->n_trials; i++) {
         const dsgd_tune_trial *const trial = &t->trials[i];
         const dsgd_tune_contestant *const c = &t->contestants[trial->contestant];
-        for (size_t k = 0; trial->fate == DSGD_TUNE_BEST && k < c->n_options; k++)
+        for (size_t k = 0; trial->fate == DSGD_TUNE_BEST && k < c->n_options; k++) {
             add(sets, n,
                 dsgd_xprintf("%s=%s", c->options[k].path,
                              dsgd_tune_text_of(c, trial->candidate, k)));
+            has_best[trial->contestant] = true;
+        }
     }
+    for (size_t i = 0; i < plain->n_runs; i++) {
+        const size_t a = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM];
+        if (!has_best[a])
+            add(sets, n,
+                dsgd_xprintf("algorithms.%zu.name=%s", a, plain->runs[i].algorithm.about->name));
+        has_best[a] = true;
+    }
+    free(has_best);
 }
 
 /** The user's file with the best values, and a name of its own. */
@@ -127,7 +138,7 @@ static dsgd_status write_tuned(const arguments *a, const dsgd_tune *t, const dsg
             add(&sets, &n, dsgd_xstrdup(a->sets.v[i]));
     const size_t expands = n;
     add(&sets, &n, dsgd_xstrdup(t->sets[a->sets.n])); /* the list of algorithms as mappings */
-    add_best(t, &sets, &n);
+    add_best(t, plain, &sets, &n);
     add(&sets, &n, dsgd_xprintf("name=%s-tuned", plain->name));
     char *text = NULL;
     dsgd_status status =
