@@ -174,6 +174,36 @@ START_TEST(what_no_candidate_reaches_is_ranked_by_nearness)
 }
 END_TEST
 
+START_TEST(what_is_slow_early_and_best_late_is_found)
+{
+    /* Noise in the gradients: large rates are sooner near the minimum, small ones come nearer. */
+    write_file("e.yaml", "platform: idle-switch\n"
+                         "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
+                         "workers: 2\nnetwork: loggp\nalgorithms: allreduce\n"
+                         "until: {steps: 400}\n"
+                         "learn:\n  model: hyperplane\n"
+                         "  data: {name: hyperplane, features: 64, points: 1024, noise: 1}\n"
+                         "  batch: 1\n  precision: double\n  optimizer: {lr: 0.02}\n");
+    static const char values[] = "[0.005, 0.01, 0.015, 0.02, 0.025, 0.03]";
+    tune("r", kept(dsgd_xprintf("--over learn.optimizer.lr='%s'", values)), 0);
+    /* The best at the end is dropped at first, and comes back beside those that are kept. */
+    ck_assert_str_eq(awk("$2 == 0.01 {printf \"%s \", $NF}", "r/tune.csv"), "dropped kept best ");
+    char *output = NULL;
+    const char *const full = "run e.yaml -o full --progress off --set seed='[2, 3, 4]' --set "
+                             "learn.optimizer.lr='{sweep: %s}' && %s compare full";
+    ck_assert_int_eq(dsgd(kept(dsgd_xprintf(full, values, DSGD_BINARY)), &output), 0);
+    char *best = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf(
+                               "cd %s && awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; "
+                               "next} {print $k[\"final_loss_mean\"], $k[\"learn.optimizer.lr\"]}' "
+                               "full/compare.csv | sort -g | head -1 | cut -d' ' -f2",
+                               folder)),
+                           &best),
+                     0);
+    ck_assert_str_eq(best, "0.01\n");
+}
+END_TEST
+
 START_TEST(a_killed_one_goes_on_to_the_same_end)
 {
     quadratic_tuned("--target loss=1e-8");
@@ -326,6 +356,7 @@ Suite *tune_suite(void)
     tcase_add_test(t, what_diverges_is_last_and_said);
     tcase_add_test(t, a_best_value_at_the_end_leads_beyond_it);
     tcase_add_test(t, what_no_candidate_reaches_is_ranked_by_nearness);
+    tcase_add_test(t, what_is_slow_early_and_best_late_is_found);
     tcase_add_test(t, a_killed_one_goes_on_to_the_same_end);
     tcase_add_test(t, own_options_of_an_algorithm_are_tuned_with_the_rate);
     tcase_add_loop_test(t, a_tuned_file_says_what_is_best, 0, sizeof written / sizeof written[0]);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/option.h"
 #include "command/analyse/tune/tune.h"
 
 enum { FINALISTS = 2 };
@@ -115,6 +116,37 @@ static bool widen(const dsgd_tune *t, dsgd_tune_contestant *c, const dsgd_tune_s
     return false;
 }
 
+/**
+ * Early rungs can drop what is best late. So in the first of full length all next to the best take
+ * part, until the best lies between two that are worse; false: it does.
+ */
+static bool look_around(const dsgd_tune *t, dsgd_tune_contestant *c, const dsgd_tune_score *scores)
+{
+    const bool is_whole = dsgd_tune_length(t, c, c->rung) + 1 == t->n_lengths;
+    const size_t best = c->order[0];
+    size_t stride = c->n_candidates;
+    bool any = false;
+    if (!is_whole || dsgd_tune_seeds(t, c, c->rung) > 1 || scores[0].n_diverged > 0)
+        return false;
+    for (size_t k = 0; k < c->n_options; k++) {
+        const dsgd_tune_option *const o = &c->options[k];
+        const size_t v = dsgd_tune_value(c, best, k);
+        double number = 0;
+        stride /= o->n;
+        if (!dsgd_parse_number(o->texts[v], NULL, &number))
+            continue; /* words have no order */
+        const size_t beside[] = {v > o->low ? best - stride : best,
+                                 v < o->high ? best + stride : best};
+        for (size_t i = 0; i < 2; i++) {
+            const bool is_new =
+                !c->is_in[beside[i]] && dsgd_tune_run(t, c, beside[i], t->n_lengths - 1, 0) > 0;
+            c->is_in[beside[i]] = true;
+            any = any || is_new;
+        }
+    }
+    return any;
+}
+
 /** None of the last rung, and none that diverged. */
 static size_t n_kept(const dsgd_tune *t, const dsgd_tune_contestant *c,
                      const dsgd_tune_score *scores)
@@ -148,11 +180,11 @@ static void note(dsgd_tune *t, const dsgd_tune_contestant *c, const dsgd_tune_sc
                         : DSGD_TUNE_DROPPED};
 }
 
-/** After a round: to the next rung, unless the best lies at an end of what was tried. */
+/** After a round: to the next rung, unless there is more to try beside the best. */
 static void advance(dsgd_tune *t, dsgd_tune_contestant *c)
 {
     dsgd_tune_score *const scores = rank(t, c);
-    if (c->n_order > 0 && widen(t, c, scores)) {
+    if (c->n_order > 0 && (widen(t, c, scores) || look_around(t, c, scores))) {
         free(scores);
         return;
     }

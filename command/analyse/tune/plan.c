@@ -225,13 +225,11 @@ static dsgd_status set_lengths(dsgd_tune *t, const dsgd_planned_run *run, dsgd_e
     if (t->on != DSGD_TUNE_FINAL && !t->target.below)
         whole.accuracy = t->target.value; /* what comes after it is not asked */
     t->is_prefix = whole.seconds == 0 && whole.samples == 0 && run->learning.evaluate.every > 0;
-    double part = 1;
-    for (size_t k = 1; k < DSGD_TUNE_MOST_LENGTHS; k++)
-        part *= DSGD_TUNE_ETA;
-    for (; part >= 1; part /= DSGD_TUNE_ETA) {
+    for (int k = DSGD_TUNE_MOST_LENGTHS - 1; k >= 0; k--) {
+        const double part = pow(DSGD_TUNE_ETA, k);
         dsgd_until length = whole;
         length.steps =
-            part == 1 ? whole.steps : fmin(whole.steps, every * ceil(whole.steps / part / every));
+            k == 0 ? whole.steps : fmin(whole.steps, every * ceil(whole.steps / part / every));
         length.seconds = whole.seconds / part;
         length.samples = ceil(whole.samples / part);
         const dsgd_until *const last = t->n_lengths == 0 ? NULL : &t->lengths[t->n_lengths - 1];
