@@ -117,8 +117,9 @@ static bool widen(const dsgd_tune *t, dsgd_tune_contestant *c, const dsgd_tune_s
 }
 
 /**
- * Early rungs can drop what is best late. So in the first of full length all next to the best take
- * part, until the best lies between two that are worse; false: it does.
+ * Early rungs can drop what is best late, and one seed what is best over all. So in rungs of full
+ * length all next to the best take part, until the best lies between two that are worse; false: it
+ * does.
  */
 static bool look_around(const dsgd_tune *t, dsgd_tune_contestant *c, const dsgd_tune_score *scores)
 {
@@ -126,7 +127,7 @@ static bool look_around(const dsgd_tune *t, dsgd_tune_contestant *c, const dsgd_
     const size_t best = c->order[0];
     size_t stride = c->n_candidates;
     bool any = false;
-    if (!is_whole || dsgd_tune_seeds(t, c, c->rung) > 1 || scores[0].n_diverged > 0)
+    if (!is_whole || scores[0].n_diverged > 0)
         return false;
     for (size_t k = 0; k < c->n_options; k++) {
         const dsgd_tune_option *const o = &c->options[k];
@@ -138,9 +139,12 @@ static bool look_around(const dsgd_tune *t, dsgd_tune_contestant *c, const dsgd_
         const size_t beside[] = {v > o->low ? best - stride : best,
                                  v < o->high ? best + stride : best};
         for (size_t i = 0; i < 2; i++) {
-            const bool is_new =
-                !c->is_in[beside[i]] && dsgd_tune_run(t, c, beside[i], t->n_lengths - 1, 0) > 0;
-            c->is_in[beside[i]] = true;
+            const size_t length = t->n_lengths - 1;
+            const dsgd_tune_result *const known = dsgd_tune_result_of(t, c, beside[i], length, 0);
+            const bool is_new = !c->is_in[beside[i]] &&
+                                dsgd_tune_run(t, c, beside[i], length, 0) > 0 &&
+                                !(known != NULL && known->diverged);
+            c->is_in[beside[i]] = c->is_in[beside[i]] || is_new;
             any = any || is_new;
         }
     }

@@ -54,9 +54,8 @@ static void print_rungs(const dsgd_tune *t, const dsgd_tune_contestant *c, const
             n = rung + 1 == c->n_rungs && t->n_seeds > 1 ? 2
                                                          : (n + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
         n = n < 2 && c->n_begun > 1 ? 2 : n;
-        /* dsgd_tune_advance() adds those in the first rung of full length. */
-        const bool looks_around =
-            rung > 0 && n_seeds == 1 && dsgd_tune_length(t, c, rung) + 1 == t->n_lengths;
+        /* dsgd_tune_advance() adds those in rungs of full length. */
+        const bool looks_around = rung > 0 && dsgd_tune_length(t, c, rung) + 1 == t->n_lengths;
         dsgd_append(&text, "%s%zu%s for %s with %zu seed%s", rung == 0 ? "" : "; the best ", n,
                     rung == 0      ? " candidates"
                     : looks_around ? " and those beside the best"
