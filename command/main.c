@@ -25,6 +25,7 @@ static const dsgd_command command_replay = {
 static const dsgd_command *const commands[] = {
     &dsgd_command_run,
     &dsgd_command_check,
+    &dsgd_command_tune,
     &command_replay,
     &dsgd_command_plot,
     &dsgd_command_compare,

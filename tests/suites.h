@@ -60,6 +60,7 @@
     X(expenses)                                                                                    \
     X(sweep)                                                                                       \
     X(phase)                                                                                       \
+    X(tune)                                                                                        \
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \
     X(imbalance_fit)                                                                               \

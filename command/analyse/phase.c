@@ -140,18 +140,12 @@ size_t dsgd_phase_at(const dsgd_phase *phase, size_t x, size_t y)
     return y * phase->n[0] + x;
 }
 
-size_t dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
+void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
 {
-    size_t n = 0;
-    memset(chosen, 0, phase->experiment->n_runs * sizeof *chosen);
     for (size_t k = 0; k < phase->n[0] * phase->n[1] * phase->n_algorithms; k++)
-        for (size_t s = 0; s < phase->wanted[k]; s++) {
-            const size_t run = phase->runs[k * phase->n_seeds + s];
-            if (run > 0)
-                chosen[run - 1] = true;
-            n += run > 0;
-        }
-    return n;
+        for (size_t s = 0; s < phase->wanted[k]; s++)
+            if (phase->runs[k * phase->n_seeds + s] > 0)
+                chosen[phase->runs[k * phase->n_seeds + s] - 1] = true;
 }
 
 /* --- phase.csv -------------------------------------------------------------------------------- */

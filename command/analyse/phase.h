@@ -68,8 +68,8 @@ bool dsgd_phase_refine(dsgd_phase *phase);
 /** All runs are wanted. */
 void dsgd_phase_want_all(dsgd_phase *phase);
 
-/** Marks the runs that are wanted: chosen[n_runs]. Gives their number. */
-size_t dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
+/** Marks the runs that are wanted: chosen[n_runs]. */
+void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
 
 /** Number of the cell at two indices. */
 size_t dsgd_phase_at(const dsgd_phase *phase, size_t x, size_t y);

@@ -71,32 +71,38 @@ dsgd_status dsgd_read_field(const dsgd_csv *csv, size_t row, size_t column, doub
                      csv->lines[row + 1], csv->fields[column], text);
 }
 
+double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now)
+{
+    const bool reached = target->below ? now.value <= target->value : now.value >= target->value;
+    if (!reached)
+        return NAN;
+    if (isnan(before.value))
+        return now.at;
+    return before.at +
+           (now.at - before.at) * (target->value - before.value) / (now.value - before.value);
+}
+
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
                               dsgd_reached *reached, dsgd_error *error)
 {
-    enum { VALUE, TIME, STEPS, N };
+    enum { TIME, STEPS, N };
     const size_t of_run = dsgd_csv_column(curves, "run");
-    const size_t columns[N] = {dsgd_csv_column(curves, target->column),
-                               dsgd_csv_column(curves, "virtual_s"),
-                               dsgd_csv_column(curves, "steps")};
-    double before[N] = {NAN, NAN, NAN};
-    *reached = (dsgd_reached){NAN, NAN};
-    for (size_t row = 0; row < curves->n_rows; row++) {
-        double at[N];
+    const size_t value = dsgd_csv_column(curves, target->column);
+    const size_t axes[N] = {dsgd_csv_column(curves, "virtual_s"), dsgd_csv_column(curves, "steps")};
+    dsgd_curve_point before[N] = {{NAN, NAN}, {NAN, NAN}};
+    double place[N] = {NAN, NAN};
+    for (size_t row = 0; isnan(place[TIME]) && row < curves->n_rows; row++) {
         if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
             continue;
-        for (size_t k = 0; k < N; k++)
-            if (dsgd_read_field(curves, row, columns[k], &at[k], error) != DSGD_OK)
+        for (size_t k = 0; k < N; k++) {
+            dsgd_curve_point now = {NAN, NAN};
+            if (dsgd_read_field(curves, row, value, &now.value, error) != DSGD_OK ||
+                dsgd_read_field(curves, row, axes[k], &now.at, error) != DSGD_OK)
                 return DSGD_EUSAGE;
-        if (target->below ? at[VALUE] <= target->value : at[VALUE] >= target->value) {
-            const bool first = isnan(before[VALUE]);
-            const double rise = target->value - before[VALUE], whole = at[VALUE] - before[VALUE];
-            for (size_t k = TIME; k < N && !first; k++)
-                at[k] = before[k] + (at[k] - before[k]) * rise / whole;
-            *reached = (dsgd_reached){at[TIME], at[STEPS]};
-            return DSGD_OK;
+            place[k] = dsgd_target_place(target, before[k], now);
+            before[k] = now;
         }
-        memcpy(before, at, sizeof before);
     }
+    *reached = (dsgd_reached){place[TIME], place[STEPS]};
     return DSGD_OK;
 }

@@ -1,6 +1,7 @@
 /**
  * @file target.h
- * A loss or an accuracy to reach, and where a run of curves.csv first reaches it.
+ * A loss or an accuracy to reach, as `--target accuracy=0.8` names it, and where a curve first
+ * reaches it.
  */
 #ifndef DSGD_COMMAND_ANALYSE_TARGET_H
 #define DSGD_COMMAND_ANALYSE_TARGET_H
@@ -9,7 +10,6 @@
 
 #include "base/csv.h"
 
-/** The value to reach. */
 typedef struct dsgd_target {
     const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
     double value;
@@ -19,6 +19,17 @@ typedef struct dsgd_target {
 /** Reads accuracy=NUMBER or loss=NUMBER; NULL: no target. DSGD_EUSAGE for anything else. */
 dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error *error);
 
+/** An evaluation: where on an axis, such as virtual time, and the value there. */
+typedef struct dsgd_curve_point {
+    double at, value;
+} dsgd_curve_point;
+
+/**
+ * Where the target is reached at an evaluation, interpolated linearly from the one before (its
+ * members NAN: there is none); NAN: it is not.
+ */
+double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now);
+
 /** Whether the table has the columns of the target: DSGD_EIO; and numbers in it: DSGD_EUSAGE. */
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
 
@@ -27,10 +38,7 @@ typedef struct dsgd_reached {
     double virtual_s, steps;
 } dsgd_reached;
 
-/**
- * At the first evaluation of @p run that is there: on the straight line from the one before. The
- * table has to be checked.
- */
+/** dsgd_target_place() of a run, in a table that has been checked. */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
                               dsgd_reached *reached, dsgd_error *error);
 

@@ -399,6 +399,11 @@ const char *dsgd_entry_text(dsgd_entry *entry)
     return entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
 }
 
+char *dsgd_entry_yaml(dsgd_entry *entry)
+{
+    return fy_emit_node_to_string(entry, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
+}
+
 static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
 {
     dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
@@ -463,7 +468,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
         return scalar;
     char *const text =
         scalar != NULL ? dsgd_csv_number_text(number)
-                       : fy_emit_node_to_string(value, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
+                       : dsgd_entry_yaml(value);
     const char *const kept = dsgd_config_keep(config, "%s", text == NULL ? "?" : text);
     free(text);
     return kept;

@@ -64,6 +64,9 @@ bool dsgd_entry_is_empty(dsgd_entry *entry);
 /** Text of a scalar; NULL for anything else. Lives as long as the config. */
 const char *dsgd_entry_text(dsgd_entry *entry);
 
+/** YAML of one line for it, in fresh memory. */
+char *dsgd_entry_yaml(dsgd_entry *entry);
+
 /** Fails with `file:line:column: sentence`. */
 dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *error,
                             const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -403,6 +403,20 @@ static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *r
     free(line);
 }
 
+void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        if (!keep[i])
+            continue;
+        experiment->runs[n] = experiment->runs[i];
+        experiment->runs[n].unchanged = n;
+        n++;
+    }
+    experiment->n_runs = n;
+    experiment->n_unchanged = n;
+}
+
 /**
  * Leaves out what an algorithm refuses, such as 6 workers in groups of 4. Of an algorithm that
  * refuses everything all stays, to be refused.
@@ -415,19 +429,17 @@ static void leave_out(dsgd_experiment *experiment, size_t n_algorithms)
         const dsgd_planned_run *const run = &experiment->runs[i];
         possible[run->chosen[DSGD_AXIS_ALGORITHM]] |= is_possible(run, &why);
     }
-    size_t n = 0;
+    bool *const keep = dsgd_xcalloc(experiment->n_runs + 1, sizeof *keep);
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
-        if (possible[run->chosen[DSGD_AXIS_ALGORITHM]] && !is_possible(run, &why)) {
+        keep[i] = !possible[run->chosen[DSGD_AXIS_ALGORITHM]] || is_possible(run, &why);
+        if (!keep[i]) {
             note_left_out(experiment, run, why.text);
-            continue;
+            experiment->n_left_out++;
         }
-        experiment->runs[n] = *run;
-        experiment->runs[n].unchanged = n;
-        n++;
     }
-    experiment->n_left_out = experiment->n_runs - n;
-    experiment->n_runs = n;
+    dsgd_experiment_keep(experiment, keep);
+    free(keep);
     free(possible);
 }
 

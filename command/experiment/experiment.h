@@ -71,6 +71,9 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
                                  dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
+/** Leaves out the runs that are not in keep[n_runs]; to be settled then. */
+void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep);
+
 /**
  * Points the configurations of all runs at their parts, which move when runs are added, and checks
  * them.

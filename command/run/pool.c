@@ -581,3 +581,28 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
     free(p.tasks);
     return status;
 }
+
+dsgd_status dsgd_pool_run_rounds(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+                                 dsgd_pool_counts *done, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    dsgd_progress_view view = {.form = config->progress, .start_wall_s = dsgd_wall_s()};
+    config->chosen = chosen;
+    config->goes_on = true;
+    for (bool more = true; status == DSGD_OK && more;) {
+        dsgd_pool_counts round = {0};
+        memset(chosen, 0, config->experiment->n_runs * sizeof *chosen);
+        rounds->choose(rounds->state, chosen);
+        status = dsgd_pool_run(config, &round, error);
+        config->anew = false; /* later rounds keep what the first have done */
+        done->n_runs += round.n_runs;
+        done->n_failed += round.n_failed;
+        if (status == DSGD_OK)
+            status = rounds->read(rounds->state, &more, error);
+    }
+    if (view.form == DSGD_PROGRESS_JSON)
+        dsgd_progress_show(
+            &view, &(dsgd_progress_now){done->n_runs, done->n_failed, done->n_runs, 1, 0, NULL},
+            true);
+    return status;
+}

@@ -46,6 +46,22 @@ typedef struct dsgd_pool_counts {
 dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done,
                           dsgd_error *error);
 
+/** What chooses runs round by round, each from the results of those before. */
+typedef struct dsgd_rounds {
+    void *state;
+    /** Marks the runs to do, in chosen[n_runs]; those that are done may be among them. */
+    void (*choose)(void *state, bool *chosen);
+    /** Reads the results; *more: there are others to choose. */
+    dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
+} dsgd_rounds;
+
+/**
+ * dsgd_pool_run() round by round, until no more are chosen. @p chosen [n_runs] becomes that of
+ * @p config; the counts are of all rounds.
+ */
+dsgd_status dsgd_pool_run_rounds(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+                                 dsgd_pool_counts *done, dsgd_error *error);
+
 /** Whether `record` (not NULL) is a folder, with one file RUN.record per run. */
 bool dsgd_pool_records_in_folder(const dsgd_pool_config *config);
 

@@ -21,6 +21,7 @@
 #include "command/experiment/plugin.h"
 #include "command/run/exchanges.h"
 #include "command/run/pool.h"
+#include "command/run/prepare.h"
 #include "command/run/results.h"
 #include "command/run/rows.h"
 #include "command/table.h"
@@ -229,27 +230,28 @@ static void warn(const dsgd_pool_config *p)
     dsgd_exchanges_warn_of_default(stderr, p->experiment);
 }
 
+static void choose_cells(void *phase, bool *chosen)
+{
+    dsgd_phase_choose(phase, chosen);
+}
+
+static dsgd_status refine_cells(void *phase, bool *more, dsgd_error *error)
+{
+    (void)error;
+    *more = dsgd_phase_refine(phase);
+    return DSGD_OK;
+}
+
 /** Refines a phase diagram, round by round: the runs of each follow from those before. */
 static dsgd_status run_refined(dsgd_phase *phase, dsgd_pool_config *config, bool *chosen,
                                dsgd_pool_counts *done, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
-    size_t n_chosen = 0;
-    dsgd_progress_view view = {.form = config->progress, .start_wall_s = dsgd_wall_s()};
-    config->goes_on = true;
+    const dsgd_rounds rounds = {phase, choose_cells, refine_cells};
     dsgd_phase_begin(phase);
-    do {
-        dsgd_pool_counts round = {0};
-        n_chosen = dsgd_phase_choose(phase, chosen);
-        status = dsgd_pool_run(config, &round, error);
-        config->anew = false; /* later rounds keep what the first have done */
-        done->n_runs += round.n_runs;
-        done->n_failed += round.n_failed;
-    } while (status == DSGD_OK && dsgd_phase_refine(phase));
-    if (view.form == DSGD_PROGRESS_JSON)
-        dsgd_progress_show(
-            &view, &(dsgd_progress_now){done->n_runs, done->n_failed, done->n_runs, 1, 0, NULL},
-            true);
+    const dsgd_status status = dsgd_pool_run_rounds(config, &rounds, chosen, done, error);
+    size_t n_chosen = 0;
+    for (size_t i = 0; i < config->experiment->n_runs; i++)
+        n_chosen += chosen[i];
     if (status == DSGD_OK)
         printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
     return status;
@@ -263,7 +265,6 @@ static dsgd_status run_all(const arguments *a, dsgd_pool_config *config, bool *c
     dsgd_status status = dsgd_phase_open(config->experiment, config->folder, &phase, error);
     const bool has_phase = status == DSGD_OK;
     if (a->refine && has_phase) {
-        config->chosen = chosen;
         status = run_refined(&phase, config, chosen, done, error);
     } else if (!a->refine) {
         status = dsgd_pool_run(config, done, error);
@@ -303,41 +304,6 @@ static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, 
                            done.n_failed, done.n_runs, folder);
     free(chosen);
     return status;
-}
-
-/** Checks data and models: of one run, or of every run where an option of `learn` is swept. */
-static dsgd_status check_learning(const dsgd_experiment *experiment, dsgd_error *error)
-{
-    size_t n = experiment->n_runs > 0 ? 1 : 0;
-    for (size_t k = 0; k < experiment->n_columns; k++)
-        if (strncmp(experiment->columns[k], "learn", 5) == 0)
-            n = experiment->n_unchanged;
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < n; i++)
-        if (experiment->runs[i].config.learning != NULL)
-            status = dsgd_learning_check(experiment->runs[i].config.learning,
-                                         experiment->runs[i].config.seed, error);
-    return status;
-}
-
-/** Probes CUDA once for all runs; `auto` falls back to the CPU. */
-static dsgd_status choose_numerics(arguments *a, const dsgd_experiment *experiment,
-                                   dsgd_error *error)
-{
-    bool learns = false;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        const dsgd_learning *const learning = experiment->runs[i].config.learning;
-        learns = learns || (learning != NULL && learning->precision == DSGD_PRECISION_FLOAT);
-    }
-    if (a->numerics == DSGD_NUMERICS_CUDA)
-        return dsgd_device_cuda_try(error);
-    dsgd_error why = {""};
-    if (a->numerics == DSGD_NUMERICS_AUTO && learns && dsgd_device_cuda_try(&why) != DSGD_OK) {
-        if (a->verbose)
-            fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
-        a->numerics = DSGD_NUMERICS_CPU;
-    }
-    return DSGD_OK;
 }
 
 /** Checks that every run learns something and that the record can be written. */
@@ -398,20 +364,12 @@ static dsgd_status open_experiment(arguments *a, dsgd_experiment *experiment, ds
     return status;
 }
 
-/** Sentences on what is left out of the list of runs. */
-static void print_left_out(const dsgd_experiment *experiment)
-{
-    if (experiment->n_left_out > 0)
-        fprintf(stderr, "dsgd: %zu of %zu runs are left out:\n%s", experiment->n_left_out,
-                experiment->n_left_out + experiment->n_unchanged, experiment->left_out);
-}
-
 /** Checks an experiment against the command line, and runs it. */
 static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     dsgd_status status = DSGD_OK;
-    print_left_out(experiment);
+    dsgd_prepare_left_out(experiment);
     if (a->refine && (a->only > 0 || a->sensitivity != NULL))
         return dsgd_fail(
             error, DSGD_EUSAGE,
@@ -423,9 +381,9 @@ static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *
     if (status == DSGD_OK && a->record != NULL)
         status = check_record(config, error);
     if (status == DSGD_OK && (a->numerics != DSGD_NUMERICS_OFF || a->record != NULL))
-        status = check_learning(experiment, error);
+        status = dsgd_prepare_data(experiment, error);
     if (status == DSGD_OK)
-        status = choose_numerics(a, experiment, error);
+        status = dsgd_prepare_device(experiment, a->verbose, &a->numerics, error);
     config->numerics = a->numerics;
     return status == DSGD_OK ? run_experiment(a, config, error) : status;
 }
@@ -503,10 +461,10 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     if (a.numerics != DSGD_NUMERICS_OFF)
-        status = check_learning(&experiment, error);
+        status = dsgd_prepare_data(&experiment, error);
     if (status == DSGD_OK) {
         print_plan(&experiment);
-        print_left_out(&experiment);
+        dsgd_prepare_left_out(&experiment);
         dsgd_program_flush();
         dsgd_exchanges_warn_of_unused(stderr, &experiment, NULL);
         dsgd_exchanges_warn_of_default(stderr, &experiment);

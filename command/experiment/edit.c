@@ -1,0 +1,174 @@
+/**
+ * @file edit.c
+ * Values put into a text at the places that its YAML tree gives. Every change reads the text again:
+ * places move.
+ */
+#include "command/experiment/edit.h"
+
+#include <libfyaml.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "command/experiment/config.h"
+
+/** A part of a text that is replaced. */
+typedef struct change {
+    size_t from, to;
+    char *with;
+} change;
+
+/** Bytes of a scalar in the text, with its quotes. */
+static bool find_scalar(struct fy_node *node, const char *text, size_t *from, size_t *to)
+{
+    struct fy_token *const token =
+        fy_node_is_scalar(node) && !fy_node_is_alias(node) ? fy_node_get_scalar_token(node) : NULL;
+    const struct fy_mark *const start = token == NULL ? NULL : fy_token_start_mark(token);
+    const struct fy_mark *const end = token == NULL ? NULL : fy_token_end_mark(token);
+    if (start == NULL || end == NULL || end->input_pos <= start->input_pos)
+        return false;
+    *from = start->input_pos;
+    *to = end->input_pos;
+    const bool is_quoted = *from > 0 && (text[*from - 1] == '"' || text[*from - 1] == '\'') &&
+                           text[*to] == text[*from - 1];
+    *from -= is_quoted;
+    *to += is_quoted;
+    return true;
+}
+
+/** "c.d" and v as `c: {d: v}`. */
+static char *nested(const char *keys, const char *value)
+{
+    const char *const dot = strchr(keys, '.');
+    if (dot == NULL)
+        return dsgd_xprintf("%s: %s", keys, value);
+    char *const inner = nested(dot + 1, value);
+    char *const outer = dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, inner);
+    free(inner);
+    return outer;
+}
+
+/** A new key behind the first one of a mapping. */
+static bool insert(struct fy_node *mapping, const char *text, const char *keys, const char *value,
+                   change *c)
+{
+    void *iterator = NULL;
+    struct fy_node_pair *const first = fy_node_mapping_iterate(mapping, &iterator);
+    size_t key = 0, end = 0;
+    if (first == NULL || !find_scalar(fy_node_pair_key(first), text, &key, &end) ||
+        !find_scalar(fy_node_pair_value(first), text, &c->from, &c->from))
+        return false;
+    size_t begin = 0;
+    find_scalar(fy_node_pair_value(first), text, &begin, &c->from);
+    char *const pair = nested(keys, value);
+    if (fy_node_get_style(mapping) == FYNS_FLOW) {
+        c->with = dsgd_xprintf(", %s", pair);
+    } else {
+        size_t line = key;
+        while (line > 0 && text[line - 1] != '\n')
+            line--;
+        c->from += strcspn(text + c->from, "\n"); /* behind a comment */
+        c->with = dsgd_xprintf("\n%*s%s", (int)(key - line), "", pair);
+    }
+    c->to = c->from;
+    free(pair);
+    return true;
+}
+
+/** What to change so that a.b.c is the value, or comes nearer to that (*again). */
+static bool plan(struct fy_node *node, const char *text, const char *path, const char *value,
+                 change *c, bool *again)
+{
+    *again = false;
+    for (const char *rest = path; node != NULL;) {
+        const size_t n = strcspn(rest, ".");
+        char *const key = dsgd_xprintf("%.*s", (int)n, rest);
+        const bool is_index = key[strspn(key, "0123456789")] == '\0';
+        struct fy_node *const next = fy_node_is_mapping(node) ? dsgd_entry_find(node, key)
+                                     : is_index && fy_node_is_sequence(node)
+                                         ? fy_node_sequence_get_by_index(node, atoi(key))
+                                         : NULL;
+        free(key);
+        if (next == NULL && fy_node_is_mapping(node))
+            return insert(node, text, rest, value, c);
+        if (next == NULL && find_scalar(node, text, &c->from, &c->to)) {
+            c->with = dsgd_xprintf("{name: %.*s}", (int)(c->to - c->from), text + c->from);
+            return *again = true;
+        }
+        if (next != NULL && rest[n] == '\0') {
+            c->with = dsgd_xstrdup(value);
+            return find_scalar(next, text, &c->from, &c->to);
+        }
+        node = next;
+        rest += n + 1;
+    }
+    return false;
+}
+
+static struct fy_document *parse(const char *text)
+{
+    struct fy_diag *const silent = fy_diag_create(NULL);
+    fy_diag_set_collect_errors(silent, true);
+    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = silent};
+    struct fy_document *const document = fy_document_build_from_string(&cfg, text, FY_NT);
+    fy_diag_unref(silent);
+    return document;
+}
+
+/** Puts one value into *text. */
+static bool put(char **text, const char *assignment)
+{
+    const char *const equals = strchr(assignment, '=');
+    char *const path = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
+    bool again = true;
+    bool fits = true;
+    while (again && fits) {
+        struct fy_document *const document = parse(*text);
+        change c = {.with = NULL};
+        fits = document != NULL &&
+               plan(fy_document_root(document), *text, path, equals + 1, &c, &again);
+        if (fits) {
+            char *const after = dsgd_xprintf("%.*s%s%s", (int)c.from, *text, c.with, *text + c.to);
+            free(*text);
+            *text = after;
+        }
+        free(c.with);
+        fy_document_destroy(document);
+    }
+    free(path);
+    return fits;
+}
+
+/** Whether a text says what a tree does. */
+static bool says(const char *text, struct fy_node *tree)
+{
+    struct fy_document *const document = parse(text);
+    const bool same = document != NULL && fy_document_resolve(document) == 0 &&
+                      fy_node_compare(fy_document_root(document), tree);
+    fy_document_destroy(document);
+    return same;
+}
+
+dsgd_status dsgd_config_edited(const char *path, const char *const *assignments, size_t n,
+                               size_t expands, char **text, dsgd_error *error)
+{
+    dsgd_config *config = NULL;
+    size_t length = 0;
+    *text = NULL;
+    dsgd_status status = dsgd_config_open(path, &config, error);
+    for (size_t i = 0; i < n && status == DSGD_OK; i++)
+        status = dsgd_config_override(config, assignments[i], error);
+    if (status == DSGD_OK)
+        status = dsgd_file_read(path, text, &length, error);
+    bool fits = status == DSGD_OK;
+    for (size_t i = 0; i < n && fits; i++)
+        fits = i == expands || put(text, assignments[i]);
+    if (status == DSGD_OK && !(fits && says(*text, dsgd_config_root(config)))) {
+        free(*text);
+        char *const anew = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
+        *text = dsgd_xprintf("%s\n", anew);
+        free(anew);
+    }
+    dsgd_config_close(config);
+    return status;
+}

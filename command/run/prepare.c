@@ -1,0 +1,48 @@
+/**
+ * @file prepare.c
+ * Data, devices, and what is left out.
+ */
+#include "command/run/prepare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    size_t n = experiment->n_runs > 0 ? 1 : 0;
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        if (strncmp(experiment->columns[k], "learn", 5) == 0)
+            n = experiment->n_unchanged;
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < n; i++)
+        if (experiment->runs[i].config.learning != NULL)
+            status = dsgd_learning_check(experiment->runs[i].config.learning,
+                                         experiment->runs[i].config.seed, error);
+    return status;
+}
+
+dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,
+                                dsgd_error *error)
+{
+    bool learns = false;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_learning *const learning = experiment->runs[i].config.learning;
+        learns = learns || (learning != NULL && learning->precision == DSGD_PRECISION_FLOAT);
+    }
+    if (*numerics == DSGD_NUMERICS_CUDA)
+        return dsgd_device_cuda_try(error);
+    dsgd_error why = {""};
+    if (*numerics == DSGD_NUMERICS_AUTO && learns && dsgd_device_cuda_try(&why) != DSGD_OK) {
+        if (explains)
+            fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
+        *numerics = DSGD_NUMERICS_CPU;
+    }
+    return DSGD_OK;
+}
+
+void dsgd_prepare_left_out(const dsgd_experiment *experiment)
+{
+    if (experiment->n_left_out > 0)
+        fprintf(stderr, "dsgd: %zu of %zu runs are left out:\n%s", experiment->n_left_out,
+                experiment->n_left_out + experiment->n_unchanged, experiment->left_out);
+}

@@ -1,0 +1,23 @@
+/**
+ * @file prepare.h
+ * What is looked up once before the runs of an experiment.
+ */
+#ifndef DSGD_COMMAND_RUN_PREPARE_H
+#define DSGD_COMMAND_RUN_PREPARE_H
+
+#include "command/experiment/experiment.h"
+
+/** Checks data and models: of one run, or of every run where an option of `learn` is swept. */
+dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error);
+
+/**
+ * Probes CUDA once for all runs: *numerics (dsgd_numerics) `auto` becomes `cpu` where there is no
+ * GPU, and says why if it @p explains.
+ */
+dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,
+                                dsgd_error *error);
+
+/** Sentences on what is left out of the list of runs, on stderr. */
+void dsgd_prepare_left_out(const dsgd_experiment *experiment);
+
+#endif

@@ -1,0 +1,368 @@
+/**
+ * @file test_tune.c
+ * `dsgd tune`: the known best rate of a quadratic, what is tried with which seeds, and what is said.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/*
+ * y = w x with x of unit variance, in large batches: a step multiplies the error by 1 - lr, to
+ * within the batches, so that 1 is best, 2 stays where it is, and from there on it grows.
+ */
+static const char quadratic[] = "# One feature.\n"
+                                "platform: idle-switch # no contention\n"
+                                "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
+                                "workers: 2\n"
+                                "algorithms:\n"
+                                "  - allreduce # all at once\n"
+                                "  - name: local_sgd # in blocks\n"
+                                "    period: 2\n"
+                                "until: {steps: 30}\n"
+                                "seed: [1, 4]\n"
+                                "learn:\n"
+                                "  model: hyperplane\n"
+                                "  data: {name: hyperplane, features: 1, points: 1024, noise: 0}\n"
+                                "  batch: 256\n"
+                                "  precision: double\n"
+                                "  optimizer: {lr: 0.125}\n"
+                                "  evaluate: {every: 2}\n";
+
+/** Tunes e.yaml into the folder @p results, and demands the exit status. */
+static char *tune(const char *results, const char *options, int expected)
+{
+    char *output = NULL;
+    const int status =
+        dsgd(kept(dsgd_xprintf("tune e.yaml -o %s --progress off %s", results, options)), &output);
+    ck_assert_msg(status == expected, "exit %d: %s", status, output);
+    return output;
+}
+
+static char *quadratic_tuned(const char *options)
+{
+    write_file("e.yaml", quadratic);
+    return tune("r", options, 0);
+}
+
+static void expect(const char *output, const char *part)
+{
+    ck_assert_msg(strstr(output, part) != NULL, "no `%s` in\n%s", part, output);
+}
+
+/** What awk prints of a file in the folder. */
+static char *awk(const char *program, const char *file)
+{
+    char *output = NULL;
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("awk -F, '%s' %s/%s", program, folder, file)), &output), 0);
+    return output;
+}
+
+START_TEST(the_best_rate_of_a_quadratic_is_found)
+{
+    const char *const output = quadratic_tuned("--target loss=1e-8 --on steps");
+    static const char *const algorithms[] = {"allreduce", "local_sgd"};
+    for (size_t a = 0; a < 2; a++) {
+        /* At first all rates, in the order of their contraction; 1/128 moves more than 2 does. */
+        static const char order[] = "1 0.5 0.25 0.125 0.0625 0.03125 0.015625 ";
+        const char *const tried =
+            awk(kept(dsgd_xprintf("$1 == \"%s\" && $3 == 1 {printf \"%%s \", $2}", algorithms[a])),
+                "r/tune.csv");
+        ck_assert_msg(strncmp(tried, order, strlen(order)) == 0, "%s", tried);
+        const char *const best =
+            awk(kept(dsgd_xprintf("$1 == \"%s\" && /best/ {print $2, $5, $6, $7}", algorithms[a])),
+                "r/tune.csv");
+        ck_assert_str_eq(best, "1 3 3 0\n");
+    }
+    expect(output, "allreduce   1  3 of 3");
+    expect(output, "local_sgd   1  3 of 3");
+    expect(output, "0.5  3."); /* the runner-up, more than three times slower */
+    /* The error is 0.5^2t of that at the start. */
+    const char *const half =
+        awk("$1 == \"allreduce\" && $2 == 0.5 && $3 == 3 {print $8}", "r/tune.csv");
+    ck_assert_double_eq_tol(atof(half), 14, 1.5);
+}
+END_TEST
+
+START_TEST(candidates_meet_the_same_draws_of_seeds_of_their_own)
+{
+    quadratic_tuned("--target loss=1e-30");
+    /* Seeds 1 and 4 are the experiment's. */
+    ck_assert_str_eq(awk("NR > 1 {print $4}", "r/runs.csv | sort -u"), "2\n3\n5\n");
+    /* One seed in early rungs, all in the last: of two, and of what is beside the best. */
+    ck_assert_str_eq(
+        awk("NR > 1 && $1 == \"allreduce\" {n[$3 \": \" $5]++} END {for (k in n) print k, n[k]}",
+            "r/tune.csv | sort"),
+        "1: 1 9\n2: 1 3\n3: 3 3\n");
+    /* The same command has the same bytes at any -j. */
+    const char *const tried = read_file("r/tune.csv");
+    tune("again", "--target loss=1e-30 -j 1", 0);
+    ck_assert_str_eq(read_file("again/tune.csv"), tried);
+}
+END_TEST
+
+START_TEST(a_short_run_that_reaches_the_target_is_not_repeated)
+{
+    quadratic_tuned("--target loss=1e-8");
+    ck_assert_str_eq(
+        awk("$2 == \"allreduce\" && $NF == 1 && $4 == 2 {print $(NF-1)}", "r/runs.csv"), "10\n");
+    ck_assert_str_eq(
+        awk("$2 == \"allreduce\" && $NF == 1 && $4 == 3 {print $(NF-1)}", "r/runs.csv"), "30\n");
+    /* What stands for it is what the long run would have given. */
+    write_file("long.yaml", quadratic);
+    char *output = NULL;
+    ck_assert_int_eq(
+        dsgd("run long.yaml -o long --set seed=2 --set learn.optimizer.lr=1 --progress "
+             "off && " DSGD_BINARY " compare long --target loss=1e-8",
+             &output),
+        0);
+    ck_assert_str_eq(awk("NR == 2 {print $NF}", "r/tune.csv"), "kept\n");
+    const char *const time = awk("NR == 2 {printf \"%.10g\", $8}", "r/tune.csv");
+    const char *const mean = cell_of("long/compare.csv", "allreduce", "time_to_target_s_mean");
+    ck_assert_double_eq_tol(atof(time), atof(mean), 1e-9);
+}
+END_TEST
+
+START_TEST(what_diverges_is_last_and_said)
+{
+    const char *output = quadratic_tuned("--over learn.optimizer.lr='[0.5, 1, 1e90]'");
+    expect(output, "allreduce, local_sgd: diverged: 1e+90");
+    ck_assert_str_eq(awk("NR > 1 && $2 > 100 {print $7, $NF}", "r/tune.csv"),
+                     "1 dropped\n1 dropped\n");
+    output = tune("all", "--over learn.optimizer.lr='[1e80, 1e90]'", 0);
+    expect(output, "no value that was tried ends");
+    const char *const tuned = read_file("all/tuned.yaml");
+    expect(tuned, "  - {name: allreduce} # all at once\n");
+    expect(tuned, "optimizer: {lr: 0.125}");
+}
+END_TEST
+
+START_TEST(a_best_value_at_the_end_leads_beyond_it)
+{
+    write_file("e.yaml", quadratic);
+    /* Around 1/64 the nine rates end at 1/4. */
+    const char *output = tune("r", "--target loss=1e-8 --set learn.optimizer.lr=0.015625", 0);
+    expect(output, "allreduce   1  3 of 3");
+    ck_assert_ptr_null(strstr(output, "at the end"));
+    /* What the user gives is not widened. */
+    output = tune("given", "--target loss=1e-8 --over learn.optimizer.lr=0.0625:0.25:3", 0);
+    expect(output, "allreduce: the best lr, 0.25, is at the end of what was tried");
+    expect(output, "--over allreduce.optimizer.lr=0.25:8:6");
+    ck_assert_str_eq(awk("NR > 1 && $2 > 0.25", "given/tune.csv"), "");
+    output =
+        tune("low", "--over learn.optimizer.lr='[1, 1.5, 1.9]' --over allreduce.optimizer.lr=1", 0);
+    expect(output, "--over local_sgd.optimizer.lr=0.0625:2:6");
+    ck_assert_ptr_null(strstr(output, "--over allreduce"));
+}
+END_TEST
+
+START_TEST(what_no_candidate_reaches_is_ranked_by_nearness)
+{
+    const char *const output = quadratic_tuned("--target loss=1e-300 --on time");
+    expect(output, "no value reaches loss=1e-300; they are ranked by how");
+    expect(output, "0 of 3");
+    char *sorted = NULL; /* in a rung the losses rise */
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("awk -F, 'NR > 1 && $3 == last && $9 < loss && $1 == "
+                                "name; {last = $3; loss = $9; name = $1}' %s/r/tune.csv",
+                                folder)),
+              &sorted),
+        0);
+    ck_assert_str_eq(sorted, "");
+}
+END_TEST
+
+START_TEST(what_is_slow_early_and_best_late_is_found)
+{
+    /* Noise in the gradients: large rates are sooner near the minimum, small ones come nearer. */
+    write_file("e.yaml", "platform: idle-switch\n"
+                         "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
+                         "workers: 2\nnetwork: loggp\nalgorithms: allreduce\n"
+                         "until: {steps: 400}\n"
+                         "learn:\n  model: hyperplane\n"
+                         "  data: {name: hyperplane, features: 64, points: 1024, noise: 1}\n"
+                         "  batch: 1\n  precision: double\n  optimizer: {lr: 0.02}\n");
+    static const char values[] = "[0.005, 0.01, 0.015, 0.02, 0.025, 0.03]";
+    tune("r", kept(dsgd_xprintf("--over learn.optimizer.lr='%s'", values)), 0);
+    /* The best at the end is dropped at first, and comes back beside those that are kept. */
+    ck_assert_str_eq(awk("$2 == 0.01 {printf \"%s \", $NF}", "r/tune.csv"), "dropped kept best ");
+    char *output = NULL;
+    const char *const full = "run e.yaml -o full --progress off --set seed='[2, 3, 4]' --set "
+                             "learn.optimizer.lr='{sweep: %s}' && %s compare full";
+    ck_assert_int_eq(dsgd(kept(dsgd_xprintf(full, values, DSGD_BINARY)), &output), 0);
+    char *best = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf(
+                               "cd %s && awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; "
+                               "next} {print $k[\"final_loss_mean\"], $k[\"learn.optimizer.lr\"]}' "
+                               "full/compare.csv | sort -g | head -1 | cut -d' ' -f2",
+                               folder)),
+                           &best),
+                     0);
+    ck_assert_str_eq(best, "0.01\n");
+}
+END_TEST
+
+START_TEST(a_killed_one_goes_on_to_the_same_end)
+{
+    quadratic_tuned("--target loss=1e-8");
+    const char *const tried = read_file("r/tune.csv");
+    char *output = NULL;
+    for (int i = 1; i < 4; i++) /* whatever is done by then */
+        shell(kept(dsgd_xprintf("cd %s && timeout -s KILL 0.0%d " DSGD_BINARY
+                                " tune e.yaml -o killed --target loss=1e-8 -j 1 2>&1",
+                                folder, 3 * i)),
+              &output);
+    tune("killed", "--target loss=1e-8", 0);
+    ck_assert_str_eq(read_file("killed/tune.csv"), tried);
+    shell(kept(dsgd_xprintf("cd %s/r/.parts && ls *.part | sort -n | sed -n '2~3p' | xargs rm",
+                            folder)),
+          &output);
+    tune("r", "--target loss=1e-8 -j 1", 0);
+    ck_assert_str_eq(read_file("r/tune.csv"), tried);
+    /* Another question would be other results. */
+    expect(tune("r", "--target loss=1e-8 --seeds 2", 2), "--force");
+}
+END_TEST
+
+START_TEST(own_options_of_an_algorithm_are_tuned_with_the_rate)
+{
+    write_file("e.yaml", quadratic);
+    const char *const output =
+        tune("r",
+             "--target loss=1e-6 --over local_sgd.period='[1, 2, 4]' --over "
+             "learn.optimizer.lr='[0.25, 1]' --seeds 1 --over exchange.pieces='[2]'",
+             0);
+    expect(output, "local_sgd: 6 candidates for 10 steps");
+    expect(output, "allreduce: 2 candidates for 30 steps");
+    ck_assert_str_eq(awk("NR == 1", "r/tune.csv"),
+                     "algorithm,optimizer.lr,exchange.pieces,period,rung,length,seeds,reached,"
+                     "diverged,seconds_to_target,loss_else,ties,fate\n");
+    const char *const tuned = read_file("r/tuned.yaml");
+    expect(tuned, "# One feature.\n");
+    expect(tuned, "platform: idle-switch # no contention\nname: e-tuned\n");
+    expect(tuned, "{name: allreduce, exchange: {pieces: 2}, optimizer: {lr: 1}} # all at once\n");
+    expect(tuned, "  - name: local_sgd # in blocks\n    ");
+    char *plan = NULL;
+    ck_assert_int_eq(dsgd("check r/tuned.yaml", &plan), 0);
+    expect(plan, "e-tuned: 4 runs");
+    /* All that was tried is in the manifest too. */
+    ck_assert_str_eq(awk("/\"fate\"/ {n++} END {print n}", "r/manifest.json"),
+                     awk("END {print NR - 1}", "r/tune.csv"));
+    ck_assert_int_eq(dsgd("compare r --target loss=1e-6", &plan), 0);
+}
+END_TEST
+
+/** Files whose entries cannot be changed in place, or only with care. */
+static const struct {
+    const char *algorithms, *part;
+} written[] = {
+    {"algorithms: [{name: allreduce, optimizer: &o {lr: 0.1}}, {name: local_sgd, optimizer: *o}]",
+     "lr: 1\n"},
+    {"algorithms: allreduce", "lr: 1"},
+    {"algorithms: [\"allreduce\", 'local_sgd']",
+     "[{name: \"allreduce\", optimizer: {lr: 1}}, {name: 'local_sgd', "},
+    {"algorithms:\n- {name: allreduce, optimizer: {momentum: 0}} # gr\xc3\xb6\xc3\x9f"
+     "er\n- {optimizer: {lr: 5},\n   name: local_sgd}",
+     "{momentum: 0, lr: 1}} # gr\xc3\xb6\xc3\x9f"
+     "er\n- {optimizer: {lr: 1},\n"},
+    {"algorithms:\n  -\n    name: allreduce\n    optimizer:\n      momentum: 0\n  - local_sgd",
+     "      momentum: 0\n      lr: 1\n"},
+};
+
+START_TEST(a_tuned_file_says_what_is_best)
+{
+    const char *const old = strstr(quadratic, "algorithms:");
+    write_file("e.yaml", kept(dsgd_xprintf("%.*s%s\n%s", (int)(old - quadratic), quadratic,
+                                           written[_i].algorithms, strstr(quadratic, "until:"))));
+    const char *const output =
+        tune("r", "--target loss=1e-6 --over learn.optimizer.lr='[0.5, 1]' --seeds 1", 0);
+    ck_assert_ptr_null(strstr(output, "error"));
+    expect(read_file("r/tuned.yaml"), written[_i].part);
+    char *run = NULL;
+    ck_assert_int_eq(dsgd("run r/tuned.yaml -o t --progress off", &run), 0);
+    expect(read_file("t/manifest.json"), "\"lr\": 1.0");
+    ck_assert_ptr_null(strstr(read_file("t/manifest.json"), "\"lr\": 0."));
+}
+END_TEST
+
+START_TEST(the_best_accuracy_at_the_end_is_the_highest)
+{
+    write_file("e.yaml", "platform: idle-switch\n"
+                         "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
+                         "workers: 2\nalgorithms: allreduce\nuntil: {steps: 40}\n"
+                         "learn:\n  model: policy\n  data: navigation\n"
+                         "  optimizer: {lr: 0.1}\n");
+    const char *const output = tune("r", "--over learn.optimizer.lr='[1e-9, 0.3]' --seeds 2", 0);
+    expect(output, "accuracy");
+    ck_assert_str_eq(awk("NR > 1 && $9 > last && NR > 2; {last = $9}", "r/tune.csv"), "");
+}
+END_TEST
+
+static const struct {
+    const char *options, *sentence;
+} refused[] = {
+    {"--target acc=1", "accuracy=NUMBER or loss=NUMBER is expected"},
+    {"--target accuracy=5", "accuracy is 5, but has to be between 0 and 1"},
+    {"--target accuracy=0.5", "as there is none of a regression; give --target loss=NUMBER"},
+    {"--on steps", "--on steps: to what?"},
+    {"--on final --target loss=1", "leave out one of --target and --on final"},
+    {"--on nearly", "auto, time, steps or final is expected"},
+    {"--over foo=1:2:3", "`foo` is nothing that an algorithm has for itself"},
+    {"--over learn.batch='[1, 2]'", "`learn.batch` is nothing"},
+    {"--over algorithms.7.period=1", "`algorithms.7.period` is nothing"},
+    {"--over learn.optimizer.lr", "expected PATH=FROM:TO:N"},
+    {"--over learn.optimizer.lr=0:1:4", "have to be above 0"},
+    {"--over learn.optimizer.lr=1:2:x", "n is x, but has to be a number"},
+    {"--over learn.optimizer.lr='[0.1, abc]'",
+     "--over algorithms.0.optimizer.lr={sweep: [0.1, abc]}: lr is abc, but has to be a number"},
+    {"--over learn.optimizer.lr='[0.1'", "the value is no YAML"},
+    {"--over learn.optimizer.lr='[]'", "a sweep is empty"},
+    {"--over learn.optimizer.lr='[0.1, 0.1]'", "give a value once"},
+    {"--over learn.optimizer.lr=1e-5:1:5000", "100000 is the most"},
+    {"--over local_sgd.nope='[1, 2]'", "key `nope` is unknown"},
+    {"--set workers='[2, 4]'", "choose with --set, such as --set workers=2"},
+    {"--set workload.step='{sweep: [1, 2]}'", "nothing swept"},
+    {"--set learn.evaluate.every=0 --target loss=1", "set learn.evaluate.every"},
+    {"--set learn.optimizer.lr=0", "the learning rate of allreduce is 0"},
+    {"--set until='{accuracy: 0.5}'", "neither steps nor seconds nor samples"},
+    {"--seeds 1000", "100 are the most"},
+};
+
+START_TEST(bad_input_costs_a_sentence)
+{
+    write_file("e.yaml", quadratic);
+    expect(tune("r", refused[_i].options, 2), refused[_i].sentence);
+}
+END_TEST
+
+START_TEST(an_experiment_that_learns_nothing_is_refused)
+{
+    write_experiment("");
+    expect(tune("r", "--set workers=4", 2), "nothing is learned, so there is nothing to tune");
+}
+END_TEST
+
+Suite *tune_suite(void)
+{
+    Suite *s = suite_create("tune");
+    TCase *t = tcase_create("tune");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_add_test(t, the_best_rate_of_a_quadratic_is_found);
+    tcase_add_test(t, candidates_meet_the_same_draws_of_seeds_of_their_own);
+    tcase_add_test(t, a_short_run_that_reaches_the_target_is_not_repeated);
+    tcase_add_test(t, what_diverges_is_last_and_said);
+    tcase_add_test(t, a_best_value_at_the_end_leads_beyond_it);
+    tcase_add_test(t, what_no_candidate_reaches_is_ranked_by_nearness);
+    tcase_add_test(t, what_is_slow_early_and_best_late_is_found);
+    tcase_add_test(t, a_killed_one_goes_on_to_the_same_end);
+    tcase_add_test(t, own_options_of_an_algorithm_are_tuned_with_the_rate);
+    tcase_add_loop_test(t, a_tuned_file_says_what_is_best, 0, sizeof written / sizeof written[0]);
+    tcase_add_test(t, the_best_accuracy_at_the_end_is_the_highest);
+    tcase_add_loop_test(t, bad_input_costs_a_sentence, 0, sizeof refused / sizeof refused[0]);
+    tcase_add_test(t, an_experiment_that_learns_nothing_is_refused);
+    suite_add_tcase(s, t);
+    return s;
+}
