@@ -100,7 +100,7 @@ static void put_marks(FILE *out, const distribution *d, double offset)
 
 static void put_reach(FILE *out, const distribution *of, const dsgd_step_blocks *blocks, bool high)
 {
-    fprintf(out, "array %s_steps[%zu] = [", high ? "high" : "low", blocks->n_cells);
+    fprintf(out, "array %s_step[%zu] = [", high ? "longest" : "shortest", blocks->n_cells);
     for (size_t c = 0; c < blocks->n_cells; c++) {
         double low_s = INFINITY, high_s = 0;
         for (size_t i = 0; i < blocks->n_series; i++) {

@@ -16,7 +16,7 @@ typedef struct dsgd_step_blocks {
 
 /**
  * Writes $steps, of each block the share of all its runs' steps that take no longer; $step_marks, a
- * few points of it; and low_steps and high_steps, the shortest step above 0 s and the longest of
+ * few points of it; and shortest_step and longest_step, the shortest step above 0 s and the longest of
  * each cell (1 and 0: there is none). A folder without steps.csv has blocks without numbers.
  */
 void dsgd_figure_steps(FILE *out, const char *folder, const dsgd_step_blocks *blocks);

@@ -10,10 +10,10 @@ set rmargin 2
 set yrange [0:103]
 set ytics 0, step_of(100, @ticks_up)
 # One axis for all frames, unless some have much longer steps than others.
-nearest = low_steps[1]
-farthest = high_steps[1]
-least_far = high_steps[1]
-do for [k = 1:n_frames] { nearest = lesser(nearest, low_steps[k]); farthest = greater(farthest, high_steps[k]); least_far = lesser(least_far, high_steps[k]) }
+nearest = shortest_step[1]
+farthest = longest_step[1]
+least_far = longest_step[1]
+do for [k = 1:n_frames] { nearest = lesser(nearest, shortest_step[k]); farthest = greater(farthest, longest_step[k]); least_far = lesser(least_far, longest_step[k]) }
 alike = farthest <= 4 * least_far
 do for [k = 1:n_frames] {
     eval frame(k)
@@ -21,8 +21,8 @@ do for [k = 1:n_frames] {
     j = (k - 1) % n_places + 1
     set title title_of_cell(p, j) offset 0, -0.6
     set ylabel ((k - 1) % across == 0 ? tex('share of steps (%)') : '')
-    near = alike ? nearest : low_steps[k]
-    far = alike ? farthest : high_steps[k]
+    near = alike ? nearest : shortest_step[k]
+    far = alike ? farthest : longest_step[k]
     if (far == 0) { far = near } # no step
     unit_s = far < 0.5 ? 1e-3 : far >= 1e4 ? 1e3 : 1
     set xlabel 'step time ('.(unit_s == 1e-3 ? 'ms' : unit_s == 1 ? 's' : '1,000 s').')'
