@@ -520,7 +520,7 @@ START_TEST(notes_stand_behind_the_table)
     char *output = NULL;
     ck_assert_int_eq(
         dsgd("run e.yaml -o r -v --progress off --set until.steps=1 --set seed='[1, 2, "
-             "3, 4, 5, 6, 7, 8, 9]' >all",
+             "3, 4, 5, 6, 7, 8, 9]' --set exchange='{cycle: 1ms}' >all",
              &output),
         0);
     const char *const all = read_file("all");
