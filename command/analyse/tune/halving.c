@@ -2,8 +2,8 @@
  * @file halving.c
  * Rungs: who runs for how long, and who goes on.
  *
- * With C candidates there are as many short rungs as leave three; then one of full length with one
- * seed, and one with all seeds, of two.
+ * There are as many short rungs as leave three candidates; then one of full length with one seed, and
+ * one with all seeds, of two, each with what is beside the best.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * @file tune.h
  * The best values of options, for each algorithm by itself, by successive halving (Jamieson and
  * Talwalkar, AISTATS 2016): all candidates run for a part of the steps with one seed, the best
- * third for more, and the best two to the end with all seeds.
+ * third for more, and the best two, with what is beside them, to the end with all seeds.
  *
  * All candidates of an algorithm meet the same draws, of seeds that the experiment does not have.
  * Every round follows from the experiment and the results of those before.
