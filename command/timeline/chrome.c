@@ -4,9 +4,11 @@
  * Event Format", Google, 2016).
  *
  * A process per host; its tracks are flat: what is drawn on one does not overlap. Messages have as
- * many tracks as are on their way at one time, and a flow from the sender's to the receiver's. Times
- * are in microseconds with three digits; viewers truncate to nanoseconds, so that half of one is
- * added. The states have their exact seconds beside.
+ * many tracks as are on their way at one time, and a flow from the sender's to the receiver's.
+ *
+ * Times are in microseconds, on a grid of nanoseconds. Viewers multiply, truncate and add: half a
+ * nanosecond more for a begin, and a tenth less for a duration, keep neighbours apart whatever they
+ * do. `seconds` of a state is exact; viewers do not read it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -48,8 +50,9 @@ static void event(writer *w, char phase, int host, int track, double at_s)
 static void interval(writer *w, int host, int track, double since_s, double end_s)
 {
     const long long ns = ns_of(end_s) - ns_of(since_s);
+    const long long tenths = ns > 0 ? 10 * ns - 1 : 0;
     event(w, 'X', host, track, since_s);
-    fprintf(w->stream, ",\"dur\":%lld.%03lld", ns / 1000, ns % 1000);
+    fprintf(w->stream, ",\"dur\":%lld.%04lld", tenths / 10000, tenths % 10000);
 }
 
 static void text(writer *w, const char *name, const char *value)
@@ -133,15 +136,16 @@ static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
     static const char *const names[] = {"forward", "backward", "communicate", "wait"};
     interval(w, row->host, STATE, tile->since_s, tile->end_s);
     text(w, "name", names[tile->state]);
-    number(w, ",\"args\":{", "seconds", tile->end_s - tile->since_s);
+    number(w, ",", "seconds", tile->end_s - tile->since_s);
     if (tile->wait != NULL) {
-        text(w, "in", tile->wait->verb);
         char *const whom = dsgd_view_waits_for(w->view, tile->wait);
+        fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb); /* which has no quotes */
         if (whom != NULL)
             text(w, "for", whom);
+        fputs("}", w->stream);
         free(whom);
     }
-    fputs("}}", w->stream);
+    fputs("}", w->stream);
 }
 
 static void write_step(writer *w, const dsgd_span *span)

@@ -41,7 +41,7 @@ static void count_communication(dsgd_worker *w, double from_s, double to_s)
 {
     const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
     w->counted_until_s = to_s;
-    if (w->engine->timeline != NULL)
+    if (dsgd_watched(w->engine))
         record_exposed(w, start_s, to_s);
     const double compute_end_s = dsgd_computing(w) ? to_s : w->computation.end_s;
     double hidden_s =
@@ -212,7 +212,7 @@ void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp
 {
     dsgd_count_age(user, owner, piece, stamp, weight);
     const double lag = fmax(0, (double)(dsgd_local_steps(user, piece) - stamp));
-    if (stamp >= 0 && lag > 0)
+    if (dsgd_watched(user->engine) && stamp >= 0 && lag > 0)
         dsgd_timeline_mark(user, (dsgd_span){.kind = DSGD_SPAN_USED,
                                              .peer = owner,
                                              .piece = (long)piece,
@@ -238,17 +238,19 @@ void dsgd_count_event(const dsgd_engine *engine)
     atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
 }
 
-static size_t count_message(dsgd_engine *engine, dsgd_span message)
+static void count_message(dsgd_engine *engine, double bytes)
 {
     dsgd_count_event(engine);
     engine->result->messages++;
-    engine->result->bytes += message.bytes;
-    return engine->timeline == NULL ? 0 : dsgd_timeline_message(engine, message);
+    engine->result->bytes += bytes;
 }
 
 size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes)
 {
-    return count_message(
+    count_message(engine, bytes);
+    if (!dsgd_watched(engine))
+        return 0;
+    return dsgd_timeline_message(
         engine,
         (dsgd_span){
             .host = from, .peer = to, .bytes = bytes, .since_s = dsgd_now_s(), .end_s = INFINITY});
@@ -257,9 +259,12 @@ size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes)
 void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
                          double end_s)
 {
-    count_message(
-        engine,
-        (dsgd_span){.host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = end_s});
+    count_message(engine, bytes);
+    if (dsgd_watched(engine))
+        dsgd_timeline_message(
+            engine,
+            (dsgd_span){
+                .host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = end_s});
 }
 
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)

@@ -198,6 +198,8 @@ void dsgd_computation_wait(dsgd_worker *w)
 
 static size_t begin_span(const dsgd_worker *w)
 {
+    if (!dsgd_watched(w->engine))
+        return 0;
     const dsgd_computation *const c = &w->computation;
     const double forward_s = fmax(0, c->compute_s - c->backward_s);
     return dsgd_timeline_begin(w, (dsgd_span){.kind = DSGD_SPAN_COMPUTE,

@@ -259,6 +259,12 @@ static inline bool dsgd_computing(const dsgd_worker *w)
     return w->computation.number >= 0 && w->computation.ready < w->engine->n_pieces;
 }
 
+/** Whether what happens is recorded. */
+static inline bool dsgd_watched(const dsgd_engine *engine)
+{
+    return engine->timeline != NULL;
+}
+
 /** Local steps that a worker has made with this piece: the clock by which values age. */
 static inline long dsgd_local_steps(const dsgd_worker *w, size_t piece)
 {
@@ -439,10 +445,11 @@ void dsgd_count_contribution(const dsgd_worker *w, bool fresh);
 /** Fills the result with all that was counted. */
 void dsgd_sum_up(dsgd_engine *engine);
 
-/* --- timeline.c: what happens, where the run is watched; else they do nothing ------------------ */
+/* --- timeline.c: what happens, for who watches ------------------------------------------------- */
 
-/* A span's number is 0 where it is not recorded. Of a dsgd_span that is handed over, host, times
- * and step are set here. */
+/* Those without a dsgd_span do nothing where nobody watches; before the others dsgd_watched() is
+ * asked, so that none is filled in vain. Its host, times and step are set there. A span's number is
+ * 0 where it is not recorded. */
 
 void dsgd_timeline_open(dsgd_engine *engine);
 /** At the end of the window or of the run. */

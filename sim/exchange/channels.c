@@ -29,7 +29,8 @@ static void channel_main(void *argument)
         dsgd_stay_if_stopped(channel->worker);
         dsgd_job *const job = channel->first;
         channel->first = job->next;
-        channel->span = dsgd_timeline_begin(channel->worker, span_of(channel, job));
+        if (dsgd_watched(channel->worker->engine))
+            channel->span = dsgd_timeline_begin(channel->worker, span_of(channel, job));
         dsgd_staging_wait(channel->worker, job->not_before_s);
         job->run(channel, job);
         dsgd_timeline_end(channel->worker->engine, channel->span);

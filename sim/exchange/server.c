@@ -195,7 +195,7 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
                    dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
     const double missed = (double)(server_state_of(server, k)->version - message->version);
     dsgd_count_gradient(engine, (dsgd_lag){missed, missed}, dsgd_piece_share(engine, k));
-    if (missed > 0)
+    if (dsgd_watched(engine) && missed > 0)
         dsgd_timeline_mark(server, (dsgd_span){.kind = DSGD_SPAN_USED,
                                                .peer = message->from,
                                                .piece = (long)k,
