@@ -201,8 +201,8 @@ dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *c
     const dsgd_status status = dsgd_simulate(config, &result, error);
     if (status != DSGD_OK)
         return status;
-    view->messages = (double)result.messages;
-    view->bytes = result.bytes;
+    if (result.outcome == DSGD_RUN_FAILED)
+        fprintf(stderr, "dsgd: the run fails: %s\n", result.why.text);
     const double steps = result.steps;
     dsgd_run_result_free(&result);
     if (t->full)

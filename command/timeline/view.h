@@ -38,14 +38,16 @@ typedef struct dsgd_view {
     const dsgd_planned_run *run;
     const dsgd_timeline *timeline;
     int n_workers; /* of the run */
-    double messages, bytes; /* that the run had sent by the end of the window */
     size_t n_rows;
     dsgd_row *rows; /* [n_rows] */
     const dsgd_span **spans; /* those of all rows */
     int straggler; /* the worker that computes longest of several; -1: all compute equally long */
 } dsgd_view;
 
-/** Simulates one run, without values but where @p config asks for them, and cuts what it records. */
+/**
+ * Simulates one run, and cuts what config->timeline has recorded then. Of a run that fails, which it
+ * says on stderr, that is what happened before. The caller closes the view in any case.
+ */
 dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *config,
                            dsgd_view *view, dsgd_error *error);
 void dsgd_view_close(dsgd_view *view);

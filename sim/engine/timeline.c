@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sim/engine/engine.h"
+#include "sim/result.h"
 #include "sim/timeline.h"
 
 /** A wait under way. */
@@ -323,9 +324,14 @@ void dsgd_timeline_close(dsgd_engine *engine)
     dsgd_timeline *const t = engine->timeline;
     if (t == NULL)
         return;
+    dsgd_timeline_look(engine);
+    for (size_t i = 0; i < t->recording->n_waits; i++) {
+        const open_wait *const open = &t->recording->waits[i];
+        t->spans[open->wait->span - 1].peer = open->lacking;
+    }
     engine->timeline = NULL;
     if (!t->closed)
-        t->end_s = dsgd_now_s();
+        t->end_s = engine->result->virtual_s;
     cut(t);
     free(t->recording->free);
     free(t->recording->waits);

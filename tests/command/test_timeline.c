@@ -343,6 +343,29 @@ START_TEST(a_chart_shows_who_waits_for_the_straggler_and_what_is_late)
 }
 END_TEST
 
+START_TEST(a_description_has_the_chart_of_every_algorithm)
+{
+    char *output = NULL;
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
+        char *const command = dsgd_xprintf("describe algorithm %s", dsgd_algorithms[i]->name);
+        ck_assert_int_eq(dsgd(command, &output), 0);
+        free(command);
+        ck_assert_msg(strstr(output, "\n   3* 0") != NULL, "no straggler in %s", output);
+    }
+}
+END_TEST
+
+/** A worker that stops: the others wait for it for ever, and the chart says for whom. */
+START_TEST(a_run_that_fails_is_shown_until_then)
+{
+    char *output = NULL;
+    write_file("e.yaml", kept(dsgd_xprintf("%sstops: [{worker: 1, after: 1s}]\n", four)));
+    ck_assert_int_eq(dsgd("timeline e.yaml --format text", &output), 0);
+    ck_assert_msg(strstr(output, "the run fails: ") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "<1") != NULL, "%s", output);
+}
+END_TEST
+
 /** However many workers, and with names as long as they get. */
 START_TEST(a_chart_fits_a_terminal)
 {
@@ -447,6 +470,8 @@ Suite *timeline_suite(void)
     tcase_add_loop_test(c, a_window_is_a_part_of_the_whole, 0, 3);
     tcase_add_loop_test(c, a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2);
     tcase_add_test(c, a_chart_fits_a_terminal);
+    tcase_add_test(c, a_description_has_the_chart_of_every_algorithm);
+    tcase_add_test(c, a_run_that_fails_is_shown_until_then);
     tcase_add_test(c, a_figure_names_workers_and_marks_the_straggler);
     tcase_add_test(c, a_trace_is_compressed_unless_its_name_says_otherwise);
     tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
