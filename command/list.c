@@ -367,6 +367,8 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
         print_wrapped("", 0, about->reference);
     if (f->registry == dsgd_algorithms)
         print_doc((const dsgd_algorithm *)about);
+    if (f->registry == dsgd_algorithms)
+        dsgd_timeline_print_example(name);
     if (about->options != NULL)
         puts("\noptions:");
     dsgd_keys_print(about->options, 2);

@@ -65,6 +65,8 @@ do for [e = 1:n_entries] {
     if (kind eq 'worst_model') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 10 ps 1.1 lc rgb ink }
     if (kind eq 'simulated') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 7 ps 0.25 * point_size lc rgb ink }
     if (kind eq 'equally_fast') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb ink lw 2.5 }
+    if (kind eq 'message') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head size screen 0.006,20 lc rgb message_colour lw 0.7 }
+    if (kind eq 'held_up_by') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.012,18 lc rgb held_colour lw 1.4 }
     if (kind eq 'uncertain') {
         set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
             fc rgb ink fs pattern 2 border lc rgb ink lw 0.5

@@ -32,6 +32,8 @@ grid_colour = '#dddddd'
 look_compute = '#4D4D4D 3'
 look_wait = '#E0E0E0 3'
 look_communicate = '#8A8A8A 4'
+message_colour = '#6188D7'
+held_colour = '#A40A0F'
 
 # Width and height in inches, and points of the font; a figure of many panels is higher, where no size was asked for.
 size_default = '6.3 3.6 10'

@@ -174,6 +174,7 @@ static void clock_main(void *argument)
         fail(engine, "every worker has stopped");
     engine->finished = true;
     dsgd_closed_schedules_end(engine, dsgd_now_s());
+    dsgd_timeline_close(engine);
     evaluate_and_inspect(engine);
     if (config->steps_each == 0 && engine->n_working > 0)
         dsgd_waits_watch_on(engine);
@@ -206,6 +207,7 @@ static void simulate(dsgd_engine *engine)
     engine->reference_flops = reference_flops(engine->config->platform);
     engine->end_semaphore = dsgd_semaphore_new();
     engine->never_semaphore = dsgd_semaphore_new();
+    dsgd_timeline_open(engine);
     open_workers(engine);
     if (engine->values != NULL)
         dsgd_evaluate_now(engine);
@@ -213,6 +215,7 @@ static void simulate(dsgd_engine *engine)
     const bool ended = dsgd_cluster_run(clock_main, engine);
     if (!ended) {
         result->virtual_s = fmax(dsgd_now_s(), dsgd_closed_schedules_end(engine, DBL_MAX));
+        dsgd_timeline_close(engine);
         dsgd_waits_watch(engine);
     }
     dsgd_waits_end(engine);

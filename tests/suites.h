@@ -67,6 +67,7 @@
     X(compare)                                                                                     \
     X(sensitivity)                                                                                 \
     X(plot)                                                                                        \
+    X(timeline)                                                                                    \
     X(plugin)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \

@@ -244,6 +244,50 @@ dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error 
     return status;
 }
 
+/** Draws a table that is in @p folder, whose name ends in that of @p path. */
+static dsgd_status draw_table(const arguments *a, const char *figure, const char *folder,
+                              const char *path, dsgd_error *error)
+{
+    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
+    char *const settings = settings_of(a, folder, figure, a->formats);
+    char *const drawn = dsgd_xprintf("%s/%s.%s", folder, figure, a->formats);
+    dsgd_status status = run_gnuplot(script, folder, settings, error);
+    if (status == DSGD_OK && rename(drawn, path) != 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
+    unlink(drawn);
+    free(drawn);
+    free(settings);
+    free(script);
+    return status;
+}
+
+dsgd_status dsgd_figure_write(const char *figure, const char *table, const char *size,
+                              const char *format, const char *path, dsgd_error *error)
+{
+    if (strpbrk(path, "'\n") != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "-o: gnuplot cannot take a ' in `%s`", path);
+    char *const folder = dsgd_xprintf("%s.XXXXXX", path); /* from where a file can be renamed */
+    if (mkdtemp(folder) == NULL) {
+        free(folder);
+        return dsgd_fail(error, DSGD_EIO, "%s: no file can be made there: %m", path);
+    }
+    char *const data = dsgd_xprintf("%s/%s.csv", folder, figure);
+    const arguments a = {.formats = format, .output = folder, .size = size};
+    dsgd_status status = DSGD_EIO;
+    dsgd_whole_file file;
+    if (dsgd_whole_open(&file, error, "%s", data) != NULL) {
+        fputs(table, file.stream);
+        status = dsgd_whole_close(&file, error);
+    }
+    if (status == DSGD_OK)
+        status = draw_table(&a, figure, folder, path, error);
+    unlink(data);
+    rmdir(folder);
+    free(data);
+    free(folder);
+    return status;
+}
+
 /** For figures of means over seeds; a failure prevents no other figure. */
 static void refresh_comparison(const char *folder)
 {
@@ -335,7 +379,7 @@ static dsgd_status check_words(const char *option, const char *list, const char 
     return status;
 }
 
-static dsgd_status check_size(const char *size, dsgd_error *error)
+dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
 {
     static const char *const named[] = {"one-column", "two-column", "slide", NULL};
     double width = 0, height = 0;
@@ -396,7 +440,7 @@ static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
     for (size_t i = 0; status == DSGD_OK && i < a->logs.n; i++)
         status = check_words("--log", a->logs.v[i], axes, error);
     if (status == DSGD_OK && a->size != NULL)
-        status = check_size(a->size, error);
+        status = dsgd_figure_check_size(a->size, error);
     dsgd_target target;
     if (status == DSGD_OK)
         status = dsgd_target_parse(a->choice.target, &target, error);

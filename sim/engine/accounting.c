@@ -19,11 +19,30 @@ static double overlap_s(double a, double b, double from, double to)
     return end > start ? end - start : 0;
 }
 
+/** For who watches: what of [since_s, to_s] no computation hides, interval by interval. */
+static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
+{
+    const dsgd_computation *const c = &w->computation;
+    for (size_t i = 0; i < w->n_earlier + 2; i++) {
+        const dsgd_interval hidden =
+            i < w->n_earlier    ? w->earlier[i]
+            : i == w->n_earlier ? (dsgd_interval){c->previous_since_s, c->previous_end_s}
+                                : (dsgd_interval){c->since_s, dsgd_computing(w) ? to_s : c->end_s};
+        if (hidden.end_s <= since_s || hidden.since_s >= to_s)
+            continue;
+        dsgd_timeline_communicate(w, since_s, hidden.since_s);
+        since_s = hidden.end_s;
+    }
+    dsgd_timeline_communicate(w, since_s, to_s);
+}
+
 /** What of an interval no computation hides. Forgets computations that end before it does. */
 static void count_communication(dsgd_worker *w, double from_s, double to_s)
 {
     const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
     w->counted_until_s = to_s;
+    if (dsgd_watched(w->engine))
+        record_exposed(w, start_s, to_s);
     const double compute_end_s = dsgd_computing(w) ? to_s : w->computation.end_s;
     double hidden_s =
         overlap_s(start_s, to_s, w->computation.since_s, compute_end_s) +
@@ -193,6 +212,12 @@ void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp
 {
     dsgd_count_age(user, owner, piece, stamp, weight);
     const double lag = fmax(0, (double)(dsgd_local_steps(user, piece) - stamp));
+    if (dsgd_watched(user->engine) && stamp >= 0 && lag > 0)
+        dsgd_timeline_mark(user, (dsgd_span){.kind = DSGD_SPAN_USED,
+                                             .peer = owner,
+                                             .piece = (long)piece,
+                                             .version = stamp,
+                                             .made = -1});
     if (stamp >= 0)
         dsgd_count_lag(user->engine, (dsgd_lag){lag, lag}, weight);
 }
@@ -213,13 +238,35 @@ void dsgd_count_event(const dsgd_engine *engine)
     atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
 }
 
-void dsgd_count_message(dsgd_worker *sender, double bytes)
+static void count_message(dsgd_worker *sender, double bytes)
 {
     dsgd_run_result *const result = sender->engine->result;
     dsgd_count_event(sender->engine);
     result->messages++;
     result->bytes += bytes;
     sender->sent_bytes += bytes;
+}
+
+size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes)
+{
+    count_message(&engine->workers[from], bytes);
+    if (!dsgd_watched(engine))
+        return 0;
+    return dsgd_timeline_message(
+        engine,
+        (dsgd_span){
+            .host = from, .peer = to, .bytes = bytes, .since_s = dsgd_now_s(), .end_s = INFINITY});
+}
+
+void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                         double end_s)
+{
+    count_message(&engine->workers[from], bytes);
+    if (dsgd_watched(engine))
+        dsgd_timeline_message(
+            engine,
+            (dsgd_span){
+                .host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = end_s});
 }
 
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)

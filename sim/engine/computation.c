@@ -160,6 +160,7 @@ static void compute_gradient(dsgd_worker *w)
             w->computation.end_s = dsgd_now_s();
             w->engine->n_computing--;
             w->computed_s += w->computation.end_s - w->computation.since_s;
+            dsgd_timeline_end(engine, w->computation.span);
         }
         pieces_done(w, k + 1);
     }
@@ -177,6 +178,12 @@ void dsgd_gpu_main(void *worker)
     }
 }
 
+/** Seconds of a worker's host for one of the reference GPU. */
+static double slowness(const dsgd_worker *w)
+{
+    return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
+}
+
 void dsgd_computation_wait(dsgd_worker *w)
 {
     while (dsgd_computing(w))
@@ -187,6 +194,19 @@ void dsgd_computation_wait(dsgd_worker *w)
         dsgd_run_free(w->computation.first_deferred);
     }
     w->computation.end_of_deferred = &w->computation.first_deferred;
+}
+
+static size_t begin_span(const dsgd_worker *w)
+{
+    if (!dsgd_watched(w->engine))
+        return 0;
+    const dsgd_computation *const c = &w->computation;
+    const double forward_s = fmax(0, c->compute_s - c->backward_s);
+    return dsgd_timeline_begin(w, (dsgd_span){.kind = DSGD_SPAN_COMPUTE,
+                                              .peer = -1,
+                                              .piece = -1,
+                                              .version = -1,
+                                              .turn_s = dsgd_now_s() + forward_s * slowness(w)});
 }
 
 /** Lets the GPU compute for a while; g, taken at x, is ready at its end. */
@@ -209,6 +229,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     w->computation.since_s = dsgd_now_s();
     w->computation.number++;
     w->computation.ready = 0;
+    w->computation.span = begin_span(w);
     g->awaits = w->computation.number;
     if (w->gpu_waits) {
         w->gpu_waits = false;
@@ -255,12 +276,6 @@ static dsgd_batch_size batch_size(const dsgd_engine *engine, const dsgd_node *se
                      &size.longest);
     size.samples = stream.batch;
     return size;
-}
-
-/** Seconds of a worker's host for one of the reference GPU. */
-static double slowness(const dsgd_worker *w)
-{
-    return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
 }
 
 /** Of this worker's step, on the reference GPU. */

@@ -15,6 +15,7 @@
 #include "sim/algorithm.h"
 #include "sim/config.h"
 #include "sim/network/cluster.h"
+#include "sim/timeline.h"
 #include "traces/imbalance.h"
 
 enum {
@@ -82,6 +83,7 @@ typedef struct dsgd_computation {
     double since_s, end_s; /* end_s is valid once all pieces are ready */
     double previous_since_s, previous_end_s; /* of the computation before */
     double share; /* of the step's mini-batch that is computed */
+    size_t span; /* timeline.c's number of it; 0: not watched. So all members of this name */
     /* What each piece does when it becomes ready, in the order of the calls. */
     struct dsgd_deferred *first_deferred, **end_of_deferred; /* where the next is hung */
 } dsgd_computation;
@@ -100,6 +102,7 @@ typedef struct dsgd_wait {
     double since_s;
     long collective; /* which of the worker's it is, from 1; 0: another verb */
     bool watched; /* was under way when the run ended */
+    size_t span;
 } dsgd_wait;
 
 /** A worker or a server. A server uses the members marked (S) only. */
@@ -133,6 +136,7 @@ struct dsgd_worker {
     double reduction_s_per_byte; /* of what it receives */
     double exposed_s; /* from the ends of computations to the ends of their steps */
     double step_since_s; /* begin of its step */
+    size_t step_span; /* timeline.c's */
 
     /* computation.c's. */
     dsgd_semaphore *gpu_semaphore;
@@ -224,6 +228,8 @@ struct dsgd_engine {
     int at_barrier;
     long barrier_round;
 
+    dsgd_timeline *timeline; /* timeline.c's; NULL: the run is not watched, or not any more */
+
     /* accounting.c's. */
     double largest_allreduce, largest_partial; /* bytes, of one message schedule */
     struct dsgd_sum {
@@ -254,6 +260,12 @@ static inline dsgd_worker *dsgd_worker_of(dsgd_node *self)
 static inline bool dsgd_computing(const dsgd_worker *w)
 {
     return w->computation.number >= 0 && w->computation.ready < w->engine->n_pieces;
+}
+
+/** Whether what happens is recorded. */
+static inline bool dsgd_watched(const dsgd_engine *engine)
+{
+    return engine->timeline != NULL;
 }
 
 /** Local steps that a worker has made with this piece: the clock by which values age. */
@@ -408,8 +420,15 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 /** Tells the run's progress that something has moved, and the virtual time. */
 void dsgd_count_event(const dsgd_engine *engine);
 
-/** Counts a message; @p sender is a worker or a server. */
-void dsgd_count_message(dsgd_worker *sender, double bytes);
+/**
+ * Counts a message between two hosts, as in engine->workers, that is sent now. Returns its number
+ * for dsgd_timeline_arrive().
+ */
+size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes);
+
+/** The same of one that was under way from @p since_s to @p end_s. */
+void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                         double end_s);
 
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
@@ -436,6 +455,46 @@ void dsgd_count_step_time(dsgd_engine *engine, double step_s);
 
 /** Fills the result's histogram of step times. */
 void dsgd_sum_up_step_times(dsgd_engine *engine);
+
+/* --- timeline.c: what happens, for who watches ------------------------------------------------- */
+
+/* Those without a dsgd_span do nothing where nobody watches; before the others dsgd_watched() is
+ * asked, so that none is filled in vain. Its host, times and step are set there. A span's number is
+ * 0 where it is not recorded. */
+
+void dsgd_timeline_open(dsgd_engine *engine);
+/** At the end of the window or of the run. */
+void dsgd_timeline_close(dsgd_engine *engine);
+
+size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span);
+void dsgd_timeline_end(const dsgd_engine *engine, size_t span);
+
+/** An instant. */
+void dsgd_timeline_mark(const dsgd_worker *w, dsgd_span mark);
+
+/** What no computation hides; for accounting.c, where the run is watched. */
+void dsgd_timeline_communicate(const dsgd_worker *w, double since_s, double end_s);
+
+/** The send buffer is sampled for a version, by the job of that span. */
+void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark);
+
+/** For accounting.c: host, peer, bytes and times of @p message are set. */
+size_t dsgd_timeline_message(dsgd_engine *engine, dsgd_span message);
+/** It is received now, and was on the network from @p since_s. */
+void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s);
+/** It is an activation of version * n_pieces + piece; received at @p end_s, INFINITY: unknown. */
+void dsgd_timeline_name_activation(const dsgd_engine *engine, size_t message, long position,
+                                   double end_s);
+void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, long position);
+
+/** A wait begins, and ends. */
+size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait);
+void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait);
+/** Whoever waits may wait for fewer now. */
+void dsgd_timeline_look(const dsgd_engine *engine);
+
+/** The worker begins its step. */
+void dsgd_timeline_step(dsgd_worker *w);
 
 /* --- learning.c: data, network and values; evaluations ---------------------------------------- */
 
@@ -479,6 +538,9 @@ void dsgd_computation_wait(dsgd_worker *w);
 void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 
 /* --- steps.c ---------------------------------------------------------------------------------- */
+
+/** Ends the simulation at this instant. */
+void dsgd_finish(dsgd_engine *engine);
 
 /** Counts a step or the begin of a computation, after which turns are taken again. */
 void dsgd_moved(dsgd_engine *engine);

@@ -14,11 +14,11 @@ static void stay(dsgd_worker *w)
         dsgd_work_sleep(w);
 }
 
-/** Ends the simulation at this instant. */
-static void finish(dsgd_engine *engine)
+void dsgd_finish(dsgd_engine *engine)
 {
+    if (!engine->finished)
+        dsgd_semaphore_post(engine->end_semaphore);
     engine->finished = true;
-    dsgd_semaphore_post(engine->end_semaphore);
 }
 
 /** Share of the run that is done, by the bound that is nearest. */
@@ -58,12 +58,12 @@ static void count_step(dsgd_worker *w)
     /* An accuracy that is NAN stays so. */
     if (dsgd_evaluate_if_due(engine, &accuracy) && until->accuracy > 0 &&
         (accuracy >= until->accuracy || isnan(accuracy)))
-        finish(engine);
+        dsgd_finish(engine);
     const double samples = engine->whole_steps * engine->config->workload->samples;
     report_progress(engine, samples);
     if (engine->steps_total >= engine->steps_bound ||
         (until->samples > 0 && samples >= until->samples * (1 - rounding)))
-        finish(engine);
+        dsgd_finish(engine);
     if (engine->finished)
         stay(w);
 }
@@ -94,6 +94,7 @@ bool dsgd_next_step(dsgd_node *self)
         dsgd_count_step_time(w->engine, dsgd_now_s() - w->step_since_s);
     w->step_since_s = dsgd_now_s();
     self->step++;
+    dsgd_timeline_step(w);
     w->draws = 0;
     w->may_return = is_to_stop(w);
     return !w->may_return;

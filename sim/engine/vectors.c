@@ -77,6 +77,8 @@ dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct 
     DSGD_ASSERT(wait < w->waits + DSGD_MAX_WAITS, "worker %d has %d actors that wait in verbs",
                 w->node.rank, DSGD_MAX_WAITS + 1);
     *wait = (dsgd_wait){.in = in, .job = job, .since_s = dsgd_now_s()};
+    dsgd_timeline_look(w->engine);
+    wait->span = dsgd_timeline_wait(w, wait);
     return wait;
 }
 
@@ -91,6 +93,7 @@ void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
     if (wait == NULL)
         return;
     const bool watched = wait->watched;
+    dsgd_timeline_wait_end(w, wait);
     *wait = (dsgd_wait){.in = NULL};
     if (watched && --w->engine->n_watched == 0)
         dsgd_semaphore_post(w->engine->watch_semaphore);

@@ -8,6 +8,16 @@
 
 /* --- channels --------------------------------------------------------------------------------- */
 
+static dsgd_span span_of(const dsgd_channel *channel, const dsgd_job *job)
+{
+    return (dsgd_span){.kind = DSGD_SPAN_EXCHANGE,
+                       .peer = -1,
+                       .track = channel->number,
+                       .piece = (long)job->piece,
+                       .version = -1,
+                       .verb = job->verb};
+}
+
 static void channel_main(void *argument)
 {
     dsgd_channel *const channel = argument;
@@ -19,8 +29,11 @@ static void channel_main(void *argument)
         dsgd_stay_if_stopped(channel->worker);
         dsgd_job *const job = channel->first;
         channel->first = job->next;
+        if (dsgd_watched(channel->worker->engine))
+            channel->span = dsgd_timeline_begin(channel->worker, span_of(channel, job));
         dsgd_staging_wait(channel->worker, job->not_before_s);
         job->run(channel, job);
+        dsgd_timeline_end(channel->worker->engine, channel->span);
         dsgd_work_wake(channel->worker);
     }
 }
@@ -53,6 +66,7 @@ void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
     else
         channel->last->next = job;
     channel->last = job;
+    dsgd_timeline_look(w->engine);
     if (channel->waits) {
         channel->waits = false;
         dsgd_semaphore_post(channel->semaphore);
@@ -138,6 +152,7 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 {
     request->jobs[job->piece] = job;
     job->not_before_s = request->staged_s;
+    job->verb = request->exchange->waiting.verb;
     dsgd_channel_add(w, job);
 }
 
@@ -308,6 +323,7 @@ void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double w
 {
     const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
     dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
+    dsgd_timeline_arrive(w->engine, message->span, started_s);
     dsgd_message_cost(w, reduced_bytes);
     dsgd_count_communication(w, started_s);
 }

@@ -31,6 +31,7 @@ typedef struct dsgd_job {
     bool done;
     double done_s; /* when */
     long collective; /* which of the worker's it belongs to, from 1; 0: to none */
+    const char *verb; /* whose it is, for who watches */
 } dsgd_job;
 
 struct dsgd_channel {
@@ -39,6 +40,7 @@ struct dsgd_channel {
     bool waits; /* has to be posted */
     dsgd_semaphore *semaphore;
     dsgd_job *first, *last;
+    size_t span; /* timeline.c's, of the job that it carries out */
 };
 
 /** Starts a worker's or server's channels. */
@@ -135,6 +137,7 @@ typedef struct dsgd_message {
     double share; /* of the content, that the receiver gets */
     long version; /* of a server's piece */
     double sent_s;
+    size_t span; /* dsgd_count_message() of it */
 } dsgd_message;
 
 /** A message with piece @p k; holds a reference to the value of @p content. */

@@ -131,7 +131,8 @@ static void count_part(dsgd_engine *engine, const dsgd_phase *phase, int member,
     const int *const rank = engine->closed->rank;
     const double end_s = engine->result->virtual_s; /* 0: before the end of the run */
     if (phase->to >= 0 && p.sent_s <= until_s) {
-        dsgd_count_message(&engine->workers[rank[member]], phase->bytes);
+        dsgd_count_received(engine, rank[member], rank[phase->to], phase->bytes, p.started_s,
+                            p.sent_s);
         if (end_s == 0 || p.sent_s <= end_s + same_instant_s)
             dsgd_count_carried(engine, rank[member], rank[phase->to], phase->bytes);
     }

@@ -38,6 +38,7 @@ static collective_job *new_collective_job(dsgd_worker *w, size_t k, double bytes
                             .bytes = bytes};
     w->collectives += k == 0;
     job->job.collective = w->collectives;
+    job->job.verb = "dsgd_allgather"; /* dsgd_exchange_start() sets others */
     return job;
 }
 

@@ -157,7 +157,7 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
     state->next = c;
     for (int i = 0; i < engine->n_workers; i++) {
         cycle_job *const part = dsgd_run_alloc(engine, sizeof *part);
-        *part = (cycle_job){.job = {.run = run_cycle}, .cycle = c};
+        *part = (cycle_job){.job = {.run = run_cycle, .verb = "a cycle of fusion"}, .cycle = c};
         dsgd_channel_add(&engine->workers[i], &part->job);
     }
 }

@@ -74,7 +74,7 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
         dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
         message->share = job->peer[i].share;
         message->content.weight = job->peer[i].share * job->mine.weight;
-        dsgd_count_message(w, bytes);
+        message->span = dsgd_count_message(w->engine, w->host, job->peer[i].to, bytes);
         /* Detached: the sender waits for no handshake. */
         dsgd_send_detached(
             dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),

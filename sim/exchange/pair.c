@@ -58,7 +58,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
     dsgd_message *const question =
         dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
-    dsgd_count_message(w, bytes);
+    question->span = dsgd_count_message(w->engine, w->host, job->wanted.peer, bytes);
     dsgd_send(dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0),
               question, bytes);
     job->reply = receive_message(
@@ -194,7 +194,7 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
     /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
-    dsgd_count_message(w, bytes);
+    reply->span = dsgd_count_message(w->engine, w->host, question->host, bytes);
     if (w->engine->n_channels > 1)
         dsgd_send_detached(mailbox, reply, bytes);
     else

@@ -8,6 +8,8 @@
  * implies all earlier ones; channels carry them out in order. The send buffer is sampled when the
  * schedule starts at that rank.
  */
+#include <math.h>
+
 #include "base/draw.h"
 #include "sim/exchange/alarms.h"
 #include "sim/exchange/channels.h"
@@ -69,6 +71,11 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
         dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
     if (k == 0)
         dsgd_count_contribution(w, job->fresh);
+    if (dsgd_watched(w->engine))
+        dsgd_timeline_contribute(w, w->channels[k % engine->n_channels].span,
+                                 (dsgd_span){.piece = (long)k,
+                                             .version = job->version,
+                                             .made = sample.stamp < 0 ? -1 : piece->published});
 }
 
 /**
@@ -137,18 +144,24 @@ static void notify(dsgd_worker *w, int link, long position)
     dsgd_engine *const engine = w->engine;
     const int rank = w->node.rank;
     const int to = rank ^ (1 << link);
-    dsgd_count_message(w, DSGD_ACTIVATION_BYTES);
+    const size_t span = dsgd_count_message(engine, rank, to, DSGD_ACTIVATION_BYTES);
     if (!dsgd_messages_are_alone(engine)) {
+        dsgd_timeline_name_activation(engine, span, position, INFINITY);
         dsgd_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
                            payload_of(position, link), DSGD_ACTIVATION_BYTES);
         return;
     }
-    if (has_reached(&engine->workers[to], position)) /* and would drop it */
+    const bool in_vain = has_reached(&engine->workers[to], position); /* and would drop it */
+    if (in_vain && span == 0)
+        return;
+    const double end_s =
+        dsgd_now_s() + dsgd_lone_message_s(engine, rank, to, DSGD_ACTIVATION_BYTES);
+    dsgd_timeline_name_activation(engine, span, position, end_s);
+    if (in_vain)
         return;
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
     *sent = (activation){{arrive_activation}, NULL, &engine->workers[to], position, link};
-    dsgd_alarm_set(engine, &sent->alarm,
-                   dsgd_now_s() + dsgd_lone_message_s(engine, rank, to, DSGD_ACTIVATION_BYTES));
+    dsgd_alarm_set(engine, &sent->alarm, end_s);
 }
 
 /** Starts schedules up to @p position; notifies the partners above @p link. */
@@ -160,12 +173,18 @@ static void activate(dsgd_worker *w, long position, int link)
         return;
     const long first = partial->started + 1;
     partial->started = position; /* before anything that lets other actors run */
+    if (dsgd_watched(w->engine))
+        dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
+                                          .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
+                                          .piece = position % n_pieces,
+                                          .version = position / n_pieces});
     for (long p = first; p <= position; p++) {
         if (!version_exists(partial, p / n_pieces))
             continue;
         partial_job *job = dsgd_run_alloc(w->engine, sizeof *job);
         job->job.run = run_schedule;
         job->job.piece = (size_t)(p % n_pieces);
+        job->job.verb = "a version";
         job->version = p / n_pieces;
         dsgd_channel_add(w, &job->job);
     }
@@ -218,6 +237,7 @@ static void listener_main(void *worker)
         dsgd_stay_if_stopped(w);
         const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
         const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));
+        dsgd_timeline_arrive_activation(w, w->node.rank ^ (1 << link), position);
         if (position <= w->partial->started)
             continue;
         dsgd_message_cost(w, 0);
@@ -360,6 +380,12 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     result->partial_duplicates += piece->used == piece->received_version;
     piece->used = piece->received_version;
     *lag = dsgd_reduction_count_use(w, piece->received, k, piece->used - w->node.step);
+    if (dsgd_watched(w->engine))
+        dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_USED,
+                                          .peer = -1,
+                                          .piece = (long)k,
+                                          .version = piece->used,
+                                          .made = piece->received_fresh ? piece->used : -1});
     return piece;
 }
 

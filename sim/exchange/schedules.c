@@ -153,7 +153,7 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
     dsgd_mailbox *const in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from);
     const double started_s = dsgd_sendrecv(out, phase.bytes, in);
     if (phase.to >= 0) {
-        dsgd_count_message(w, phase.bytes);
+        dsgd_count_received(w->engine, w->host, phase.to, phase.bytes, started_s, dsgd_now_s());
         dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
     }
     dsgd_message_cost(channel->worker, phase.reduced);

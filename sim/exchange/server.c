@@ -71,7 +71,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const double bytes = push ? engine->piece_bytes[k] : 0;
     const double since_s = dsgd_now_s();
     dsgd_message *const message = new_question(channel, job);
-    dsgd_count_message(w, bytes);
+    message->span = dsgd_count_message(engine, w->host, engine->n_workers + server, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     job->reply = dsgd_recv(dsgd_mailbox_of(server, w->node.rank,
                                            push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY,
@@ -96,7 +96,7 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
     job->answer =
         dsgd_irecv(dsgd_mailbox_of(server, w->node.rank, DSGD_PORT_SERVER_REPLY, channel->number),
                    (void **)&job->reply);
-    dsgd_count_message(w, bytes);
+    message->span = dsgd_count_message(w->engine, w->host, w->engine->n_workers + server, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     dsgd_job_finish(any_job);
 }
@@ -109,6 +109,7 @@ static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind,
         .job = {.run = kind == PUSH_AND_FETCH ? run_push_and_fetch : run_question, .piece = k},
         .kind = kind,
         .mine = mine};
+    job->job.verb = "dsgd_server_push";
     dsgd_value_retain(mine.value);
     return job;
 }
@@ -194,6 +195,12 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
                    dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
     const double missed = (double)(server_state_of(server, k)->version - message->version);
     dsgd_count_gradient(engine, (dsgd_lag){missed, missed}, dsgd_piece_share(engine, k));
+    if (dsgd_watched(engine) && missed > 0)
+        dsgd_timeline_mark(server, (dsgd_span){.kind = DSGD_SPAN_USED,
+                                               .peer = message->from,
+                                               .piece = (long)k,
+                                               .version = message->version,
+                                               .made = server_state_of(server, k)->version});
     server_state_of(server, k)->version++;
 }
 
@@ -219,13 +226,15 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
         dsgd_mailbox_of(server->node.rank, question->from,
                         push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY, question->channel);
     if (push) {
-        dsgd_count_message(server, 0);
+        reply->span = dsgd_count_message(engine, server->host, question->host, 0);
         dsgd_send_detached(to, reply, 0);
         return;
     }
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
-    *job = (answer_job){{.run = run_answer, .piece = reply->piece}, to, reply};
-    dsgd_count_message(server, engine->piece_bytes[reply->piece]);
+    *job =
+        (answer_job){{.run = run_answer, .piece = reply->piece, .verb = "dsgd_serve"}, to, reply};
+    reply->span =
+        dsgd_count_message(engine, server->host, question->host, engine->piece_bytes[reply->piece]);
     dsgd_channel_add(server, &job->job);
 }
 
@@ -233,11 +242,14 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
     dsgd_engine *const engine = server->engine;
+    const double since_s = dsgd_now_s();
     dsgd_message *const message =
         dsgd_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
     const size_t k = message->piece;
     const bool push = message->kind != FETCH;
     dsgd_count_arrival(engine, message->host, server->host, message->bytes);
+    dsgd_timeline_arrive(engine, message->span,
+                         message->sent_s > since_s ? message->sent_s : since_s);
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
     if (push)
         add(server, x, message);

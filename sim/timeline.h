@@ -1,0 +1,66 @@
+/**
+ * @file timeline.h
+ * What happened inside a run, when, in a window of steps and workers: recorded beside the run, of
+ * which it changes nothing but that the run ends where the window does.
+ *
+ * The window begins when the first chosen worker begins step first_step, and ends when the last one
+ * has ended step end_step - 1, or with the run. What crosses its borders is cut there.
+ */
+#ifndef DSGD_SIM_TIMELINE_H
+#define DSGD_SIM_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum dsgd_span_kind {
+    DSGD_SPAN_STEP, /* of a worker, from one dsgd_next_step() to the next */
+    DSGD_SPAN_COMPUTE, /* a gradient */
+    DSGD_SPAN_COMMUNICATE, /* what of transfers, overheads and reductions no computation hides */
+    DSGD_SPAN_WAIT, /* in a verb, for others; communication included */
+    DSGD_SPAN_EXCHANGE, /* a job of a channel: one piece */
+    DSGD_SPAN_MESSAGE, /* from when both sides are ready until it is received */
+    DSGD_SPAN_ACTIVATED, /* an instant, as all below: a version of a partial collective starts */
+    DSGD_SPAN_CONTRIBUTED, /* the send buffer is sampled for a version */
+    DSGD_SPAN_USED, /* of a partial collective: a sum; else a stale value of another worker */
+} dsgd_span_kind;
+
+/** Hosts are workers by rank, then servers. A compute and a communicate span never overlap. */
+typedef struct dsgd_span {
+    dsgd_span_kind kind;
+    int host; /* of a message the sender */
+    /* Of a message the receiver; of a wait who did his part last, by a hundredth of it; whose activation came first, or
+     * whose value is used. -1: nobody, or several. */
+    int peer;
+    int n_peers; /* for how many a wait was when it began */
+    int track; /* of an exchange its channel; of a wait 0: work(), 1: assist() */
+    long step; /* of the host when it began */
+    long piece, version; /* -1: none. Of a stale value the local steps, of a server its pushes */
+    long made; /* the step in which what is contributed was published; -1: never */
+    double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
+    double
+        turn_s; /* of a gradient its backward pass begins; of a wait the last peer did his part */
+    double bytes;
+    const char *verb; /* of a wait or exchange; of a message "activation", or NULL */
+} dsgd_span;
+
+/** Spans in memory, and in files of some 100 bytes each. */
+enum { DSGD_MOST_SPANS = 1000000 };
+
+typedef struct dsgd_timeline {
+    /* What is wanted. */
+    long first_step, end_step; /* end_step LONG_MAX: to the end of the run */
+    const bool *chosen; /* [workers]; servers always are */
+
+    /* What is recorded; dsgd_timeline_free() frees it. */
+    bool opened, closed; /* the window has begun; has ended before the run */
+    bool full; /* DSGD_MOST_SPANS were not enough: the run has ended there */
+    double since_s, end_s; /* the window */
+    size_t n_spans;
+    dsgd_span *spans; /* [n_spans], in the order in which they began to be recorded */
+
+    struct dsgd_recording *recording; /* engine/timeline.c's, during the run */
+} dsgd_timeline;
+
+void dsgd_timeline_free(dsgd_timeline *timeline);
+
+#endif

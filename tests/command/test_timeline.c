@@ -1,0 +1,482 @@
+/**
+ * @file test_timeline.c
+ * `dsgd timeline`: what it shows adds up to the run's own results, its trace keeps to the trace
+ * event format, and a window is an exact part of the whole.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+enum { WORKERS = 16, MOST_TRACKS = 4096, OF_HOST = 20000, FIRST_OUT = 100, FIRST_IN = 10000 };
+
+/* --- the trace event format --------------------------------------------------------------------- */
+
+/** Where the last interval of a track begins and ends, in microseconds. */
+typedef struct track {
+    json_int_t id;
+    double since_us, end_us;
+} track;
+
+/** One end of a flow; the interval that it is in is the last of its track when it comes. */
+typedef struct flow {
+    int n_starts, n_ends;
+    double since_us;
+} flow;
+
+typedef struct trace {
+    json_t *json;
+    size_t n_tracks;
+    track tracks[MOST_TRACKS];
+    flow *flows; /* by id */
+    size_t n_flows;
+    /* What is summed up. */
+    double state_s[WORKERS][3]; /* compute, communicate, wait */
+    size_t n_messages, n_late;
+} trace;
+
+static trace t;
+
+static double number_in(const json_t *event, const char *key)
+{
+    const json_t *const value = json_object_get(event, key);
+    ck_assert_msg(json_is_number(value), "no number %s in %s", key, json_dumps(event, 0));
+    return json_number_value(value);
+}
+
+static track *track_of(const json_t *event)
+{
+    const json_int_t id = (json_int_t)number_in(event, "tid");
+    size_t i = t.n_tracks;
+    while (i > 0 && t.tracks[i - 1].id != id)
+        i--;
+    if (i > 0)
+        return &t.tracks[i - 1];
+    ck_assert_uint_lt(t.n_tracks, MOST_TRACKS);
+    t.tracks[t.n_tracks] = (track){id, -1, -1};
+    return &t.tracks[t.n_tracks++];
+}
+
+/** Intervals of a track begin one after another, and do not overlap. */
+static void check_interval(const json_t *event)
+{
+    track *const of = track_of(event);
+    const double since_us = number_in(event, "ts");
+    const double took_us = number_in(event, "dur");
+    ck_assert_double_ge(took_us, 0);
+    ck_assert_msg(since_us >= of->end_us, "overlap: %s", json_dumps(event, 0));
+    of->since_us = since_us;
+    of->end_us = since_us + took_us;
+}
+
+/** A flow has one start and one end, not before that, each in an interval. */
+static void check_flow(const json_t *event, bool starts)
+{
+    const size_t id = (size_t)number_in(event, "id");
+    const double at_us = number_in(event, "ts");
+    const track *const of = track_of(event);
+    ck_assert_uint_lt(id, t.n_flows);
+    ck_assert(of->since_us <= at_us && at_us < of->end_us);
+    flow *const f = &t.flows[id];
+    f->n_starts += starts;
+    f->n_ends += !starts;
+    if (starts)
+        f->since_us = at_us;
+    else /* the file has starts first */
+        ck_assert(f->n_starts == 1 && f->since_us <= at_us &&
+                  strcmp(json_string_value(json_object_get(event, "bp")), "e") == 0);
+}
+
+/** Sums up what a worker does. */
+static void count_interval(const json_t *event)
+{
+    static const char *const names[] = {"forward", "communicate", "wait", "backward"};
+    const long on = (long)number_in(event, "tid") % OF_HOST;
+    const size_t host = (size_t)number_in(event, "pid") - 1;
+    const char *const name = json_string_value(json_object_get(event, "name"));
+    t.n_messages += on >= FIRST_OUT && on < FIRST_IN;
+    for (size_t k = 0; on == 1 && k < 4; k++) {
+        if (strcmp(name, names[k]) != 0)
+            continue;
+        const double seconds = number_in(event, "seconds");
+        ck_assert_double_eq_tol(seconds, 1e-6 * number_in(event, "dur"), 1.2e-9);
+        t.state_s[host][k % 3] += seconds;
+    }
+}
+
+static void check_event(const json_t *event)
+{
+    const char *const phase = json_string_value(json_object_get(event, "ph"));
+    ck_assert_msg(phase != NULL && strlen(phase) == 1 && strchr("XMisfC", *phase) != NULL, "%s",
+                  json_dumps(event, 0));
+    ck_assert(json_is_string(json_object_get(event, "name")));
+    ck_assert_double_ge(number_in(event, "pid"), 1);
+    if (*phase == 'M')
+        return;
+    ck_assert_double_ge(number_in(event, "ts"), 0);
+    if (*phase == 'X') {
+        check_interval(event);
+        count_interval(event);
+    }
+    if (*phase == 's' || *phase == 'f')
+        check_flow(event, *phase == 's');
+    if (*phase == 'i')
+        t.n_late += strstr(json_string_value(json_object_get(event, "name")), ": late") != NULL;
+}
+
+static void close_trace(void)
+{
+    json_decref(t.json);
+    free(t.flows);
+    t = (trace){.json = NULL};
+}
+
+/** Reads and checks a trace, and sums it up in `t`. */
+static void read_trace(const char *name)
+{
+    close_trace();
+    char *const path = kept(dsgd_xprintf("%s/%s", folder, name));
+    json_error_t why;
+    t.json = json_load_file(path, 0, &why);
+    ck_assert_msg(t.json != NULL, "%s: %s", path, why.text);
+    const json_t *const events = json_object_get(t.json, "traceEvents");
+    t.n_flows = 2 * json_array_size(events) + 2;
+    t.flows = dsgd_xcalloc(t.n_flows, sizeof *t.flows);
+    for (size_t i = 0; i < json_array_size(events); i++)
+        check_event(json_array_get(events, i));
+    for (size_t i = 0; i < t.n_flows; i++)
+        ck_assert_int_eq(t.flows[i].n_starts, t.flows[i].n_ends);
+}
+
+static double of_window(const char *key)
+{
+    return number_in(json_object_get(t.json, "otherData"), key);
+}
+
+/* --- against the results ------------------------------------------------------------------------ */
+
+/** Every algorithm, with workers who are late now and then, and one who always is. */
+static void write_all(const char *exchange)
+{
+    char *names = kept(dsgd_xstrdup(""));
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
+        names = kept(dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name));
+    write_file("e.yaml", kept(dsgd_xprintf("platform: piz-daint\n"
+                                           "workload: {bytes: 40MB, step: 100ms, samples: 32}\n"
+                                           "imbalance:\n"
+                                           "  - {kind: delay, workers: 2, seconds: 50ms}\n"
+                                           "  - {kind: slow, worker: 3, factor: 1.5}\n"
+                                           "workers: 16\nalgorithms: [%s]\nuntil: {steps: 6}\n%s",
+                                           names, exchange)));
+}
+
+static const char *const exchanges[] = {
+    "network: loggp\nexchange: {pieces: 1}\n", /* allreduces are computed */
+    "network: loggp\nexchange: {pieces: 3, blocking: false}\n",
+    "network: flows\nexchange: {pieces: 2}\n",
+};
+
+/** Of run @p i of the results, against `t`. */
+static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
+{
+    static const char *const shares[] = {"compute_share", "comm_share", "wait_share"};
+    const double virtual_s = dsgd_csv_value(runs, i, dsgd_csv_column(runs, "virtual_s"));
+    const char *const name = dsgd_csv_field(runs, i, 1);
+    ck_assert_msg(of_window("end_s") == virtual_s, "%s ends at another time", name);
+    ck_assert_msg((double)t.n_messages ==
+                      dsgd_csv_value(runs, i, dsgd_csv_column(runs, "messages")),
+                  "%s: %zu messages", name, t.n_messages);
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t k = 0; k < 3; k++) {
+            const double share =
+                dsgd_csv_value(workers, i * WORKERS + w, dsgd_csv_column(workers, shares[k]));
+            ck_assert_msg(fabs(t.state_s[w][k] / virtual_s - share) < 1e-9,
+                          "%s, worker %zu: %s is %g in the trace, %g in the results", name, w,
+                          shares[k], t.state_s[w][k] / virtual_s, share);
+        }
+}
+
+/** Loop over exchanges. */
+START_TEST(a_trace_adds_up_to_the_results_of_every_algorithm)
+{
+    char *output = NULL;
+    if (SUPPORT_SLOW && _i == 2)
+        return; /* actors are threads there */
+    write_all(exchanges[_i]);
+    ck_assert_msg(dsgd("run e.yaml -o r --progress off", &output) == 0, "%s", output);
+    dsgd_csv runs;
+    dsgd_csv workers;
+    ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/r/runs.csv", folder), DSGD_OK);
+    ck_assert_int_eq(dsgd_csv_read(&workers, NULL, "%s/r/workers.csv", folder), DSGD_OK);
+    ck_assert_uint_ge(runs.n_rows, 16);
+    for (size_t i = 0; i < runs.n_rows; i++) {
+        char *const command =
+            dsgd_xprintf("timeline r --run %zu --steps : --workers all -o t.json", i + 1);
+        ck_assert_msg(dsgd(command, &output) == 0, "%s: %s", command, output);
+        free(command);
+        read_trace("t.json");
+        compare(&runs, &workers, i);
+        const bool partial = strncmp(dsgd_csv_field(&runs, i, 1), "eager_", 6) == 0;
+        ck_assert(!partial || t.n_late > 0);
+    }
+    dsgd_csv_close(&runs);
+    dsgd_csv_close(&workers);
+    close_trace();
+}
+END_TEST
+
+/* --- windows ------------------------------------------------------------------------------------ */
+
+/** Seconds of a state of a worker within [since_s, end_s], of the trace in `t`. */
+static double within(size_t worker, const char *name, double since_s, double end_s)
+{
+    const json_t *const events = json_object_get(t.json, "traceEvents");
+    double sum_s = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *const event = json_array_get(events, i);
+        if (json_object_get(event, "dur") == NULL ||
+            number_in(event, "pid") != (double)worker + 1 ||
+            (long)number_in(event, "tid") % OF_HOST != 1 ||
+            strcmp(json_string_value(json_object_get(event, "name")), name) != 0)
+            continue;
+        const double begin_s = 1e-6 * number_in(event, "ts");
+        const double until_s = begin_s + 1e-6 * number_in(event, "dur");
+        sum_s += fmax(0, fmin(until_s, end_s) - fmax(begin_s, since_s));
+    }
+    return sum_s;
+}
+
+/** When the first or last worker begins a step, of the trace in `t`. */
+static double begin_of(const char *step, bool last)
+{
+    const json_t *const events = json_object_get(t.json, "traceEvents");
+    double at_s = NAN;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *const event = json_array_get(events, i);
+        if (strcmp(json_string_value(json_object_get(event, "name")), step) != 0)
+            continue;
+        const double begin_s = 1e-6 * number_in(event, "ts");
+        at_s = isnan(at_s) ? begin_s : last ? fmax(at_s, begin_s) : fmin(at_s, begin_s);
+    }
+    return at_s;
+}
+
+/** Of allreduce, an allreduce that is computed, and of WAGMA-SGD and AD-PSGD. */
+START_TEST(a_window_is_a_part_of_the_whole)
+{
+    static const char *const names[] = {"compute", "communicate", "wait"};
+    static const char *const runs[] = {"allreduce", "wagma", "ad_psgd"};
+    char *output = NULL;
+    write_all(kept(dsgd_xprintf("%sname: part\n", exchanges[1])));
+    const char *const options =
+        kept(dsgd_xprintf("--set 'algorithms=[%s]' --workers 2-5,11", runs[_i]));
+    ck_assert_msg(
+        dsgd(kept(dsgd_xprintf("timeline e.yaml %s --steps 2:4 -o t.json", options)), &output) == 0,
+        "%s", output);
+    read_trace("t.json");
+    const double since_s = of_window("since_s");
+    const double end_s = of_window("end_s");
+    double part_s[WORKERS][3];
+    memcpy(part_s, t.state_s, sizeof part_s);
+    ck_assert_double_gt(part_s[11][0], 0);
+    ck_assert_double_eq(part_s[6][0], 0);
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("timeline e.yaml %s --steps : -o t.json", options)), &output), 0);
+    read_trace("t.json");
+    static const double tolerance_s = 1e-8; /* a nanosecond per interval of the trace */
+    ck_assert_double_eq_tol(since_s, begin_of("step 2", false), tolerance_s);
+    ck_assert_double_eq_tol(end_s, begin_of("step 4", true), tolerance_s);
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t k = 0; k < 3; k++) {
+            const double whole_s = k > 0 ? within(w, names[k], since_s, end_s)
+                                         : within(w, "forward", since_s, end_s) +
+                                               within(w, "backward", since_s, end_s);
+            ck_assert_msg(fabs(part_s[w][k] - whole_s) < 3 * tolerance_s, "%zu %s: %.10g, %.10g", w,
+                          names[k], part_s[w][k], whole_s);
+        }
+    close_trace();
+}
+END_TEST
+
+/* --- charts ------------------------------------------------------------------------------------- */
+
+static const char four[] = "name: four\nplatform: {topology: switch, host_bandwidth: 2GB/s}\n"
+                           "network: loggp\nworkload: {bytes: 100MB, step: 300ms, samples: 32}\n"
+                           "imbalance: [{kind: slow, worker: 3, factor: 2}]\n"
+                           "workers: 4\nalgorithms: [allreduce, wagma]\nuntil: {steps: 12}\n"
+                           "exchange: {pieces: 1}\n";
+
+static const char *const charts[] = {
+    "allreduce, 4 workers\n"
+    "      0 s                                             2.70002 s comp wait comm %\n"
+    "   0  0=####~..<3..~1=#####..<3..~2==####..<3...3==####~.<3...~   44   44   11\n"
+    "   1  0=####~..<3..~1=#####..<3..~2==####..<3...3==####~.<3...~   44   44   11\n"
+    "   2  0=####..<3...~1=#####.<3...~2==####..<3..~3==####..<3..~~   44   44   11\n"
+    "   3* 0=======#####~1========####~2========####~3========####~~   89    0   11\n"
+    "= forward, # backward, ~ communicate, . wait, <3 for worker 3; a number begins\n"
+    "that step; * computes longest\n",
+    "wagma, 4 workers\n"
+    "      0 s                                                 2.4 s comp wait comm %\n"
+    "   0  0=#####~1==####~2==#####3==#####~4==####~5==#####6==#####   87    0   13\n"
+    "   1  0=#####~1==####~2==#####3==#####~4==####~5==#####6==#####   87    0   13\n"
+    "   2  0=#####~1==####~2==#####3==#####~4==####~5==#####6==#####   87    0   13\n"
+    "                     v1:0\n"
+    "   3* 0=========####1=========####2=========####3=========#####  100    0    0\n"
+    "             v0:-    v1:0    v2:0     v3:1    v4:1    v5:2\n"
+    "= forward, # backward, ~ communicate, . wait, <3 for worker 3; a number begins\n"
+    "that step; * computes longest; v2:1 gives version 2 what it published in step 1\n"
+    "(-: nothing)\n",
+};
+
+START_TEST(a_chart_shows_who_waits_for_the_straggler_and_what_is_late)
+{
+    char *output = NULL;
+    write_file("e.yaml", four);
+    ck_assert_int_eq(
+        dsgd(kept(dsgd_xprintf("timeline e.yaml --format text --run %d", _i + 1)), &output), 0);
+    ck_assert_str_eq(output, charts[_i]);
+}
+END_TEST
+
+START_TEST(a_description_has_the_chart_of_every_algorithm)
+{
+    char *output = NULL;
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
+        char *const command = dsgd_xprintf("describe algorithm %s", dsgd_algorithms[i]->name);
+        ck_assert_int_eq(dsgd(command, &output), 0);
+        free(command);
+        ck_assert_msg(strstr(output, "\n   3* 0") != NULL, "no straggler in %s", output);
+    }
+}
+END_TEST
+
+/** A worker that stops: the others wait for it for ever, and the chart says for whom. */
+START_TEST(a_run_that_fails_is_shown_until_then)
+{
+    char *output = NULL;
+    write_file("e.yaml", kept(dsgd_xprintf("%sstops: [{worker: 1, after: 1s}]\n", four)));
+    ck_assert_int_eq(dsgd("timeline e.yaml --format text", &output), 0);
+    ck_assert_msg(strstr(output, "the run fails: ") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "<1") != NULL, "%s", output);
+}
+END_TEST
+
+/** However many workers, and with names as long as they get. */
+START_TEST(a_chart_fits_a_terminal)
+{
+    char *output = NULL;
+    write_all(exchanges[0]);
+    for (int run = 1; run <= 16; run++) {
+        ck_assert_int_eq(
+            dsgd(kept(dsgd_xprintf("timeline e.yaml --format text --run %d --steps 1:5", run)),
+                 &output),
+            0);
+        for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
+            ck_assert_msg(strcspn(line, "\n") <= 80, "%s", line);
+    }
+}
+END_TEST
+
+START_TEST(a_figure_names_workers_and_marks_the_straggler)
+{
+    char *output = NULL;
+    write_file("e.yaml", four);
+    ck_assert_msg(
+        dsgd("timeline e.yaml --format svg --run 2 --size two-column -o g.svg", &output) == 0, "%s",
+        output);
+    static const char *const texts[] = {">worker 0<", ">worker 3 *<", ">v2:0<", ">time (s)<"};
+    const char *const svg = read_file("g.svg");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        ck_assert_msg(strstr(svg, texts[i]) != NULL, "no %s", texts[i]);
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("ls %s", folder)), &output), 0);
+    ck_assert_str_eq(output, "e.yaml\ng.svg\n");
+}
+END_TEST
+
+START_TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
+{
+    char *output = NULL;
+    write_file("e.yaml", four);
+    ck_assert_int_eq(dsgd("timeline e.yaml", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "four-1.json.gz: 0 to "));
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("gzip -dc %s/four-1.json.gz > %s/t.json", folder, folder)),
+              &output),
+        0);
+    read_trace("t.json");
+    ck_assert_uint_gt(t.n_messages, 0);
+    close_trace();
+}
+END_TEST
+
+/* --- bad input ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *arguments, *sentence;
+} refused[] = {
+    {"--steps 5:2", "--steps 5:2: there is no step from 5 on and before 2"},
+    {"--steps 5", "--steps 5: the first step, a colon"},
+    {"--steps -1:2", "--steps -1:2: the first step, a colon"},
+    {"--steps 1:99999999999999999999", "the first step, a colon"},
+    {"--steps 100:110", "the run ends after 12 steps, before any of these workers begins step 100"},
+    {"--workers 0-99", "--workers 0-99: the run has 4 workers, of ranks 0 to 3"},
+    {"--workers 3-1", "--workers 3-1: ranks from 0 are expected"},
+    {"--workers 1,,2", "ranks from 0 are expected"},
+    {"--run 3", "--run 3: there are 2 runs; `dsgd check e.yaml` lists them"},
+    {"--run 0", "--run 0: a whole number from 1"},
+    {"--format gif", "json, text, svg, pdf or png is expected"},
+    {"--format svg --size 1", "is none of one-column"},
+    {"-o nowhere/t.json", "nowhere/t.json: it cannot be written: No such file"},
+    {"--format svg -o nowhere/t.svg", "nowhere/t.svg: no file can be made there"},
+};
+
+START_TEST(bad_input_is_refused_by_a_sentence)
+{
+    char *output = NULL;
+    write_file("e.yaml", four);
+    const char *const command = kept(dsgd_xprintf("timeline e.yaml %s", refused[_i].arguments));
+    ck_assert_int_ne(dsgd(command, &output), 0);
+    ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "no `%s` in: %s",
+                  refused[_i].sentence, output);
+}
+END_TEST
+
+START_TEST(a_folder_of_other_results_is_refused)
+{
+    char *output = NULL;
+    write_file("e.yaml", four);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=8", &output), 0);
+    ck_assert_int_eq(dsgd("timeline r --format text", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "r: run 1 of e.yaml is another than the folder has"));
+    ck_assert_int_eq(dsgd("timeline r --format text --set workers=8", &output), 0);
+    ck_assert_int_eq(dsgd("timeline . --format text", &output), 3);
+    ck_assert_ptr_nonnull(
+        strstr(output, ".: there is no manifest of an experiment in this folder"));
+}
+END_TEST
+
+Suite *timeline_suite(void)
+{
+    Suite *const s = suite_create("timeline");
+    TCase *const c = tcase_create("timeline");
+    tcase_add_checked_fixture(c, make_folder, remove_folder);
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3);
+    tcase_add_loop_test(c, a_window_is_a_part_of_the_whole, 0, 3);
+    tcase_add_loop_test(c, a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2);
+    tcase_add_test(c, a_chart_fits_a_terminal);
+    tcase_add_test(c, a_description_has_the_chart_of_every_algorithm);
+    tcase_add_test(c, a_run_that_fails_is_shown_until_then);
+    tcase_add_test(c, a_figure_names_workers_and_marks_the_straggler);
+    tcase_add_test(c, a_trace_is_compressed_unless_its_name_says_otherwise);
+    tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
+                        sizeof refused / sizeof refused[0]);
+    tcase_add_test(c, a_folder_of_other_results_is_refused);
+    suite_add_tcase(s, c);
+    return s;
+}
