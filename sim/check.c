@@ -28,11 +28,15 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
+    const dsgd_exchange_config *const exchange = &config->exchange;
     const bool collectives = algorithm->only_allreduces || algorithm->only_collectives;
+    const bool one_at_once = collectives && exchange->blocking;
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
-                          .at_once = collectives && config->exchange.blocking ? 1 : 0,
+                          .at_once = one_at_once ? 1 : 0,
+                          .silent = one_at_once && !exchange->every_message &&
+                                    exchange->fusion_bytes <= 0, /* which sends requests */
                           .placement = config->placement,
                           .seed = config->seed,
                           .scratch = config->scratch};

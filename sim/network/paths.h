@@ -20,9 +20,12 @@ typedef struct dsgd_paths {
 } dsgd_paths;
 
 /**
- * Of the cluster's first hosts. NULL: messages of these can meet, by dsgd_platform_meets_at_nics(),
- * or the platform is none of switch and groups. Release it by free().
+ * Whether messages between hosts at these places share no link, if each sends one and receives one
+ * at a time: by dsgd_platform_meets_at_nics(). False where the platform is none of switch and groups.
  */
+bool dsgd_paths_are_apart(const dsgd_platform *platform, int n_hosts, const int *places);
+
+/** Of the cluster's first hosts. NULL: they are not apart. Release it by free(). */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);
 
 /** Seconds of a message between two different hosts of those. */
