@@ -223,10 +223,13 @@ static const char *complete(const char *figure)
     return "r";
 }
 
-/** Options without which a figure is not drawn. */
-static const char *needed_by(const char *figure)
+/** The command that draws a figure of the folder @p in. */
+static const char *drawn_by(const char *figure, const char *in)
 {
-    return strcmp(figure, "to_target") == 0 ? "--target loss=1" : "";
+    if (strcmp(figure, "timeline") == 0)
+        return kept(dsgd_xprintf("timeline %s -o %s/figures/timeline.svg", in, in));
+    return kept(dsgd_xprintf("plot %s %s %s", in, figure,
+                             strcmp(figure, "to_target") == 0 ? "--target loss=1" : ""));
 }
 
 START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
@@ -240,8 +243,8 @@ START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
             continue;
         const char *const in = complete(e->d_name);
         char *output = NULL;
-        ck_assert_msg(dsgd(kept(dsgd_xprintf("plot %s %s --format svg %s %s", in, e->d_name,
-                                             shapes[_i].options, needed_by(e->d_name))),
+        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s --format svg %s", drawn_by(e->d_name, in),
+                                             shapes[_i].options)),
                            &output) == 0,
                       "%s", output);
         const char *const svg = kept(dsgd_xprintf("%s/figures/%s.svg", in, e->d_name));

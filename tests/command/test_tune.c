@@ -304,7 +304,7 @@ static const struct {
     const char *options, *sentence;
 } refused[] = {
     {"--target acc=1", "accuracy=NUMBER or loss=NUMBER is expected"},
-    {"--target accuracy=5", "accuracy is 5, but has to be between 0 and 1"},
+    {"--target accuracy=5", "accuracy has to be from 0 to 1"},
     {"--target accuracy=0.5", "as there is none of a regression; give --target loss=NUMBER"},
     {"--on steps", "--on steps: to what?"},
     {"--on final --target loss=1", "leave out one of --target and --on final"},
