@@ -16,9 +16,8 @@ static void stay(dsgd_worker *w)
 
 void dsgd_finish(dsgd_engine *engine)
 {
-    if (!engine->finished)
-        dsgd_semaphore_post(engine->end_semaphore);
-    engine->finished = true;
+    engine->finished = true; /* before others run */
+    dsgd_semaphore_post(engine->end_semaphore);
 }
 
 /** Share of the run that is done, by the bound that is nearest. */
