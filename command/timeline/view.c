@@ -147,7 +147,7 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
         if (span->kind == DSGD_SPAN_COMPUTE) {
             add_tile(row, DSGD_TILE_FORWARD, since_s, turn_s);
             add_tile(row, DSGD_TILE_BACKWARD, turn_s, end_s);
-            row->step_s = fmax(row->step_s, end_s - since_s);
+            row->n_computed++;
         } else {
             add_tile(row, DSGD_TILE_COMMUNICATE, since_s, end_s);
         }
@@ -177,14 +177,15 @@ static void fill_rows(dsgd_view *view)
     }
 }
 
-/** The worker whose longest step is longer than that of all others; -1: there is none. */
+/** The worker whose gradients take clearly longer, on the average, than all others'; -1: none. */
 static int straggler(const dsgd_view *view)
 {
     static const double by = 1.1; /* clearly */
     double longest_s = 0, second_s = 0;
     int worker = -1;
     for (size_t i = 0; i < view->n_rows; i++) {
-        const double step_s = view->rows[i].step_s;
+        const dsgd_row *const row = &view->rows[i];
+        const double step_s = row->n_computed > 0 ? row->compute_s / row->n_computed : 0;
         second_s = fmax(second_s, fmin(step_s, longest_s));
         worker = step_s > longest_s ? view->rows[i].host : worker;
         longest_s = fmax(longest_s, step_s);

@@ -27,7 +27,7 @@ typedef struct dsgd_tile {
 typedef struct dsgd_row {
     int host; /* workers by rank, then servers */
     double compute_s, communicate_s, wait_s; /* of a worker */
-    double step_s; /* computing, of its longest step */
+    int n_computed; /* gradients, or parts of them */
     size_t n_tiles; /* of a server none */
     dsgd_tile *tiles; /* [n_tiles], without gaps from the begin to the end of the window */
     size_t n_spans;
@@ -41,7 +41,7 @@ typedef struct dsgd_view {
     size_t n_rows;
     dsgd_row *rows; /* [n_rows] */
     const dsgd_span **spans; /* those of all rows */
-    int straggler; /* the worker that computes longest of several; -1: all compute equally long */
+    int straggler; /* the worker whose gradients take longest; -1: nobody's do, clearly */
 } dsgd_view;
 
 /**

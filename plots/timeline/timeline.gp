@@ -39,7 +39,7 @@ pattern_of(kind) = int(word(value('look_'.kind), 2))
 letters = 1.3 * letter / (W - (names_max + 6) * letter) * (end_max - begin_min)
 array free_from[2 * n_rows]
 do for [i = 1:2 * n_rows] { free_from[i] = begin_min - 1 }
-fits(at, place, n) = at < free_from[place] || at + n * letters > end_max + 4 * letters ? 0 : (free_from[place] = at + (n + 0.3) * letters, 1)
+fits(at, place, n) = at < free_from[place] || at + n * letters > end_max + letters ? 0 : (free_from[place] = at + (n + 0.3) * letters, 1)
 plot file using 2:(is('wait') ? $4 : NaN):2:3:($4 - half):($4 + half) with boxxyerror lc rgb colour_of('wait') fs pattern pattern_of('wait') noborder notitle, \
      file using 2:(is('forward') || is('backward') ? $4 : NaN):2:3:($4 - half):($4 + half) with boxxyerror lc rgb colour_of('compute') fs pattern pattern_of('compute') noborder notitle, \
      file using 2:(is('communicate') ? $4 : NaN):2:3:($4 - half):($4 + half) with boxxyerror lc rgb colour_of('communicate') fs pattern pattern_of('communicate') noborder notitle, \

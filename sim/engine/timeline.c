@@ -61,9 +61,9 @@ static size_t put(dsgd_engine *engine, const dsgd_span *span)
         return r->free[r->n_free];
     }
     if (t->n_spans >= DSGD_MOST_SPANS) {
-        if (!t->full)
-            dsgd_finish(engine);
         t->full = true;
+        if (!engine->finished)
+            dsgd_finish(engine);
         return 0;
     }
     if (t->n_spans == r->room) {
@@ -78,6 +78,8 @@ static size_t put(dsgd_engine *engine, const dsgd_span *span)
 static size_t record(dsgd_engine *engine, dsgd_span span)
 {
     dsgd_timeline *const t = engine->timeline;
+    if (t == NULL) /* put() has ended the run since the caller asked */
+        return 0;
     const bool begins = span.end_s == INFINITY;
     const bool is_inside = span.since_s < t->end_s && span.end_s >= t->since_s;
     if (!is_chosen(engine, span.host) &&
@@ -227,9 +229,9 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
     if (span.peer < 0)
         span.turn_s = dsgd_now_s();
     const size_t number = dsgd_timeline_begin(w, span);
-    struct dsgd_recording *const r = engine->timeline->recording;
     if (number == 0 || span.peer < 0)
         return number;
+    struct dsgd_recording *const r = engine->timeline->recording;
     if (r->n_waits == r->waits_room) {
         r->waits_room = 2 * r->waits_room + 16;
         r->waits = dsgd_xrealloc(r->waits, r->waits_room, sizeof *r->waits);
@@ -304,7 +306,8 @@ void dsgd_timeline_step(dsgd_worker *w)
         return;
     t->closed = true;
     t->end_s = dsgd_now_s();
-    dsgd_finish(engine);
+    if (!engine->finished)
+        dsgd_finish(engine);
 }
 
 /** Removes the spans that are outside of the window. */

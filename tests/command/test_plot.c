@@ -202,6 +202,14 @@ static const char phase[] =
     "500000000,0.123456789,1,1,allreduce,wagma,1.1,0.9,1.3,0.1,-0.1\n"
     "1250000000,0.123456789,1,0,wagma,allreduce,1.3,1.2,1.4,-0.4,0.4\n";
 
+static const char timeline[] =
+    "kind,since_s,end_s,row,to_row,text\n"
+    "window,0,2.5,0,2,\nname,0,0,0,0,worker 0\nname,0,0,1,1,worker 269 *\nname,0,0,2,2,server 0\n"
+    "forward,0,0.5,0,0,\nbackward,0.5,1,0,0,\nwait,1,2,0,0,\ncommunicate,2,2.5,0,0,\n"
+    "forward,0,2,1,1,\nstep,0,0,0,0,100\nstep,0.01,0.01,0,0,101\nstep,0,0,1,1,99\n"
+    "late,1,1,1,1,v100:99\nlate,1.05,1.05,1,1,v101:99\nlate,2.49,2.49,1,1,v102:99\n"
+    "message,2,2.4,1,0,\nheld,2,2,1,0,\n";
+
 /** Gives a shipped figure what other commands would have left, and returns its folder. */
 static const char *complete(const char *figure)
 {
@@ -220,6 +228,8 @@ static const char *complete(const char *figure)
     if (strcmp(figure, "quantiles") == 0)
         write_file("r/quantiles.csv",
                    "p,measured,normal,lognormal\n0.1,1,1.1,1\n0.5,1.5,1.4,1.5\n0.9,2,2.2,2.1\n");
+    if (strcmp(figure, "timeline") == 0)
+        write_file("r/timeline.csv", timeline);
     return "r";
 }
 

@@ -187,6 +187,7 @@ static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
     static const char *const shares[] = {"compute_share", "comm_share", "wait_share"};
     const double virtual_s = dsgd_csv_value(runs, i, dsgd_csv_column(runs, "virtual_s"));
     const char *const name = dsgd_csv_field(runs, i, 1);
+    ck_assert_double_eq(dsgd_csv_value(runs, i, dsgd_csv_column(runs, "steps")), 6);
     ck_assert_msg(of_window("end_s") == virtual_s, "%s ends at another time", name);
     ck_assert_msg((double)t.n_messages ==
                       dsgd_csv_value(runs, i, dsgd_csv_column(runs, "messages")),
