@@ -10,6 +10,13 @@
  * message takes a known time from the instant at which both sides are there, and a pass over the
  * members, round by round, yields the same times as the simulation of the messages.
  *
+ * Where 2^k workers in a row share a NIC, this holds for recursive doubling and for halving and
+ * doubling among all of them: these begin and end with k rounds within the row, over links of equal
+ * speed, behind which all of it are at the same instant. From the first to the last message that
+ * leaves it, the row sends and receives as many equal ones at once, and each has an even share of the
+ * NIC. No message of the row in another schedule comes between: before the first all of it have
+ * begun this one, and at the last all of it are in it still.
+ *
  * A second pass, once all have ended, counts the messages and what of their time no computation
  * hid, which is not known before. It is made in the order in which the schedules became complete,
  * which for each of their members is the order in which it was in them.
@@ -55,6 +62,12 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
         (algorithm->only_allreduces || algorithm->only_collectives) && engine->n_channels == 1;
     if (one_at_a_time)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
+    /* With flows, where activations that come as alarms would change eager-SGD's times by 1e-6. */
+    if (state->paths != NULL && state->paths->per_nic > 1 &&
+        engine->config->network == DSGD_NETWORK_FLOWS) {
+        free(state->paths);
+        state->paths = NULL;
+    }
     if (state->paths == NULL)
         return state;
     state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
@@ -71,9 +84,20 @@ bool dsgd_messages_are_alone(dsgd_engine *engine)
     return engine->closed->paths != NULL;
 }
 
-bool dsgd_schedules_are_closed(dsgd_engine *engine)
+/** Whether the members are all hosts of their NICs, and exchange with these first, or all are. */
+static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *plan)
 {
-    return dsgd_messages_are_alone(engine) && !engine->config->exchange.every_message;
+    const dsgd_group at_nic = (dsgd_group)state->paths->per_nic - 1;
+    const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
+                         plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
+    return at_nic == 0 ||
+           (is_cube && plan->extra == 0 && (plan->group == 0 || (at_nic & ~plan->group) == 0));
+}
+
+bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
+{
+    return dsgd_messages_are_alone(engine) && !engine->config->exchange.every_message &&
+           is_even_at_nics(engine->closed, plan);
 }
 
 void dsgd_closed_schedules_free(dsgd_engine *engine)

@@ -40,14 +40,17 @@ typedef struct dsgd_phase {
 /** Pure. In each round in which member a sends to b, b receives from a. (schedules.c) */
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
 
-/** Whether the run's messages are so. Once true, always. */
+/**
+ * Whether the run's messages are so, or meet at NICs that are shared in the way of paths.h. Once
+ * true, always.
+ */
 bool dsgd_messages_are_alone(dsgd_engine *engine);
 
 /** Seconds of such a message. */
 double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double bytes);
 
-/** Whether allreduces are computed: where messages are so, unless the run asks for every message. */
-bool dsgd_schedules_are_closed(dsgd_engine *engine);
+/** Whether an allreduce is computed: where messages are so, unless the run asks for every message. */
+bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
 
 /** Where the members of the next allreduce of all workers meet. */
 struct dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine);

@@ -181,7 +181,7 @@ void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
     if (plan.n == 1)
         return;
     dsgd_count_collective(engine, false, plan.how, bytes);
-    if (dsgd_schedules_are_closed(engine))
+    if (dsgd_schedule_is_closed(engine, &plan))
         dsgd_closed_schedule(channel, &plan, dsgd_closed_meeting_of_all(engine));
     else
         send_messages(channel, &plan);
@@ -197,7 +197,7 @@ void dsgd_schedule_group(dsgd_channel *channel, dsgd_reduction *reduction, doubl
     plan.group = reduction->group;
     plan.leader = reduction->leader;
     dsgd_count_collective(engine, true, plan.how, bytes);
-    if (dsgd_schedules_are_closed(engine))
+    if (dsgd_schedule_is_closed(engine, &plan))
         dsgd_closed_schedule(channel, &plan, &reduction->schedule);
     else
         send_messages(channel, &plan);

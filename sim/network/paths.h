@@ -11,17 +11,20 @@
 /** Where a host is connected. */
 typedef struct dsgd_path_end {
     int island, group; /* by number; 0 where there are none */
-    double bytes_per_s, latency_s; /* of its NIC */
+    double bytes_per_s, latency_s; /* of its NIC, and of that its even share */
 } dsgd_path_end;
 
 typedef struct dsgd_paths {
     const dsgd_platform *platform;
+    int per_nic; /* hosts of the run */
     dsgd_path_end end[]; /* [n_hosts] */
 } dsgd_paths;
 
 /**
- * Of the cluster's first hosts. NULL: messages of these can meet, by dsgd_platform_meets_at_nics(),
- * or the platform is none of switch and groups. Release it by free().
+ * Of the cluster's first hosts. NULL: the platform is none of switch and groups, or messages of
+ * these can meet (dsgd_platform_meets_at_nics()). At a switch they may where every 2^k hosts in a row,
+ * from the first on, share a NIC with no other: per_nic is 2^k there, and times are those of messages
+ * of which all hosts at a NIC begin one at the same instant. Release it by free().
  */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);
 
