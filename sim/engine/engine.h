@@ -134,8 +134,10 @@ struct dsgd_worker {
     double exposed_s; /* from the ends of computations to the ends of their steps */
 
     /* computation.c's. */
+    dsgd_steps gpu;
     dsgd_semaphore *gpu_semaphore;
     bool gpu_waits;
+    size_t gpu_until; /* pieces that are ready when what it computes now is; 0: nothing is */
     dsgd_computation computation; /* (S) */
     double computed_s;
     long *local_steps; /* (S) [n_pieces] made */
@@ -457,8 +459,8 @@ void dsgd_sum_up_learning(dsgd_engine *engine);
 
 /* --- computation.c: gradients and what waits for their pieces --------------------------------- */
 
-/** The actor that computes a worker's gradients. */
-void dsgd_gpu_main(void *worker);
+/** The steps of the actor that computes a worker's gradients. */
+dsgd_await dsgd_gpu_next(void *worker);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
