@@ -40,7 +40,7 @@ struct dsgd_schedule {
     bool counted;
     struct member {
         double arrived_s; /* INFINITY: has not */
-        double end_s; /* once all have arrived */
+        double end_s; /* once all have arrived, until it waits for that */
     } member[]; /* [plan.n] */
 };
 
@@ -77,11 +77,16 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
     return state;
 }
 
-bool dsgd_messages_are_alone(dsgd_engine *engine)
+static struct dsgd_closed *state_of(dsgd_engine *engine)
 {
     if (engine->closed == NULL)
         engine->closed = new_state(engine);
-    return engine->closed->paths != NULL;
+    return engine->closed;
+}
+
+bool dsgd_messages_are_alone(dsgd_engine *engine)
+{
+    return state_of(engine)->paths != NULL;
 }
 
 /** Whether the members are all hosts of their NICs, and exchange with these first, or all are. */
@@ -113,7 +118,7 @@ double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double b
 
 dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine)
 {
-    return &engine->closed->of_all;
+    return &state_of(engine)->of_all;
 }
 
 /* --- a pass ----------------------------------------------------------------------------------- */
@@ -287,23 +292,40 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
     }
 }
 
-void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule **meeting)
+static struct member *member_of(const dsgd_channel *channel)
+{
+    dsgd_schedule *const s = channel->schedule;
+    return &s->member[dsgd_plan_index(&s->plan, channel->worker->node.rank)];
+}
+
+/** Returns whether the caller was the last. */
+static bool arrive(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule **meeting)
 {
     dsgd_worker *const w = channel->worker;
-    const int rank = w->node.rank;
     dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
-    struct member *const me = &s->member[dsgd_plan_index(plan, rank)];
-    me->arrived_s = dsgd_now_s();
+    channel->schedule = s;
+    member_of(channel)->arrived_s = dsgd_now_s();
     s->n_arrived++;
     *meeting = s->n_arrived < plan->n ? s : NULL;
     dsgd_count_later_begin(w);
-    if (s->n_arrived == plan->n)
-        complete(w->engine, s, rank);
-    else
-        dsgd_semaphore_wait(channel->semaphore);
+    if (s->n_arrived < plan->n)
+        return false;
+    complete(w->engine, s, w->node.rank);
+    return true;
+}
+
+dsgd_await dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
+                                dsgd_schedule **meeting)
+{
+    if (channel->schedule == NULL && !arrive(channel, plan, meeting))
+        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
+    struct member *const me = member_of(channel);
     const double left_s = me->end_s - dsgd_now_s();
+    me->end_s = -INFINITY; /* not again: rounding may leave some of it */
     if (left_s > 0)
-        dsgd_sleep(left_s);
-    s->n_ended++;
-    count_ended(w->engine);
+        return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
+    channel->schedule->n_ended++;
+    channel->schedule = NULL;
+    count_ended(channel->worker->engine);
+    return (dsgd_await){DSGD_AWAIT_NOTHING};
 }

@@ -56,12 +56,12 @@ bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
 struct dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine);
 
 /**
- * Returns when this member has done its part, as if all messages had been sent.
+ * The next step of this member's part, until it is over: when it would be had all messages been sent.
  *
  * @param meeting where the members meet, NULL at first; free for others when all have come
  */
-void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
-                          struct dsgd_schedule **meeting);
+dsgd_await dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
+                                struct dsgd_schedule **meeting);
 
 /**
  * At the end of the run: counts what has been sent of schedules under way. Returns when the last

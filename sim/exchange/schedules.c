@@ -161,8 +161,10 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 }
 
 /** Every round in turn. */
-static void send_messages(dsgd_channel *channel, const dsgd_plan *plan)
+static void send_messages(void *the_channel)
 {
+    dsgd_channel *const channel = the_channel;
+    const dsgd_plan *const plan = channel->plan;
     const int index = dsgd_plan_index(plan, channel->worker->node.rank);
     for (int round = 0; round < plan->n_rounds; round++) {
         dsgd_phase phase = dsgd_plan_phase(plan, round, index);
@@ -172,35 +174,46 @@ static void send_messages(dsgd_channel *channel, const dsgd_plan *plan)
         phase.from = phase.from < 0 ? -1 : dsgd_plan_rank(plan, phase.from);
         carry_out(channel, phase);
     }
+    dsgd_run_free(channel->plan);
 }
 
-void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
+/** @p meeting is dsgd_closed_schedule()'s. */
+static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
+                            struct dsgd_schedule **meeting)
+{
+    dsgd_engine *const engine = channel->worker->engine;
+    const bool begins = !channel->in_allreduce;
+    dsgd_await await = {DSGD_AWAIT_NOTHING};
+    if (plan->n == 1)
+        return await;
+    if (begins)
+        dsgd_count_collective(engine, partial, plan->how, plan->bytes);
+    if (dsgd_schedule_is_closed(engine, plan)) {
+        await = dsgd_closed_schedule(channel, plan, meeting);
+    } else if (begins) {
+        channel->plan = dsgd_run_alloc(engine, sizeof *channel->plan);
+        *channel->plan = *plan;
+        await = (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {send_messages, channel}};
+    }
+    channel->in_allreduce = await.kind != DSGD_AWAIT_NOTHING;
+    return await;
+}
+
+dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 {
     dsgd_engine *const engine = channel->worker->engine;
     const dsgd_plan plan = plan_of(engine->config->exchange.collective, engine->n_workers, bytes);
-    if (plan.n == 1)
-        return;
-    dsgd_count_collective(engine, false, plan.how, bytes);
-    if (dsgd_schedule_is_closed(engine, &plan))
-        dsgd_closed_schedule(channel, &plan, dsgd_closed_meeting_of_all(engine));
-    else
-        send_messages(channel, &plan);
+    return next_step(channel, &plan, false, dsgd_closed_meeting_of_all(engine));
 }
 
-void dsgd_schedule_group(dsgd_channel *channel, dsgd_reduction *reduction, double bytes)
+dsgd_await dsgd_schedule_group(dsgd_channel *channel, dsgd_reduction *reduction, double bytes)
 {
     dsgd_engine *const engine = channel->worker->engine;
     dsgd_plan plan =
         plan_of(dsgd_partial_collective_of(&engine->config->exchange), reduction->n_members, bytes);
-    if (plan.n == 1)
-        return;
     plan.group = reduction->group;
     plan.leader = reduction->leader;
-    dsgd_count_collective(engine, true, plan.how, bytes);
-    if (dsgd_schedule_is_closed(engine, &plan))
-        dsgd_closed_schedule(channel, &plan, &reduction->schedule);
-    else
-        send_messages(channel, &plan);
+    return next_step(channel, &plan, true, &reduction->schedule);
 }
 
 enum { REQUEST_BYTES = 64 }; /* name and shape of a tensor */
