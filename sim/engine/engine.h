@@ -408,6 +408,8 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 void dsgd_count_event(const dsgd_engine *engine);
 
 void dsgd_count_message(dsgd_engine *engine, double bytes);
+/** The same of @p n alike. */
+void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes);
 
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);

@@ -153,19 +153,70 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
 /** SimGrid does not tell apart what is nearer in time. */
 static const double same_instant_s = 1e-9;
 
-/** Counts what of a member's part has passed by an instant. */
-static void count_part(dsgd_engine *engine, const dsgd_phase *phase, int member, part p,
-                       double until_s)
+/** A round that is followed and, if so, counted as far as it has passed by an instant. */
+typedef struct turn {
+    dsgd_engine *engine;
+    bool counts;
+    double until_s;
+    double last_s; /* end of the last part so far */
+    uint64_t n_sent; /* messages that count */
+} turn;
+
+/** Ends a member's part. */
+static void end_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
-    const int *const rank = engine->closed->rank;
-    const double end_s = engine->result->virtual_s; /* 0: before the end of the run */
-    if (phase->to >= 0 && p.sent_s <= until_s) {
-        dsgd_count_message(engine, phase->bytes);
+    const int *const rank = t->engine->closed->rank;
+    const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
+    t->engine->closed->next_s[member] = p.done_s;
+    if (p.done_s < INFINITY)
+        t->last_s = fmax(t->last_s, p.done_s);
+    if (!t->counts)
+        return;
+    if (phase->to >= 0 && p.sent_s <= t->until_s) {
+        t->n_sent++;
         if (end_s == 0 || p.sent_s <= end_s + same_instant_s)
-            dsgd_count_carried(engine, rank[member], rank[phase->to], phase->bytes);
+            dsgd_count_carried(t->engine, rank[member], rank[phase->to], phase->bytes);
     }
-    if (p.done_s <= until_s)
-        dsgd_count_communication_by(&engine->workers[rank[member]], p.started_s, p.done_s);
+    if (p.done_s <= t->until_s)
+        dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
+}
+
+/** All exchange in pairs. Reductions cost all workers alike. */
+static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bit)
+{
+    const struct dsgd_closed *const state = t->engine->closed;
+    dsgd_phase phase = dsgd_plan_phase(plan, round, 0);
+    const double cost_s = dsgd_message_cost_s(&t->engine->workers[0], phase.reduced);
+    for (int i = 0; i < plan->n; i++) {
+        const int partner = i ^ bit;
+        if (partner < i)
+            continue;
+        part p = {fmax(state->at_s[i], state->at_s[partner]), 0, 0};
+        p.sent_s = p.started_s +
+                   dsgd_path_s(state->paths, state->rank[i], state->rank[partner], phase.bytes);
+        p.done_s = p.sent_s + cost_s;
+        phase.to = partner;
+        end_part(t, &phase, i, p);
+        phase.to = i;
+        end_part(t, &phase, partner, p);
+    }
+    return phase;
+}
+
+/** The same of any round. */
+static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
+{
+    const struct dsgd_closed *const state = t->engine->closed;
+    dsgd_phase any = {0};
+    for (int i = 0; i < plan->n; i++) {
+        const dsgd_phase phase = dsgd_plan_phase(plan, round, i);
+        state->next_s[i] = state->at_s[i];
+        if (phase.to < 0 && phase.from < 0)
+            continue;
+        end_part(t, &phase, i, part_of(t->engine, &phase, i));
+        any = phase;
+    }
+    return any;
 }
 
 /**
@@ -175,30 +226,22 @@ static void count_part(dsgd_engine *engine, const dsgd_phase *phase, int member,
 static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, double until_s)
 {
     struct dsgd_closed *const state = engine->closed;
-    const int n = s->plan.n;
-    double last_s = 0;
-    for (int i = 0; i < n; i++) {
+    turn t = {engine, counts, until_s, 0, 0};
+    for (int i = 0; i < s->plan.n; i++) {
         state->rank[i] = dsgd_plan_rank(&s->plan, i);
         state->at_s[i] = s->member[i].arrived_s;
     }
     for (int round = 0; round < s->plan.n_rounds; round++) {
-        for (int i = 0; i < n; i++) {
-            const dsgd_phase phase = dsgd_plan_phase(&s->plan, round, i);
-            state->next_s[i] = state->at_s[i];
-            if (phase.to < 0 && phase.from < 0)
-                continue;
-            const part p = part_of(engine, &phase, i);
-            state->next_s[i] = p.done_s;
-            if (p.done_s < INFINITY)
-                last_s = fmax(last_s, p.done_s);
-            if (counts)
-                count_part(engine, &phase, i, p, until_s);
-        }
+        const int bit = dsgd_plan_bit(&s->plan, round);
+        t.n_sent = 0;
+        const dsgd_phase phase =
+            bit > 0 ? follow_pairs(&t, &s->plan, round, bit) : follow_parts(&t, &s->plan, round);
+        dsgd_count_messages(engine, t.n_sent, phase.bytes);
         double *const swapped = state->at_s;
         state->at_s = state->next_s;
         state->next_s = swapped;
     }
-    return last_s;
+    return t.last_s;
 }
 
 /* --- schedules under way ---------------------------------------------------------------------- */

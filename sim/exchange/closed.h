@@ -41,6 +41,12 @@ typedef struct dsgd_phase {
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
 
 /**
+ * Of a round in which every member exchanges with the one whose index differs in a bit, that bit;
+ * else 0. (schedules.c)
+ */
+int dsgd_plan_bit(const dsgd_plan *plan, int round);
+
+/**
  * Whether the run's messages are so, or meet at NICs that are shared in the way of paths.h. Once
  * true, always.
  */

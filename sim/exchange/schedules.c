@@ -104,6 +104,13 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
     return exchange(plan, index, bit, plan->bytes / (2 * bit), 0);
 }
 
+int dsgd_plan_bit(const dsgd_plan *plan, int round)
+{
+    const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
+                         plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
+    return is_cube && plan->extra == 0 ? dsgd_plan_phase(plan, round, 0).to : 0;
+}
+
 /** The message algorithm that a setting means for a piece among @p n. */
 static dsgd_collective how_for(dsgd_collective setting, int n, double bytes)
 {
