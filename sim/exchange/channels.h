@@ -46,7 +46,7 @@ struct dsgd_channel {
     double
         staging_since_s; /* the actor waits until the job's piece is in host memory; -1: it does not */
     bool in_allreduce; /* schedules.c's */
-    struct dsgd_plan *plan; /* the same's: of the allreduce that it sends, or NULL */
+    struct dsgd_sending *sending; /* the same's: of an allreduce as messages, or NULL */
     struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */
 };
 

@@ -152,6 +152,14 @@ static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
     return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
 }
 
+static void count_sent(const dsgd_worker *w, dsgd_phase phase)
+{
+    if (phase.to < 0)
+        return;
+    dsgd_count_message(w->engine, phase.bytes);
+    dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
+}
+
 /** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
@@ -159,29 +167,63 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
     dsgd_mailbox *const out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to);
     dsgd_mailbox *const in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from);
     const double started_s = dsgd_sendrecv(out, phase.bytes, in);
-    if (phase.to >= 0) {
-        dsgd_count_message(w->engine, phase.bytes);
-        dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
-    }
+    count_sent(w, phase);
     dsgd_message_cost(channel->worker, phase.reduced);
     dsgd_count_communication(channel->worker, started_s);
 }
 
-/** Every round in turn. */
-static void send_messages(void *the_channel)
+/** A worker's part in a round. */
+struct dsgd_sending {
+    int round; /* the next one */
+    dsgd_phase phase; /* of ranks */
+    double started_s;
+    enum { EXCHANGED, REDUCED } next; /* what it waits for, once it has begun */
+};
+
+/** Begins the next round in which the worker takes part; behind the last awaits nothing. */
+static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
 {
-    dsgd_channel *const channel = the_channel;
-    const dsgd_plan *const plan = channel->plan;
+    struct dsgd_sending *const s = channel->sending;
     const int index = dsgd_plan_index(plan, channel->worker->node.rank);
-    for (int round = 0; round < plan->n_rounds; round++) {
-        dsgd_phase phase = dsgd_plan_phase(plan, round, index);
-        if (phase.to < 0 && phase.from < 0)
-            continue;
-        phase.to = phase.to < 0 ? -1 : dsgd_plan_rank(plan, phase.to);
-        phase.from = phase.from < 0 ? -1 : dsgd_plan_rank(plan, phase.from);
-        carry_out(channel, phase);
+    dsgd_phase phase = {-1, -1, 0, 0};
+    while (phase.to < 0 && phase.from < 0) {
+        if (s->round == plan->n_rounds) {
+            dsgd_run_free(s);
+            channel->sending = NULL;
+            return (dsgd_await){DSGD_AWAIT_NOTHING};
+        }
+        phase = dsgd_plan_phase(plan, s->round++, index);
     }
-    dsgd_run_free(channel->plan);
+    phase.to = phase.to < 0 ? -1 : dsgd_plan_rank(plan, phase.to);
+    phase.from = phase.from < 0 ? -1 : dsgd_plan_rank(plan, phase.from);
+    s->phase = phase;
+    s->next = EXCHANGED;
+    return (dsgd_await){
+        .kind = DSGD_AWAIT_SENDRECV,
+        .amount = phase.bytes,
+        .exchange = {.out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to),
+                     .in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from),
+                     .started_s = &s->started_s}};
+}
+
+/** Every round in turn: messages, then overhead and reduction. */
+static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
+{
+    dsgd_worker *const w = channel->worker;
+    struct dsgd_sending *const s = channel->sending;
+    if (s == NULL) {
+        channel->sending = dsgd_run_alloc(w->engine, sizeof *channel->sending);
+        return begin_round(channel, plan);
+    }
+    if (s->next == EXCHANGED) {
+        count_sent(w, s->phase);
+        s->next = REDUCED;
+        const double cost_s = dsgd_message_cost_s(w, s->phase.reduced);
+        if (cost_s > 0)
+            return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
+    }
+    dsgd_count_communication(w, s->started_s);
+    return begin_round(channel, plan);
 }
 
 /** @p meeting is dsgd_closed_schedule()'s. */
@@ -189,19 +231,15 @@ static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool p
                             struct dsgd_schedule **meeting)
 {
     dsgd_engine *const engine = channel->worker->engine;
-    const bool begins = !channel->in_allreduce;
     dsgd_await await = {DSGD_AWAIT_NOTHING};
     if (plan->n == 1)
         return await;
-    if (begins)
+    if (!channel->in_allreduce)
         dsgd_count_collective(engine, partial, plan->how, plan->bytes);
-    if (dsgd_schedule_is_closed(engine, plan)) {
+    if (dsgd_schedule_is_closed(engine, plan))
         await = dsgd_closed_schedule(channel, plan, meeting);
-    } else if (begins) {
-        channel->plan = dsgd_run_alloc(engine, sizeof *channel->plan);
-        *channel->plan = *plan;
-        await = (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {send_messages, channel}};
-    }
+    else
+        await = send_messages(channel, plan);
     channel->in_allreduce = await.kind != DSGD_AWAIT_NOTHING;
     return await;
 }

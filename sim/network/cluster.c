@@ -233,6 +233,10 @@ void dsgd_await_here(dsgd_await await)
     case DSGD_AWAIT_TRANSFER:
         network->wait(await.transfer);
         break;
+    case DSGD_AWAIT_SENDRECV:
+        *await.exchange.started_s =
+            network->sendrecv(await.exchange.out, await.amount, await.exchange.in);
+        break;
     case DSGD_AWAIT_CALL:
         await.call.function(await.call.argument);
         break;

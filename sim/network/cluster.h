@@ -136,12 +136,17 @@ typedef struct dsgd_await {
         DSGD_AWAIT_SECONDS, /* dsgd_sleep() */
         DSGD_AWAIT_FLOPS, /* dsgd_compute() */
         DSGD_AWAIT_TRANSFER, /* dsgd_transfer_wait() */
+        DSGD_AWAIT_SENDRECV, /* dsgd_sendrecv() */
         DSGD_AWAIT_CALL /* the return of a function, which may wait for anything */
     } kind;
-    double amount; /* seconds or flops */
+    double amount; /* seconds, flops, or bytes to send */
     union {
         dsgd_semaphore *semaphore;
         dsgd_transfer *transfer;
+        struct {
+            dsgd_mailbox *out, *in;
+            double *started_s; /* becomes what dsgd_sendrecv() returns */
+        } exchange;
         struct {
             void (*function)(void *argument);
             void *argument;

@@ -91,7 +91,8 @@ typedef struct actor {
     void (*body)(void *argument);
     void *argument;
     dsgd_steps *steps; /* it has no stack; else NULL */
-    dsgd_transfer *received; /* awaited between two steps, or NULL */
+    dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
+    double *started_s; /* of both, or NULL */
     dsgd_await call; /* with which it gets a stack */
 } actor;
 
@@ -408,12 +409,20 @@ static void wait_for(dsgd_transfer *sent, dsgd_transfer *received)
         block();
 }
 
-static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+static dsgd_transfer *put_if(dsgd_mailbox *out, double bytes)
 {
-    double started_s = dsgd_events_now_s();
-    dsgd_transfer *const sent = out == NULL ? NULL : put(out, NULL, out_bytes);
-    dsgd_transfer *const received = in == NULL ? NULL : get(in, NULL);
-    wait_for(sent, received);
+    return out == NULL ? NULL : put(out, NULL, bytes);
+}
+
+static dsgd_transfer *get_if(dsgd_mailbox *in)
+{
+    return in == NULL ? NULL : get(in, NULL);
+}
+
+/** Frees what has arrived; returns when the later of both ends was ready, the caller @p since_s. */
+static double end_both(double since_s, dsgd_transfer *sent, dsgd_transfer *received)
+{
+    double started_s = since_s;
     if (sent != NULL)
         release(sent);
     if (received != NULL) {
@@ -421,6 +430,15 @@ static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
         release(received);
     }
     return started_s;
+}
+
+static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+{
+    const double since_s = dsgd_events_now_s();
+    dsgd_transfer *const sent = put_if(out, out_bytes);
+    dsgd_transfer *const received = get_if(in);
+    wait_for(sent, received);
+    return end_both(since_s, sent, received);
 }
 
 static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
@@ -471,7 +489,14 @@ static bool has_to_wait(actor *a, dsgd_await for_what)
         return true;
     case DSGD_AWAIT_TRANSFER:
         a->received = for_what.transfer;
-        announce(NULL, for_what.transfer);
+        announce(NULL, a->received);
+        return a->n_awaited > 0;
+    case DSGD_AWAIT_SENDRECV:
+        a->started_s = for_what.exchange.started_s;
+        *a->started_s = dsgd_events_now_s();
+        a->sent = put_if(for_what.exchange.out, for_what.amount);
+        a->received = get_if(for_what.exchange.in);
+        announce(a->sent, a->received);
         return a->n_awaited > 0;
     default:
         return false;
@@ -485,14 +510,22 @@ static void call_and_take_steps(void *argument)
     dsgd_steps_main(me->argument);
 }
 
+static void end_transfers(actor *a)
+{
+    const double since_s = a->started_s == NULL ? 0 : *a->started_s;
+    const double started_s = end_both(since_s, a->sent, a->received);
+    if (a->started_s != NULL)
+        *a->started_s = started_s;
+    a->sent = a->received = NULL;
+    a->started_s = NULL;
+}
+
 /** Until it waits. False: it is to run on a stack from now on. */
 static bool take_steps(actor *a)
 {
     self = a;
     for (;;) {
-        if (a->received != NULL)
-            release(a->received);
-        a->received = NULL;
+        end_transfers(a);
         const dsgd_await next = a->steps->next(a->steps->argument);
         if (next.kind == DSGD_AWAIT_CALL) {
             a->call = next;
