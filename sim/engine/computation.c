@@ -134,7 +134,8 @@ static void pieces_done(dsgd_worker *w, size_t ready)
             if (d->keeps_x)
                 dsgd_value_release(w->engine->values, d->x[k].value);
         }
-    dsgd_work_wake(w);
+    if (ready == w->engine->n_pieces || w->work_waits > w->end_waits)
+        dsgd_work_wake(w);
 }
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
@@ -186,8 +187,11 @@ dsgd_await dsgd_gpu_next(void *worker)
 
 void dsgd_computation_wait(dsgd_worker *w)
 {
-    while (dsgd_computing(w))
+    while (dsgd_computing(w)) {
+        w->end_waits++;
         dsgd_work_sleep(w);
+        w->end_waits--;
+    }
     for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
          w->computation.first_deferred = next) {
         next = w->computation.first_deferred->next;

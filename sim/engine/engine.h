@@ -137,6 +137,7 @@ struct dsgd_worker {
     dsgd_steps gpu;
     dsgd_semaphore *gpu_semaphore;
     bool gpu_waits;
+    int end_waits; /* actors that wait for the computation's end: pieces before the last wake none */
     size_t gpu_until; /* pieces that are ready when what it computes now is; 0: nothing is */
     dsgd_computation computation; /* (S) */
     double computed_s;
