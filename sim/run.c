@@ -79,7 +79,8 @@ static void open_workers(dsgd_engine *engine)
         open_node(engine, i);
     dsgd_learning_begin(engine);
     for (int i = 0; i < engine->n_workers; i++) {
-        dsgd_actor_start(i, "gpu", dsgd_gpu_main, &engine->workers[i]);
+        engine->workers[i].gpu = (dsgd_steps){dsgd_gpu_next, &engine->workers[i]};
+        dsgd_steps_start(i, "gpu", &engine->workers[i].gpu);
         dsgd_channels_open(&engine->workers[i]);
         dsgd_actor_start(i, "work", work_main, &engine->workers[i]);
         if (engine->config->algorithm->assist != NULL)

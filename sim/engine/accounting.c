@@ -118,6 +118,30 @@ void dsgd_count_computation(dsgd_worker *w)
     append(&w->earlier, &w->n_earlier, (dsgd_interval){c->previous_since_s, c->previous_end_s});
 }
 
+/**
+ * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
+ * rounding included: two in succession tell, because ties alone are rounded up here and down there.
+ * Then additions of which this is true can be made in any order, or as one. *end grows by @p n.
+ */
+static bool add_evenly(double sum, double x, long n, double *end)
+{
+    const double next = nextafter(sum, INFINITY);
+    const double effect = (sum + x) - sum;
+    *end += (double)n * effect;
+    return (next + x) - next == effect && ilogb(*end) == ilogb(sum);
+}
+
+/** sum + x + x + ..., with @p n times x. */
+static double add_times(double sum, double x, long n)
+{
+    double end = sum;
+    if (add_evenly(sum, x, n, &end))
+        return end;
+    for (long i = 0; i < n; i++)
+        sum += x;
+    return sum;
+}
+
 /** Ages beyond the last bin of the histogram count in that. */
 static double *bin_of(dsgd_ages *ages, double age)
 {
@@ -153,30 +177,6 @@ void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, doub
     const double age = age_of(user, dsgd_local_steps(&engine->workers[owner], piece), piece, stamp);
     add(&engine->staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
     *bin_of(&engine->result->ages, age) += weight;
-}
-
-/**
- * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
- * rounding included: two in succession tell, because ties alone are rounded up here and down there.
- * Then additions of which this is true can be made in any order, or as one. *end grows by @p n.
- */
-static bool add_evenly(double sum, double x, long n, double *end)
-{
-    const double next = nextafter(sum, INFINITY);
-    const double effect = (sum + x) - sum;
-    *end += (double)n * effect;
-    return (next + x) - next == effect && ilogb(*end) == ilogb(sum);
-}
-
-/** sum + x + x + ..., with @p n times x. */
-static double add_times(double sum, double x, long n)
-{
-    double end = sum;
-    if (add_evenly(sum, x, n, &end))
-        return end;
-    for (long i = 0; i < n; i++)
-        sum += x;
-    return sum;
 }
 
 bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, size_t n,
@@ -228,28 +228,40 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
     *bin_of(&engine->result->gradient_ages, age.mean) += weight;
 }
 
-void dsgd_count_event(const dsgd_engine *engine)
+static void count_events(const dsgd_engine *engine, uint64_t n)
 {
     dsgd_progress *const progress = engine->config->progress;
     if (progress == NULL)
         return;
-    const uint64_t n = atomic_load_explicit(&progress->events, memory_order_relaxed);
-    atomic_store_explicit(&progress->events, n + 1, memory_order_relaxed); /* the only writer */
+    const uint64_t before = atomic_load_explicit(&progress->events, memory_order_relaxed);
+    atomic_store_explicit(&progress->events, before + n,
+                          memory_order_relaxed); /* the only writer */
     atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
 }
 
-static void count_message(dsgd_worker *sender, double bytes)
+void dsgd_count_event(const dsgd_engine *engine)
 {
-    dsgd_run_result *const result = sender->engine->result;
-    dsgd_count_event(sender->engine);
-    result->messages++;
-    result->bytes += bytes;
-    sender->sent_bytes += bytes;
+    count_events(engine, 1);
+}
+
+void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
+{
+    count_events(engine, n);
+    engine->result->messages += n;
+    engine->result->bytes = add_times(engine->result->bytes, bytes, (long)n);
+}
+
+static void count_message(dsgd_engine *engine, double bytes)
+{
+    count_events(engine, 1);
+    engine->result->messages++;
+    engine->result->bytes += bytes;
 }
 
 size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes)
 {
-    count_message(&engine->workers[from], bytes);
+    count_message(engine, bytes);
+    engine->workers[from].sent_bytes += bytes;
     if (!dsgd_watched(engine))
         return 0;
     return dsgd_timeline_message(
@@ -258,15 +270,22 @@ size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes)
             .host = from, .peer = to, .bytes = bytes, .since_s = dsgd_now_s(), .end_s = INFINITY});
 }
 
-void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                         double end_s)
+void dsgd_note_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                       double end_s)
 {
-    count_message(&engine->workers[from], bytes);
+    engine->workers[from].sent_bytes += bytes;
     if (dsgd_watched(engine))
         dsgd_timeline_message(
             engine,
             (dsgd_span){
                 .host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = end_s});
+}
+
+void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                         double end_s)
+{
+    count_message(engine, bytes);
+    dsgd_note_message(engine, from, to, bytes, since_s, end_s);
 }
 
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)

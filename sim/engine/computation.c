@@ -134,48 +134,56 @@ static void pieces_done(dsgd_worker *w, size_t ready)
             if (d->keeps_x)
                 dsgd_value_release(w->engine->values, d->x[k].value);
         }
-    dsgd_work_wake(w);
+    if (ready == w->engine->n_pieces || w->work_waits > w->end_waits)
+        dsgd_work_wake(w);
 }
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
-/** Computes one gradient: the forward pass, then piece by piece (without overlap all at once). */
-static void compute_gradient(dsgd_worker *w)
+/** Seconds of the backward pass in which pieces become ready; without overlap all do at its end. */
+static double overlapped_s(const dsgd_worker *w)
 {
-    dsgd_engine *const engine = w->engine;
-    const size_t n = engine->n_pieces;
-    double backward_s = w->computation.backward_s;
-    if (!engine->config->exchange.overlap || n == 1)
-        backward_s = 0;
-    else if (backward_s > w->computation.compute_s)
-        backward_s = w->computation.compute_s;
-    double todo_s = w->computation.compute_s - backward_s;
-    for (size_t k = 0; k < n; k++) {
-        todo_s += backward_s * engine->piece_work[k] / engine->work;
-        if (backward_s == 0 && k + 1 < n)
-            continue;
-        dsgd_compute(todo_s * engine->reference_flops / w->speed);
-        todo_s = 0;
-        if (k + 1 == n) {
-            w->computation.end_s = dsgd_now_s();
-            w->engine->n_computing--;
-            w->computed_s += w->computation.end_s - w->computation.since_s;
-            dsgd_timeline_end(engine, w->computation.span);
-        }
-        pieces_done(w, k + 1);
-    }
+    if (!w->engine->config->exchange.overlap || w->engine->n_pieces == 1)
+        return 0;
+    return fmin(w->computation.backward_s, w->computation.compute_s);
 }
 
-void dsgd_gpu_main(void *worker)
+/** Computes until the next piece is ready: the first comes after the forward pass. */
+static dsgd_await compute_piece(dsgd_worker *w)
+{
+    const dsgd_engine *const engine = w->engine;
+    const size_t k = w->computation.ready;
+    const double backward_s = overlapped_s(w);
+    double todo_s = k == 0 ? w->computation.compute_s - backward_s : 0;
+    if (backward_s > 0)
+        todo_s += backward_s * engine->piece_work[k] / engine->work;
+    w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
+    return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
+                        .amount = todo_s * engine->reference_flops / w->speed};
+}
+
+static void end_pieces(dsgd_worker *w)
+{
+    const size_t ready = w->gpu_until;
+    w->gpu_until = 0;
+    if (ready == w->engine->n_pieces) {
+        w->computation.end_s = dsgd_now_s();
+        w->engine->n_computing--;
+        w->computed_s += w->computation.end_s - w->computation.since_s;
+        dsgd_timeline_end(w->engine, w->computation.span);
+    }
+    pieces_done(w, ready);
+}
+
+dsgd_await dsgd_gpu_next(void *worker)
 {
     dsgd_worker *const w = worker;
-    for (;;) {
-        while (!dsgd_computing(w)) {
-            w->gpu_waits = true;
-            dsgd_semaphore_wait(w->gpu_semaphore);
-        }
-        compute_gradient(w);
-    }
+    if (w->gpu_until > 0)
+        end_pieces(w);
+    if (dsgd_computing(w))
+        return compute_piece(w);
+    w->gpu_waits = true;
+    return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = w->gpu_semaphore};
 }
 
 /** Seconds of a worker's host for one of the reference GPU. */
@@ -186,8 +194,11 @@ static double slowness(const dsgd_worker *w)
 
 void dsgd_computation_wait(dsgd_worker *w)
 {
-    while (dsgd_computing(w))
+    while (dsgd_computing(w)) {
+        w->end_waits++;
         dsgd_work_sleep(w);
+        w->end_waits--;
+    }
     for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
          w->computation.first_deferred = next) {
         next = w->computation.first_deferred->next;

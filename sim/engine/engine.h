@@ -139,8 +139,11 @@ struct dsgd_worker {
     size_t step_span; /* timeline.c's */
 
     /* computation.c's. */
+    dsgd_steps gpu;
     dsgd_semaphore *gpu_semaphore;
     bool gpu_waits;
+    int end_waits; /* actors that wait for the computation's end: pieces before the last wake none */
+    size_t gpu_until; /* pieces that are ready when what it computes now is; 0: nothing is */
     dsgd_computation computation; /* (S) */
     double computed_s;
     long *local_steps; /* (S) [n_pieces] made */
@@ -430,6 +433,11 @@ size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes);
 void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
                          double end_s);
 
+/** The same of @p n alike, each of which dsgd_note_message() then tells apart. */
+void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes);
+void dsgd_note_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                       double end_s);
+
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
 
@@ -528,8 +536,8 @@ void dsgd_sum_up_learning(dsgd_engine *engine);
 
 /* --- computation.c: gradients and what waits for their pieces --------------------------------- */
 
-/** The actor that computes a worker's gradients. */
-void dsgd_gpu_main(void *worker);
+/** The steps of the actor that computes a worker's gradients. */
+dsgd_await dsgd_gpu_next(void *worker);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);

@@ -1,6 +1,6 @@
 /**
  * @file alarms.c
- * The heap of alarms and its actor.
+ * The agenda of alarms and its actor.
  */
 #include "sim/exchange/alarms.h"
 
@@ -10,7 +10,7 @@
 #include "sim/network/events.h"
 
 struct dsgd_alarms {
-    dsgd_heap set; /* of dsgd_alarm, by time */
+    dsgd_agenda set; /* of dsgd_alarm */
     uint64_t n_set; /* ever */
     dsgd_semaphore *semaphore; /* posted for what is earlier than ... */
     double waits_until_s; /* -INFINITY: the actor does not wait */
@@ -37,11 +37,13 @@ static void alarms_main(void *argument)
     dsgd_engine *const engine = argument;
     struct dsgd_alarms *const alarms = engine->alarms;
     for (;;) {
-        const double until_s = alarms->set.n > 0 ? alarms->set.entry[0].key : INFINITY;
+        const double until_s =
+            dsgd_agenda_is_empty(&alarms->set) ? INFINITY : dsgd_agenda_time(&alarms->set);
         if (!wait_until(alarms, until_s))
             continue;
-        while (alarms->set.n > 0 && alarms->set.entry[0].key <= until_s) {
-            dsgd_alarm *const alarm = dsgd_heap_pop(&alarms->set).what;
+        while (!dsgd_agenda_is_empty(&alarms->set) && dsgd_agenda_time(&alarms->set) <= until_s) {
+            uint64_t number = 0;
+            dsgd_alarm *const alarm = dsgd_agenda_take(&alarms->set, &number);
             alarm->happen(engine, alarm);
         }
     }
@@ -56,7 +58,7 @@ void dsgd_alarm_set(dsgd_engine *engine, dsgd_alarm *alarm, double at_s)
         dsgd_actor_start(0, "alarms", alarms_main, engine);
     }
     struct dsgd_alarms *const alarms = engine->alarms;
-    dsgd_heap_push(&alarms->set, at_s, alarms->n_set++, alarm);
+    dsgd_agenda_add(&alarms->set, at_s, alarms->n_set++, alarm);
     if (at_s >= alarms->waits_until_s)
         return;
     alarms->waits_until_s = -INFINITY;
@@ -67,6 +69,6 @@ void dsgd_alarms_free(dsgd_engine *engine)
 {
     if (engine->alarms == NULL)
         return;
-    free(engine->alarms->set.entry);
+    dsgd_agenda_close(&engine->alarms->set);
     dsgd_semaphore_free(engine->alarms->semaphore);
 }

@@ -18,24 +18,63 @@ static dsgd_span span_of(const dsgd_channel *channel, const dsgd_job *job)
                        .verb = job->verb};
 }
 
-static void channel_main(void *argument)
+static void run_job(void *argument)
 {
     dsgd_channel *const channel = argument;
-    for (;;) {
-        while (channel->first == NULL) {
-            channel->waits = true;
-            dsgd_semaphore_wait(channel->semaphore);
-        }
-        dsgd_stay_if_stopped(channel->worker);
-        dsgd_job *const job = channel->first;
-        channel->first = job->next;
-        if (dsgd_watched(channel->worker->engine))
-            channel->span = dsgd_timeline_begin(channel->worker, span_of(channel, job));
-        dsgd_staging_wait(channel->worker, job->not_before_s);
-        job->run(channel, job);
+    dsgd_job *const job = channel->current;
+    channel->current = NULL;
+    job->run(channel, job);
+    dsgd_timeline_end(channel->worker->engine, channel->span);
+    dsgd_work_wake(channel->worker);
+}
+
+/** The next step of the job, whose piece is in host memory; after the last one awaits nothing. */
+static dsgd_await step_job(dsgd_channel *channel)
+{
+    if (channel->current->step == NULL)
+        return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {run_job, channel}};
+    const dsgd_await await = channel->current->step(channel, channel->current);
+    if (await.kind == DSGD_AWAIT_NOTHING) {
+        channel->current = NULL;
         dsgd_timeline_end(channel->worker->engine, channel->span);
         dsgd_work_wake(channel->worker);
     }
+    return await;
+}
+
+/** Begins the next job; awaits its piece if that is not in host memory. */
+static dsgd_await take_job(dsgd_channel *channel)
+{
+    channel->current = channel->first;
+    channel->first = channel->current->next;
+    if (dsgd_watched(channel->worker->engine))
+        channel->span = dsgd_timeline_begin(channel->worker, span_of(channel, channel->current));
+    const double left_s = channel->current->not_before_s - dsgd_now_s();
+    if (left_s <= 0)
+        return (dsgd_await){DSGD_AWAIT_NOTHING};
+    channel->staging_since_s = dsgd_now_s();
+    return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
+}
+
+static dsgd_await next_of_channel(void *argument)
+{
+    dsgd_channel *const channel = argument;
+    dsgd_worker *const w = channel->worker;
+    dsgd_await await = {DSGD_AWAIT_NOTHING};
+    while (await.kind == DSGD_AWAIT_NOTHING) {
+        const bool staged = channel->staging_since_s >= 0;
+        if (channel->current == NULL && channel->first == NULL) {
+            channel->waits = true;
+            return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
+        }
+        if (w->stopped && (staged || channel->current == NULL))
+            return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = w->engine->never_semaphore};
+        if (staged)
+            dsgd_count_communication(w, channel->staging_since_s);
+        channel->staging_since_s = -1;
+        await = channel->current == NULL ? take_job(channel) : step_job(channel);
+    }
+    return await;
 }
 
 void dsgd_channels_open(dsgd_worker *w)
@@ -46,7 +85,9 @@ void dsgd_channels_open(dsgd_worker *w)
         w->channels[i].worker = w;
         w->channels[i].number = (int)i;
         w->channels[i].semaphore = dsgd_semaphore_new();
-        dsgd_actor_start(w->host, "channel", channel_main, &w->channels[i]);
+        w->channels[i].staging_since_s = -1;
+        w->channels[i].steps = (dsgd_steps){next_of_channel, &w->channels[i]};
+        dsgd_steps_start(w->host, "channel", &w->channels[i].steps);
     }
 }
 

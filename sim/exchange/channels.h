@@ -24,7 +24,9 @@ typedef struct dsgd_channel dsgd_channel;
 /** One piece of an exchange; the first member of a family's own job. */
 typedef struct dsgd_job {
     struct dsgd_job *next; /* on its channel */
-    /* Carries it out, as the channel's actor; sets `done` if a request has it. */
+    /* One of both carries it out, as the channel's actor, and sets `done` if a request has it: step()
+     * a step at a time (sim/network/cluster.h), until it awaits nothing; run() waits itself. */
+    dsgd_await (*step)(dsgd_channel *channel, struct dsgd_job *job);
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
     double not_before_s; /* when its piece is in host memory */
@@ -40,6 +42,13 @@ struct dsgd_channel {
     bool waits; /* has to be posted */
     dsgd_semaphore *semaphore;
     dsgd_job *first, *last;
+    dsgd_steps steps;
+    dsgd_job *current; /* taken out of the list, or NULL */
+    double
+        staging_since_s; /* the actor waits until the job's piece is in host memory; -1: it does not */
+    bool in_allreduce; /* schedules.c's */
+    struct dsgd_sending *sending; /* the same's: of an allreduce as messages, or NULL */
+    struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */
     size_t span; /* timeline.c's, of the job that it carries out */
 };
 
@@ -164,11 +173,12 @@ void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double w
 
 enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
 
-/** An allreduce of all workers, by `exchange: collective`. */
-void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
+/** The next step of an allreduce of all workers, by `exchange: collective`, until it is over. */
+dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
 
-/** One of the reduction's group, by `exchange: partial_collective`. */
-void dsgd_schedule_group(dsgd_channel *channel, struct dsgd_reduction *reduction, double bytes);
+/** The same of one of the reduction's group, by `exchange: partial_collective`. */
+dsgd_await dsgd_schedule_group(dsgd_channel *channel, struct dsgd_reduction *reduction,
+                               double bytes);
 
 /**
  * Rank 0 gathers from each in turn what is ready of @p n tensors, and answers by a binomial tree.

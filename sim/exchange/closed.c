@@ -10,6 +10,13 @@
  * message takes a known time from the instant at which both sides are there, and a pass over the
  * members, round by round, yields the same times as the simulation of the messages.
  *
+ * Where 2^k workers in a row share a NIC, this holds for recursive doubling and for halving and
+ * doubling among all of them: these begin and end with k rounds within the row, over links of equal
+ * speed, behind which all of it are at the same instant. From the first to the last message that
+ * leaves it, the row sends and receives as many equal ones at once, and each has an even share of the
+ * NIC. No message of the row in another schedule comes between: before the first all of it have
+ * begun this one, and at the last all of it are in it still.
+ *
  * A second pass, once all have ended, counts the messages and what of their time no computation
  * hid, which is not known before. It is made in the order in which the schedules became complete,
  * which for each of their members is the order in which it was in them.
@@ -33,7 +40,7 @@ struct dsgd_schedule {
     bool counted;
     struct member {
         double arrived_s; /* INFINITY: has not */
-        double end_s; /* once all have arrived */
+        double end_s; /* once all have arrived, until it waits for that */
     } member[]; /* [plan.n] */
 };
 
@@ -55,6 +62,12 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
         (algorithm->only_allreduces || algorithm->only_collectives) && engine->n_channels == 1;
     if (one_at_a_time)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
+    /* With flows, where activations that come as alarms would change eager-SGD's times by 1e-6. */
+    if (state->paths != NULL && state->paths->per_nic > 1 &&
+        engine->config->network == DSGD_NETWORK_FLOWS) {
+        free(state->paths);
+        state->paths = NULL;
+    }
     if (state->paths == NULL)
         return state;
     state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
@@ -64,16 +77,32 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
     return state;
 }
 
-bool dsgd_messages_are_alone(dsgd_engine *engine)
+static struct dsgd_closed *state_of(dsgd_engine *engine)
 {
     if (engine->closed == NULL)
         engine->closed = new_state(engine);
-    return engine->closed->paths != NULL;
+    return engine->closed;
 }
 
-bool dsgd_schedules_are_closed(dsgd_engine *engine)
+bool dsgd_messages_are_alone(dsgd_engine *engine)
 {
-    return dsgd_messages_are_alone(engine) && !engine->config->exchange.every_message;
+    return state_of(engine)->paths != NULL;
+}
+
+/** Whether the members are all hosts of their NICs, and exchange with these first, or all are. */
+static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *plan)
+{
+    const dsgd_group at_nic = (dsgd_group)state->paths->per_nic - 1;
+    const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
+                         plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
+    return at_nic == 0 ||
+           (is_cube && plan->extra == 0 && (plan->group == 0 || (at_nic & ~plan->group) == 0));
+}
+
+bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
+{
+    return dsgd_messages_are_alone(engine) && !engine->config->exchange.every_message &&
+           is_even_at_nics(engine->closed, plan);
 }
 
 void dsgd_closed_schedules_free(dsgd_engine *engine)
@@ -89,7 +118,7 @@ double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double b
 
 dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine)
 {
-    return &engine->closed->of_all;
+    return &state_of(engine)->of_all;
 }
 
 /* --- a pass ----------------------------------------------------------------------------------- */
@@ -124,20 +153,72 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
 /** SimGrid does not tell apart what is nearer in time. */
 static const double same_instant_s = 1e-9;
 
-/** Counts what of a member's part has passed by an instant. */
-static void count_part(dsgd_engine *engine, const dsgd_phase *phase, int member, part p,
-                       double until_s)
+/** A round that is followed and, if so, counted as far as it has passed by an instant. */
+typedef struct turn {
+    dsgd_engine *engine;
+    bool counts;
+    double until_s;
+    double last_s; /* end of the last part so far */
+    uint64_t n_sent; /* messages that count */
+} turn;
+
+/** Ends a member's part. */
+static void end_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
-    const int *const rank = engine->closed->rank;
-    const double end_s = engine->result->virtual_s; /* 0: before the end of the run */
-    if (phase->to >= 0 && p.sent_s <= until_s) {
-        dsgd_count_received(engine, rank[member], rank[phase->to], phase->bytes, p.started_s,
-                            p.sent_s);
+    const int *const rank = t->engine->closed->rank;
+    const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
+    t->engine->closed->next_s[member] = p.done_s;
+    if (p.done_s < INFINITY)
+        t->last_s = fmax(t->last_s, p.done_s);
+    if (!t->counts)
+        return;
+    if (phase->to >= 0 && p.sent_s <= t->until_s) {
+        t->n_sent++;
+        dsgd_note_message(t->engine, rank[member], rank[phase->to], phase->bytes, p.started_s,
+                          p.sent_s);
         if (end_s == 0 || p.sent_s <= end_s + same_instant_s)
-            dsgd_count_carried(engine, rank[member], rank[phase->to], phase->bytes);
+            dsgd_count_carried(t->engine, rank[member], rank[phase->to], phase->bytes);
     }
-    if (p.done_s <= until_s)
-        dsgd_count_communication_by(&engine->workers[rank[member]], p.started_s, p.done_s);
+    if (p.done_s <= t->until_s)
+        dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
+}
+
+/** All exchange in pairs. Reductions cost all workers alike. */
+static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bit)
+{
+    const struct dsgd_closed *const state = t->engine->closed;
+    dsgd_phase phase = dsgd_plan_phase(plan, round, 0);
+    const double cost_s = dsgd_message_cost_s(&t->engine->workers[0], phase.reduced);
+    for (int i = 0; i < plan->n; i++) {
+        const int partner = i ^ bit;
+        if (partner < i)
+            continue;
+        part p = {fmax(state->at_s[i], state->at_s[partner]), 0, 0};
+        p.sent_s = p.started_s +
+                   dsgd_path_s(state->paths, state->rank[i], state->rank[partner], phase.bytes);
+        p.done_s = p.sent_s + cost_s;
+        phase.to = partner;
+        end_part(t, &phase, i, p);
+        phase.to = i;
+        end_part(t, &phase, partner, p);
+    }
+    return phase;
+}
+
+/** The same of any round. */
+static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
+{
+    const struct dsgd_closed *const state = t->engine->closed;
+    dsgd_phase any = {0};
+    for (int i = 0; i < plan->n; i++) {
+        const dsgd_phase phase = dsgd_plan_phase(plan, round, i);
+        state->next_s[i] = state->at_s[i];
+        if (phase.to < 0 && phase.from < 0)
+            continue;
+        end_part(t, &phase, i, part_of(t->engine, &phase, i));
+        any = phase;
+    }
+    return any;
 }
 
 /**
@@ -147,30 +228,22 @@ static void count_part(dsgd_engine *engine, const dsgd_phase *phase, int member,
 static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, double until_s)
 {
     struct dsgd_closed *const state = engine->closed;
-    const int n = s->plan.n;
-    double last_s = 0;
-    for (int i = 0; i < n; i++) {
+    turn t = {engine, counts, until_s, 0, 0};
+    for (int i = 0; i < s->plan.n; i++) {
         state->rank[i] = dsgd_plan_rank(&s->plan, i);
         state->at_s[i] = s->member[i].arrived_s;
     }
     for (int round = 0; round < s->plan.n_rounds; round++) {
-        for (int i = 0; i < n; i++) {
-            const dsgd_phase phase = dsgd_plan_phase(&s->plan, round, i);
-            state->next_s[i] = state->at_s[i];
-            if (phase.to < 0 && phase.from < 0)
-                continue;
-            const part p = part_of(engine, &phase, i);
-            state->next_s[i] = p.done_s;
-            if (p.done_s < INFINITY)
-                last_s = fmax(last_s, p.done_s);
-            if (counts)
-                count_part(engine, &phase, i, p, until_s);
-        }
+        const int bit = dsgd_plan_bit(&s->plan, round);
+        t.n_sent = 0;
+        const dsgd_phase phase =
+            bit > 0 ? follow_pairs(&t, &s->plan, round, bit) : follow_parts(&t, &s->plan, round);
+        dsgd_count_messages(engine, t.n_sent, phase.bytes);
         double *const swapped = state->at_s;
         state->at_s = state->next_s;
         state->next_s = swapped;
     }
-    return last_s;
+    return t.last_s;
 }
 
 /* --- schedules under way ---------------------------------------------------------------------- */
@@ -264,23 +337,40 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
     }
 }
 
-void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule **meeting)
+static struct member *member_of(const dsgd_channel *channel)
+{
+    dsgd_schedule *const s = channel->schedule;
+    return &s->member[dsgd_plan_index(&s->plan, channel->worker->node.rank)];
+}
+
+/** Returns whether the caller was the last. */
+static bool arrive(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule **meeting)
 {
     dsgd_worker *const w = channel->worker;
-    const int rank = w->node.rank;
     dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
-    struct member *const me = &s->member[dsgd_plan_index(plan, rank)];
-    me->arrived_s = dsgd_now_s();
+    channel->schedule = s;
+    member_of(channel)->arrived_s = dsgd_now_s();
     s->n_arrived++;
     *meeting = s->n_arrived < plan->n ? s : NULL;
     dsgd_count_later_begin(w);
-    if (s->n_arrived == plan->n)
-        complete(w->engine, s, rank);
-    else
-        dsgd_semaphore_wait(channel->semaphore);
+    if (s->n_arrived < plan->n)
+        return false;
+    complete(w->engine, s, w->node.rank);
+    return true;
+}
+
+dsgd_await dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
+                                dsgd_schedule **meeting)
+{
+    if (channel->schedule == NULL && !arrive(channel, plan, meeting))
+        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
+    struct member *const me = member_of(channel);
     const double left_s = me->end_s - dsgd_now_s();
+    me->end_s = -INFINITY; /* not again: rounding may leave some of it */
     if (left_s > 0)
-        dsgd_sleep(left_s);
-    s->n_ended++;
-    count_ended(w->engine);
+        return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
+    channel->schedule->n_ended++;
+    channel->schedule = NULL;
+    count_ended(channel->worker->engine);
+    return (dsgd_await){DSGD_AWAIT_NOTHING};
 }

@@ -40,25 +40,34 @@ typedef struct dsgd_phase {
 /** Pure. In each round in which member a sends to b, b receives from a. (schedules.c) */
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
 
-/** Whether the run's messages are so. Once true, always. */
+/**
+ * Of a round in which every member exchanges with the one whose index differs in a bit, that bit;
+ * else 0. (schedules.c)
+ */
+int dsgd_plan_bit(const dsgd_plan *plan, int round);
+
+/**
+ * Whether the run's messages are so, or meet at NICs that are shared in the way of paths.h. Once
+ * true, always.
+ */
 bool dsgd_messages_are_alone(dsgd_engine *engine);
 
 /** Seconds of such a message. */
 double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double bytes);
 
-/** Whether allreduces are computed: where messages are so, unless the run asks for every message. */
-bool dsgd_schedules_are_closed(dsgd_engine *engine);
+/** Whether an allreduce is computed: where messages are so, unless the run asks for every message. */
+bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
 
 /** Where the members of the next allreduce of all workers meet. */
 struct dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine);
 
 /**
- * Returns when this member has done its part, as if all messages had been sent.
+ * The next step of this member's part, until it is over: when it would be had all messages been sent.
  *
  * @param meeting where the members meet, NULL at first; free for others when all have come
  */
-void dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
-                          struct dsgd_schedule **meeting);
+dsgd_await dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
+                                struct dsgd_schedule **meeting);
 
 /**
  * At the end of the run: counts what has been sent of schedules under way. Returns when the last

@@ -11,14 +11,17 @@ typedef struct collective_job {
     double bytes;
 } collective_job;
 
-static void run_collective(dsgd_channel *channel, dsgd_job *job)
+static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
 {
     dsgd_worker *const w = channel->worker;
     const collective_job *const mine = (collective_job *)job;
-    dsgd_schedule_allreduce(channel, mine->bytes);
+    const dsgd_await await = dsgd_schedule_allreduce(channel, mine->bytes);
+    if (await.kind != DSGD_AWAIT_NOTHING)
+        return await;
     if (mine->reduction->numbers == NULL)
         dsgd_reduction_combine(w->engine, mine->reduction, dsgd_origin_of(w), job->piece);
     dsgd_job_finish(job);
+    return await;
 }
 
 /** The same where fusion.c has carried it out. */
@@ -33,7 +36,7 @@ static void finish_collective(dsgd_worker *w, dsgd_job *job)
 static collective_job *new_collective_job(dsgd_worker *w, size_t k, double bytes, double divisor)
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (collective_job){.job = {.run = run_collective, .piece = k},
+    *job = (collective_job){.job = {.step = step_collective, .piece = k},
                             .reduction = dsgd_reduction_join_next(w, bytes, divisor),
                             .bytes = bytes};
     w->collectives += k == 0;

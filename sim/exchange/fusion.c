@@ -96,7 +96,9 @@ static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused 
     for (; end != NULL && bytes + end->bytes <= w->engine->config->exchange.fusion_bytes;
          end = end->next)
         bytes += end->bytes;
-    dsgd_schedule_allreduce(channel, bytes);
+    dsgd_await await = dsgd_schedule_allreduce(channel, bytes);
+    for (; await.kind != DSGD_AWAIT_NOTHING; await = dsgd_schedule_allreduce(channel, bytes))
+        dsgd_await_here(await);
     for (struct dsgd_fused *t = first; t != end; t = t->next)
         t->finish(w, t->jobs[w->node.rank]);
     dsgd_work_wake(w);

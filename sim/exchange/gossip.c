@@ -7,6 +7,7 @@
  * linear combination, in the order of ranks. Push-sum weights leave and arrive with messages: at
  * any instant those at workers and on their way sum to P.
  */
+#include <math.h>
 #include <string.h>
 
 #include "sim/exchange/channels.h"
@@ -56,7 +57,10 @@ typedef struct gossip_job {
     dsgd_job job; /* first */
     dsgd_piece mine; /* as it was when the exchange began */
     double keep; /* what out[k] is multiplied by at the end */
+    bool begun;
+    double since_s; /* when it was */
     int n_to, n_from;
+    int n_arrived, n_added; /* of n_from: the second when overhead and reduction are over too */
     struct {
         int to, from; /* [n_to], [n_from] */
         double share; /* [n_to] */
@@ -82,24 +86,51 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     }
 }
 
-static void run_gossip(dsgd_channel *channel, dsgd_job *any_job)
+static void receive_all(dsgd_channel *channel, gossip_job *job)
+{
+    for (int i = 0; i < job->n_from; i++)
+        job->peer[i].coming =
+            dsgd_irecv(dsgd_mailbox_of(job->peer[i].from, channel->worker->node.rank,
+                                       DSGD_PORT_GOSSIP, channel->number),
+                       (void **)&job->peer[i].received);
+}
+
+/** The next message; without one the exchange is over. */
+static dsgd_await await_next(gossip_job *job)
+{
+    if (job->n_added < job->n_from)
+        return (dsgd_await){.kind = DSGD_AWAIT_TRANSFER,
+                            .transfer = job->peer[job->n_added].coming};
+    dsgd_job_finish(&job->job);
+    return (dsgd_await){DSGD_AWAIT_NOTHING};
+}
+
+/** One message after another: it arrives, then its cost passes. */
+static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     gossip_job *const job = (gossip_job *)any_job;
-    const double since_s = dsgd_now_s();
-    send_all(channel, job);
-    for (int i = 0; i < job->n_from; i++)
-        job->peer[i].coming = dsgd_irecv(
-            dsgd_mailbox_of(job->peer[i].from, w->node.rank, DSGD_PORT_GOSSIP, channel->number),
-            (void **)&job->peer[i].received);
-    /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
-    const double passes = (job->n_from + 2) / 3.0;
-    const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
-    for (int i = 0; i < job->n_from; i++) {
-        dsgd_transfer_wait(job->peer[i].coming);
-        dsgd_message_received(w, job->peer[i].received, since_s, reduced_bytes);
+    if (!job->begun) {
+        job->begun = true;
+        job->since_s = dsgd_now_s();
+        send_all(channel, job);
+        receive_all(channel, job);
+        return await_next(job);
     }
-    dsgd_job_finish(any_job);
+    const dsgd_message *const message = job->peer[job->n_added].received;
+    if (job->n_arrived == job->n_added) {
+        /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
+        const double passes = (job->n_from + 2) / 3.0;
+        const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
+        job->n_arrived++;
+        dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
+        const double cost_s = dsgd_message_cost_s(w, reduced_bytes);
+        if (cost_s > 0)
+            return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
+    }
+    dsgd_count_communication(w, fmax(message->sent_s, job->since_s));
+    job->n_added++;
+    return await_next(job);
 }
 
 /** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */
@@ -112,7 +143,7 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const size_t n_peers = (size_t)(n->n_to > n->n_from ? n->n_to : n->n_from);
     dsgd_exchanges_otherwise(w, false);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
-    *job = (gossip_job){.job = {.run = run_gossip, .piece = k},
+    *job = (gossip_job){.job = {.step = step_gossip, .piece = k},
                         .mine = x->piece[k],
                         .keep = n->keep,
                         .n_to = n->n_to,

@@ -47,7 +47,8 @@ static bool version_exists(const dsgd_partial *partial, long version)
 typedef struct partial_job {
     dsgd_job job; /* first */
     long version;
-    dsgd_reduction *reduction;
+    bool has_let; /* others publish before it: lets_publish() */
+    dsgd_reduction *reduction; /* NULL: it has not begun */
     bool fresh; /* this worker's part was published in the version's own step */
 } partial_job;
 
@@ -82,21 +83,27 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
  * Who waited for the schedule that has just ended publishes the next piece at this instant; the send
  * buffer is sampled behind it. (SimGrid lets that actor run first anyway.)
  */
-static void let_publish(const dsgd_partial *partial)
+static bool lets_publish(const dsgd_partial *partial, partial_job *job)
 {
-    if (partial->ended_s == dsgd_now_s())
-        dsgd_sleep(0);
+    const bool lets = !job->has_let && partial->ended_s == dsgd_now_s();
+    job->has_let = true;
+    return lets;
 }
 
-static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
+static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     partial_job *const job = (partial_job *)any_job;
     const size_t k = any_job->piece;
     partial_piece *const piece = &w->partial->piece[k];
-    let_publish(w->partial);
-    begin_schedule(w, job);
-    dsgd_schedule_group(channel, job->reduction, w->engine->piece_bytes[k]);
+    if (job->reduction == NULL && lets_publish(w->partial, job))
+        return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = 0};
+    if (job->reduction == NULL)
+        begin_schedule(w, job);
+    const dsgd_await await =
+        dsgd_schedule_group(channel, job->reduction, w->engine->piece_bytes[k]);
+    if (await.kind != DSGD_AWAIT_NOTHING)
+        return await;
     dsgd_reduction_combine(w->engine, job->reduction,
                            (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
     dsgd_reduction_leave(w->engine, piece->received);
@@ -105,6 +112,7 @@ static void run_schedule(dsgd_channel *channel, dsgd_job *any_job)
     piece->received_fresh = job->fresh;
     w->partial->ended_s = dsgd_now_s();
     dsgd_run_free(job);
+    return await;
 }
 
 /* --- activation ------------------------------------------------------------------------------- */
@@ -182,7 +190,7 @@ static void activate(dsgd_worker *w, long position, int link)
         if (!version_exists(partial, p / n_pieces))
             continue;
         partial_job *job = dsgd_run_alloc(w->engine, sizeof *job);
-        job->job.run = run_schedule;
+        job->job.step = step_schedule;
         job->job.piece = (size_t)(p % n_pieces);
         job->job.verb = "a version";
         job->version = p / n_pieces;

@@ -104,6 +104,13 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
     return exchange(plan, index, bit, plan->bytes / (2 * bit), 0);
 }
 
+int dsgd_plan_bit(const dsgd_plan *plan, int round)
+{
+    const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
+                         plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
+    return is_cube && plan->extra == 0 ? dsgd_plan_phase(plan, round, 0).to : 0;
+}
+
 /** The message algorithm that a setting means for a piece among @p n. */
 static dsgd_collective how_for(dsgd_collective setting, int n, double bytes)
 {
@@ -145,6 +152,14 @@ static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank)
     return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE, channel->number);
 }
 
+static void count_sent(const dsgd_worker *w, dsgd_phase phase, double since_s)
+{
+    if (phase.to < 0)
+        return;
+    dsgd_count_received(w->engine, w->host, phase.to, phase.bytes, since_s, dsgd_now_s());
+    dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
+}
+
 /** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
@@ -152,55 +167,98 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
     dsgd_mailbox *const out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to);
     dsgd_mailbox *const in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from);
     const double started_s = dsgd_sendrecv(out, phase.bytes, in);
-    if (phase.to >= 0) {
-        dsgd_count_received(w->engine, w->host, phase.to, phase.bytes, started_s, dsgd_now_s());
-        dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
-    }
+    count_sent(w, phase, started_s);
     dsgd_message_cost(channel->worker, phase.reduced);
     dsgd_count_communication(channel->worker, started_s);
 }
 
-/** Every round in turn. */
-static void send_messages(dsgd_channel *channel, const dsgd_plan *plan)
+/** A worker's part in a round. */
+struct dsgd_sending {
+    int round; /* the next one */
+    dsgd_phase phase; /* of ranks */
+    double started_s;
+    enum { EXCHANGED, REDUCED } next; /* what it waits for, once it has begun */
+};
+
+/** Begins the next round in which the worker takes part; behind the last awaits nothing. */
+static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
 {
+    struct dsgd_sending *const s = channel->sending;
     const int index = dsgd_plan_index(plan, channel->worker->node.rank);
-    for (int round = 0; round < plan->n_rounds; round++) {
-        dsgd_phase phase = dsgd_plan_phase(plan, round, index);
-        if (phase.to < 0 && phase.from < 0)
-            continue;
-        phase.to = phase.to < 0 ? -1 : dsgd_plan_rank(plan, phase.to);
-        phase.from = phase.from < 0 ? -1 : dsgd_plan_rank(plan, phase.from);
-        carry_out(channel, phase);
+    dsgd_phase phase = {-1, -1, 0, 0};
+    while (phase.to < 0 && phase.from < 0) {
+        if (s->round == plan->n_rounds) {
+            dsgd_run_free(s);
+            channel->sending = NULL;
+            return (dsgd_await){DSGD_AWAIT_NOTHING};
+        }
+        phase = dsgd_plan_phase(plan, s->round++, index);
     }
+    phase.to = phase.to < 0 ? -1 : dsgd_plan_rank(plan, phase.to);
+    phase.from = phase.from < 0 ? -1 : dsgd_plan_rank(plan, phase.from);
+    s->phase = phase;
+    s->next = EXCHANGED;
+    return (dsgd_await){
+        .kind = DSGD_AWAIT_SENDRECV,
+        .amount = phase.bytes,
+        .exchange = {.out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to),
+                     .in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from),
+                     .started_s = &s->started_s}};
 }
 
-void dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
+/** Every round in turn: messages, then overhead and reduction. */
+static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
+{
+    dsgd_worker *const w = channel->worker;
+    struct dsgd_sending *const s = channel->sending;
+    if (s == NULL) {
+        channel->sending = dsgd_run_alloc(w->engine, sizeof *channel->sending);
+        return begin_round(channel, plan);
+    }
+    if (s->next == EXCHANGED) {
+        count_sent(w, s->phase, s->started_s);
+        s->next = REDUCED;
+        const double cost_s = dsgd_message_cost_s(w, s->phase.reduced);
+        if (cost_s > 0)
+            return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
+    }
+    dsgd_count_communication(w, s->started_s);
+    return begin_round(channel, plan);
+}
+
+/** @p meeting is dsgd_closed_schedule()'s. */
+static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
+                            struct dsgd_schedule **meeting)
+{
+    dsgd_engine *const engine = channel->worker->engine;
+    dsgd_await await = {DSGD_AWAIT_NOTHING};
+    if (plan->n == 1)
+        return await;
+    if (!channel->in_allreduce)
+        dsgd_count_collective(engine, partial, plan->how, plan->bytes);
+    if (dsgd_schedule_is_closed(engine, plan))
+        await = dsgd_closed_schedule(channel, plan, meeting);
+    else
+        await = send_messages(channel, plan);
+    channel->in_allreduce = await.kind != DSGD_AWAIT_NOTHING;
+    return await;
+}
+
+dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 {
     dsgd_engine *const engine = channel->worker->engine;
     const dsgd_plan plan = plan_of(engine->config->exchange.collective, engine->n_workers, bytes);
-    if (plan.n == 1)
-        return;
-    dsgd_count_collective(engine, false, plan.how, bytes);
-    if (dsgd_schedules_are_closed(engine))
-        dsgd_closed_schedule(channel, &plan, dsgd_closed_meeting_of_all(engine));
-    else
-        send_messages(channel, &plan);
+    return next_step(channel, &plan, false, dsgd_closed_meeting_of_all(engine));
 }
 
-void dsgd_schedule_group(dsgd_channel *channel, dsgd_reduction *reduction, double bytes)
+dsgd_await dsgd_schedule_group(dsgd_channel *channel, dsgd_reduction *reduction, double bytes)
 {
     dsgd_engine *const engine = channel->worker->engine;
     dsgd_plan plan =
         plan_of(dsgd_partial_collective_of(&engine->config->exchange), reduction->n_members, bytes);
-    if (plan.n == 1)
-        return;
     plan.group = reduction->group;
     plan.leader = reduction->leader;
-    dsgd_count_collective(engine, true, plan.how, bytes);
-    if (dsgd_schedules_are_closed(engine))
-        dsgd_closed_schedule(channel, &plan, &reduction->schedule);
-    else
-        send_messages(channel, &plan);
+    return next_step(channel, &plan, true, &reduction->schedule);
 }
 
 enum { REQUEST_BYTES = 64 }; /* name and shape of a tensor */

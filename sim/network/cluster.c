@@ -222,3 +222,47 @@ void *dsgd_recv(dsgd_mailbox *mailbox)
 {
     return network->recv(mailbox);
 }
+
+/* --- actors in steps -------------------------------------------------------------------------- */
+
+void dsgd_await_here(dsgd_await await)
+{
+    switch (await.kind) {
+    case DSGD_AWAIT_NOTHING:
+        break;
+    case DSGD_AWAIT_POST:
+        network->semaphore_wait(await.semaphore);
+        break;
+    case DSGD_AWAIT_SECONDS:
+        network->sleep(await.amount);
+        break;
+    case DSGD_AWAIT_FLOPS:
+        network->compute(await.amount);
+        break;
+    case DSGD_AWAIT_TRANSFER:
+        network->wait(await.transfer);
+        break;
+    case DSGD_AWAIT_SENDRECV:
+        *await.exchange.started_s =
+            network->sendrecv(await.exchange.out, await.amount, await.exchange.in);
+        break;
+    case DSGD_AWAIT_CALL:
+        await.call.function(await.call.argument);
+        break;
+    }
+}
+
+void dsgd_steps_main(void *steps)
+{
+    dsgd_steps *const mine = steps;
+    for (;;)
+        dsgd_await_here(mine->next(mine->argument));
+}
+
+void dsgd_steps_start(int host, const char *name, dsgd_steps *steps)
+{
+    if (network->start_steps != NULL)
+        network->start_steps(host, steps);
+    else
+        network->start(host, name, true, dsgd_steps_main, steps);
+}

@@ -128,4 +128,47 @@ void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
 
 void *dsgd_recv(dsgd_mailbox *mailbox);
 
+/* --- actors in steps -------------------------------------------------------------------------- */
+
+/** What an actor waits for between two steps. */
+typedef struct dsgd_await {
+    enum {
+        DSGD_AWAIT_NOTHING, /* of a part of a step: it is over */
+        DSGD_AWAIT_POST, /* dsgd_semaphore_wait() */
+        DSGD_AWAIT_SECONDS, /* dsgd_sleep() */
+        DSGD_AWAIT_FLOPS, /* dsgd_compute() */
+        DSGD_AWAIT_TRANSFER, /* dsgd_transfer_wait() */
+        DSGD_AWAIT_SENDRECV, /* dsgd_sendrecv() */
+        DSGD_AWAIT_CALL /* the return of a function, which may wait for anything */
+    } kind;
+    double amount; /* seconds, flops, or bytes to send */
+    union {
+        dsgd_semaphore *semaphore;
+        dsgd_transfer *transfer;
+        struct {
+            dsgd_mailbox *out, *in;
+            double *started_s; /* becomes what dsgd_sendrecv() returns */
+        } exchange;
+        struct {
+            void (*function)(void *argument);
+            void *argument;
+        } call;
+    };
+} dsgd_await;
+
+/**
+ * An actor as steps between its waits, none of which waits itself: loggp spares it a stack, and a
+ * switch to that, until it awaits a call.
+ */
+typedef struct dsgd_steps {
+    dsgd_await (*next)(void *argument);
+    void *argument;
+} dsgd_steps;
+
+/** Starts one on a host. @p steps stays where it is. */
+void dsgd_steps_start(int host, const char *name, dsgd_steps *steps);
+
+/** For actors of their own: waits here. */
+void dsgd_await_here(dsgd_await await);
+
 #endif

@@ -1,11 +1,12 @@
 /**
  * @file events.c
- * The heap. An event that is planned anew leaves its old entry behind, which nobody looks for: it
+ * The heap and the agenda. An event that is planned anew leaves its old entry behind, which nobody looks for: it
  * has another number than the event, and is dropped when its time comes.
  */
 #include "sim/network/events.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -57,9 +58,72 @@ struct dsgd_heap_entry dsgd_heap_pop(dsgd_heap *heap)
     return top;
 }
 
+/* --- agendas ---------------------------------------------------------------------------------- */
+
+static size_t place_of(double time)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &time, sizeof bits);
+    return (size_t)(bits * 0x9e3779b97f4a7c15u >> 58);
+}
+
+static size_t new_item(dsgd_agenda *agenda, uint64_t number, void *what)
+{
+    size_t i = agenda->unused;
+    if (i > 0) {
+        agenda->unused = agenda->item[i].next;
+    } else {
+        i = ++agenda->n_items;
+        if (i >= agenda->room) {
+            agenda->room = agenda->room == 0 ? 64 : 2 * agenda->room;
+            agenda->item = dsgd_xrealloc(agenda->item, agenda->room, sizeof *agenda->item);
+        }
+    }
+    agenda->item[i] = (struct dsgd_agenda_item){number, what, 0};
+    return i;
+}
+
+void dsgd_agenda_add(dsgd_agenda *agenda, double time, uint64_t number, void *what)
+{
+    const size_t place = place_of(time);
+    const size_t last = agenda->recent[place].last;
+    const size_t new = new_item(agenda, number, what);
+    if (last > 0 && agenda->recent[place].time == time)
+        agenda->item[last].next = new;
+    else
+        dsgd_heap_push(&agenda->times, time, number, (void *)(uintptr_t) new);
+    agenda->recent[place].time = time;
+    agenda->recent[place].last = new;
+}
+
+void *dsgd_agenda_take(dsgd_agenda *agenda, uint64_t *number)
+{
+    struct dsgd_heap_entry *const first = &agenda->times.entry[0];
+    const size_t i = (size_t)(uintptr_t)first->what;
+    struct dsgd_agenda_item *const item = &agenda->item[i];
+    const size_t place = place_of(first->key);
+    if (agenda->recent[place].last == i)
+        agenda->recent[place].last = 0;
+    if (item->next > 0)
+        first->what = (void *)(uintptr_t)item->next;
+    else
+        dsgd_heap_pop(&agenda->times);
+    *number = item->number;
+    item->next = agenda->unused;
+    agenda->unused = i;
+    return item->what;
+}
+
+void dsgd_agenda_close(dsgd_agenda *agenda)
+{
+    free(agenda->times.entry);
+    free(agenda->item);
+    *agenda = (dsgd_agenda){0};
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
-static dsgd_heap planned; /* of dsgd_event, by time */
+static dsgd_agenda planned; /* of dsgd_event */
 static double now_s;
 static uint64_t n_numbers;
 
@@ -76,7 +140,7 @@ uint64_t dsgd_events_number(void)
 void dsgd_event_plan(dsgd_event *event, double at_s)
 {
     event->number = dsgd_events_number();
-    dsgd_heap_push(&planned, at_s > now_s ? at_s : now_s, event->number, event);
+    dsgd_agenda_add(&planned, at_s > now_s ? at_s : now_s, event->number, event);
 }
 
 void dsgd_event_cancel(dsgd_event *event)
@@ -87,13 +151,14 @@ void dsgd_event_cancel(dsgd_event *event)
 bool dsgd_events_next(void)
 {
     bool any = false;
-    while (planned.n > 0 && (!any || planned.entry[0].key == now_s)) {
-        const struct dsgd_heap_entry next = dsgd_heap_pop(&planned);
-        dsgd_event *const event = next.what;
-        if (event->number != next.number)
+    while (!dsgd_agenda_is_empty(&planned) && (!any || dsgd_agenda_time(&planned) == now_s)) {
+        const double at_s = dsgd_agenda_time(&planned);
+        uint64_t number = 0;
+        dsgd_event *const event = dsgd_agenda_take(&planned, &number);
+        if (event->number != number)
             continue;
         any = true;
-        now_s = next.key;
+        now_s = at_s;
         event->number = 0;
         event->happen(event);
     }
@@ -102,6 +167,5 @@ bool dsgd_events_next(void)
 
 void dsgd_events_close(void)
 {
-    free(planned.entry);
-    planned = (dsgd_heap){0};
+    dsgd_agenda_close(&planned);
 }

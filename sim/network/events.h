@@ -24,6 +24,39 @@ void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what);
 /** Not of an empty one. */
 struct dsgd_heap_entry dsgd_heap_pop(dsgd_heap *heap);
 
+/**
+ * What is to happen by time, and at one time in the order in which it was added. Workers act at the
+ * same times: a heap of the times, with a list at each, is a tenth as large as one of all.
+ */
+typedef struct dsgd_agenda {
+    dsgd_heap times; /* of their lists' first items */
+    struct dsgd_agenda_item {
+        uint64_t number;
+        void *what;
+        size_t next; /* in its list, or of the unused; 0: none */
+    } * item; /* [n_items + 1], from 1 */
+    size_t n_items, room, unused;
+    struct {
+        double time;
+        size_t last; /* of its list; 0: none */
+    } recent[64]; /* times, by a hash of theirs: the others' lists are added to no more */
+} dsgd_agenda;
+
+/** @p number is greater than all before. */
+void dsgd_agenda_add(dsgd_agenda *agenda, double time, uint64_t number, void *what);
+static inline bool dsgd_agenda_is_empty(const dsgd_agenda *agenda)
+{
+    return agenda->times.n == 0;
+}
+/** The next time. Not of an empty one. */
+static inline double dsgd_agenda_time(const dsgd_agenda *agenda)
+{
+    return agenda->times.entry[0].key;
+}
+/** Takes the next out. Not of an empty one. */
+void *dsgd_agenda_take(dsgd_agenda *agenda, uint64_t *number);
+void dsgd_agenda_close(dsgd_agenda *agenda);
+
 /** Something that happens later: the first member of what it happens to. At most once at a time. */
 typedef struct dsgd_event {
     void (*happen)(struct dsgd_event *event);

@@ -9,7 +9,8 @@
  * is busy.
  *
  * An actor that blocks looks for the next one itself: it lets events happen until an actor is
- * ready, and switches to it; if that is itself, it just goes on. All events of one time happen
+ * ready, and switches to it; if that is itself, it just goes on. Of an actor in steps it takes the
+ * next step meanwhile, on its own stack. All events of one time happen
  * before an actor runs, as in SimGrid: of workers that act at one time none uses what another made
  * at that time.
  */
@@ -89,6 +90,10 @@ typedef struct actor {
     dsgd_semaphore *awaited; /* semaphore; NULL: none, or it came */
     void (*body)(void *argument);
     void *argument;
+    dsgd_steps *steps; /* it has no stack; else NULL */
+    dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
+    double *started_s; /* of both, or NULL */
+    dsgd_await call; /* with which it gets a stack */
 } actor;
 
 /** First come, first served. */
@@ -119,19 +124,28 @@ static actor *take_first(queue *q)
     return first;
 }
 
+static bool take_steps(actor *a);
+
 /** The next to run: main, when the simulation is over or nothing can happen. */
 static actor *next_actor(void)
 {
-    while (!ended && ready.first == NULL)
-        if (!dsgd_events_next())
+    for (;;) {
+        while (!ended && ready.first == NULL)
+            if (!dsgd_events_next())
+                return &main_actor;
+        if (ended)
             return &main_actor;
-    return ended ? &main_actor : take_first(&ready);
+        actor *const first = take_first(&ready);
+        if (first->steps == NULL || !take_steps(first))
+            return first;
+    }
 }
 
 /** Until somebody appends the caller to `ready`. */
 static void block(void)
 {
     actor *const me = self;
+    DSGD_ASSERT(me->steps == NULL, "a step of an actor on host %d waits", me->host);
     self = next_actor();
     if (self != me)
         dsgd_coroutine_switch(&me->coroutine, &self->coroutine);
@@ -175,9 +189,14 @@ static const void *current_actor(void)
     return self;
 }
 
-static void sleep_for(double seconds)
+static void set_alarm(double seconds)
 {
     dsgd_event_plan(&self->alarm, dsgd_events_now_s() + fmax(0, seconds));
+}
+
+static void sleep_for(double seconds)
+{
+    set_alarm(seconds);
     block();
 }
 
@@ -210,16 +229,22 @@ static void semaphore_free(dsgd_semaphore *semaphore)
     free(semaphore);
 }
 
-/** Waits unless the count is above 0. */
-static void acquire(dsgd_semaphore *semaphore)
+/** Whether the caller has to wait, in the queue: unless the count is above 0, which it takes. */
+static bool has_to_queue(dsgd_semaphore *semaphore)
 {
     if (semaphore->count > 0) {
         semaphore->count--;
-        return;
+        return false;
     }
     self->awaited = semaphore;
     append(&semaphore->waiting, self);
-    block();
+    return true;
+}
+
+static void acquire(dsgd_semaphore *semaphore)
+{
+    if (has_to_queue(semaphore))
+        block();
 }
 
 static void semaphore_post(dsgd_semaphore *semaphore)
@@ -250,7 +275,7 @@ static void leave_queue(actor *a)
 static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 {
     actor *const me = self;
-    dsgd_event_plan(&me->alarm, dsgd_events_now_s() + fmax(0, seconds));
+    set_alarm(seconds);
     acquire(semaphore);
     dsgd_event_cancel(&me->alarm);
     const bool acquired = me->awaited == NULL;
@@ -364,8 +389,8 @@ static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
     return t;
 }
 
-/** Until what was sent and what is received has arrived; either may be NULL. */
-static void wait_for(dsgd_transfer *sent, dsgd_transfer *received)
+/** Has the caller woken when what was sent and what is received has arrived; either may be NULL. */
+static void announce(dsgd_transfer *sent, dsgd_transfer *received)
 {
     if (sent != NULL && !sent->arrived) {
         sent->sender = self;
@@ -375,16 +400,29 @@ static void wait_for(dsgd_transfer *sent, dsgd_transfer *received)
         received->receiver = self;
         self->n_awaited++;
     }
+}
+
+static void wait_for(dsgd_transfer *sent, dsgd_transfer *received)
+{
+    announce(sent, received);
     if (self->n_awaited > 0)
         block();
 }
 
-static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+static dsgd_transfer *put_if(dsgd_mailbox *out, double bytes)
 {
-    double started_s = dsgd_events_now_s();
-    dsgd_transfer *const sent = out == NULL ? NULL : put(out, NULL, out_bytes);
-    dsgd_transfer *const received = in == NULL ? NULL : get(in, NULL);
-    wait_for(sent, received);
+    return out == NULL ? NULL : put(out, NULL, bytes);
+}
+
+static dsgd_transfer *get_if(dsgd_mailbox *in)
+{
+    return in == NULL ? NULL : get(in, NULL);
+}
+
+/** Frees what has arrived; returns when the later of both ends was ready, the caller @p since_s. */
+static double end_both(double since_s, dsgd_transfer *sent, dsgd_transfer *received)
+{
+    double started_s = since_s;
     if (sent != NULL)
         release(sent);
     if (received != NULL) {
@@ -392,6 +430,15 @@ static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
         release(received);
     }
     return started_s;
+}
+
+static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+{
+    const double since_s = dsgd_events_now_s();
+    dsgd_transfer *const sent = put_if(out, out_bytes);
+    dsgd_transfer *const received = get_if(in);
+    wait_for(sent, received);
+    return end_both(since_s, sent, received);
 }
 
 static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
@@ -426,6 +473,79 @@ static void *receive(dsgd_mailbox *mailbox)
     return payload;
 }
 
+/* --- actors in steps -------------------------------------------------------------------------- */
+
+/** Whether it has to wait, for which it is woken. */
+static bool has_to_wait(actor *a, dsgd_await for_what)
+{
+    switch (for_what.kind) {
+    case DSGD_AWAIT_POST:
+        return has_to_queue(for_what.semaphore);
+    case DSGD_AWAIT_SECONDS:
+        set_alarm(for_what.amount);
+        return true;
+    case DSGD_AWAIT_FLOPS:
+        set_alarm(for_what.amount / dsgd_platform_nominal_flops);
+        return true;
+    case DSGD_AWAIT_TRANSFER:
+        a->received = for_what.transfer;
+        announce(NULL, a->received);
+        return a->n_awaited > 0;
+    case DSGD_AWAIT_SENDRECV:
+        a->started_s = for_what.exchange.started_s;
+        *a->started_s = dsgd_events_now_s();
+        a->sent = put_if(for_what.exchange.out, for_what.amount);
+        a->received = get_if(for_what.exchange.in);
+        announce(a->sent, a->received);
+        return a->n_awaited > 0;
+    default:
+        return false;
+    }
+}
+
+static void call_and_take_steps(void *argument)
+{
+    actor *const me = argument;
+    dsgd_await_here(me->call);
+    dsgd_steps_main(me->argument);
+}
+
+static void end_transfers(actor *a)
+{
+    const double since_s = a->started_s == NULL ? 0 : *a->started_s;
+    const double started_s = end_both(since_s, a->sent, a->received);
+    if (a->started_s != NULL)
+        *a->started_s = started_s;
+    a->sent = a->received = NULL;
+    a->started_s = NULL;
+}
+
+/** Until it waits. False: it is to run on a stack from now on. */
+static bool take_steps(actor *a)
+{
+    self = a;
+    for (;;) {
+        end_transfers(a);
+        const dsgd_await next = a->steps->next(a->steps->argument);
+        if (next.kind == DSGD_AWAIT_CALL) {
+            a->call = next;
+            a->argument = a->steps;
+            a->steps = NULL;
+            dsgd_coroutine_open(&a->coroutine, call_and_take_steps, a);
+            return false;
+        }
+        if (has_to_wait(a, next))
+            return true;
+    }
+}
+
+static void start_steps(int host, dsgd_steps *steps)
+{
+    actor *const a = pool_take(&actors);
+    *a = (actor){.alarm = {.happen = wake}, .host = host, .daemon = true, .steps = steps};
+    append(&ready, a);
+}
+
 /* --- the run ---------------------------------------------------------------------------------- */
 
 static dsgd_status open_platform(const dsgd_machine *machine, int n_hosts, const char *path,
@@ -456,6 +576,7 @@ const dsgd_network dsgd_network_loggp = {
     .open = open_platform,
     .speed = speed,
     .start = start,
+    .start_steps = start_steps,
     .self = current_actor,
     .run = run,
     .now_s = dsgd_events_now_s,

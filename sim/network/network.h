@@ -19,6 +19,8 @@ typedef struct dsgd_network {
     /** Of all actors only the clock is no daemon. */
     void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
                   void *argument);
+    /** NULL: starts dsgd_steps_main(steps). */
+    void (*start_steps)(int host, dsgd_steps *steps);
     const void *(*self)(void);
     /** Until the actor that is no daemon has returned, or nothing can happen any more. */
     void (*run)(void);
@@ -40,6 +42,9 @@ typedef struct dsgd_network {
     void (*send_detached)(dsgd_mailbox *mailbox, void *payload, double bytes);
     void *(*recv)(dsgd_mailbox *mailbox);
 } dsgd_network;
+
+/** Takes the steps on a stack; does not return. */
+void dsgd_steps_main(void *steps);
 
 extern const dsgd_network dsgd_network_simgrid, dsgd_network_loggp;
 

@@ -8,7 +8,8 @@
 
 #include "sim/network/cluster.h"
 
-static dsgd_path_end end_at(const dsgd_platform *platform, int place)
+/** @p sharing hosts of the run use its NIC. */
+static dsgd_path_end end_at(const dsgd_platform *platform, int place, int sharing)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
     const int first = place / per_nic * per_nic;
@@ -17,16 +18,36 @@ static dsgd_path_end end_at(const dsgd_platform *platform, int place)
         .island = platform->island_hosts > 0 ? place / (int)platform->island_hosts : 0,
         .group =
             platform->topology == DSGD_TOPOLOGY_GROUPS ? place / (int)platform->group_hosts : 0,
-        .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s,
+        .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s / sharing,
         .latency_s = platform->host_latency_s / 2 + q.latency_s};
+}
+
+/** Hosts per NIC, where rows of 2^k share one; 0: elsewhere. */
+static int hosts_in_rows(const dsgd_platform *platform, const int *places, int n_hosts)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    const bool is_power = per_nic > 1 && (per_nic & (per_nic - 1)) == 0;
+    bool in_rows = platform->topology == DSGD_TOPOLOGY_SWITCH && is_power &&
+                   n_hosts % per_nic == 0 && places[0] % per_nic == 0;
+    for (int i = 1; i < n_hosts; i++)
+        in_rows = in_rows && places[i] == places[0] + i;
+    return in_rows ? per_nic : 0;
+}
+
+/** Hosts per NIC, where messages take known times; 0: elsewhere. */
+static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n_hosts)
+{
+    const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
+    if (platform->topology != DSGD_TOPOLOGY_SWITCH && platform->topology != DSGD_TOPOLOGY_GROUPS)
+        return 0;
+    if (dsgd_platform_meets_at_nics(platform, &one_at_a_time))
+        return 1;
+    return hosts_in_rows(platform, places, n_hosts);
 }
 
 bool dsgd_paths_are_apart(const dsgd_platform *platform, int n_hosts, const int *places)
 {
-    const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
-    const bool is_known =
-        platform->topology == DSGD_TOPOLOGY_SWITCH || platform->topology == DSGD_TOPOLOGY_GROUPS;
-    return is_known && dsgd_platform_meets_at_nics(platform, &one_at_a_time);
+    return hosts_per_nic(platform, places, n_hosts) == 1;
 }
 
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
@@ -35,12 +56,14 @@ dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
     int *const places = dsgd_xcalloc(n, sizeof *places);
     for (int i = 0; i < n_hosts; i++)
         places[i] = dsgd_cluster_place(i);
+    const int per_nic = hosts_per_nic(platform, places, n_hosts);
     dsgd_paths *paths = NULL;
-    if (dsgd_paths_are_apart(platform, n_hosts, places)) {
+    if (per_nic > 0) {
         paths = dsgd_xcalloc(1, sizeof *paths + n * sizeof paths->end[0]);
         paths->platform = platform;
+        paths->per_nic = per_nic;
         for (int i = 0; i < n_hosts; i++)
-            paths->end[i] = end_at(platform, places[i]);
+            paths->end[i] = end_at(platform, places[i], per_nic);
     }
     free(places);
     return paths;

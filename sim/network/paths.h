@@ -11,11 +11,12 @@
 /** Where a host is connected. */
 typedef struct dsgd_path_end {
     int island, group; /* by number; 0 where there are none */
-    double bytes_per_s, latency_s; /* of its NIC */
+    double bytes_per_s, latency_s; /* of its NIC, and of that its even share */
 } dsgd_path_end;
 
 typedef struct dsgd_paths {
     const dsgd_platform *platform;
+    int per_nic; /* hosts of the run */
     dsgd_path_end end[]; /* [n_hosts] */
 } dsgd_paths;
 
@@ -25,7 +26,11 @@ typedef struct dsgd_paths {
  */
 bool dsgd_paths_are_apart(const dsgd_platform *platform, int n_hosts, const int *places);
 
-/** Of the cluster's first hosts. NULL: they are not apart. Release it by free(). */
+/**
+ * Of the cluster's first hosts. NULL: they are not apart. But where every 2^k hosts in a row at a
+ * switch, from the first on, share a NIC with no other, per_nic is 2^k, and times are those of
+ * messages of which all hosts at a NIC begin one at the same instant. Release it by free().
+ */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);
 
 /** Seconds of a message between two different hosts of those. */

@@ -117,6 +117,22 @@ static void groups(support_case *c)
     c->platform.staging_s_per_byte = 0.25e-9;
 }
 
+/** Islands of four that share a NIC; one has a slower one, and one host a worse latency. */
+static void shared_nics(support_case *c)
+{
+    c->config.network = DSGD_NETWORK_LOGGP;
+    static dsgd_platform_entry entries[] = {
+        {.first = 9, .count = 1, .speed = 0.95, .bandwidth = 0.7},
+        {.first = 14, .count = 1, .speed = 1, .bandwidth = 1, .latency_s = 3e-6}};
+    c->platform.hosts = (dsgd_records){2, entries};
+    c->platform.island_hosts = 4;
+    c->platform.island_nics = 1;
+    c->platform.island_bytes_per_s = 50e9;
+    c->platform.island_latency_s = 2e-6;
+    c->platform.message_overhead_s = 0.15e-6;
+    c->platform.reduction_s_per_byte = 0.7e-9;
+}
+
 /** Islands in which every host has a NIC of its own. */
 static void islands(support_case *c)
 {
@@ -146,7 +162,8 @@ static void jitter_and_straggler(support_case *c)
     support_imbalance_number(c, "slow", "factor", 1.02);
 }
 
-static void (*const platforms[])(support_case *) = {free_switch, uneven_switch, groups, islands};
+static void (*const platforms[])(support_case *) = {free_switch, uneven_switch, groups, islands,
+                                                    shared_nics};
 static void (*const lateness[])(support_case *) = {no_delay, delays, jitter_and_straggler};
 static const int workers[] = {4, 17, 64};
 static const long pieces[] = {1, 16};
@@ -466,9 +483,12 @@ END_TEST
 
 /* --- where it is so --------------------------------------------------------------------------- */
 
+/** Of what the run asks for, among all or among the ranks of a group. */
+static dsgd_plan asked = {.how = DSGD_COLLECTIVE_RABENSEIFNER};
+
 static void asking_work(dsgd_node *self)
 {
-    support_current->note[0] = dsgd_schedules_are_closed(dsgd_worker_of(self)->engine);
+    support_current->note[0] = dsgd_schedule_is_closed(dsgd_worker_of(self)->engine, &asked);
     while (dsgd_next_step(self))
         ;
 }
@@ -527,6 +547,35 @@ START_TEST(schedules_are_simulated_where_links_are_shared)
 }
 END_TEST
 
+/** Hypercubes of all at a NIC alone: others leave it in turn, or meet there at any time. */
+START_TEST(schedules_are_closed_where_rows_share_a_nic)
+{
+    support_case *c = support_new(NULL, 16);
+    support_algorithm(c, &asking);
+    shared_nics(c);
+    ck_assert(is_closed(c));
+    asked.group = 3;
+    ck_assert(is_closed(c));
+    asked.group = 6;
+    ck_assert(!is_closed(c));
+    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RECURSIVE_DOUBLING};
+    ck_assert(is_closed(c));
+    asked.extra = 1;
+    ck_assert(!is_closed(c));
+    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RING};
+    ck_assert(!is_closed(c));
+    asked.how = DSGD_COLLECTIVE_RABENSEIFNER;
+    c->config.network = DSGD_NETWORK_FLOWS;
+    ck_assert(!is_closed(c));
+    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.workers = 14;
+    ck_assert(!is_closed(c));
+    c->config.workers = 12;
+    c->platform.island_hosts = 3;
+    ck_assert(!is_closed(c));
+}
+END_TEST
+
 /** What a file declares and does not keep would make times wrong. */
 static void lying_work(dsgd_node *self)
 {
@@ -564,6 +613,7 @@ Suite *closed_suite(void)
     tcase_add_loop_test(t, a_run_whose_member_is_missing_ends_alike, 0, 2);
     tcase_add_test(t, schedules_are_closed_where_messages_cannot_meet);
     tcase_add_test(t, schedules_are_simulated_where_links_are_shared);
+    tcase_add_test(t, schedules_are_closed_where_rows_share_a_nic);
     tcase_add_loop_test(t, who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 4);
     suite_add_tcase(s, t);
     TCase *groups = tcase_create("groups");

@@ -260,6 +260,35 @@ START_TEST(a_heap_gives_the_least_first_and_equals_by_number)
 }
 END_TEST
 
+/** As many times as are remembered, and ten times as many, which forget each other. */
+START_TEST(an_agenda_gives_the_next_time_first_and_equals_as_they_were_added)
+{
+    enum { N = 20000 };
+    dsgd_agenda agenda = {0};
+    uint32_t state = 1;
+    uint64_t n_taken = 0;
+    double last_time = 0;
+    uint64_t last = 0;
+    for (uint64_t i = 1; i <= N || n_taken < N; i++) {
+        state = state * 1664525u + 1013904223u;
+        if (i <= N)
+            dsgd_agenda_add(&agenda, last_time + (double)((state >> 16) % (_i == 0 ? 64 : 640)), i,
+                            NULL);
+        if (i % 3 == 0 && i <= N)
+            continue; /* it grows, then shrinks */
+        const double time = dsgd_agenda_time(&agenda);
+        uint64_t number = 0;
+        dsgd_agenda_take(&agenda, &number);
+        ck_assert(n_taken == 0 || time > last_time || (time == last_time && number > last));
+        last_time = time;
+        last = number;
+        n_taken++;
+    }
+    ck_assert(dsgd_agenda_is_empty(&agenda));
+    dsgd_agenda_close(&agenda);
+}
+END_TEST
+
 static int n_happened;
 static double happened_s;
 
@@ -347,6 +376,7 @@ Suite *loggp_suite(void)
     tcase_add_test(t, xml_is_refused);
     tcase_add_test(t, actors_whose_time_comes_at_one_instant_all_go_on);
     tcase_add_test(t, a_heap_gives_the_least_first_and_equals_by_number);
+    tcase_add_loop_test(t, an_agenda_gives_the_next_time_first_and_equals_as_they_were_added, 0, 2);
     tcase_add_test(t, an_event_happens_when_it_was_planned_last);
     tcase_add_test(t, a_stack_is_used_again);
     tcase_add_test(t, tens_of_thousands_of_workers_make_steps);
