@@ -134,7 +134,9 @@ static void pieces_done(dsgd_worker *w, size_t ready)
             if (d->keeps_x)
                 dsgd_value_release(w->engine->values, d->x[k].value);
         }
-    dsgd_work_wake(w);
+    dsgd_ready_wake(w);
+    if (ready == w->engine->n_pieces)
+        dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
@@ -180,7 +182,7 @@ void dsgd_gpu_main(void *worker)
 void dsgd_computation_wait(dsgd_worker *w)
 {
     while (dsgd_computing(w))
-        dsgd_work_sleep(w);
+        dsgd_ready_sleep(w, w->engine->n_pieces);
     for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
          w->computation.first_deferred = next) {
         next = w->computation.first_deferred->next;
