@@ -308,6 +308,8 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
     dsgd_machine machine = dsgd_machine_of(config);
+    machine.one_at_a_time = config->network == DSGD_NETWORK_FLOWS && engine.n_channels == 1 &&
+                            config->algorithm->one_at_a_time && !config->exchange.every_message;
     machine.actors_per_host = 4 + (int)engine.n_channels; /* gpu, work, assist, listener */
     if (status == DSGD_OK)
         status = dsgd_machine_open(&machine, error);

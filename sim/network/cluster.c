@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "sim/network/network.h"
+#include "sim/network/alone.h"
 
 const char *const dsgd_network_names[] = {"flows", "loggp", NULL};
 
@@ -29,7 +29,13 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
     network = networks[machine->network];
     at_once = machine->at_once;
     places = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *places);
-    return network->open(machine, n_hosts, path, places, error);
+    const dsgd_status status = network->open(machine, n_hosts, path, places, error);
+    dsgd_paths *const paths = status == DSGD_OK && machine->one_at_a_time
+                                  ? dsgd_paths_new(machine->platform, machine->n_hosts)
+                                  : NULL;
+    if (paths != NULL)
+        network = dsgd_network_alone(network, paths, machine->n_hosts);
+    return status;
 }
 
 int dsgd_cluster_place(int host)

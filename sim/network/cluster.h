@@ -38,6 +38,9 @@ typedef struct dsgd_machine {
     /* Messages by dsgd_sendrecv() that one sends at once, or receives, at most, if it sends
      * otherwise no more than 8 bytes. 0: any number in any way. */
     int at_once;
+    /* Of flows: each host sends one message of more at a time, and receives one, and none travels
+     * before its receiver is there; what that takes is computed where messages meet at NICs only. */
+    bool one_at_a_time;
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */

@@ -20,6 +20,8 @@ typedef struct dsgd_network {
     void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
                   void *argument);
     const void *(*self)(void);
+    /** Host of the calling actor. loggp has none. */
+    int (*here)(void);
     /** Until the actor that is no daemon has returned, or nothing can happen any more. */
     void (*run)(void);
     double (*now_s)(void);

@@ -175,7 +175,7 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
     const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, (int)count,
                                                      names, n_hosts, places, error);
     for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
-        hosts[i] = all[places[i]];
+        sg_host_set_data(hosts[i] = all[places[i]], (void *)(intptr_t)i);
     if (status == DSGD_OK && dsgd_platform_has_links_to_change(machine->platform))
         change_links(machine->platform);
     free(names);
@@ -221,6 +221,11 @@ static void start_actor(int host, const char *name, bool daemon, void (*body)(vo
 static const void *self(void)
 {
     return sg_actor_self();
+}
+
+static int here(void)
+{
+    return (int)(intptr_t)sg_host_get_data(sg_host_self());
 }
 
 /** On a deadlock SimGrid returns normally. */
@@ -337,6 +342,7 @@ const dsgd_network dsgd_network_simgrid = {
     .speed = speed,
     .start = start_actor,
     .self = self,
+    .here = here,
     .run = run,
     .now_s = simgrid_get_clock,
     .sleep = sg_actor_sleep_for,
