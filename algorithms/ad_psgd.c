@@ -285,6 +285,7 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,
     .traffic = ad_psgd_traffic,
+    .one_at_a_time = true,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
                       {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"variant", PULL})},
                       {.kind = DSGD_LAW_KEEPS_MEAN},

@@ -163,6 +163,7 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
+    .one_at_a_time = true,
     .period = easgd_period,
     .laws =
         DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0})},
@@ -186,6 +187,7 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
+    .one_at_a_time = true,
     .period = easgd_period,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0}, {"delta", 0})},
                       {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 1})}),

@@ -101,6 +101,10 @@ typedef struct dsgd_algorithm {
     /* By collectives alone, of groups and partial ones too: a channel sends one message at a time,
      * and so does a worker with `exchange: blocking`. Simulates faster; only_allreduces says it. */
     bool only_collectives;
+    /* By pairs of which one end never asks, or asks for vectors alone, or between a worker and
+     * servers one at a time: with `exchange: blocking` a worker sends one vector's piece at a time,
+     * and receives one. Simulates faster. */
+    bool one_at_a_time;
 } dsgd_algorithm;
 
 /* --- steps and gradients ---------------------------------------------------------------------- */

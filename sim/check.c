@@ -28,15 +28,14 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
-    const dsgd_exchange_config *const exchange = &config->exchange;
     const bool collectives = algorithm->only_allreduces || algorithm->only_collectives;
-    const bool one_at_once = collectives && exchange->blocking;
+    const bool blocking = config->exchange.blocking;
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
-                          .at_once = one_at_once ? 1 : 0,
-                          .silent = one_at_once && !exchange->every_message &&
-                                    exchange->fusion_bytes <= 0, /* which sends requests */
+                          .at_once = collectives && blocking ? 1 : 0,
+                          .one_at_a_time = (collectives || algorithm->one_at_a_time) && blocking &&
+                                           !config->exchange.every_message,
                           .placement = config->placement,
                           .seed = config->seed,
                           .scratch = config->scratch};

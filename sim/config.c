@@ -80,9 +80,9 @@ const dsgd_option dsgd_exchange_options[] = {
                    "with fusion, the least time between two cycles (HOROVOD_CYCLE_TIME)",
                    .init = 5e-3, .min = 1e-6, .max = 1e9, .unit = "s"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, every_message, false,
-                     "simulates each message also where the times of an allreduce follow from its "
-                     "members' arrivals, because its messages meet no others: the same to "
-                     "rounding, and slower"),
+                     "simulates each message also where its time, or that of a whole allreduce, is "
+                     "known without, because its messages meet no others: the same to rounding, "
+                     "and slower"),
     DSGD_OPTION_END,
 };
 

@@ -65,6 +65,7 @@ static void open_node(dsgd_engine *engine, int host)
     if (server)
         return;
     w->work_semaphore = dsgd_semaphore_new();
+    w->ready_semaphore = dsgd_semaphore_new();
     w->gpu_semaphore = dsgd_semaphore_new();
     w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
     w->initial = dsgd_vector_new(&w->node);
@@ -101,6 +102,7 @@ static void close_workers(dsgd_engine *engine)
         if (i >= engine->n_workers)
             continue;
         dsgd_semaphore_free(engine->workers[i].work_semaphore);
+        dsgd_semaphore_free(engine->workers[i].ready_semaphore);
         dsgd_semaphore_free(engine->workers[i].gpu_semaphore);
     }
     free(engine->workers);

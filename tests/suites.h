@@ -31,6 +31,7 @@
     X(graph)                                                                                       \
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \
+    X(alone)                                                                                       \
     X(closed)                                                                                      \
     X(exchange)                                                                                    \
     X(pair)                                                                                        \

@@ -134,8 +134,9 @@ static void pieces_done(dsgd_worker *w, size_t ready)
             if (d->keeps_x)
                 dsgd_value_release(w->engine->values, d->x[k].value);
         }
-    if (ready == w->engine->n_pieces || w->work_waits > w->end_waits)
-        dsgd_work_wake(w);
+    dsgd_ready_wake(w);
+    if (ready == w->engine->n_pieces)
+        dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
@@ -194,11 +195,8 @@ static double slowness(const dsgd_worker *w)
 
 void dsgd_computation_wait(dsgd_worker *w)
 {
-    while (dsgd_computing(w)) {
-        w->end_waits++;
-        dsgd_work_sleep(w);
-        w->end_waits--;
-    }
+    while (dsgd_computing(w))
+        dsgd_ready_sleep(w, w->engine->n_pieces);
     for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
          w->computation.first_deferred = next) {
         next = w->computation.first_deferred->next;

@@ -121,6 +121,9 @@ struct dsgd_worker {
     dsgd_vector *shared; /* by work and assist; NULL before first use */
     dsgd_semaphore *work_semaphore;
     int work_waits; /* actors: work and assist may both wait for the same */
+    dsgd_semaphore *ready_semaphore;
+    int ready_waits; /* actors that wait for computed pieces; ... */
+    size_t ready_awaited; /* ... the least number of these for which one has to wake */
     long locks, unlocks; /* by dsgd_lock() and dsgd_unlock() */
 
     /* steps.c's. */
@@ -142,7 +145,6 @@ struct dsgd_worker {
     dsgd_steps gpu;
     dsgd_semaphore *gpu_semaphore;
     bool gpu_waits;
-    int end_waits; /* actors that wait for the computation's end: pieces before the last wake none */
     size_t gpu_until; /* pieces that are ready when what it computes now is; 0: nothing is */
     dsgd_computation computation; /* (S) */
     double computed_s;
@@ -326,6 +328,12 @@ void dsgd_work_wake(dsgd_worker *w);
 
 /** Sleeps until dsgd_work_wake(); for loops around a condition. */
 void dsgd_work_sleep(dsgd_worker *w);
+
+/** The same, for a condition that changes when @p n pieces of the gradient are ready. */
+void dsgd_ready_sleep(dsgd_worker *w, size_t n);
+
+/** Pieces have become ready: wakes who waits for no more than that. */
+void dsgd_ready_wake(dsgd_worker *w);
 
 /** Notes that the calling actor waits for others, from now until dsgd_wait_end(). */
 dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job);

@@ -63,6 +63,24 @@ void dsgd_work_sleep(dsgd_worker *w)
     dsgd_semaphore_wait(w->work_semaphore);
 }
 
+void dsgd_ready_sleep(dsgd_worker *w, size_t n)
+{
+    if (w->ready_waits == 0 || n < w->ready_awaited)
+        w->ready_awaited = n;
+    w->ready_waits++;
+    dsgd_semaphore_wait(w->ready_semaphore);
+}
+
+void dsgd_ready_wake(dsgd_worker *w)
+{
+    if (w->computation.ready < w->ready_awaited)
+        return;
+    const int n = w->ready_waits;
+    w->ready_waits = 0;
+    for (int i = 0; i < n; i++)
+        dsgd_semaphore_post(w->ready_semaphore);
+}
+
 void dsgd_stay_if_stopped(const dsgd_worker *w)
 {
     while (w->stopped)
@@ -178,7 +196,7 @@ bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
 void dsgd_piece_wait(dsgd_vector *x, size_t piece)
 {
     while (!dsgd_piece_ready(x, piece))
-        dsgd_work_sleep(x->owner);
+        dsgd_ready_sleep(x->owner, piece + 1);
 }
 
 void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece)

@@ -38,8 +38,8 @@ typedef struct dsgd_machine {
     /* Messages by dsgd_sendrecv() that one sends at once, or receives, at most, if it sends
      * otherwise no more than 8 bytes. 0: any number in any way. */
     int at_once;
-    /* Nothing is sent where messages would share no link: what they would take is computed. */
-    bool silent;
+    /* Each host sends one message of more at a time, and receives one. */
+    bool one_at_a_time;
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */

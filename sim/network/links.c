@@ -32,6 +32,7 @@ typedef struct host {
 } host;
 
 static const dsgd_platform *platform;
+static bool one_at_a_time; /* by promise */
 static bool simgrid_makes_links; /* which then have the latencies of its routes */
 static host *hosts; /* of the run */
 static dsgd_link *nics, *islands; /* [2 * n]: out, in; of islands those of each place */
@@ -151,6 +152,30 @@ static double path_s(const host *from, const host *to, double *bytes_per_s)
     return latency_s + platform->group_latency_s;
 }
 
+/** Which messages of more than some bytes do not notice. */
+static const double nothing_bytes = 8;
+
+static bool carries_more(const dsgd_link *link)
+{
+    if (has_one(link))
+        return link->alone->bytes > nothing_bytes;
+    for (size_t i = 0; i < link->several.n; i++)
+        if (((const dsgd_flight *)link->several.entry[i].what)->bytes > nothing_bytes)
+            return true;
+    return false;
+}
+
+static void check_promise(const dsgd_flight *flight, int from, int to)
+{
+    if (!one_at_a_time || flight->bytes <= nothing_bytes)
+        return;
+    for (int i = 0; i < 2; i++)
+        DSGD_ASSERT(!carries_more(flight->link[i]),
+                    "host %d %s two messages at once, but the algorithm says that no worker or "
+                    "server does (one_at_a_time, only_collectives)",
+                    i == 0 ? from : to, i == 0 ? "sends" : "receives");
+}
+
 void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
 {
     const host *const a = &hosts[from];
@@ -171,6 +196,7 @@ void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
         fly_alone(flight);
         return;
     }
+    check_promise(flight, from, to);
     for (int i = 0; i < 2; i++) {
         if (has_one(flight->link[i]))
             share(flight->link[i]->alone);
@@ -203,9 +229,11 @@ static host host_at(int place, int per_nic)
                   .link_bytes_per_s = own.bandwidth * platform->host_bandwidth_bytes_per_s};
 }
 
-void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places)
+void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places,
+                     bool messages_come_one_at_a_time)
 {
     platform = the_platform;
+    one_at_a_time = messages_come_one_at_a_time;
     simgrid_makes_links = dsgd_platform_most_hosts(platform) < DSGD_PLATFORM_ANY;
     const int per_nic = dsgd_platform_nic_hosts(platform);
     int last = 0;

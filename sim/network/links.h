@@ -25,8 +25,11 @@ typedef struct dsgd_flight {
     double earliest_s; /* by the limit of one flow, without the latency */
 } dsgd_flight;
 
-/** Links of the hosts at places[n], by index; for any topology but XML. */
-void dsgd_links_open(const dsgd_platform *platform, int n, const int *places);
+/**
+ * Links of the hosts at places[n], by index; for any topology but XML. @p one_at_a_time: a message
+ * of more than some bytes that meets another stops the program.
+ */
+void dsgd_links_open(const dsgd_platform *platform, int n, const int *places, bool one_at_a_time);
 void dsgd_links_close(void);
 
 /** Sends @p bytes from a host to another, and plans the arrival. */

@@ -555,7 +555,7 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_hosts, const
     const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, n_hosts,
                                                      NULL, machine->n_hosts, places, error);
     if (status == DSGD_OK)
-        dsgd_links_open(machine->platform, machine->n_hosts, places);
+        dsgd_links_open(machine->platform, machine->n_hosts, places, machine->one_at_a_time);
     return status;
 }
 

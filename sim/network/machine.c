@@ -98,16 +98,16 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     dsgd_machine opened = *machine;
-    opened.silent = false;
+    opened.one_at_a_time = false;
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return dsgd_cluster_open(&opened, 0, platform->file, error);
     int *places = NULL;
     int n_hosts = 0;
     dsgd_status status = find_places(machine, &places, &n_hosts, error);
-    /* Then no message is left to be simulated, and loggp's actors and time are faster. */
-    opened.silent = status == DSGD_OK && machine->silent &&
-                    dsgd_paths_are_apart(platform, machine->n_hosts, places);
-    if (opened.silent)
+    /* Then loggp, which is faster, takes the times of flows. */
+    opened.one_at_a_time = status == DSGD_OK && machine->one_at_a_time &&
+                           dsgd_paths_are_apart(platform, machine->n_hosts, places);
+    if (opened.one_at_a_time)
         opened.network = DSGD_NETWORK_LOGGP;
     if (status == DSGD_OK)
         status = opened.network == DSGD_NETWORK_LOGGP
@@ -176,7 +176,7 @@ static dsgd_status measure(const void *argument, void *seconds, dsgd_error *erro
 {
     volley all = *(const volley *)argument;
     dsgd_machine machine = *all.machine;
-    machine.silent = false;
+    machine.one_at_a_time = false;
     machine.actors_per_host = 2; /* sender, receiver */
     const dsgd_status status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)

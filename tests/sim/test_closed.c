@@ -9,9 +9,8 @@
 
 #include "sim/exchange/closed.h"
 #include "tests/suites.h"
+#include "tests/support/alike.h"
 #include "tests/support/support.h"
-
-static const double same = 1e-9;
 
 /**
  * SimGrid does not tell apart events of one nanosecond: messages of some bytes, 16 of drop_compute's
@@ -27,54 +26,6 @@ static double slack_of(const support_case *c)
     return early && c->config.network == DSGD_NETWORK_FLOWS ? early_s : 0; /* in some seconds */
 }
 
-static void expect_same(double computed, double simulated, double tolerance, const char *what,
-                        const char *where)
-{
-    ck_assert_msg((isnan(computed) && isnan(simulated)) || fabs(computed - simulated) <= tolerance,
-                  "%s: %s is %.17g, message by message %.17g", where, what, computed, simulated);
-}
-
-/** Demands that all figures of two runs are the same, times to @p slack seconds more. */
-static void expect_same_outcome(const support_case *c, const support_outcome *a,
-                                const support_outcome *b, double slack, const char *where)
-{
-    const dsgd_run_result *const x = &a->result;
-    const dsgd_run_result *const y = &b->result;
-    ck_assert_int_eq(a->status, b->status);
-    ck_assert_int_eq(x->outcome, y->outcome);
-    ck_assert_str_eq(x->why.text, y->why.text);
-    ck_assert_msg(x->messages == y->messages, "%s: %lu messages, message by message %lu", where,
-                  x->messages, y->messages);
-    ck_assert_double_eq(x->steps, y->steps);
-    ck_assert_int_eq(x->collective, y->collective);
-    ck_assert_int_eq(x->partial_collective, y->partial_collective);
-    const struct {
-        const char *name;
-        double computed, simulated, scale;
-    } figures[] = {
-        {"virtual_s", x->virtual_s, y->virtual_s, y->virtual_s},
-        {"bytes", x->bytes, y->bytes, y->bytes},
-        {"step_mean_s", x->step_mean_s, y->step_mean_s, y->step_mean_s},
-        {"exposed_mean_s", x->exposed_mean_s, y->exposed_mean_s, y->step_mean_s},
-        {"compute", x->shares.compute, y->shares.compute, 1},
-        {"wait", x->shares.wait, y->shares.wait, 1},
-        {"communicate", x->shares.communicate, y->shares.communicate, 1},
-        {"link_s", x->link_s, y->link_s, y->link_s},
-        {"ideal_s", x->ideal_s, y->ideal_s, y->ideal_s},
-        {"staleness", x->staleness_mean, y->staleness_mean, 1},
-        {"lag", x->lag_mean, y->lag_mean, 1},
-        {"gradient staleness", x->gradient_staleness_mean, y->gradient_staleness_mean, 1},
-        {"skipped", x->partial_skipped, y->partial_skipped, 1},
-        {"duplicates", x->partial_duplicates, y->partial_duplicates, 1},
-        {"active", x->partial_active_mean, y->partial_active_mean, 1},
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        expect_same(figures[i].computed, figures[i].simulated, same * figures[i].scale + slack,
-                    figures[i].name, where);
-    ck_assert_uint_eq(a->n_params, b->n_params);
-    ck_assert_mem_eq(a->x, b->x, (size_t)c->config.workers * a->n_params * sizeof a->x[0]);
-}
-
 /** Simulates both ways, and demands that all figures are the same. Returns the computed one's. */
 static const support_outcome *expect_same_run(support_case *c, const char *where)
 {
@@ -82,7 +33,7 @@ static const support_outcome *expect_same_run(support_case *c, const char *where
     c->config.exchange.every_message = true;
     const support_outcome *const b = support_simulate(c);
     c->config.exchange.every_message = false;
-    expect_same_outcome(c, a, b, slack_of(c), where);
+    support_expect_alike(c, a, b, slack_of(c), where);
     return a;
 }
 
@@ -308,7 +259,7 @@ START_TEST(activations_are_alarms_that_come_when_messages_do)
     any.only_collectives = false;
     c->config.algorithm = &any;
     const support_outcome *const messages = support_simulate(c);
-    expect_same_outcome(c, alarms, messages, 1e-6, any.about.name);
+    support_expect_alike(c, alarms, messages, 1e-6, any.about.name);
 }
 END_TEST
 
@@ -376,7 +327,7 @@ START_TEST(who_begins_to_listen_later_receives_the_activations_before)
     any = late_listeners;
     any.only_collectives = false;
     support_algorithm(c, &any);
-    expect_same_outcome(c, alarms, support_simulate(c), 1e-6, "late listeners");
+    support_expect_alike(c, alarms, support_simulate(c), 1e-6, "late listeners");
     ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
 }
 END_TEST
