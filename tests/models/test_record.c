@@ -1051,8 +1051,8 @@ END_TEST
 
 START_TEST(a_run_that_cannot_begin_leaves_no_record)
 {
-    support_case *const c = recorded("allreduce", 2, "r");
-    c->config.scratch = in_folder("no/where");
+    support_case *const c = recorded("d_psgd", 4, "r");
+    c->config.scratch = in_folder("no/where"); /* for the platform, which SimGrid reads */
     const support_outcome *const run = support_simulate(c);
     ck_assert_int_eq(run->status, DSGD_EIO);
     ck_assert_int_ne(access(in_folder("r"), F_OK), 0);
