@@ -13,7 +13,7 @@
 char folder[] = "/tmp/dsgd-test-XXXXXX";
 
 /** Texts of a test, freed at its end. */
-static char *texts[256];
+static char *texts[1024];
 static size_t n_texts;
 
 char *kept(char *text)
