@@ -455,7 +455,7 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     if (swap) {
         char *const text =
             dsgd_xprintf("at %s %s is before %s, but behind for %s", at, faster, slower, when);
-        dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, text);
+        dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH, text);
         free(text);
     }
     free(slower);
