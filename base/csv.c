@@ -300,7 +300,11 @@ static dsgd_status make_folder(char *path, dsgd_error *error)
         return dsgd_fail(error, DSGD_EUSAGE, "the name of a folder is empty");
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(path, 0777);
+        const int why = mkdir(path, 0777) == 0 ? 0 : errno;
+        if (why != 0 && access(path, F_OK) != 0) {
+            errno = why;
+            return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
+        }
         *slash = '/';
     }
     if (mkdir(path, 0777) != 0 && errno != EEXIST)

@@ -72,9 +72,25 @@ static size_t edit_distance(const char *a, const char *b)
     return distance;
 }
 
+/** The only one of @p names that contains @p name, such as piz-daint for daint; else NULL. */
+static const char *containing(const char *name, const char *const *names)
+{
+    enum { LEAST = 3 };
+    const char *found = NULL;
+    for (; strlen(name) >= LEAST && *names != NULL; names++) {
+        if (strstr(*names, name) == NULL)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = *names;
+    }
+    return found;
+}
+
 const char *dsgd_nearest(const char *name, const char *const *names)
 {
     const char *nearest = NULL;
+    const char *const whole = containing(name, names);
     size_t least = 1 + strlen(name) / 3; /* farther off it was not meant */
     for (; *names != NULL; names++) {
         const size_t distance = edit_distance(name, *names);
@@ -83,7 +99,7 @@ const char *dsgd_nearest(const char *name, const char *const *names)
             nearest = *names;
         }
     }
-    return nearest;
+    return nearest != NULL ? nearest : whole;
 }
 
 char *dsgd_hint(const char *name, const char *const *names)

@@ -177,7 +177,8 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 int dsgd_find_word(const char *const *words, const char *text);
 
 /**
- * The name nearest to @p name by edit distance; NULL where none is near. @p names ends with NULL.
+ * The name nearest to @p name by edit distance, or the only one that contains it; NULL where none
+ * is near. @p names ends with NULL.
  */
 const char *dsgd_nearest(const char *name, const char *const *names);
 

@@ -74,6 +74,20 @@ void dsgd_append(char **text, const char *format, ...)
     *text = both;
 }
 
+void dsgd_append_word(char **text, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./,:=+@%";
+    if (*word != '\0' && strspn(word, plain) == strlen(word)) {
+        dsgd_append(text, " %s", word);
+        return;
+    }
+    dsgd_append(text, " '");
+    for (; *word != '\0'; word++)
+        dsgd_append(text, *word == '\'' ? "'\\''" : "%c", *word);
+    dsgd_append(text, "'");
+}
+
 void dsgd_assert_failed(const char *condition, const char *file, int line, const char *format, ...)
 {
     va_list arguments;

@@ -54,6 +54,8 @@ char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2))
 char *dsgd_xvprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 /** Appends to *text, which dsgd_xprintf() or dsgd_xstrdup() allocated. */
 void dsgd_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** Appends a blank and @p word as a shell reads it, in quotes where it needs them. */
+void dsgd_append_word(char **text, const char *word);
 
 /** A bug: prints place and condition, then aborts. Never compiled out. */
 #define DSGD_ASSERT(condition, ...)                                                                \

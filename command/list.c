@@ -309,10 +309,12 @@ static void print_entries(const family *f, const char *name)
 
 static void print_head(const char *name, const char *summary, const char *origin)
 {
-    char *const heading = dsgd_xprintf("%s: ", name);
+    const bool says = summary != NULL && *summary != '\0';
+    char *const heading = dsgd_xprintf("%s%s", name, says ? ": " : "");
     print_wrapped(heading, (int)strlen(heading), summary);
     free(heading);
-    print_wrapped("", 0, origin);
+    if (origin != NULL && *origin != '\0')
+        print_wrapped("", 0, origin);
     putchar('\n');
 }
 
@@ -400,10 +402,12 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
         double *bytes = NULL;
         print_head(name, w.summary, w.origin);
         double *buckets = NULL;
+        const size_t n_tensors = dsgd_workload_pieces(&w, 0, 0, &bytes);
+        const size_t n_buckets = dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets);
         printf(
-            "  one gradient        %.4g MB in %zu tensors, exchanged in %zu buckets by default\n",
-            dsgd_workload_bytes(&w) / 1e6, dsgd_workload_pieces(&w, 0, 0, &bytes),
-            dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets));
+            "  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n",
+            dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
+            n_buckets == 1 ? "" : "s");
         free(buckets);
         printf("  step                %g s, without what imbalance adds\n  samples             %g "
                "%s per worker and step\n",

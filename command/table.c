@@ -254,8 +254,15 @@ void dsgd_columns_print(dsgd_columns *t)
 void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text)
 {
     text = text == NULL ? "" : text;
-    fprintf(stream, "%-*s", indent, heading);
-    int column = (int)width_of(heading) > indent ? (int)width_of(heading) : indent;
+    int column = (int)width_of(heading);
+    const bool touches = column > 0 && column >= indent && heading[strlen(heading) - 1] != ' ';
+    if (touches && *text != '\0') { /* two words would be one */
+        fprintf(stream, "%s\n%*s", heading, indent, "");
+        column = indent;
+    } else {
+        fprintf(stream, "%-*s", indent, heading);
+        column = column > indent ? column : indent;
+    }
     for (const char *space = ""; *text != '\0'; space = " ") {
         const int bytes = (int)strcspn(text, " ");
         char *const word = dsgd_xprintf("%.*s", bytes, text);

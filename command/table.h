@@ -52,8 +52,9 @@ void dsgd_columns_print(dsgd_columns *t);
 
 /**
  * Prints @p heading, padded to @p indent columns, and @p text (NULL: none) behind it, wrapped at
- * blanks before @p width; further lines are indented by @p indent. A word that is longer than a
- * line stays whole.
+ * blanks before @p width; further lines are indented by @p indent. A heading of @p indent columns or
+ * more has a line of its own, unless it ends in a blank. A word that is longer than a line stays
+ * whole.
  */
 void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text);
 

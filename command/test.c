@@ -42,7 +42,7 @@ static void print_check(const dsgd_check *check, void *argument)
                     check->options[0] == '\0' ? "by default" : check->options, check->workers);
     else
         dsgd_append(&text, ": %s", check->why);
-    dsgd_print_wrapped(stdout, verdicts[check->verdict], INDENT, DSGD_LINE_WIDTH, text);
+    dsgd_print_wrapped(stdout, verdicts[check->verdict], INDENT, DSGD_TEXT_WIDTH, text);
     fflush(stdout);
     free(text);
 }

@@ -4,7 +4,8 @@ load plots.'/bars_range.gp'
 split = !as_lines && n_places > 1 && least_top > 0 && highest > 3 * least_top && along eq 'workers'
 frames_per_panel = split ? n_places : 1
 n_frames = n_panels * frames_per_panel
-frame_width = split ? greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55 : as_lines ? 2.8 : lesser(W, greater(2.6, 0.11 * n_series * n_places))
+# Of a group by itself the margins below, and the bars.
+frame_width = split ? greater(greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55, 12.5 * letter + 0.05 * n_series) : as_lines ? 2.8 : lesser(W, greater(2.6, 0.11 * n_series * n_places))
 if (named_bars && !slanted) { frame_height = frame_height + letter * longest_title; least_height = 1 + letter * longest_title }
 legend_kind = as_lines ? 'lines' : 'boxes'
 legend_series = named_bars ? 0 : n_series
@@ -21,7 +22,7 @@ do for [k = 1:n_frames] {
     set title broken(tex(panel[p])) offset 0, -0.6
     title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_title * letter : 0.6))
     left = (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : 8
-    set lmargin (as_lines ? -1 : left)
+    set lmargin (as_lines && left == 8 ? -1 : left)
     set ylabel ((k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0
     set xlabel (named_bars || split ? '' : xlabel_text)
     load plots.'/bars_frame.gp'

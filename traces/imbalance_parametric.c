@@ -97,5 +97,5 @@ static const dsgd_option parametric_options[] = {
     }
 
 KIND(normal, "normally distributed, drawn anew for every worker and step");
-KIND(lognormal, "lognormal: skewed, with a tail longer than gamma's; drawn like normal");
-KIND(gamma, "gamma: skewed, as sums of waiting times are; drawn like normal");
+KIND(lognormal, "skewed, with a tail longer than gamma's; drawn like normal");
+KIND(gamma, "skewed, as sums of waiting times are; drawn like normal");

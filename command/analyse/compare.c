@@ -282,13 +282,14 @@ static void print_ratios(const dsgd_comparison *c)
     for (size_t i = 0; i < c->groups.n; i++)
         if (c->groups.v[i].baseline != &c->groups.v[i])
             put_ratios(c, &c->groups.v[i], &t);
+    const size_t n_columns = t.n_columns;
     dsgd_columns_hide(&t, "seeds needed", "");
+    const bool open = t.n_columns == n_columns;
     dsgd_columns_print(&t);
-    printf(
-        "\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %% interval.\n"
-        "*: the interval, taken alone, leaves out 1.\n"
-        "seeds needed: until it would, if the seeds to come are like these.\n",
-        dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
+    printf("\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %%\n"
+           "interval.\n*: the interval, taken alone, leaves out 1.\n%s",
+           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline,
+           open ? "seeds needed: until it would, if the seeds to come are like these.\n" : "");
     print_foot(c);
 }
 

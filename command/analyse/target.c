@@ -51,7 +51,11 @@ dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves,
     size_t column = 0;
     for (size_t i = 0; status == DSGD_OK && i < sizeof needed / sizeof needed[0]; i++)
         status = dsgd_csv_need(curves, needed[i], &column, error);
-    if (status == DSGD_OK && curves->n_rows > 0 && dsgd_column_is_empty(curves, column))
+    if (status == DSGD_OK && curves->n_rows == 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: no run was evaluated; for a target an experiment needs `learn`",
+                         curves->path);
+    if (status == DSGD_OK && dsgd_column_is_empty(curves, column))
         return dsgd_fail(error, DSGD_EUSAGE,
                          "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
                          curves->path, target->column);

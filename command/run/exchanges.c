@@ -116,7 +116,7 @@ static summed summed_of(const dsgd_csv *runs, size_t row)
 
 static void warn(FILE *stream, const char *sentence)
 {
-    dsgd_print_wrapped(stream, "note:", 6, DSGD_LINE_WIDTH, sentence);
+    dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
 }
 
 char *dsgd_exchanges_mix(const dsgd_csv *runs)

@@ -120,7 +120,7 @@ static void put_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t 
 
 static void print_note(char *heading, const char *text)
 {
-    dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_LINE_WIDTH, text);
+    dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_TEXT_WIDTH, text);
     free(heading);
 }
 
@@ -211,9 +211,11 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     if (n > n_rows)
         printf("... %zu more in %s/runs.csv\n", n - n_rows, p->folder);
     print_notes(p, verbose);
-    printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\n"
-           "figures: dsgd plot %s\n",
-           exchange, *exchange == '\0' ? "" : "\n", p->folder, p->folder);
+    char *plot = dsgd_xstrdup("dsgd plot");
+    dsgd_append_word(&plot, p->folder);
+    printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: %s\n",
+           exchange, *exchange == '\0' ? "" : "\n", p->folder, plot);
+    free(plot);
     free(exchange);
 }
 
@@ -400,7 +402,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     arguments a = {.folder = NULL};
     char *command = dsgd_xstrdup(words[0]);
     for (int i = 1; i < count; i++)
-        dsgd_append(&command, " %s", words[i]);
+        dsgd_append_word(&command, words[i]);
     dsgd_experiment experiment;
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status == DSGD_OK)

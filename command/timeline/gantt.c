@@ -3,6 +3,7 @@
  * A timeline as lines of text: a column is an equal part of the window, and shows what has most of
  * it.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,11 @@ static void put_whom(line *l, const dsgd_row *row)
         const int length = (int)strlen(whom);
         const int begin = column_of(l, tile->since_s);
         const int end = column_of(l, tile->end_s);
-        if (end - begin >= length)
-            put(l->states, l->n, begin + (end - begin - length + 1) / 2, whom, ".");
+        int at = begin + (end - begin - length + 1) / 2;
+        if (at + length < l->n && isdigit((unsigned char)l->states[at + length]))
+            at--; /* else a rank and the number of the next step would read as one */
+        if (end - begin >= length && at >= begin)
+            put(l->states, l->n, at, whom, ".");
         free(whom);
     }
 }

@@ -53,11 +53,19 @@ set xlabel tex(x_title)
 set ylabel tex(y_title)
 set xtics scale 0.5 ()
 set ytics scale 0.5 ()
-longest = 0
-do for [i = 1:|x_value|] { longest = greater(longest, strlen(x_text[i])) }
-every_x = int(ceil((|x_value| - 1) * (longest + 2) / (cell_width * W / letter - 14)))
-do for [i = 1:|x_value|:every_x] { set xtics add (tick(x_text[i]) x_value[i]) }
-do for [i = 1:|y_value|:int(ceil(1. * |y_value| / @ticks_up))] { set ytics add (tick(y_text[i]) y_value[i]) }
+# A value has a tick where its text keeps clear of the one before.
+along(is_log, v, low, high) = is_log ? log(v / low) / log(high / low) : (v - low) / (high - low)
+end = -letter
+do for [i = 1:|x_value|] {
+    at = along(x_is_log, x_value[i], x_low, x_high) * (cell_width * W - 12 * letter)
+    half = 0.5 * letter * strlen(x_text[i])
+    if (at - half >= end + letter || i == 1) { set xtics add (tick(x_text[i]) x_value[i]); end = at + half }
+}
+end = -line
+do for [i = 1:|y_value|] {
+    at = along(y_is_log, y_value[i], y_low, y_high) * (cell_height * H - 0.8)
+    if (at >= end + 1.2 * line) { set ytics add (tick(y_text[i]) y_value[i]); end = at }
+}
 unset grid
 eval frame(1)
 plot for [i = 1:legend_series] $cells using 1:(of[int($9)] == i ? $2 : NaN):3:4:5:6:(colour(i, $10)) with boxxyerror lc rgb variable fs pattern fill[i] noborder notitle, \

@@ -51,7 +51,9 @@ START_TEST(the_nearest_name_is_the_one_that_was_meant)
     ck_assert_str_eq(dsgd_nearest("wagam", names), "wagma");
     ck_assert_str_eq(dsgd_nearest("allredcue", names), "allreduce");
     ck_assert_str_eq(dsgd_nearest("AD_PSGD", names), "ad_psgd");
+    ck_assert_str_eq(dsgd_nearest("psgd", names), "ad_psgd");
     ck_assert_ptr_null(dsgd_nearest("zookeeper", names));
+    ck_assert_ptr_null(dsgd_nearest("o", names));
     char *const texts[] = {dsgd_hint("wagam", names), dsgd_hint("zookeeper", names),
                            dsgd_listed((const char *const[]){"a", "b", "c", NULL}, " or "),
                            dsgd_listed(NULL, ", ")};

@@ -305,6 +305,7 @@ static const struct {
     {targeted_curves, "r --target lossy=1", 2, "--target lossy=1: accuracy=NUMBER"},
     {CURVES_HEADER POINT("1", "0", "2", "") POINT("2", "0", "2", ""), "r --target accuracy=0.5", 2,
      "r/curves.csv: accuracy is empty, as it is of a regression; give --target loss=NUMBER"},
+    {CURVES_HEADER, "r --target loss=1", 2, "r/curves.csv: no run was evaluated"},
     {NULL, "r --target loss=1", 3, "r/curves.csv: the file cannot be read"},
     {"run,virtual_s,loss\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `acc"},
     {"run,accuracy\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `virtual_s"},

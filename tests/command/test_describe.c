@@ -107,11 +107,21 @@ START_TEST(imbalance_is_described_by_what_it_does_to_a_step)
         ck_assert_msg(strstr(output, parts[i]) != NULL, "%s", output);
     ck_assert_int_eq(dsgd("describe workload llm-dp-bytedance", &output), 0);
     ck_assert_msg(strstr(output, "step with it        23.5") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, " in 1 tensor, exchanged in 268 buckets ") != NULL, "%s", output);
     ck_assert_int_eq(dsgd("list imbalance", &output), 0);
     const char *const sets = strstr(output, "data sets");
     ck_assert_ptr_nonnull(sets);
     ck_assert_ptr_nonnull(strstr(sets, "\nbytedance-se "));
     ck_assert_ptr_null(strstr(sets, "\nquantiles "));
+}
+END_TEST
+
+START_TEST(what_has_no_summary_has_a_head_without_one)
+{
+    char *output = NULL;
+    write_file("p.yaml", "topology: switch\n");
+    ck_assert_int_eq(dsgd("describe platform p.yaml", &output), 0);
+    ck_assert_msg(strncmp(output, "p.yaml\n\n  shape ", 16) == 0, "%s", output);
 }
 END_TEST
 
@@ -126,6 +136,7 @@ Suite *describe_suite(void)
     tcase_add_test(t, an_algorithm_is_described_on_one_screen);
     tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 7);
     tcase_add_test(t, imbalance_is_described_by_what_it_does_to_a_step);
+    tcase_add_test(t, what_has_no_summary_has_a_head_without_one);
     suite_add_tcase(s, t);
     return s;
 }

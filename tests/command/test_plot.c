@@ -528,6 +528,33 @@ START_TEST(titles_of_three_swept_values_break_and_stay_apart)
 }
 END_TEST
 
+START_TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
+{
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(
+        dsgd("run e.yaml -o r --set seed=1 --set workers='[4, 8, 16, 32, 64]'", &output) == 0, "%s",
+        output);
+    ck_assert_msg(dsgd("run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
+                       "75ms]}' --set platform='{name: idle-switch, host_bandwidth: {sweep: "
+                       "[1.25GB/s, 5GB/s, 12.5GB/s, 25GB/s, 50GB/s]}}'",
+                       &output) == 0,
+                  "%s", output);
+    static const char *const figures[] = {"r throughput", "s phase"};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_msg(
+            dsgd(kept(dsgd_xprintf("plot %s --size one-column --format svg -o .", figures[i])),
+                 &output) == 0,
+            "%s", output);
+        ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
+        const char *const svg = kept(dsgd_xprintf("%s.svg", figures[i] + 2));
+        read_drawing(svg);
+        expect_texts_apart(svg);
+    }
+    ck_assert_ptr_nonnull(strstr(read_file("phase.svg"), "75ms"));
+}
+END_TEST
+
 START_TEST(a_figure_of_some_runs_says_so)
 {
     write_experiment("");
@@ -643,6 +670,7 @@ Suite *plot_suite(void)
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
     tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
     tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);
+    tcase_add_test(t, a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks);
     tcase_add_test(t, a_figure_of_some_runs_says_so);
     tcase_add_test(t, runs_that_all_diverged_are_drawn_without_bars);
     tcase_add_test(t, a_narrow_axis_has_two_ticks);

@@ -207,6 +207,10 @@ START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
     ck_assert_str_eq(read_file("a/workers.csv"), read_file("b/workers.csv"));
     ck_assert_str_eq(read_file("a/steps.csv"), read_file("b/steps.csv"));
     ck_assert_ptr_nonnull(strstr(output, "results: b/runs.csv"));
+    ck_assert_ptr_nonnull(strstr(output, "\nfigures: dsgd plot b\n"));
+    ck_assert_int_eq(dsgd("run e.yaml -o /proc/nosuch/r", &output), 3);
+    ck_assert_msg(strstr(output, "/proc/nosuch: the folder cannot be made: ") != NULL, "%s",
+                  output);
     ck_assert_int_eq(strncmp(read_file("a/curves.csv"),
                              "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,"
                              "consensus\n1,allreduce,4,1,0,0,",

@@ -84,8 +84,8 @@ START_TEST(unequal_numbers_of_steps_are_told)
              &output),
         0);
     const char *const second = strstr(output, "\n  run 2: simulated ");
-    ck_assert_msg(second != NULL && strstr(second, " steps per worker;") != NULL, "%s", output);
-    ck_assert_msg(strstr(output, " steps per worker;") > second, "%s", output);
+    ck_assert_msg(second != NULL && strstr(second, " per worker;") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, " per worker;") > second, "%s", output);
 }
 END_TEST
 
@@ -126,6 +126,7 @@ START_TEST(help_fits_a_screen)
     for (const char *c = output; *c != '\0'; c++)
         lines += *c == '\n';
     ck_assert_uint_le(lines, 40);
+    ck_assert_ptr_nonnull(strstr(output, "\n  timeline EXPERIMENT.yaml|DIR\n      "));
 }
 END_TEST
 

@@ -367,6 +367,20 @@ START_TEST(a_run_that_fails_is_shown_until_then)
 }
 END_TEST
 
+/** A wait that ends with a step: the step's number stands apart from the rank. */
+START_TEST(ranks_that_are_waited_for_are_ranks)
+{
+    char *output = NULL;
+    write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 16\n"
+                         "imbalance: [delay-wagma]\nalgorithms: allreduce\nuntil: {steps: 6}\n");
+    ck_assert_int_eq(dsgd("timeline e.yaml --format text --workers 0-5 --steps 0:5", &output), 0);
+    size_t n = 0;
+    for (const char *w = strchr(output, '<'); w != NULL; w = strchr(w + 1, '<'), n++)
+        ck_assert_msg(strtol(w + 1, NULL, 10) < 16, "%s", output);
+    ck_assert_uint_gt(n, 1); /* the key has one, too */
+}
+END_TEST
+
 /** However many workers, and with names as long as they get. */
 START_TEST(a_chart_fits_a_terminal)
 {
@@ -473,6 +487,7 @@ Suite *timeline_suite(void)
     tcase_add_test(c, a_chart_fits_a_terminal);
     tcase_add_test(c, a_description_has_the_chart_of_every_algorithm);
     tcase_add_test(c, a_run_that_fails_is_shown_until_then);
+    tcase_add_test(c, ranks_that_are_waited_for_are_ranks);
     tcase_add_test(c, a_figure_names_workers_and_marks_the_straggler);
     tcase_add_test(c, a_trace_is_compressed_unless_its_name_says_otherwise);
     tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,

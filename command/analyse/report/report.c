@@ -518,7 +518,10 @@ static void write_again(FILE *html, const dsgd_report *r)
     const char *const version = json_string_value(json_object_get(r->manifest, "dsgd"));
     section(html, "again", "How to run it again");
     fputs("<pre><code>", html);
-    put(html, "%s\ndsgd report %s", command == NULL ? "dsgd run" : command, r->folder);
+    char *report = dsgd_xstrdup("dsgd report");
+    dsgd_append_word(&report, r->folder);
+    put(html, "%s\n%s", command == NULL ? "dsgd run" : command, report);
+    free(report);
     fputs("</code></pre>\n<p>Results in <code>", html);
     put(html, "%s", r->folder);
     fputs(

@@ -166,11 +166,15 @@ static void print_end(const arguments *a, const dsgd_tune *t, const dsgd_experim
     const dsgd_status status =
         dsgd_experiment_open(tuned, a->sets.v, a->sets.n, a->numerics, &again, &why);
     printf("all that was tried: %s/tune.csv\n", t->folder);
-    printf("tuned: dsgd run %s", tuned);
+    char *command = dsgd_xstrdup("dsgd run");
+    dsgd_append_word(&command, tuned);
     for (size_t i = 0; i < a->sets.n; i++)
-        if (!is_of_algorithms(a->sets.v[i]))
-            printf(" --set '%s'", a->sets.v[i]);
-    printf("\n");
+        if (!is_of_algorithms(a->sets.v[i])) {
+            dsgd_append(&command, " --set");
+            dsgd_append_word(&command, a->sets.v[i]);
+        }
+    printf("tuned: %s\n", command);
+    free(command);
     if (status == DSGD_OK)
         dsgd_experiment_close(&again);
     else
