@@ -62,7 +62,7 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
         (algorithm->only_allreduces || algorithm->only_collectives) && engine->n_channels == 1;
     if (one_at_a_time)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
-    /* With flows, where activations that come as alarms would change eager-SGD's times by 1e-6. */
+    /* Not with flows: activations that come as alarms would change eager-SGD's times by 1e-6. */
     if (state->paths != NULL && state->paths->per_nic > 1 &&
         engine->config->network == DSGD_NETWORK_FLOWS) {
         free(state->paths);
