@@ -429,6 +429,8 @@ static const struct {
     {"--steps -1:2", "--steps -1:2: the first step, a colon"},
     {"--steps 1:99999999999999999999", "the first step, a colon"},
     {"--steps 100:110", "the run ends after 12 steps, before any of these workers begins step 100"},
+    {"--set workload.step=0 --set workers=1 --set 'imbalance=[]'",
+     "the window is empty: its steps"},
     {"--workers 0-99", "--workers 0-99: the run has 4 workers, of ranks 0 to 3"},
     {"--workers 3-1", "--workers 3-1: ranks from 0 are expected"},
     {"--workers 1,,2", "ranks from 0 are expected"},
