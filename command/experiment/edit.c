@@ -54,12 +54,10 @@ static bool insert(struct fy_node *mapping, const char *text, const char *keys, 
 {
     void *iterator = NULL;
     struct fy_node_pair *const first = fy_node_mapping_iterate(mapping, &iterator);
-    size_t key = 0, end = 0;
-    if (first == NULL || !find_scalar(fy_node_pair_key(first), text, &key, &end) ||
-        !find_scalar(fy_node_pair_value(first), text, &c->from, &c->from))
+    size_t key = 0, key_end = 0, begin = 0;
+    if (first == NULL || !find_scalar(fy_node_pair_key(first), text, &key, &key_end) ||
+        !find_scalar(fy_node_pair_value(first), text, &begin, &c->from))
         return false;
-    size_t begin = 0;
-    find_scalar(fy_node_pair_value(first), text, &begin, &c->from);
     char *const pair = nested(keys, value);
     if (fy_node_get_style(mapping) == FYNS_FLOW) {
         c->with = dsgd_xprintf(", %s", pair);

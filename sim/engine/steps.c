@@ -76,8 +76,10 @@ static bool is_to_stop(dsgd_worker *w)
     const dsgd_run_config *const config = engine->config;
     const dsgd_stop *const stops = config->stops.v;
     for (size_t i = 0; i < config->stops.n && !engine->continued; i++)
-        if (stops[i].worker == w->node.rank && dsgd_now_s() >= stops[i].after_s)
+        if (stops[i].worker == w->node.rank && dsgd_now_s() >= stops[i].after_s) {
+            dsgd_sleep(0); /* what it has begun at this instant begins */
             w->stopped = true;
+        }
     return w->stopped || (engine->most_steps > 0 && w->steps_done >= engine->most_steps);
 }
 

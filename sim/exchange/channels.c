@@ -359,12 +359,18 @@ void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes)
         dsgd_sleep(cost_s);
 }
 
-void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
-                           double reduced_bytes)
+double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double waiting_since_s)
 {
     const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
     dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
     dsgd_timeline_arrive(w->engine, message->span, started_s);
+    return started_s;
+}
+
+void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
+                           double reduced_bytes)
+{
+    const double started_s = dsgd_message_arrived(w, message, waiting_since_s);
     dsgd_message_cost(w, reduced_bytes);
     dsgd_count_communication(w, started_s);
 }

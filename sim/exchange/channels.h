@@ -165,7 +165,10 @@ static inline double dsgd_message_cost_s(const dsgd_worker *w, double reduced_by
 /** Sleeps it. */
 void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes);
 
-/** The cost; and counts the time since both sides were ready as communication. */
+/** Counts it; returns when both sides were ready. */
+double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double waiting_since_s);
+
+/** The same; then the cost, and the time since both sides were ready counts as communication. */
 void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
                            double reduced_bytes);
 

@@ -123,7 +123,7 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
         const double passes = (job->n_from + 2) / 3.0;
         const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
         job->n_arrived++;
-        dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
+        dsgd_message_arrived(w, message, job->since_s);
         const double cost_s = dsgd_message_cost_s(w, reduced_bytes);
         if (cost_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};

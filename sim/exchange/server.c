@@ -247,9 +247,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
         dsgd_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
     const size_t k = message->piece;
     const bool push = message->kind != FETCH;
-    dsgd_count_arrival(engine, message->host, server->host, message->bytes);
-    dsgd_timeline_arrive(engine, message->span,
-                         message->sent_s > since_s ? message->sent_s : since_s);
+    dsgd_message_arrived(server, message, since_s);
     dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
     if (push)
         add(server, x, message);

@@ -1,7 +1,7 @@
 /**
  * @file events.c
- * The heap and the agenda. An event that is planned anew leaves its old entry behind, which nobody looks for: it
- * has another number than the event, and is dropped when its time comes.
+ * The heap and the agenda. An event that is planned anew leaves its old entry behind, which nobody
+ * looks for: it has another number than the event, and is dropped when its time comes.
  */
 #include "sim/network/events.h"
 

@@ -37,7 +37,7 @@ typedef struct trace {
     size_t n_flows;
     /* What is summed up. */
     double state_s[WORKERS][3]; /* compute, communicate, wait */
-    size_t n_messages, n_late;
+    size_t n_messages, n_arrived, n_late;
 } trace;
 
 static trace t;
@@ -99,7 +99,9 @@ static void count_interval(const json_t *event)
     const long on = (long)number_in(event, "tid") % OF_HOST;
     const size_t host = (size_t)number_in(event, "pid") - 1;
     const char *const name = json_string_value(json_object_get(event, "name"));
-    t.n_messages += on >= FIRST_OUT && on < FIRST_IN;
+    const bool sent = on >= FIRST_OUT && on < FIRST_IN;
+    t.n_messages += sent;
+    t.n_arrived += sent && json_object_get(json_object_get(event, "args"), "arrives") == NULL;
     for (size_t k = 0; on == 1 && k < 4; k++) {
         if (strcmp(name, names[k]) != 0)
             continue;
@@ -192,6 +194,8 @@ static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
     ck_assert_msg((double)t.n_messages ==
                       dsgd_csv_value(runs, i, dsgd_csv_column(runs, "messages")),
                   "%s: %zu messages", name, t.n_messages);
+    ck_assert_msg(10 * t.n_arrived >= 8 * t.n_messages, "%s: %zu of %zu messages arrive", name,
+                  t.n_arrived, t.n_messages);
     for (size_t w = 0; w < WORKERS; w++)
         for (size_t k = 0; k < 3; k++) {
             const double share =
@@ -439,6 +443,8 @@ static const struct {
     {"--steps -1:2", "--steps -1:2: the first step, a colon"},
     {"--steps 1:99999999999999999999", "the first step, a colon"},
     {"--steps 100:110", "the run ends after 12 steps, before any of these workers begins step 100"},
+    {"--set workload.step=0 --set workers=1 --set 'imbalance=[]'",
+     "the window is empty: its steps"},
     {"--workers 0-99", "--workers 0-99: the run has 4 workers, of ranks 0 to 3"},
     {"--workers 3-1", "--workers 3-1: ranks from 0 are expected"},
     {"--workers 1,,2", "ranks from 0 are expected"},

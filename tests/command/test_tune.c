@@ -146,6 +146,14 @@ START_TEST(a_best_value_at_the_end_leads_beyond_it)
     const char *output = tune("r", "--target loss=1e-8 --set learn.optimizer.lr=0.015625", 0);
     expect(output, "allreduce   1  3 of 3");
     ck_assert_ptr_null(strstr(output, "at the end"));
+    /* Around 32 they begin at 2, which is no better than nothing; and around 1e60 all diverge. */
+    output = tune("high", "--target loss=1e-8 --set learn.optimizer.lr=32", 0);
+    expect(output, "allreduce   1  3 of 3");
+    ck_assert_str_eq(awk("$1 == \"allreduce\" && $2 == 1 && $3 == 1 {print $NF}", "high/tune.csv"),
+                     "kept\n");
+    tune("huge", "--set learn.optimizer.lr=1e60", 0);
+    ck_assert_str_eq(awk("$1 == \"allreduce\" && $3 == 1 {n++} END {print n}", "huge/tune.csv"),
+                     "13\n");
     /* What the user gives is not widened. */
     output = tune("given", "--target loss=1e-8 --over learn.optimizer.lr=0.0625:0.25:3", 0);
     expect(output, "allreduce: the best lr, 0.25, is at the end of what was tried");

@@ -375,6 +375,22 @@ START_TEST(a_stop_after_the_end_stops_nobody)
 }
 END_TEST
 
+/** An exchange that it began at the instant of its stop is carried out, in each network. */
+START_TEST(a_worker_that_stops_does_its_part_in_what_it_has_begun) /* _i: network, every_message */
+{
+    support_case *c = support_new("dasgd", 4);
+    dsgd_stop stop = {.worker = 0, .after_s = 1.5}; /* begins an average at 2 s, as its step ends */
+    c->config.stops = (dsgd_records){1, &stop};
+    support_option(c, "tau", 2);
+    support_option(c, "d", 1);
+    c->workload.step_s = 1;
+    c->config.until = (dsgd_until){.seconds = 3.5}; /* the next would wait for it */
+    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+    c->config.exchange.every_message = _i / 2 == 1;
+    support_ok(c);
+}
+END_TEST
+
 /* --- late is not hung ------------------------------------------------------------------------- */
 
 static const char *const late[][3] = {
@@ -534,6 +550,7 @@ Suite *hang_suite(void)
     tcase_add_loop_test(t, a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS);
     tcase_add_test(t, who_waits_for_a_worker_that_stopped_hangs);
     tcase_add_test(t, a_stop_after_the_end_stops_nobody);
+    tcase_add_loop_test(t, a_worker_that_stops_does_its_part_in_what_it_has_begun, 0, 4);
     tcase_add_test(t, nobody_hangs_while_a_message_is_on_its_way);
     tcase_add_loop_test(t, nobody_hangs_for_being_late, 0, support_n_algorithms());
     tcase_add_test(t, rounds_may_have_other_steps_at_each_worker);

@@ -104,14 +104,16 @@ static bool widen(const dsgd_tune *t, dsgd_tune_contestant *c, const dsgd_tune_s
         stride /= o->n;
         if (o->n_beyond == 0 || (ties && !has_diverged))
             continue;
-        if (v == o->low && v > 0)
+        if (v == o->low && v > 0) {
             o->low--;
-        else if (v == o->high && v + 1 < o->n && !has_diverged)
+            c->is_in[best - stride] = true;
+            return true;
+        }
+        if (v == o->high && v + 1 < o->n && !has_diverged) {
             o->high++;
-        else
-            continue;
-        c->is_in[v > o->low ? best + stride : best - stride] = true;
-        return true;
+            c->is_in[best + stride] = true;
+            return true;
+        }
     }
     return false;
 }

@@ -13,13 +13,11 @@
 
 static const char *const fates[] = {"dropped", "kept", "best"};
 
-/** What follows `algorithms.I.` in the path of an option. */
 const char *dsgd_tune_rest_of(const dsgd_tune_option *o)
 {
     return strchr(strchr(o->path, '.') + 1, '.') + 1;
 }
 
-/** "400 steps"; of the bounds that are there. */
 char *dsgd_tune_length_text(const dsgd_until *until)
 {
     char *text = dsgd_xstrdup("");
@@ -31,7 +29,6 @@ char *dsgd_tune_length_text(const dsgd_until *until)
     return text;
 }
 
-/** The rests of all options, each once; the caller frees the array, which ends with NULL. */
 const char **dsgd_tune_all_rests(const dsgd_tune *t)
 {
     const char **const rests =
@@ -46,7 +43,6 @@ const char **dsgd_tune_all_rests(const dsgd_tune *t)
     return rests;
 }
 
-/** The option with that rest; n_options: there is none. */
 size_t dsgd_tune_option_of(const dsgd_tune_contestant *c, const char *rest)
 {
     size_t k = 0;

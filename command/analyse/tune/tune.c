@@ -292,8 +292,7 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
         "EXPERIMENT.yaml",
         "Finds the best learning rate of each algorithm of an experiment, or other options, by "
         "successive halving; writes DIR/tuned.yaml, the experiment with them, and DIR/tune.csv, "
-        "all "
-        "that was tried.",
+        "all that was tried.",
         1,
         1,
         "tune: give the file of one experiment",
