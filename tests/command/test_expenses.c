@@ -51,7 +51,7 @@ START_TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
     run_experiment("2.5 USD/h", "");
     for (int i = 0; i < 4; i++) {
         const double p = workers[i], exchange_s = 2 * (p - 1) / p;
-        char row[8];
+        char row[16];
         snprintf(row, sizeof row, "%d,", i + 1);
         expect(row, "virtual_s", 4 * (3 + exchange_s));
         expect(row, "energy_j", 4 * p * (3 * 300 + exchange_s * 50));
