@@ -55,7 +55,8 @@ static void join_bins(distribution *d)
 {
     size_t n = 0;
     double first_s = 0;
-    qsort(d->v, d->n, sizeof *d->v, compare_bins);
+    if (d->n > 0)
+        qsort(d->v, d->n, sizeof *d->v, compare_bins);
     for (size_t k = 0; k < d->n; k++) {
         const bin b = {d->v[k].step_s, d->v[k].share / d->n_runs};
         if (n > 0 && b.step_s <= 1.01 * first_s) {

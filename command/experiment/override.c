@@ -55,6 +55,23 @@ static void remove_key(struct fy_node *mapping, const char *key)
     }
 }
 
+/** By a parser of its own: what a document's diagnostics collect of a bad node is never freed. */
+static bool is_yaml(const char *text)
+{
+    struct fy_diag *const diag = fy_diag_create(NULL);
+    fy_diag_set_collect_errors(diag, true); /* instead of printing them */
+    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = diag};
+    struct fy_parser *const parser = fy_parser_create(&cfg);
+    DSGD_ASSERT(parser != NULL, "no memory for a parser");
+    fy_parser_set_string(parser, text, FY_NT);
+    struct fy_document *const document = fy_parse_load_document(parser);
+    const bool is = document != NULL && !fy_parser_get_stream_error(parser);
+    fy_parse_document_destroy(parser, document);
+    fy_parser_destroy(parser);
+    fy_diag_destroy(diag);
+    return is;
+}
+
 /** Puts a value, which is YAML, under a key. */
 static bool put(dsgd_config *config, struct fy_node *mapping, const char *key, const char *value,
                 const char *assignment)
@@ -98,7 +115,7 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
                            "--set %s: there is no such place; elements of a list are named by "
                            "index, and only keys can be set",
                            assignment);
-    else if (!put(config, place, rest, value, assignment))
+    else if (!is_yaml(value) || !put(config, place, rest, value, assignment))
         status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML", assignment);
     free(value);
     free(keys);

@@ -214,8 +214,8 @@ START_TEST(the_last_words_of_a_plug_in_are_in_the_error)
            "algorithms: faulty\\nuntil: {steps: 10}\\n' > died.yaml",
            0, NULL);
     expect("usr/bin/dsgd run died.yaml -o died --plugin ./faulty.so --progress off 2>&1", 5,
-           "run 1 failed: the process of the run died of signal 6; the last that it said: faulty: "
-           "no table");
+           "run 1 failed: the process of the run died of signal 6; the last that it said:\n"
+           "              faulty: no table\n");
 }
 END_TEST
 
