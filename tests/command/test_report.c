@@ -113,8 +113,8 @@ START_TEST(a_page_of_real_results_needs_nothing_else)
         "<svg viewBox=",
         "role=\"img\" aria-labelledby=\"f1-title f1-desc\"",
         "<title id=\"f1-title\">",
-        "dsgd run e.yaml -o r --set 'seed=[1, 2, 3]' --set 'exchange.pieces={sweep: [1, 2]}'\n"
-        "dsgd report r<",
+        "dsgd run e.yaml -o r --set 'seed=[1, 2, 3]' --set 'exchange.pieces={sweep: [1, 2]}'\n",
+        "\ndsgd report r<",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_msg(strstr(html, parts[i]) != NULL, "%s", parts[i]);
