@@ -184,6 +184,27 @@ double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column)
     return is ? x : NAN;
 }
 
+dsgd_status dsgd_csv_read_number(const dsgd_csv *csv, size_t row, size_t column, double *number,
+                                 dsgd_error *error)
+{
+    *number = NAN;
+    if (column == csv->n_columns)
+        return DSGD_OK;
+    const char *const text = dsgd_csv_field(csv, row, column);
+    if (*text == '\0' || dsgd_parse_number(text, NULL, number))
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", csv->path,
+                     csv->lines[row + 1], csv->fields[column], text);
+}
+
+const char *dsgd_csv_first(const dsgd_csv *csv, size_t column)
+{
+    for (size_t row = 0; column < csv->n_columns && row < csv->n_rows; row++)
+        if (*dsgd_csv_field(csv, row, column) != '\0')
+            return dsgd_csv_field(csv, row, column);
+    return NULL;
+}
+
 enum { MOST_NUMBER = 40 };
 
 static void write_number(char text[MOST_NUMBER], double x)

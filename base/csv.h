@@ -43,6 +43,13 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column);
 /** The same as a number; NAN: it is none, or there is no such column. */
 double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column);
 
+/** The number in a field, NAN where it is empty; DSGD_EUSAGE with the line for anything else. */
+dsgd_status dsgd_csv_read_number(const dsgd_csv *csv, size_t row, size_t column, double *number,
+                                 dsgd_error *error);
+
+/** The first field of a column that is not empty; NULL: all are, or there is no such column. */
+const char *dsgd_csv_first(const dsgd_csv *csv, size_t column);
+
 /** Writes the shortest decimal of 15 to 17 digits that reads back as @p x; nothing for NAN. */
 void dsgd_csv_number(FILE *stream, double x);
 

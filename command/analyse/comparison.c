@@ -64,8 +64,8 @@ static size_t column_of(const dsgd_comparison *c, size_t m)
                       dsgd_csv_column(&c->curves, measure->along) == c->curves.n_columns))
         return none;
     const size_t column = dsgd_csv_column(&c->csv, to_target ? measure->total : measure->name);
-    return m > DSGD_TO_TARGET && column < none && dsgd_column_is_empty(&c->csv, column) ? none
-                                                                                        : column;
+    return m > DSGD_TO_TARGET && column < none && dsgd_csv_first(&c->csv, column) == NULL ? none
+                                                                                          : column;
 }
 
 static dsgd_status find_columns(dsgd_comparison *c, dsgd_error *error)
@@ -87,16 +87,9 @@ static dsgd_status find_columns(dsgd_comparison *c, dsgd_error *error)
     return status;
 }
 
-/** Costs are in one currency: an experiment of several is refused. */
 const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense)
 {
-    const size_t column = dsgd_csv_column(&c->csv, "currency");
-    if (expense->unit != NULL)
-        return expense->unit;
-    for (size_t row = 0; column < c->csv.n_columns && row < c->csv.n_rows; row++)
-        if (*dsgd_csv_field(&c->csv, row, column) != '\0')
-            return dsgd_csv_field(&c->csv, row, column);
-    return "";
+    return expense->unit != NULL ? expense->unit : dsgd_results_currency(&c->csv);
 }
 
 bool dsgd_comparison_has(const dsgd_comparison *c, size_t m)
@@ -111,19 +104,20 @@ static bool has_status(const dsgd_comparison *c, size_t row, const char *status)
     return strcmp(dsgd_csv_field(&c->csv, row, c->groups.status), status) == 0;
 }
 
-/** The part of a run's total, such as its energy, that it has taken when it reaches the target. */
-static dsgd_status read_share(const dsgd_comparison *c, size_t row, size_t m, dsgd_reached reached,
-                              double *value, dsgd_error *error)
+dsgd_status dsgd_measure_to_target(const dsgd_csv *runs, size_t row, size_t m, dsgd_reached reached,
+                                   double *value, dsgd_error *error)
 {
     const char *const along = dsgd_measures[m].along;
+    const char *const taken = dsgd_measures[m].total;
     const double far = strcmp(along, "steps") == 0 ? reached.steps : reached.virtual_s;
     double total = NAN, whole = NAN;
     *value = far;
-    if (m == DSGD_TO_TARGET)
+    if (taken == NULL)
         return DSGD_OK;
-    dsgd_status status = dsgd_read_field(&c->csv, row, c->columns[m], &total, error);
+    dsgd_status status =
+        dsgd_csv_read_number(runs, row, dsgd_csv_column(runs, taken), &total, error);
     if (status == DSGD_OK)
-        status = dsgd_read_field(&c->csv, row, dsgd_csv_column(&c->csv, along), &whole, error);
+        status = dsgd_csv_read_number(runs, row, dsgd_csv_column(runs, along), &whole, error);
     *value = whole > 0 ? total * (far / whole) : NAN;
     return status;
 }
@@ -146,8 +140,8 @@ static dsgd_status read_numbers(dsgd_comparison *c, size_t row, dsgd_error *erro
         if (!dsgd_comparison_has(c, m) || has_status(c, row, "diverged"))
             continue;
         status = dsgd_measure_is_to_target(m)
-                     ? read_share(c, row, m, reached, value, error)
-                     : dsgd_read_field(&c->csv, row, c->columns[m], value, error);
+                     ? dsgd_measure_to_target(&c->csv, row, m, reached, value, error)
+                     : dsgd_csv_read_number(&c->csv, row, c->columns[m], value, error);
     }
     return status;
 }

@@ -44,6 +44,13 @@ enum {
 /** Whether a measure is what a run takes until it reaches the target. */
 bool dsgd_measure_is_to_target(size_t m);
 
+/**
+ * Such a measure of a row of runs.csv: the part of the run's total, such as its energy, that it has
+ * taken when it reaches the target; NAN: never, or not known.
+ */
+dsgd_status dsgd_measure_to_target(const dsgd_csv *runs, size_t row, size_t m, dsgd_reached reached,
+                                   double *value, dsgd_error *error);
+
 /** What a run takes besides time, for tables: in a multiple of the measure's unit. */
 typedef struct dsgd_expense {
     size_t measure, to_target;

@@ -136,7 +136,7 @@ static double ideal(const data *d, size_t row, size_t column)
     return named(d, row, "throughput_samples_per_s") / named(d, row, "compute_share");
 }
 
-/** What a run takes to the target; @p column: which of dsgd_to_target_names. */
+/** What a run takes to the target; @p column: from 0 to DSGD_N_TO_TARGET - 1. */
 static double to_target(const data *d, size_t row, size_t column)
 {
     return d->to_target[row * DSGD_N_TO_TARGET + column];
@@ -288,12 +288,13 @@ static void put_groups(FILE *out, data *d)
     extent *const reached = dsgd_xcalloc(n, sizeof *reached);
     fputs("columns_of_groups = ' place value", out);
     for (size_t m = 0; m < n; m++) {
-        reached[m] = (extent){m < d->n_measures       ? d->runs.csv.fields[d->measures[m]]
-                              : m < d->n_measures + 1 ? "ideal"
-                              : m < d->n_measures + 2 ? "speedup"
-                                                      : dsgd_to_target_names[m - d->n_measures - 2],
-                              dsgd_xcalloc(d->runs.panels.n * d->runs.places.n, sizeof(double)),
-                              INFINITY, dsgd_xcalloc(d->runs.places.n, sizeof(bool))};
+        reached[m] =
+            (extent){m < d->n_measures       ? d->runs.csv.fields[d->measures[m]]
+                     : m < d->n_measures + 1 ? "ideal"
+                     : m < d->n_measures + 2 ? "speedup"
+                                             : dsgd_figure_target_name(m - d->n_measures - 2),
+                     dsgd_xcalloc(d->runs.panels.n * d->runs.places.n, sizeof(double)), INFINITY,
+                     dsgd_xcalloc(d->runs.places.n, sizeof(bool))};
         const char *const name = reached[m].name;
         fprintf(out, " %s %s_ci", name, name);
         if (m < d->n_measures)
@@ -341,10 +342,7 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     fputs(head, out);
     dsgd_gnuplot_variable(out, "experiment", name == NULL ? "" : name);
     dsgd_gnuplot_variable(out, "unit", unit);
-    const size_t currency = dsgd_csv_column(&d->runs.csv, "currency");
-    dsgd_gnuplot_variable(
-        out, "currency",
-        currency < d->runs.csv.n_columns ? dsgd_figure_field(&d->runs, 0, currency) : "");
+    dsgd_gnuplot_variable(out, "currency", dsgd_results_currency(&d->runs.csv));
     dsgd_gnuplot_variable(out, "note", note);
     const char *const along = has_along ? d->runs.csv.fields[d->runs.along] : "";
     char *const axis =

@@ -6,23 +6,14 @@
 
 #include <math.h>
 
-#include "command/analyse/target.h"
+#include "command/analyse/comparison.h"
 
-const char *const dsgd_to_target_names[DSGD_N_TO_TARGET] = {
-    "time_to_target_s", "energy_to_target_j", "cost_to_target", "sent_to_target_bytes"};
+static const size_t measures[DSGD_N_TO_TARGET] = {DSGD_TO_TARGET, DSGD_ENERGY_TO_TARGET,
+                                                  DSGD_COST_TO_TARGET, DSGD_SENT_TO_TARGET};
 
-/** As `dsgd compare` has them: in proportion to the run's time, and bytes to its steps. */
-static void take(const dsgd_csv *runs, size_t row, dsgd_reached reached, double *x)
+const char *dsgd_figure_target_name(size_t k)
 {
-    static const char *const columns[] = {"virtual_s", "steps", "energy_j", "cost",
-                                          "sent_mean_bytes"};
-    double of[5];
-    for (size_t k = 0; k < 5; k++)
-        of[k] = dsgd_csv_value(runs, row, dsgd_csv_column(runs, columns[k]));
-    x[0] = reached.virtual_s;
-    x[1] = of[2] * (reached.virtual_s / of[0]);
-    x[2] = of[3] * (reached.virtual_s / of[0]);
-    x[3] = of[4] * (reached.steps / of[1]);
+    return dsgd_measures[measures[k]].name;
 }
 
 static double *to_target(const dsgd_csv *runs, const dsgd_csv *curves, const dsgd_target *target)
@@ -35,7 +26,11 @@ static double *to_target(const dsgd_csv *runs, const dsgd_csv *curves, const dsg
         if (dsgd_target_reach(target, curves, dsgd_csv_field(runs, row, run), &reached, &why) !=
             DSGD_OK)
             reached = (dsgd_reached){NAN, NAN};
-        take(runs, row, reached, &x[row * DSGD_N_TO_TARGET]);
+        for (size_t k = 0; k < DSGD_N_TO_TARGET; k++) {
+            double *const taken = &x[row * DSGD_N_TO_TARGET + k];
+            if (dsgd_measure_to_target(runs, row, measures[k], reached, taken, &why) != DSGD_OK)
+                *taken = NAN;
+        }
     }
     return x;
 }

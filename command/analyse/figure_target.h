@@ -9,8 +9,8 @@
 
 enum { DSGD_N_TO_TARGET = 4 };
 
-/** Their names, as in compare.csv. */
-extern const char *const dsgd_to_target_names[DSGD_N_TO_TARGET];
+/** The name of the k-th, as in compare.csv. */
+const char *dsgd_figure_target_name(size_t k);
 
 /**
  * Of each row of runs.csv what it takes, [n_rows][DSGD_N_TO_TARGET]; NAN: it never reaches the

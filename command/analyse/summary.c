@@ -99,5 +99,5 @@ bool dsgd_swept_is(const char *column, const char *value, const char *text)
 
 bool dsgd_is_of_algorithms(const char *column)
 {
-    return strncmp(column, "algorithms", 10) == 0 && (column[10] == '\0' || column[10] == '.');
+    return strncmp(column, "algorithms", 10) == 0 && strchr(".=", column[10]) != NULL;
 }

@@ -32,7 +32,7 @@ char *dsgd_swept_value(const char *column, const char *value);
  */
 bool dsgd_swept_is(const char *column, const char *value, const char *text);
 
-/** Whether a swept column is about algorithms alone. */
+/** Whether a swept column, or an assignment to it, is about algorithms alone. */
 bool dsgd_is_of_algorithms(const char *column);
 
 #endif

@@ -36,14 +36,6 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
                      text);
 }
 
-bool dsgd_column_is_empty(const dsgd_csv *csv, size_t column)
-{
-    for (size_t row = 0; row < csv->n_rows; row++)
-        if (*dsgd_csv_field(csv, row, column) != '\0')
-            return false;
-    return true;
-}
-
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error)
 {
     const char *const needed[] = {"run", "virtual_s", target->column};
@@ -55,24 +47,11 @@ dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves,
         return dsgd_fail(error, DSGD_EUSAGE,
                          "%s: no run was evaluated; for a target an experiment needs `learn`",
                          curves->path);
-    if (status == DSGD_OK && dsgd_column_is_empty(curves, column))
+    if (status == DSGD_OK && dsgd_csv_first(curves, column) == NULL)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
                          curves->path, target->column);
     return status;
-}
-
-dsgd_status dsgd_read_field(const dsgd_csv *csv, size_t row, size_t column, double *number,
-                            dsgd_error *error)
-{
-    *number = NAN;
-    if (column == csv->n_columns)
-        return DSGD_OK;
-    const char *const text = dsgd_csv_field(csv, row, column);
-    if (*text == '\0' || dsgd_parse_number(text, NULL, number))
-        return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", csv->path,
-                     csv->lines[row + 1], csv->fields[column], text);
 }
 
 double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now)
@@ -100,8 +79,8 @@ dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves,
             continue;
         for (size_t k = 0; k < N; k++) {
             dsgd_curve_point now = {NAN, NAN};
-            if (dsgd_read_field(curves, row, value, &now.value, error) != DSGD_OK ||
-                dsgd_read_field(curves, row, axes[k], &now.at, error) != DSGD_OK)
+            if (dsgd_csv_read_number(curves, row, value, &now.value, error) != DSGD_OK ||
+                dsgd_csv_read_number(curves, row, axes[k], &now.at, error) != DSGD_OK)
                 return DSGD_EUSAGE;
             place[k] = dsgd_target_place(target, before[k], now);
             before[k] = now;

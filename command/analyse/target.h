@@ -42,11 +42,4 @@ typedef struct dsgd_reached {
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
                               dsgd_reached *reached, dsgd_error *error);
 
-/** The number in a field, NAN where it is empty; DSGD_EUSAGE with the line for anything else. */
-dsgd_status dsgd_read_field(const dsgd_csv *csv, size_t row, size_t column, double *number,
-                            dsgd_error *error);
-
-/** Whether all fields of a column are empty. */
-bool dsgd_column_is_empty(const dsgd_csv *csv, size_t column);
-
 #endif

@@ -141,15 +141,40 @@ static dsgd_status no_document(const char *path, const char *text, struct fy_dia
                      path);
 }
 
-/** The only document of a text, which has to live as long as it; NULL with an error. */
-static struct fy_document *parse(const char *path, const char *text, size_t n, dsgd_error *error)
+/**
+ * A parser of a text, which has to live as long as its documents, and what collects its errors
+ * instead of printing them. A parser, because what a document's diagnostics collect is never freed.
+ */
+static struct fy_parser *open_parser(const char *text, size_t n, struct fy_diag **diag)
 {
-    struct fy_diag *const diag = fy_diag_create(NULL);
-    fy_diag_set_collect_errors(diag, true);
-    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = diag};
+    *diag = fy_diag_create(NULL);
+    fy_diag_set_collect_errors(*diag, true);
+    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = *diag};
     struct fy_parser *const parser = fy_parser_create(&cfg);
     DSGD_ASSERT(parser != NULL, "no memory for a parser");
     fy_parser_set_string(parser, text, n);
+    return parser;
+}
+
+struct fy_document *dsgd_config_document(const char *text)
+{
+    struct fy_diag *diag = NULL;
+    struct fy_parser *const parser = open_parser(text, FY_NT, &diag);
+    struct fy_document *document = fy_parse_load_document(parser);
+    if (fy_parser_get_stream_error(parser)) {
+        fy_parse_document_destroy(parser, document);
+        document = NULL;
+    }
+    fy_parser_destroy(parser);
+    fy_diag_destroy(diag);
+    return document;
+}
+
+/** The only document of a file; NULL with an error. */
+static struct fy_document *parse(const char *path, const char *text, size_t n, dsgd_error *error)
+{
+    struct fy_diag *diag = NULL;
+    struct fy_parser *const parser = open_parser(text, n, &diag);
     struct fy_document *document = fy_parse_load_document(parser);
     dsgd_status status = DSGD_OK;
     size_t n_values = 0;

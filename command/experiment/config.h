@@ -1,7 +1,7 @@
 /**
  * @file config.h
- * YAML or JSON files, read by option tables (base/option.h). Only config.c, read.c and override.c
- * know libfyaml. Every refusal is one sentence: file:line:column, the value, what is allowed.
+ * YAML or JSON files, read by option tables (base/option.h). Only config.c, read.c, override.c and
+ * edit.c know libfyaml. Every refusal is one sentence: file:line:column, the value, what is allowed.
  */
 #ifndef DSGD_COMMAND_EXPERIMENT_CONFIG_H
 #define DSGD_COMMAND_EXPERIMENT_CONFIG_H
@@ -32,6 +32,9 @@ dsgd_entry *dsgd_config_root(dsgd_config *config);
 
 /** Zeroed memory that lives as long as the config. */
 void *dsgd_config_alloc(dsgd_config *config, size_t bytes);
+
+/** For override.c and edit.c: a text as YAML, NULL where it is none. The text has to live as long. */
+struct fy_document *dsgd_config_document(const char *text);
 
 /** Like dsgd_xprintf(), into a text that lives as long as the config. */
 const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)

@@ -103,16 +103,6 @@ static bool plan(struct fy_node *node, const char *text, const char *path, const
     return false;
 }
 
-static struct fy_document *parse(const char *text)
-{
-    struct fy_diag *const silent = fy_diag_create(NULL);
-    fy_diag_set_collect_errors(silent, true);
-    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = silent};
-    struct fy_document *const document = fy_document_build_from_string(&cfg, text, FY_NT);
-    fy_diag_unref(silent);
-    return document;
-}
-
 /** Puts one value into *text. */
 static bool put(char **text, const char *assignment)
 {
@@ -121,7 +111,7 @@ static bool put(char **text, const char *assignment)
     bool again = true;
     bool fits = true;
     while (again && fits) {
-        struct fy_document *const document = parse(*text);
+        struct fy_document *const document = dsgd_config_document(*text);
         change c = {.with = NULL};
         fits = document != NULL &&
                plan(fy_document_root(document), *text, path, equals + 1, &c, &again);
@@ -140,7 +130,7 @@ static bool put(char **text, const char *assignment)
 /** Whether a text says what a tree does. */
 static bool says(const char *text, struct fy_node *tree)
 {
-    struct fy_document *const document = parse(text);
+    struct fy_document *const document = dsgd_config_document(text);
     const bool same = document != NULL && fy_document_resolve(document) == 0 &&
                       fy_node_compare(fy_document_root(document), tree);
     fy_document_destroy(document);

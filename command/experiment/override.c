@@ -55,21 +55,11 @@ static void remove_key(struct fy_node *mapping, const char *key)
     }
 }
 
-/** By a parser of its own: what a document's diagnostics collect of a bad node is never freed. */
 static bool is_yaml(const char *text)
 {
-    struct fy_diag *const diag = fy_diag_create(NULL);
-    fy_diag_set_collect_errors(diag, true); /* instead of printing them */
-    const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = diag};
-    struct fy_parser *const parser = fy_parser_create(&cfg);
-    DSGD_ASSERT(parser != NULL, "no memory for a parser");
-    fy_parser_set_string(parser, text, FY_NT);
-    struct fy_document *const document = fy_parse_load_document(parser);
-    const bool is = document != NULL && !fy_parser_get_stream_error(parser);
-    fy_parse_document_destroy(parser, document);
-    fy_parser_destroy(parser);
-    fy_diag_destroy(diag);
-    return is;
+    struct fy_document *const document = dsgd_config_document(text);
+    fy_document_destroy(document);
+    return document != NULL;
 }
 
 /** Puts a value, which is YAML, under a key. */

@@ -260,6 +260,12 @@ char *dsgd_results_field(const char *folder, size_t i, const char *column)
     return field;
 }
 
+const char *dsgd_results_currency(const dsgd_csv *runs)
+{
+    const char *const currency = dsgd_csv_first(runs, dsgd_csv_column(runs, "currency"));
+    return currency == NULL ? "" : currency;
+}
+
 double dsgd_results_throughput(const char *folder, size_t i)
 {
     char *const row = dsgd_part_section(folder, i, DSGD_PART_RUNS);

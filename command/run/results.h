@@ -10,6 +10,7 @@
 #ifndef DSGD_COMMAND_RUN_RESULTS_H
 #define DSGD_COMMAND_RUN_RESULTS_H
 
+#include "base/csv.h"
 #include "command/arguments.h"
 #include "command/experiment/experiment.h"
 
@@ -66,6 +67,9 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
 
 /** Field @p column of the row of run @p i, NULL without a row. The caller frees it. */
 char *dsgd_results_field(const char *folder, size_t i, const char *column);
+
+/** The currency of costs, of which an experiment has one; "": no run has a cost. */
+const char *dsgd_results_currency(const dsgd_csv *runs);
 
 /** Samples per second of run @p i; NAN: it is not done, or did nothing. */
 double dsgd_results_throughput(const char *folder, size_t i);

@@ -62,8 +62,7 @@ static size_t put(dsgd_engine *engine, const dsgd_span *span)
     }
     if (t->n_spans >= DSGD_MOST_SPANS) {
         t->full = true;
-        if (!engine->finished)
-            dsgd_finish(engine);
+        dsgd_finish(engine);
         return 0;
     }
     if (t->n_spans == r->room) {
@@ -306,8 +305,7 @@ void dsgd_timeline_step(dsgd_worker *w)
         return;
     t->closed = true;
     t->end_s = dsgd_now_s();
-    if (!engine->finished)
-        dsgd_finish(engine);
+    dsgd_finish(engine);
 }
 
 /** Removes the spans that are outside of the window. */

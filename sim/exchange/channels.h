@@ -44,8 +44,7 @@ struct dsgd_channel {
     dsgd_job *first, *last;
     dsgd_steps steps;
     dsgd_job *current; /* taken out of the list, or NULL */
-    double
-        staging_since_s; /* the actor waits until the job's piece is in host memory; -1: it does not */
+    double staging_since_s; /* since when the actor waits for the piece in host memory; -1: no */
     bool in_allreduce; /* schedules.c's */
     struct dsgd_sending *sending; /* the same's: of an allreduce as messages, or NULL */
     struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */

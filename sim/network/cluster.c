@@ -178,12 +178,9 @@ double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     return network->sendrecv(out, out_bytes, in);
 }
 
-/** So many bytes travel in less than SimGrid's precision, and do not count as a message at once. */
-static const double nothing_bytes = 8;
-
 static void check_promise(double bytes)
 {
-    DSGD_ASSERT(at_once == 0 || bytes <= nothing_bytes,
+    DSGD_ASSERT(at_once == 0 || bytes <= DSGD_NOTHING_BYTES,
                 "%g bytes beside the messages that a host sends at once at most", bytes);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "sim/network/network.h"
 #include "traces/closed_form.h"
 
 typedef struct dsgd_link {
@@ -152,22 +153,19 @@ static double path_s(const host *from, const host *to, double *bytes_per_s)
     return latency_s + platform->group_latency_s;
 }
 
-/** Which messages of more than some bytes do not notice. */
-static const double nothing_bytes = 8;
-
 static bool carries_more(const dsgd_link *link)
 {
     if (has_one(link))
-        return link->alone->bytes > nothing_bytes;
+        return link->alone->bytes > DSGD_NOTHING_BYTES;
     for (size_t i = 0; i < link->several.n; i++)
-        if (((const dsgd_flight *)link->several.entry[i].what)->bytes > nothing_bytes)
+        if (((const dsgd_flight *)link->several.entry[i].what)->bytes > DSGD_NOTHING_BYTES)
             return true;
     return false;
 }
 
 static void check_promise(const dsgd_flight *flight, int from, int to)
 {
-    if (!one_at_a_time || flight->bytes <= nothing_bytes)
+    if (!one_at_a_time || flight->bytes <= DSGD_NOTHING_BYTES)
         return;
     for (int i = 0; i < 2; i++)
         DSGD_ASSERT(!carries_more(flight->link[i]),

@@ -8,6 +8,12 @@
 
 #include "sim/network/cluster.h"
 
+/**
+ * A message of as many bytes travels in less than SimGrid's precision: others do not notice it, and
+ * it does not count as one that a host sends at once.
+ */
+enum { DSGD_NOTHING_BYTES = 8 };
+
 /** Functions without a comment are those of cluster.h with that name. */
 typedef struct dsgd_network {
     /** Library and model, in one line. */

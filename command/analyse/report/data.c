@@ -21,14 +21,6 @@ static double number_at(const dsgd_report *report, size_t row, const char *colum
     return dsgd_csv_value(&report->runs, row, dsgd_csv_column(&report->runs, column));
 }
 
-const char *dsgd_report_currency(const dsgd_report *report)
-{
-    for (size_t row = 0; row < report->runs.n_rows; row++)
-        if (*dsgd_report_field(report, row, "currency") != '\0')
-            return dsgd_report_field(report, row, "currency");
-    return "";
-}
-
 const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
 {
     const double run = number_at(report, row, "run");

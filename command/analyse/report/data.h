@@ -66,9 +66,6 @@ char **dsgd_report_warnings(const dsgd_report *report, size_t *n);
 dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n,
                                 dsgd_error *error);
 
-/** Of the costs in runs.csv; "": there are none. */
-const char *dsgd_report_currency(const dsgd_report *report);
-
 /**
  * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by
  * `dsgd compare`. NULL: the accuracy that runs go on until, if they do, and have curves.

@@ -13,6 +13,7 @@
 #include "command/analyse/summary.h"
 #include "command/arguments.h"
 #include "command/command.h"
+#include "command/run/results.h"
 
 /* Nothing is loaded and no script runs, whatever a folder of results brings along. */
 static const char head[] =
@@ -463,7 +464,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
 
 static void write_time(FILE *html, const dsgd_report *r)
 {
-    char *const cost = dsgd_xprintf("cost (%s)", dsgd_report_currency(r));
+    char *const cost = dsgd_xprintf("cost (%s)", dsgd_results_currency(&r->runs));
     const quantity quantities[] = {
         {"computing (%)", offsetof(dsgd_cell, compute)},
         {"waiting (%)", offsetof(dsgd_cell, wait)},

@@ -131,8 +131,13 @@ dsgd_status dsgd_tune_write(dsgd_tune *t, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     char *const path = dsgd_xprintf("%s/manifest.json", t->folder);
-    json_t *const manifest = json_load_file(path, 0, NULL);
+    json_error_t why;
+    json_t *const manifest = json_load_file(path, 0, &why);
+    if (manifest == NULL)
+        dsgd_fail(error, DSGD_EIO, "%s:%d: %s", path, why.line, why.text);
     free(path);
+    if (manifest == NULL)
+        return DSGD_EIO;
     json_t *const tried = json_array();
     for (size_t i = 0; i < t->n_trials; i++)
         json_array_append_new(tried, trial_json(t, &t->trials[i]));

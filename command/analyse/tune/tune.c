@@ -98,11 +98,6 @@ static void add(char ***sets, size_t *n, char *set)
     (*sets)[(*n)++] = set;
 }
 
-static bool is_of_algorithms(const char *set)
-{
-    return strncmp(set, "algorithms", 10) == 0;
-}
-
 /** Assignments of the best values; where there are none, of what the file has. */
 static void add_best(const dsgd_tune *t, const dsgd_experiment *plain, char ***sets, size_t *n)
 {
@@ -134,7 +129,7 @@ static dsgd_status write_tuned(const arguments *a, const dsgd_tune *t, const dsg
     char **sets = NULL;
     size_t n = 0;
     for (size_t i = 0; i < a->sets.n; i++)
-        if (is_of_algorithms(a->sets.v[i]))
+        if (dsgd_is_of_algorithms(a->sets.v[i]))
             add(&sets, &n, dsgd_xstrdup(a->sets.v[i]));
     const size_t expands = n;
     add(&sets, &n, dsgd_xstrdup(t->sets[a->sets.n])); /* the list of algorithms as mappings */
@@ -169,7 +164,7 @@ static void print_end(const arguments *a, const dsgd_tune *t, const dsgd_experim
     char *command = dsgd_xstrdup("dsgd run");
     dsgd_append_word(&command, tuned);
     for (size_t i = 0; i < a->sets.n; i++)
-        if (!is_of_algorithms(a->sets.v[i])) {
+        if (!dsgd_is_of_algorithms(a->sets.v[i])) {
             dsgd_append(&command, " --set");
             dsgd_append_word(&command, a->sets.v[i]);
         }
