@@ -37,9 +37,8 @@ static void write_row(const dsgd_view *view, size_t i, FILE *stream)
                    (double)i, (double)i, "");
     for (size_t k = 0; k < row->n_spans; k++) {
         const dsgd_span *const span = row->spans[k];
-        if (span->kind == DSGD_SPAN_STEP && span->step >= 0)
-            write_number(stream, "step", dsgd_view_since_s(view, span), i,
-                         dsgd_xprintf("%ld", span->step));
+        if (dsgd_view_begins_step(view, span))
+            write_number(stream, "step", span->since_s, i, dsgd_xprintf("%ld", span->step));
         if (span->kind == DSGD_SPAN_CONTRIBUTED && span->piece == 0 && dsgd_is_late(span))
             write_number(stream, "late", span->since_s, i, dsgd_view_late_text(span));
     }

@@ -75,8 +75,7 @@ static void put_steps(line *l, const dsgd_row *row)
     for (size_t i = 0; i < row->n_spans; i++) {
         const dsgd_span *const span = row->spans[i];
         const int column = column_of(l, dsgd_view_since_s(l->view, span));
-        if (span->kind != DSGD_SPAN_STEP || column < from || span->step < 0 ||
-            span->since_s < l->view->timeline->since_s)
+        if (!dsgd_view_begins_step(l->view, span) || column < from)
             continue;
         char *const number = dsgd_xprintf("%ld", span->step);
         if (put(l->states, l->n, column, number, state_letters))

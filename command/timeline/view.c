@@ -17,6 +17,12 @@ double dsgd_view_end_s(const dsgd_view *view, const dsgd_span *span)
     return fmin(view->timeline->end_s, span->end_s);
 }
 
+bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span)
+{
+    return span->kind == DSGD_SPAN_STEP && span->step >= 0 &&
+           span->since_s >= view->timeline->since_s;
+}
+
 size_t dsgd_view_row(const dsgd_view *view, int host)
 {
     size_t begin = 0;

@@ -56,6 +56,9 @@ void dsgd_view_close(dsgd_view *view);
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span);
 double dsgd_view_end_s(const dsgd_view *view, const dsgd_span *span);
 
+/** Whether it is a step that begins in the window, where its number is shown. */
+bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span);
+
 /** Index of the row of a host, or n_rows. */
 size_t dsgd_view_row(const dsgd_view *view, int host);
 

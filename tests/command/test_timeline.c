@@ -414,6 +414,10 @@ START_TEST(a_figure_names_workers_and_marks_the_straggler)
         ck_assert_msg(strstr(svg, texts[i]) != NULL, "no %s", texts[i]);
     ck_assert_int_eq(shell(kept(dsgd_xprintf("ls %s", folder)), &output), 0);
     ck_assert_str_eq(output, "e.yaml\ng.svg\n");
+    /* The straggler's step 0 has begun before. */
+    ck_assert_int_eq(dsgd("timeline e.yaml --format svg --run 2 --steps 1:3 -o g.svg", &output), 0);
+    const char *const later = read_file("g.svg");
+    ck_assert_msg(strstr(later, ">1<") != NULL && strstr(later, ">0<") == NULL, "%s", later);
 }
 END_TEST
 
