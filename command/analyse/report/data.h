@@ -23,8 +23,7 @@ typedef struct dsgd_cell {
     const dsgd_seed_group *of;
     size_t first; /* row of runs.csv */
     dsgd_interval speed, step, loss, accuracy, compute, wait, exchange;
-    dsgd_interval megabytes,
-        most_megabytes; /* sent by a worker; where one sends more than others */
+    dsgd_interval megabytes, most_megabytes; /* sent by a worker; where one sends more */
     dsgd_interval energy_kj, cost;
     dsgd_ratio speed_up; /* over the baseline; n = 0: none, or it is the baseline */
 } dsgd_cell;
@@ -56,6 +55,10 @@ bool dsgd_report_is_baseline(const dsgd_cell *group);
 /** "16 workers, seconds 320ms": what a place is called. The caller frees it. */
 char *dsgd_report_place(const dsgd_report *report, const dsgd_cell *group);
 
+/** Write what was asked, and of what; and how to run it again. */
+void dsgd_report_set_up(const dsgd_report *report, FILE *html);
+void dsgd_report_again(const dsgd_report *report, FILE *html);
+
 /** Sentences on what a reader could take for more than it is; the caller frees each and the array. */
 char **dsgd_report_warnings(const dsgd_report *report, size_t *n);
 
@@ -72,8 +75,5 @@ dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n
  */
 dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
                                dsgd_error *error);
-
-/** Writes a text with what HTML keeps for itself escaped. */
-void dsgd_html_text(FILE *html, const char *text);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analyse/report/data.h"
+#include "command/analyse/report/html.h"
 #include "command/command.h"
 #include "command/experiment/shipped.h"
 

@@ -10,6 +10,7 @@
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/analyse/report/data.h"
+#include "command/analyse/report/html.h"
 #include "command/analyse/summary.h"
 #include "command/arguments.h"
 #include "command/command.h"
@@ -49,238 +50,6 @@ static const char head[] =
     "  .scroll { overflow: visible; border: 0; } svg { min-width: 0; }\n"
     "  figure, tr { break-inside: avoid; } th, td { white-space: normal; } }\n"
     "</style>\n";
-
-void dsgd_html_text(FILE *html, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '&')
-            fputs("&amp;", html);
-        else if (c == '<')
-            fputs("&lt;", html);
-        else if (c == '>')
-            fputs("&gt;", html);
-        else if (c == '"')
-            fputs("&quot;", html);
-        else if (c >= ' ' || c == '\n' || c == '\t')
-            fputc(c, html);
-    }
-}
-
-/** A format whose arguments are escaped. */
-static void put(FILE *html, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(FILE *html, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *const text = dsgd_xvprintf(format, arguments);
-    va_end(arguments);
-    dsgd_html_text(html, text);
-    free(text);
-}
-
-/** Writes a text and frees it. */
-static void put_own(FILE *html, char *text)
-{
-    put(html, "%s", text);
-    free(text);
-}
-
-static void section(FILE *html, const char *id, const char *title)
-{
-    fprintf(html, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n", id, id, title);
-}
-
-/* --- question and set-up ---------------------------------------------------------------------- */
-
-/** The values of a column in the order of their first rows, as "a, b and c"; the caller frees it. */
-static char *values_of(const dsgd_report *r, size_t column)
-{
-    if (column == r->runs.n_columns)
-        return dsgd_xstrdup("unknown");
-    const char **const values = dsgd_xcalloc(r->runs.n_rows + 1, sizeof *values);
-    char *text = dsgd_xstrdup("");
-    size_t n = 0;
-    for (size_t row = 0; row < r->runs.n_rows; row++) {
-        const char *const value = dsgd_csv_field(&r->runs, row, column);
-        if (*value != '\0' && dsgd_find_word(values, value) < 0)
-            values[n++] = value;
-    }
-    for (size_t i = 0; i < n; i++) {
-        char *const shown = dsgd_swept_value(r->runs.fields[column], values[i]);
-        dsgd_append(&text, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", shown);
-        free(shown);
-    }
-    free(values);
-    return text;
-}
-
-static void put_values(FILE *html, const dsgd_report *r, const char *column)
-{
-    char *const text = values_of(r, dsgd_csv_column(&r->runs, column));
-    put(html, "%s", text);
-    free(text);
-}
-
-static bool learns(const dsgd_report *r)
-{
-    for (size_t k = 0; k < r->n_groups; k++)
-        if (r->groups[k].loss.n > 0)
-            return true;
-    return false;
-}
-
-static void write_question(FILE *html, const dsgd_report *r)
-{
-    fputs("<p>How fast do ", html);
-    put_values(html, r, "algorithm");
-    fprintf(html, " train%s, on ", learns(r) ? ", and how well does the model learn" : "");
-    put_values(html, r, "workers");
-    fputs(" workers of ", html);
-    put_values(html, r, "platform");
-    fputs(" with the workload ", html);
-    put_values(html, r, "workload");
-    for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
-        fputs(k == r->first_swept ? ", over " : "; over ", html);
-        put_own(html, dsgd_swept_name(r->runs.fields[k]));
-        fputs(" (", html);
-        put_own(html, values_of(r, k));
-        fputs(")", html);
-    }
-    fputs("?</p>\n", html);
-}
-
-/** A value of the manifest: "name (a 1, b 2)" of a mapping. */
-static void put_value(FILE *html, const json_t *value)
-{
-    const char *key = NULL;
-    json_t *part = NULL;
-    const char *const name = json_string_value(json_object_get(value, "name"));
-    if (json_is_string(value))
-        put(html, "%s", json_string_value(value));
-    else if (json_is_number(value))
-        fprintf(html, "%.10g", json_number_value(value));
-    else if (json_is_boolean(value))
-        fputs(json_is_true(value) ? "true" : "false", html);
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        fputs(i == 0 ? "" : "; ", html);
-        put_value(html, json_array_get(value, i));
-    }
-    if (name != NULL)
-        put(html, "%s", name);
-    size_t n = 0;
-    json_object_foreach((json_t *)value, key, part)
-    {
-        const bool is_empty =
-            json_is_null(part) || (json_is_array(part) && json_array_size(part) == 0);
-        if (strcmp(key, "name") == 0 || is_empty)
-            continue;
-        put(html, "%s%s ", n > 0 ? ", " : name == NULL ? "" : " (", key);
-        if (json_is_object(part) && json_object_get(part, "name") == NULL)
-            fputs("{", html);
-        put_value(html, part);
-        if (json_is_object(part) && json_object_get(part, "name") == NULL)
-            fputs("}", html);
-        n++;
-    }
-    if (name != NULL && n > 0)
-        fputc(')', html);
-}
-
-static void write_fact(FILE *html, const char *name, const json_t *value)
-{
-    if (value == NULL || json_is_null(value))
-        return;
-    const bool is_empty = json_is_array(value)
-                              ? json_array_size(value) == 0
-                              : json_is_object(value) && json_object_size(value) == 0;
-    fputs("<dt>", html);
-    put(html, "%s", name);
-    fputs("</dt>\n<dd>", html);
-    put_value(html, value);
-    fputs(is_empty ? "none</dd>\n" : "</dd>\n", html);
-}
-
-static const char *text_at(const json_t *object, const char *part, const char *key)
-{
-    const char *const text = json_string_value(json_object_get(json_object_get(object, part), key));
-    return text == NULL ? "" : text;
-}
-
-static double number_at(const json_t *object, const char *part, const char *key)
-{
-    return json_number_value(json_object_get(json_object_get(object, part), key));
-}
-
-/** When a run ends, in words. */
-static void write_until(FILE *html, const json_t *run)
-{
-    static const struct {
-        const char *key, *before, *after;
-    } bounds[] = {{"steps", "", " steps of all workers, divided by their number"},
-                  {"seconds", "", " virtual seconds"},
-                  {"samples", "", " samples"},
-                  {"accuracy", "an accuracy of ", ""}};
-    const char *separator = "<dt>Runs end after</dt>\n<dd>";
-    for (size_t k = 0; k < sizeof bounds / sizeof bounds[0]; k++) {
-        const double bound = number_at(run, "until", bounds[k].key);
-        if (!(bound > 0))
-            continue;
-        fprintf(html, "%s%s%g%s", separator, bounds[k].before, bound, bounds[k].after);
-        separator = ", or ";
-    }
-    fputs(*separator == '<' ? "" : "</dd>\n", html);
-}
-
-/** The options of each algorithm, by its label. */
-static void write_algorithms(FILE *html, const dsgd_report *r)
-{
-    for (size_t k = 0; k < r->n_groups; k++) {
-        const size_t row = r->groups[k].first;
-        const char *const label = dsgd_report_field(r, row, "algorithm");
-        bool seen = false;
-        for (size_t j = 0; j < k && !seen; j++)
-            seen = strcmp(dsgd_report_field(r, r->groups[j].first, "algorithm"), label) == 0;
-        if (seen)
-            continue;
-        char *const name = dsgd_xprintf("Algorithm %s", label);
-        write_fact(html, name, json_object_get(dsgd_report_run(r, row), "algorithm"));
-        free(name);
-    }
-}
-
-static void write_set_up(FILE *html, const dsgd_report *r)
-{
-    const json_t *const run = dsgd_report_run(r, 0);
-    section(html, "set-up", "Set-up");
-    write_question(html, r);
-    fputs("<dl>\n", html);
-    if (run != NULL) {
-        fputs("<dt>Platform</dt>\n<dd>", html);
-        put(html, "%s: %s", dsgd_report_field(r, 0, "platform"),
-            text_at(run, "platform", "summary"));
-        fputs("</dd>\n<dt>Workload</dt>\n<dd>", html);
-        put(html, "%s: %s; %g s per step without imbalance, %g %s per worker and step",
-            dsgd_report_field(r, 0, "workload"), text_at(run, "workload", "summary"),
-            number_at(run, "workload", "step"), number_at(run, "workload", "samples"),
-            text_at(run, "workload", "unit"));
-        fputs("</dd>\n", html);
-        if (!json_is_false(json_object_get(run, "inherent")))
-            write_fact(html, "Imbalance of the workload",
-                       json_object_get(json_object_get(run, "workload"), "inherent"));
-        write_fact(html, "Imbalance on top", json_object_get(run, "imbalance"));
-        write_algorithms(html, r);
-        write_until(html, run);
-        fputs("<dt>Seeds</dt>\n<dd>", html);
-        put_values(html, r, "seed");
-        fputs("</dd>\n", html);
-        write_fact(html, "Network", json_object_get(run, "network"));
-        write_fact(html, "Exchange", json_object_get(run, "exchange"));
-        write_fact(html, "Learns", json_object_get(run, "learn"));
-    }
-    fputs("</dl>\n<p>Of options that are swept this is the first run's value.</p>\n</section>\n",
-          html);
-}
 
 /* --- results ---------------------------------------------------------------------------------- */
 
@@ -339,27 +108,27 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
             caption, caption);
     for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
         fputs("<th scope=\"col\">", html);
-        put_own(html, dsgd_swept_name(r->runs.fields[k]));
+        dsgd_html_put_own(html, dsgd_swept_name(r->runs.fields[k]));
         fputs("</th>", html);
     }
     fputs("<th scope=\"col\" class=\"n\">seeds</th>", html);
     for (size_t q = 0; q < n; q++) {
         fputs("<th scope=\"col\" class=\"n\">", html);
-        put(html, "%s", quantities[q].head);
+        dsgd_html_put(html, "%s", quantities[q].head);
         fputs("</th>", html);
     }
     fputs("</tr>\n</thead>\n<tbody>\n", html);
     for (size_t i = 0; i < r->n_groups && i < MOST_ROWS; i++) {
         const dsgd_cell *const g = &r->groups[i];
         fputs("<tr><th scope=\"row\">", html);
-        put(html, "%s", dsgd_report_field(r, g->first, "algorithm"));
+        dsgd_html_put(html, "%s", dsgd_report_field(r, g->first, "algorithm"));
         fprintf(html, "</th><td class=\"n\">");
-        put(html, "%s", dsgd_report_field(r, g->first, "workers"));
+        dsgd_html_put(html, "%s", dsgd_report_field(r, g->first, "workers"));
         fputs("</td>", html);
         for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
             fputs("<td>", html);
             const char *const value = dsgd_csv_field(&r->runs, g->first, k);
-            put_own(html, dsgd_swept_value(r->runs.fields[k], value));
+            dsgd_html_put_own(html, dsgd_swept_value(r->runs.fields[k], value));
             fputs("</td>", html);
         }
         fprintf(html, "<td class=\"n\">%zu</td>", g->speed.n);
@@ -392,8 +161,9 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
 /** Of what throughput counts: the first run's, for several workloads seldom share a table. */
 static const char *unit_of(const dsgd_report *r)
 {
-    const char *const unit = text_at(dsgd_report_run(r, 0), "workload", "unit");
-    return *unit == '\0' ? "samples" : unit;
+    const json_t *const workload = json_object_get(dsgd_report_run(r, 0), "workload");
+    const char *const unit = json_string_value(json_object_get(workload, "unit"));
+    return unit == NULL ? "samples" : unit;
 }
 
 /** Whether a group is the first one at its place. */
@@ -421,12 +191,13 @@ static void write_answers(FILE *html, const dsgd_report *r)
                 best = &r->groups[j];
         char *const place = dsgd_report_place(r, best);
         fputs("<li>", html);
-        put(html, "%s: %s is fastest, with %.4g %s/s", place,
-            dsgd_report_field(r, best->first, "algorithm"), best->speed.mean, unit_of(r));
+        dsgd_html_put(html, "%s: %s is fastest, with %.4g %s/s", place,
+                      dsgd_report_field(r, best->first, "algorithm"), best->speed.mean, unit_of(r));
         if (best->speed_up.n > 0)
-            put(html, ", %.3g times %s%s", best->speed_up.ratio, r->seeds.baseline,
-                best->speed_up.n > 1 && best->speed_up.n_settling > 0 ? ", which could be chance"
-                                                                      : "");
+            dsgd_html_put(html, ", %.3g times %s%s", best->speed_up.ratio, r->seeds.baseline,
+                          best->speed_up.n > 1 && best->speed_up.n_settling > 0
+                              ? ", which could be chance"
+                              : "");
         fputs(".</li>\n", html);
         free(place);
     }
@@ -447,7 +218,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
         {"final loss", offsetof(dsgd_cell, loss)},
         {"final accuracy", offsetof(dsgd_cell, accuracy)},
     };
-    section(html, "results", "Results");
+    dsgd_html_section(html, "results", "Results");
     write_answers(html, r);
     write_quantities(html, r, "Means over seeds", quantities,
                      sizeof quantities / sizeof quantities[0]);
@@ -474,7 +245,7 @@ static void write_time(FILE *html, const dsgd_report *r)
         {"energy (kJ)", offsetof(dsgd_cell, energy_kj)},
         {cost, offsetof(dsgd_cell, cost)},
     };
-    section(html, "time", "Where time went");
+    dsgd_html_section(html, "time", "Where time went");
     write_quantities(html, r, "Shares of a worker&#39;s time, what it sent, and what all GPUs took",
                      quantities, sizeof quantities / sizeof quantities[0]);
     free(cost);
@@ -488,11 +259,11 @@ static void write_warnings(FILE *html, const dsgd_report *r)
 {
     size_t n = 0;
     char **const warnings = dsgd_report_warnings(r, &n);
-    section(html, "warnings", "Warnings");
+    dsgd_html_section(html, "warnings", "Warnings");
     fputs(n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
     for (size_t i = 0; i < n; i++) {
         fputs("<li>", html);
-        put(html, "%s", warnings[i]);
+        dsgd_html_put(html, "%s", warnings[i]);
         fputs("</li>\n", html);
         free(warnings[i]);
     }
@@ -504,36 +275,13 @@ static void write_figures(FILE *html, const dsgd_report *r)
 {
     dsgd_error error = {""};
     size_t n = 0;
-    section(html, "figures", "Figures");
+    dsgd_html_section(html, "figures", "Figures");
     if (dsgd_report_figures(r, html, &n, &error) != DSGD_OK) {
         fputs("<p>Figures could not be drawn: ", html);
-        put(html, "%s", error.text);
+        dsgd_html_put(html, "%s", error.text);
         fputs("</p>\n", html);
     }
     fputs(n == 0 ? "<p>There is none.</p>\n</section>\n" : "</section>\n", html);
-}
-
-static void write_again(FILE *html, const dsgd_report *r)
-{
-    const char *const command = json_string_value(json_object_get(r->manifest, "command"));
-    const char *const version = json_string_value(json_object_get(r->manifest, "dsgd"));
-    section(html, "again", "How to run it again");
-    fputs("<pre><code>", html);
-    char *report = dsgd_xstrdup("dsgd report");
-    dsgd_append_word(&report, r->folder);
-    put(html, "%s\n%s", command == NULL ? "dsgd run" : command, report);
-    free(report);
-    fputs("</code></pre>\n<p>Results in <code>", html);
-    put(html, "%s", r->folder);
-    fputs(
-        "</code>, all parameters in its <code>manifest.json</code>. The same experiment gives the "
-        "same bytes on one machine and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>",
-        html);
-    put(html, "%s", version == NULL ? "unknown" : version);
-    fputs("</dd>\n", html);
-    write_fact(html, "Libraries", json_object_get(r->manifest, "libraries"));
-    write_fact(html, "Files of data", json_object_get(r->manifest, "files"));
-    fputs("</dl>\n</section>\n", html);
 }
 
 static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *target,
@@ -543,9 +291,9 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
           html);
     fprintf(html, "%s<title>", head);
-    put(html, "%s: report", name == NULL ? r->folder : name);
+    dsgd_html_put(html, "%s: report", name == NULL ? r->folder : name);
     fputs("</title>\n</head>\n<body>\n<header>\n<h1>", html);
-    put(html, "%s", name == NULL ? r->folder : name);
+    dsgd_html_put(html, "%s", name == NULL ? r->folder : name);
     fputs("</h1>\n<nav aria-label=\"Sections\">\n<ul>\n<li><a href=\"#set-up\">Set-up</a></li>\n"
           "<li><a href=\"#warnings\">Warnings</a></li>\n"
           "<li><a href=\"#results\">Results</a></li>\n"
@@ -554,12 +302,12 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
           "<li><a href=\"#again\">How to run it again</a></li>\n"
           "</ul>\n</nav>\n</header>\n<main>\n",
           html);
-    write_set_up(html, r);
+    dsgd_report_set_up(r, html);
     write_warnings(html, r);
     const dsgd_status status = write_results(html, r, target, error);
     write_figures(html, r);
     write_time(html, r);
-    write_again(html, r);
+    dsgd_report_again(r, html);
     fputs("</main>\n</body>\n</html>\n", html);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "command/analyse/comparison.h"
 #include "command/analyse/report/data.h"
+#include "command/analyse/report/html.h"
 
 /** So many significant digits, and all of a whole number. */
 static void put_number(FILE *html, double x, int digits)
