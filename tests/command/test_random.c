@@ -1,0 +1,123 @@
+/**
+ * @file test_random.c
+ * Random experiments: those that the program accepts keep all laws of tests/random/laws.h. Others
+ * in each version; `dsgd_random FIRST COUNT` tries more, and makes small what breaks one.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "tests/command/shell.h"
+#include "tests/random/draw.h"
+#include "tests/random/laws.h"
+#include "tests/suites.h"
+
+enum { EXPERIMENTS = SUPPORT_SLOW ? 4 : 20 };
+
+/** The first one: 10203000 in version 1.2.3. */
+static uint64_t first(void)
+{
+    uint64_t seed = 0;
+    for (const char *c = DSGD_VERSION; *c != '\0'; c += strcspn(c, "."), c += *c == '.')
+        seed = 100 * seed + strtoull(c, NULL, 10);
+    return 1000 * seed;
+}
+
+START_TEST(a_random_experiment_is_refused_or_keeps_all_laws)
+{
+    char *why = NULL;
+    uint64_t seed = first() + 50 * (uint64_t)_i;
+    verdict v = REFUSED;
+    part experiment = part_empty(NULL, MAPPING);
+    for (; v == REFUSED; seed++) { /* until one is accepted */
+        part_free(&experiment);
+        free(why);
+        experiment = random_experiment(seed);
+        v = laws_check(folder, &experiment, &why);
+    }
+    if (v == BROKEN) {
+        laws_shrink(folder, &experiment, &why);
+        part_write(&experiment, stderr);
+    }
+    part_free(&experiment);
+    ck_assert_msg(v == HOLDS, "seed %llu: %.1000s", (unsigned long long)seed - 1, why);
+}
+END_TEST
+
+START_TEST(a_seed_gives_one_experiment_and_another_seed_another)
+{
+    char *texts[3];
+    for (uint64_t i = 0; i < 3; i++) {
+        size_t n = 0;
+        FILE *const stream = open_memstream(&texts[i], &n);
+        part experiment = random_experiment(7 + i / 2);
+        part_write(&experiment, stream);
+        part_free(&experiment);
+        fclose(stream);
+        kept(texts[i]);
+    }
+    ck_assert_str_eq(texts[0], texts[1]);
+    ck_assert_str_ne(texts[1], texts[2]);
+}
+END_TEST
+
+START_TEST(what_is_refused_is_told_by_its_sentence)
+{
+    part experiment = part_empty(NULL, MAPPING);
+    part_set(&experiment, "workers", "4");
+    char *why = NULL;
+    ck_assert_int_eq(laws_check(folder, &experiment, &why), REFUSED);
+    ck_assert_msg(strstr(why, "platform is missing") != NULL, "%s", why);
+    free(why);
+    part_free(&experiment);
+}
+END_TEST
+
+/** A program that writes other curves when it has three threads and imbalance. */
+static const char faulty[] = "#!/bin/sh\n"
+                             "" DSGD_BINARY " \"$@\" || exit\n"
+                             "case \"$*\" in *'--threads 3'*) grep -q ^imbalance a.yaml && "
+                             "echo 1 >> b/curves.csv;; esac\n"
+                             "exit 0\n";
+
+START_TEST(what_breaks_a_law_is_made_small)
+{
+    static const char *const keys[] = {"platform", "workload", "workers", "algorithms", "until"};
+    char *output = NULL;
+    char *why = NULL;
+    write_file("faulty", faulty);
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("chmod +x %s/faulty", folder)), &output), 0);
+    setenv("DSGD_PROGRAM", kept(dsgd_xprintf("%s/faulty", folder)), 1);
+    part experiment = part_empty(NULL, MAPPING);
+    uint64_t seed = first();
+    do {
+        part_free(&experiment);
+        free(why);
+        experiment = random_experiment(seed++);
+    } while (laws_check(folder, &experiment, &why) != BROKEN);
+    ck_assert_msg(strncmp(why, "threads: ", 9) == 0, "%s", why);
+    laws_shrink(folder, &experiment, &why);
+    ck_assert_msg(strncmp(why, "threads: ", 9) == 0, "%s", why);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+        ck_assert_msg(part_find(&experiment, keys[k]) != NULL, "no %s", keys[k]);
+    ck_assert_ptr_nonnull(part_find(&experiment, "imbalance"));
+    ck_assert_uint_eq(experiment.n, 6);
+    part_free(&experiment);
+    free(why);
+}
+END_TEST
+
+Suite *random_suite(void)
+{
+    Suite *const suite = suite_create("random");
+    TCase *const c = tcase_create("experiments");
+    tcase_add_checked_fixture(c, make_folder, remove_folder);
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, a_seed_gives_one_experiment_and_another_seed_another);
+    tcase_add_test(c, what_is_refused_is_told_by_its_sentence);
+    tcase_add_test(c, what_breaks_a_law_is_made_small);
+    tcase_add_loop_test(c, a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS);
+    suite_add_tcase(suite, c);
+    return suite;
+}

@@ -1,0 +1,334 @@
+/**
+ * @file draw.c
+ * Values for options, by the rows of their tables.
+ */
+#include "tests/random/draw.h"
+
+#include <dirent.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draw.h"
+#include "base/option.h"
+#include "base/status.h"
+#include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
+
+/** How often an option that can be left out is given. */
+static const double given = 0.2;
+
+typedef struct source {
+    uint64_t seed;
+    uint32_t index; /* of the next draw */
+} source;
+
+static double uniform(source *s)
+{
+    return dsgd_draw_uniform((dsgd_draw){.seed = s->seed, .index = s->index++});
+}
+
+static size_t below(source *s, size_t n)
+{
+    return (size_t)dsgd_draw_below((dsgd_draw){.seed = s->seed, .index = s->index++}, n);
+}
+
+static bool chance(source *s, double p)
+{
+    return uniform(s) < p;
+}
+
+static part number(const char *key, double x)
+{
+    char *const text = dsgd_xprintf("%.9g", x);
+    const part p = part_scalar(key, text);
+    free(text);
+    return p;
+}
+
+/* --- shipped files ---------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/** One of the files traces/KIND/NAME.yaml. */
+static part shipped(source *s, const char *key, const char *kind)
+{
+    char *const path = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
+    DIR *const folder = opendir(path);
+    DSGD_ASSERT(folder != NULL, "%s is not there", path);
+    char **names = NULL;
+    size_t n = 0;
+    for (const struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
+        const char *const dot = strstr(e->d_name, ".yaml");
+        if (dot == NULL)
+            continue;
+        names = dsgd_xrealloc(names, n + 1, sizeof *names);
+        names[n++] = dsgd_xprintf("%.*s", (int)(dot - e->d_name), e->d_name);
+    }
+    closedir(folder);
+    free(path);
+    qsort(names, n, sizeof *names, by_name);
+    const part p = part_scalar(key, names[below(s, n)]);
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    return p;
+}
+
+/* --- by tables -------------------------------------------------------------------------------- */
+
+static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth);
+
+/** A number that is allowed: near the default, a limit, or small. */
+static double number_of(source *s, const dsgd_option *o)
+{
+    static const double factors[] = {0.1, 0.5, 1, 2, 10};
+    const double low = o->kind == DSGD_LONG || o->max > 1 ? fmax(o->min, 0) : o->min;
+    double x = low;
+    switch (below(s, 4)) {
+    case 0:
+        x = o->init * factors[below(s, sizeof factors / sizeof factors[0])];
+        break;
+    case 1:
+        x = chance(s, 0.5) || o->max > 1 ? o->min : o->max;
+        break;
+    case 2: /* of the size that seconds, shares and rates have */
+        x = low + (fmin(o->max, 1) - fmin(low, 1)) * uniform(s);
+        break;
+    default:
+        x = (double)below(s, 9);
+    }
+    x = o->kind == DSGD_LONG ? nearbyint(x) : x;
+    return fmin(o->max, fmax(o->min, x));
+}
+
+static part list_of_numbers(source *s, const char *key, const dsgd_option *o)
+{
+    part list = part_empty(key, LIST);
+    for (size_t n = 1 + below(s, 3); n > 0; n--)
+        part_add(&list, number(NULL, number_of(s, o)));
+    return list;
+}
+
+static const char *word_of(source *s, const char *const *words)
+{
+    size_t n = 0;
+    while (words[n] != NULL)
+        n++;
+    return words[below(s, n)];
+}
+
+/** An entry of a registry: its name, or with options. */
+static part pick(source *s, const char *key, const dsgd_option *o, int depth)
+{
+    size_t n = 0;
+    while (o->registry[n] != NULL)
+        n++;
+    const dsgd_about *const about = o->registry[below(s, n)];
+    part p = mapping_of(s, key, about->options, depth + 1);
+    part_add(&p, part_scalar(o->key, about->name));
+    if (o->fields != NULL && chance(s, given)) {
+        part more = mapping_of(s, NULL, o->fields, depth + 1);
+        for (size_t i = 0; i < more.n; i++)
+            part_add(&p, part_copy(&more.parts[i]));
+        part_free(&more);
+    }
+    return p;
+}
+
+static part list_of(source *s, const char *key, const dsgd_option *o, int depth)
+{
+    part list = part_empty(key, LIST);
+    for (size_t n = below(s, 3); n > 0; n--)
+        part_add(&list, o->kind == DSGD_RECORDS ? mapping_of(s, NULL, o->fields, depth + 1)
+                        : o->shipped != NULL && chance(s, 0.5) ? shipped(s, NULL, o->shipped)
+                                                               : pick(s, NULL, o, depth));
+    return list;
+}
+
+static part table_of(source *s, const char *key, const dsgd_option *o)
+{
+    part table = part_empty(key, MAPPING);
+    double x = 0;
+    for (size_t n = 1 + below(s, 3); n > 0; n--) {
+        x += 1 + (double)below(s, 20);
+        char *const at = dsgd_xprintf("%g", x);
+        part_add(&table, number(at, number_of(s, o)));
+        free(at);
+    }
+    return table;
+}
+
+static part pairs_of(source *s, const char *key, const dsgd_option *o)
+{
+    part list = part_empty(key, LIST);
+    for (size_t n = 1 + below(s, 6); n > 0; n--) {
+        part pair = part_empty(NULL, LIST);
+        for (int k = 0; k < 2; k++)
+            part_add(&pair, number(NULL, nearbyint(number_of(s, o))));
+        part_add(&list, pair);
+    }
+    return list;
+}
+
+static part value_of(source *s, const dsgd_option *o, int depth)
+{
+    const bool word = o->words != NULL && (o->kind == DSGD_CHOICE || chance(s, 0.5));
+    switch (o->kind) {
+    case DSGD_BOOL:
+        return part_scalar(o->name, chance(s, 0.5) ? "true" : "false");
+    case DSGD_LONG:
+    case DSGD_DOUBLE:
+    case DSGD_CHOICE:
+        return word ? part_scalar(o->name, word_of(s, o->words)) : number(o->name, number_of(s, o));
+    case DSGD_LINES:
+        return part_scalar(o->name, o->words == NULL ? "[0, 1]" : word_of(s, o->words));
+    case DSGD_STRING:
+        return part_scalar(o->name, "words");
+    case DSGD_NUMBERS:
+        return list_of_numbers(s, o->name, o);
+    case DSGD_PAIRS:
+        return pairs_of(s, o->name, o);
+    case DSGD_TABLE:
+        return table_of(s, o->name, o);
+    case DSGD_RECORD:
+        return mapping_of(s, o->name, o->fields, depth + 1);
+    case DSGD_PICK:
+        return pick(s, o->name, o, depth);
+    case DSGD_RECORDS:
+    case DSGD_PICKS:
+        break;
+    }
+    return list_of(s, o->name, o, depth);
+}
+
+/** Options that are required, and some of the others: fewer where there are many, or deep down. */
+static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth)
+{
+    part mapping = part_empty(key, MAPPING);
+    size_t n = 0;
+    while (options != NULL && options[n].name != NULL)
+        n++;
+    const double share = depth > 3 ? 0 : fmin(given, 2 / (1. + (double)n));
+    for (size_t i = 0; i < n; i++)
+        if (options[i].required || (options[i].kind != DSGD_STRING && chance(s, share)))
+            part_add(&mapping, value_of(s, &options[i], depth));
+    return mapping;
+}
+
+/* --- an experiment ---------------------------------------------------------------------------- */
+
+static const dsgd_option *option(const char *name)
+{
+    return dsgd_option_find(dsgd_experiment_options, name);
+}
+
+static part platform(source *s)
+{
+    if (chance(s, 0.6))
+        return shipped(s, "platform", "platforms");
+    part p = mapping_of(s, "platform", option("platform")->fields, 2);
+    part_add(&p, shipped(s, option("platform")->key, "platforms"));
+    return p;
+}
+
+/** Of tensors of up to 16 MB each. */
+static part tensors_of(source *s)
+{
+    const dsgd_option *const fields =
+        dsgd_option_find(option("workload")->fields, "tensors")->fields;
+    part tensors = part_empty("tensors", LIST);
+    for (size_t n = 1 + below(s, 4); n > 0; n--) {
+        part one = mapping_of(s, NULL, fields, 2);
+        part_set(&one, "elements", chance(s, 0.5) ? "1e3" : "4e6");
+        part_add(&tensors, one);
+    }
+    return tensors;
+}
+
+static part workload(source *s)
+{
+    if (chance(s, 0.5))
+        return shipped(s, "workload", "workloads");
+    part p = mapping_of(s, "workload", option("workload")->fields, 2);
+    part_set(&p, "step", chance(s, 0.5) ? "0.1" : "1e-3");
+    part_set(&p, "samples", "8");
+    if (part_find(&p, "tensors") == NULL && chance(s, 0.5)) {
+        part_set(&p, "bytes", chance(s, 0.5) ? "64" : "1e7");
+        return p;
+    }
+    part tensors = tensors_of(s);
+    part *const there = part_find(&p, "tensors");
+    if (there == NULL) {
+        part_add(&p, tensors);
+    } else {
+        part_free(there);
+        *there = tensors;
+    }
+    return p;
+}
+
+/** Models with data that they can learn from. */
+static part learn(source *s)
+{
+    static const char *const pairs[][2] = {
+        {"hyperplane", "{name: hyperplane, features: 16, points: 512}"},
+        {"{name: lstm, width: 8}", "{name: sequences}"},
+        {"logreg", "{name: sequences}"},
+        {"{name: policy}", "{name: navigation}"},
+    };
+    part p = mapping_of(s, "learn", option("learn")->fields, 2);
+    if (chance(s, 0.1))
+        return p; /* any with any: mostly refused */
+    const size_t k = chance(s, 0.6) ? 0 : below(s, sizeof pairs / sizeof pairs[0]);
+    part_set(&p, "model", pairs[k][0]);
+    part_set(&p, "data", pairs[k][1]);
+    if (part_find(&p, "batch") != NULL)
+        part_set(&p, "batch", chance(s, 0.5) ? "1" : "7");
+    return p;
+}
+
+static part until(source *s, bool large)
+{
+    part p = part_empty("until", MAPPING);
+    part_add(&p, number("steps", large ? 2 : 1 + (double)below(s, 12)));
+    if (chance(s, 0.1))
+        part_add(&p, number("seconds", uniform(s)));
+    if (chance(s, 0.1))
+        part_add(&p, number("samples", (double)(1 + below(s, 2000))));
+    return p;
+}
+
+part random_experiment(uint64_t seed)
+{
+    source s = {.seed = seed};
+    part e = part_empty(NULL, MAPPING);
+    const bool learns = chance(&s, 0.4);
+    const bool large = !learns && chance(&s, 0.05);
+    const double most = large ? 12 : learns ? 4 : 6;
+    part_add(&e, part_scalar("name", "random"));
+    part_add(&e, platform(&s));
+    part_add(&e, workload(&s));
+    const double doublings = most * uniform(&s); /* many algorithms need a power of two */
+    part_add(&e,
+             number("workers", nearbyint(exp2(chance(&s, 0.6) ? floor(doublings) : doublings))));
+    part algorithms = part_empty("algorithms", LIST);
+    part_add(&algorithms, pick(&s, NULL, option("algorithms"), 1));
+    part_add(&e, algorithms);
+    part_add(&e, number("seed", (double)below(&s, 1000)));
+    part_add(&e, until(&s, large));
+    if (learns)
+        part_add(&e, learn(&s));
+    static const char *const others[] = {"imbalance", "inherent", "exchange", "network",
+                                         "placement"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (chance(&s, 0.4))
+            part_add(&e, value_of(&s, option(others[i]), 1));
+    if (chance(&s, 0.05))
+        part_add(&e, value_of(&s, option("stops"), 1));
+    return e;
+}

@@ -1,0 +1,323 @@
+/**
+ * @file laws.c
+ * Runs of one experiment, compared with each other and with arithmetic.
+ */
+#include "tests/random/laws.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/csv.h"
+#include "base/status.h"
+#include "sim/registry.h"
+
+/** Seconds of CPU time, by which each command has ended. */
+enum { PATIENCE_S = 120 };
+
+typedef struct trial {
+    const char *folder;
+    const part *experiment;
+    dsgd_csv runs, workers; /* of the plain run */
+    json_t *manifest;
+    bool diverged; /* some run */
+} trial;
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+/** The exit status of `dsgd ARGUMENTS` in the folder, 128 and more for a signal. */
+static int run(const trial *t, char **output, const char *arguments)
+{
+    const char *const other = getenv("DSGD_PROGRAM");
+    char *const command =
+        dsgd_xprintf("cd %s && ulimit -t %d && DSGD_DATA=%s %s %s 2>&1", t->folder, PATIENCE_S,
+                     DSGD_SOURCE_DIR, other == NULL ? DSGD_BINARY : other, arguments);
+    FILE *const stream = popen(command, "r");
+    DSGD_ASSERT(stream != NULL, "no shell");
+    size_t room = 0;
+    *output = NULL;
+    if (getdelim(output, &room, '\0', stream) < 0) {
+        free(*output);
+        *output = dsgd_xstrdup("");
+    }
+    const int state = pclose(stream);
+    free(command);
+    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+}
+
+/** Writes an experiment as FOLDER/NAME.yaml. */
+static void write_experiment(const char *folder, const char *name, const part *experiment)
+{
+    char *const path = dsgd_xprintf("%s/%s.yaml", folder, name);
+    FILE *const stream = fopen(path, "w");
+    DSGD_ASSERT(stream != NULL, "%s: %m", path);
+    part_write(experiment, stream);
+    fclose(stream);
+    free(path);
+}
+
+/** Runs NAME.yaml into the folder NAME; NULL, or what went wrong. The caller frees it. */
+static char *run_into(const trial *t, const char *name, const char *file, const char *options)
+{
+    char *output = NULL;
+    char *const arguments =
+        dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
+    const int exit_status = run(t, &output, arguments);
+    free(arguments);
+    /* A worker that stops may leave others waiting for ever, which is a result. */
+    if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "stops") != NULL)) {
+        free(output);
+        return NULL;
+    }
+    char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
+    free(output);
+    return why;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static double value(const dsgd_csv *csv, size_t row, const char *column)
+{
+    return dsgd_csv_value(csv, row, dsgd_csv_column(csv, column));
+}
+
+static const char *text(const dsgd_csv *csv, size_t row, const char *column)
+{
+    return dsgd_csv_field(csv, row, dsgd_csv_column(csv, column));
+}
+
+static bool is_near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance * fmax(fabs(a), fabs(b));
+}
+
+static const char *algorithm_of(const part *experiment)
+{
+    const part *const list = part_find(experiment, "algorithms");
+    const part *const name =
+        list == NULL || list->n == 0 ? NULL : part_find(&list->parts[0], "name");
+    return name == NULL ? "" : name->text;
+}
+
+/** Whether no time decides who exchanges what with whom. */
+static bool is_synchronous(const part *experiment)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
+    return about != NULL && ((const dsgd_algorithm *)about)->only_allreduces;
+}
+
+/* --- laws: NULL, or what is wrong ------------------------------------------------------------- */
+
+static char *shares_sum_to_one(const trial *t)
+{
+    const dsgd_csv *const tables[] = {&t->runs, &t->workers};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < tables[k]->n_rows; i++) {
+            const double sum = value(tables[k], i, "compute_share") +
+                               value(tables[k], i, "wait_share") +
+                               value(tables[k], i, "comm_share");
+            if (fabs(sum - 1) > 1e-9)
+                return dsgd_xprintf("shares: row %zu of %s: they sum to %.17g", i + 1,
+                                    tables[k]->path, sum);
+        }
+    return NULL;
+}
+
+static char *samples_are_steps_times_batch(const trial *t)
+{
+    for (size_t i = 0; i < t->runs.n_rows; i++) {
+        const json_t *const of_run = json_array_get(json_object_get(t->manifest, "runs"),
+                                                    (size_t)value(&t->runs, i, "run") - 1);
+        const double batch =
+            json_number_value(json_object_get(json_object_get(of_run, "workload"), "samples"));
+        const double expected = value(&t->runs, i, "steps") * value(&t->runs, i, "workers") * batch;
+        const double samples = value(&t->runs, i, "samples");
+        const bool drops = strcmp(text(&t->runs, i, "algorithm"), "drop_compute") == 0;
+        if (drops ? samples > expected * (1 + 1e-9) : !is_near(samples, expected, 1e-9))
+            return dsgd_xprintf("samples: %.17g of %.17g", samples, expected);
+    }
+    return NULL;
+}
+
+/** Same bytes however many processes and threads there are. */
+static char *threads_change_nothing(const trial *t)
+{
+    char *output = NULL;
+    char *why = run_into(t, "b", "a", "-j 2 --threads 3");
+    if (why == NULL &&
+        run(t, &output,
+            "list algorithms >/dev/null; for f in runs workers curves staleness steps; do if [ "
+            "$f = runs ]; then for d in a b; do sed 's/,[^,]*$//' $d/$f.csv > $d/cut; done; cmp "
+            "a/cut b/cut; else cmp a/$f.csv b/$f.csv; fi || exit 1; done") != 0)
+        why = dsgd_xprintf("threads: %s", output);
+    free(output);
+    return why;
+}
+
+/** Times do not depend on values. */
+static char *numerics_change_no_time(const trial *t)
+{
+    static const char *const columns[] = {"virtual_s", "steps", "messages", "bytes", "comm_share"};
+    dsgd_csv runs = {.n_rows = 0};
+    char *why = t->diverged ? NULL : run_into(t, "c", "a", "--numerics off");
+    if (why != NULL || t->diverged)
+        return why;
+    if (dsgd_csv_read(&runs, NULL, "%s/c/runs.csv", t->folder) != DSGD_OK)
+        why = dsgd_xstrdup("numerics: no runs.csv");
+    for (size_t i = 0; why == NULL && i < runs.n_rows; i++)
+        for (size_t k = 0; why == NULL && k < sizeof columns / sizeof columns[0]; k++)
+            if (strcmp(text(&runs, i, columns[k]), text(&t->runs, i, columns[k])) != 0)
+                why = dsgd_xprintf("numerics: %s is %s, without them %s", columns[k],
+                                   text(&t->runs, i, columns[k]), text(&runs, i, columns[k]));
+    dsgd_csv_close(&runs);
+    return why;
+}
+
+/** The virtual time of a changed experiment's first run; NAN with *why where it does not run. */
+static double changed_s(const trial *t, const char *name, const part *experiment, char **why)
+{
+    dsgd_csv runs = {.n_rows = 0};
+    double virtual_s = NAN;
+    write_experiment(t->folder, name, experiment);
+    *why = run_into(t, name, name, "--numerics off");
+    if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
+        runs.n_rows > 0)
+        virtual_s = value(&runs, 0, "virtual_s");
+    dsgd_csv_close(&runs);
+    return virtual_s;
+}
+
+/** What is computed without messages is what messages would have given. */
+static char *every_message_gives_the_same(const trial *t)
+{
+    if (t->diverged)
+        return NULL;
+    part changed = part_copy(t->experiment);
+    part *exchange = part_find(&changed, "exchange");
+    char *why = NULL;
+    if (exchange == NULL) {
+        part_add(&changed, part_empty("exchange", MAPPING));
+        exchange = part_find(&changed, "exchange");
+    }
+    part_set(exchange, "every_message", "true");
+    const double s = changed_s(t, "d", &changed, &why);
+    if (why == NULL && !is_near(s, value(&t->runs, 0, "virtual_s"), 1e-6))
+        why = dsgd_xprintf("messages: %.17g s, with each message %.17g s",
+                           value(&t->runs, 0, "virtual_s"), s);
+    part_free(&changed);
+    return why;
+}
+
+/** Synchronous algorithms are never slower on a faster network. */
+static char *bandwidth_is_never_slower(const trial *t)
+{
+    char *why = NULL;
+    const part *const given = part_find(t->experiment, "platform");
+    if (t->diverged || !is_synchronous(t->experiment) || given == NULL || given->kind != MAPPING)
+        return NULL;
+    part changed = part_copy(t->experiment);
+    part *const platform = part_find(&changed, "platform");
+    static const char *const all[] = {"host_bandwidth", "island_bandwidth", "group_bandwidth",
+                                      "group_flow_bandwidth"};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        if (k == 0 || part_find(platform, all[k]) != NULL)
+            part_set(platform, all[k], "1e15");
+    const double s = changed_s(t, "e", &changed, &why);
+    if (why == NULL && s > value(&t->runs, 0, "virtual_s") * (1 + 1e-9))
+        why = dsgd_xprintf("bandwidth: %.17g s, with NICs of 1e15 B/s %.17g s",
+                           value(&t->runs, 0, "virtual_s"), s);
+    part_free(&changed);
+    return why;
+}
+
+/** A record computes what the run did. */
+static char *replay_gives_the_same(const trial *t)
+{
+    char *output = NULL;
+    if (part_find(t->experiment, "learn") == NULL || t->runs.n_rows == 0)
+        return NULL;
+    char *why = run_into(t, "f", "a", "--record f.record");
+    if (why == NULL && run(t, &output, "replay -o g f.record; cmp f/curves.csv g/curves.csv") != 0)
+        why = dsgd_xprintf("replay: %s", output);
+    free(output);
+    return why;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static char *read_results(trial *t)
+{
+    char *const manifest = dsgd_xprintf("%s/a/manifest.json", t->folder);
+    t->manifest = json_load_file(manifest, 0, NULL);
+    free(manifest);
+    dsgd_error error = {""};
+    if (t->manifest == NULL ||
+        dsgd_csv_read(&t->runs, &error, "%s/a/runs.csv", t->folder) != DSGD_OK ||
+        dsgd_csv_read(&t->workers, &error, "%s/a/workers.csv", t->folder) != DSGD_OK)
+        return dsgd_xprintf("results: %s", error.text);
+    for (size_t i = 0; i < t->runs.n_rows; i++)
+        t->diverged = t->diverged || strcmp(text(&t->runs, i, "status"), "ok") != 0;
+    return NULL;
+}
+
+/** Whether it is a single sentence of the program's. */
+static bool is_refusal(int exit_status, const char *output)
+{
+    const char *const first = strstr(output, "dsgd: ");
+    return exit_status >= 2 && exit_status <= 4 && first != NULL &&
+           strstr(first + 1, "\ndsgd: ") == NULL;
+}
+
+verdict laws_check(const char *folder, const part *experiment, char **why)
+{
+    static char *(*const laws[])(const trial *) = {
+        shares_sum_to_one,         samples_are_steps_times_batch, threads_change_nothing,
+        numerics_change_no_time,   replay_gives_the_same,         every_message_gives_the_same,
+        bandwidth_is_never_slower,
+    };
+    trial t = {.folder = folder, .experiment = experiment};
+    char *output = NULL;
+    write_experiment(folder, "a", experiment);
+    *why = NULL;
+    const int exit_status = run(&t, &output, "check a.yaml");
+    if (exit_status != 0) {
+        *why = is_refusal(exit_status, output)
+                   ? dsgd_xstrdup(output)
+                   : dsgd_xprintf("check: exit status %d: %s", exit_status, output);
+        const verdict v = is_refusal(exit_status, output) ? REFUSED : BROKEN;
+        free(output);
+        return v;
+    }
+    free(output);
+    *why = run_into(&t, "a", "a", "-j 1 --threads 1");
+    if (*why == NULL)
+        *why = read_results(&t);
+    for (size_t i = 0; *why == NULL && i < sizeof laws / sizeof laws[0]; i++)
+        *why = laws[i](&t);
+    dsgd_csv_close(&t.runs);
+    dsgd_csv_close(&t.workers);
+    json_decref(t.manifest);
+    return *why == NULL ? HOLDS : BROKEN;
+}
+
+void laws_shrink(const char *folder, part *experiment, char **why)
+{
+    for (size_t i = 0; i < part_count(experiment);) {
+        part smaller = part_copy(experiment);
+        char *now = NULL;
+        part_remove(&smaller, i);
+        if (laws_check(folder, &smaller, &now) == BROKEN &&
+            strncmp(now, *why, strcspn(*why, ":")) == 0) {
+            part_free(experiment);
+            *experiment = smaller;
+            free(*why);
+            *why = now;
+            continue; /* another part is at this place now */
+        }
+        part_free(&smaller);
+        free(now);
+        i++;
+    }
+}

@@ -1,0 +1,41 @@
+/**
+ * @file random.c
+ * dsgd_random FIRST [COUNT]: tries that many random experiments, from that seed on, and shows those
+ * of which a law does not hold, made small.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "tests/random/draw.h"
+#include "tests/random/laws.h"
+
+int main(int count, char **words)
+{
+    const uint64_t first = count > 1 ? strtoull(words[1], NULL, 10) : 1;
+    const uint64_t n = count > 2 ? strtoull(words[2], NULL, 10) : 20;
+    size_t n_of[BROKEN + 1] = {0};
+    char folder[] = "/tmp/dsgd-random-XXXXXX";
+    DSGD_ASSERT(mkdtemp(folder) != NULL, "%s: %m", folder);
+    for (uint64_t seed = first; seed < first + n; seed++) {
+        part experiment = random_experiment(seed);
+        char *why = NULL;
+        const verdict v = laws_check(folder, &experiment, &why);
+        n_of[v]++;
+        if (v == REFUSED)
+            printf("%llu refused: %s", (unsigned long long)seed, why);
+        if (v == BROKEN) {
+            laws_shrink(folder, &experiment, &why);
+            printf("%llu broken: %s\n", (unsigned long long)seed, why);
+            part_write(&experiment, stdout);
+        }
+        fflush(stdout);
+        part_free(&experiment);
+        free(why);
+    }
+    printf("%zu hold, %zu refused, %zu broken\n", n_of[HOLDS], n_of[REFUSED], n_of[BROKEN]);
+    char *const command = dsgd_xprintf("rm -rf %s", folder);
+    const int removed = system(command);
+    free(command);
+    return n_of[BROKEN] == 0 && removed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
