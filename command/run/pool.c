@@ -23,6 +23,7 @@
 #include "base/child.h"
 #include "base/csv.h"
 #include "command/run/results.h"
+#include "sim/network/cluster.h"
 #include "sim/run.h"
 
 /** A run of the pool. */
@@ -35,6 +36,7 @@ typedef struct task {
     int said; /* descriptor: what the process writes to stderr */
     char sentence[512]; /* the last line of it */
     size_t n_sentence; /* bytes of a line that has not ended */
+    char reason[512]; /* why SimGrid ended it; "": it did not */
     uint64_t moves; /* of its progress, when they last changed, ... */
     double moved_cpu_s; /* ... and its CPU time then */
 } task;
@@ -174,7 +176,7 @@ static bool start(pool *p, task *t)
 
 /**
  * Passes on what the process of a run wrote to stderr, line by line with the run's number, and
- * keeps the last line: where it dies, this says why.
+ * keeps the last line, and SimGrid's reason: where it dies, these say why.
  */
 static void hear(const pool *p, task *t)
 {
@@ -186,6 +188,9 @@ static void hear(const pool *p, task *t)
                 t->sentence[t->n_sentence++] = bytes[k];
                 t->sentence[t->n_sentence] = '\0';
             } else if (bytes[k] == '\n' && t->n_sentence > 0) {
+                const char *const reason = dsgd_cluster_reason(t->sentence);
+                if (reason != NULL && t->reason[0] == '\0')
+                    snprintf(t->reason, sizeof t->reason, "%s", reason);
                 dsgd_progress_say(&p->view, t->i, t->sentence);
                 t->n_sentence = 0;
             }
@@ -292,10 +297,14 @@ static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
     const bool cannot_write = WIFEXITED(state) && WEXITSTATUS(state) == DSGD_EIO;
     if (!interrupted && found == DSGD_RUN_ABSENT && !cannot_write) {
         dsgd_error why;
+        const bool has_reason = t->reason[0] != '\0';
         dsgd_fail(&why, DSGD_OK, "the process of the run %s %d%s%s",
                   WIFEXITED(state) ? "left without results, with exit status" : "died of signal",
                   WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state),
-                  t->sentence[0] == '\0' ? "" : "; the last that it said: ", t->sentence);
+                  has_reason               ? "; SimGrid: "
+                  : t->sentence[0] == '\0' ? ""
+                                           : "; the last that it said: ",
+                  has_reason ? t->reason : t->sentence);
         write_unfinished(p, t, DSGD_RUN_FAILED, &why);
     }
     return end(p, t, error);

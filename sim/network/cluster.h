@@ -55,6 +55,12 @@ typedef struct dsgd_machine {
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error);
 
+/**
+ * Why SimGrid ends this process, in a line that it wrote to stderr: a place in the line; NULL where it
+ * says something else.
+ */
+const char *dsgd_cluster_reason(const char *line);
+
 /** Index of a host among the platform's hosts in natural order. */
 int dsgd_cluster_place(int host);
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -36,16 +37,91 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     return status;
 }
 
+/* --- a user's file ---------------------------------------------------------------------------- */
+
+/** Every host sends a byte to others, for what SimGrid finds missing then: routes, gateways, ... */
+typedef struct greeting {
+    int n_hosts, under_way;
+    dsgd_semaphore *semaphore;
+} greeting;
+
+typedef struct greeter {
+    greeting *all;
+    int host;
+} greeter;
+
+/** Up to so many hosts each sends to each, else to those at distances that are powers of two. */
+enum { MOST_PAIRED_HOSTS = 32 };
+
+static void greet(void *argument)
+{
+    const greeter *const g = argument;
+    const int n = g->all->n_hosts;
+    for (int k = 1; k < n; k += n <= MOST_PAIRED_HOSTS ? 1 : k) {
+        const int to = (g->host + k) % n, from = (g->host + n - k) % n;
+        dsgd_sendrecv(dsgd_mailbox_of(g->host, to, DSGD_PORT_MEASUREMENT, 0), 1,
+                      dsgd_mailbox_of(from, g->host, DSGD_PORT_MEASUREMENT, 0));
+    }
+    if (--g->all->under_way == 0)
+        dsgd_semaphore_post(g->all->semaphore);
+}
+
+static void wait_for_greetings(void *argument)
+{
+    dsgd_semaphore_wait(((greeting *)argument)->semaphore);
+}
+
+static dsgd_status try_messages(const dsgd_machine *machine, dsgd_error *error)
+{
+    greeting all = {machine->n_hosts, machine->n_hosts, dsgd_semaphore_new()};
+    greeter *const greeters = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *greeters);
+    for (int i = 0; i < machine->n_hosts; i++) {
+        greeters[i] = (greeter){&all, i};
+        dsgd_actor_start(i, "greeter", greet, &greeters[i]);
+    }
+    dsgd_cluster_run(wait_for_greetings, &all);
+    free(greeters);
+    return all.under_way == 0
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_EUSAGE, "%s: %d of %d hosts never get a byte from others",
+                           machine->platform->file, all.under_way, machine->n_hosts);
+}
+
+/** What a child process tries, and where it says why SimGrid ended it. */
+typedef struct trial {
+    const dsgd_machine *machine;
+    FILE *words;
+} trial;
+
 static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *error)
 {
     (void)nothing;
-    const dsgd_machine *const machine = argument;
-    if (freopen("/dev/null", "w", stderr) == NULL)
+    const trial *const t = argument;
+    dsgd_machine machine = *t->machine;
+    machine.actors_per_host = 1;
+    machine.one_at_a_time = false;
+    if (dup2(fileno(t->words), STDERR_FILENO) < 0)
         _exit(1);
-    return dsgd_cluster_open(machine, 0, machine->platform->file, error);
+    const dsgd_status status = dsgd_cluster_open(&machine, 0, machine.platform->file, error);
+    return status == DSGD_OK ? try_messages(&machine, error) : status;
 }
 
-/** Opens the user's file in a child process: SimGrid ends the process on bad XML. */
+/** Why SimGrid ended a process that wrote such words; NULL: it did not say. To be freed. */
+static char *reason_in(FILE *words)
+{
+    char *line = NULL, *reason = NULL;
+    size_t room = 0;
+    rewind(words);
+    while (reason == NULL && getline(&line, &room, words) > 0) {
+        const char *const text = dsgd_cluster_reason(line);
+        if (text != NULL)
+            reason = dsgd_xprintf("%.*s", (int)strcspn(text, "\n"), text);
+    }
+    free(line);
+    return reason;
+}
+
+/** Opens the user's file in a child process: SimGrid ends the process on what it does not like. */
 static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 {
     const char *const path = machine->platform->file;
@@ -56,14 +132,25 @@ static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
                          path);
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
-    char *const died = dsgd_xprintf("%s: SimGrid cannot load this platform; `xmllint --valid` or "
-                                    "SimGrid's own examples help",
-                                    path);
+    const trial t = {machine, tmpfile()};
+    if (t.words == NULL)
+        return dsgd_fail(error, DSGD_EIO, "no temporary file can be made: %m");
     char nothing = 0;
-    const dsgd_status status = dsgd_in_child(try_to_open, machine, &nothing, 0, died, error);
-    free(died);
+    dsgd_status status = dsgd_in_child(try_to_open, &t, &nothing, 0, path, error);
+    char *const reason = status == DSGD_EIO ? reason_in(t.words) : NULL;
+    if (reason != NULL)
+        status = dsgd_fail(error, DSGD_EUSAGE, "%s: SimGrid: %s", path, reason);
+    else if (status == DSGD_EIO)
+        status = dsgd_fail(error, DSGD_EIO,
+                           "%s: SimGrid cannot load this platform; `xmllint "
+                           "--valid` or SimGrid's own examples help",
+                           path);
+    fclose(t.words);
+    free(reason);
     return status;
 }
+
+/* --- the cluster of a run --------------------------------------------------------------------- */
 
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {

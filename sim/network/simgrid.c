@@ -188,6 +188,20 @@ static double speed(int host)
     return sg_host_get_speed(hosts[host]);
 }
 
+/** "[0.01] ./src/x.cpp:40: [root/CRITICAL] Uncaught exception simgrid::E by a: REASON" */
+const char *dsgd_cluster_reason(const char *line)
+{
+    static const char critical[] = "/CRITICAL] ", uncaught[] = "Uncaught exception ";
+    const char *reason = strstr(line, critical);
+    if (reason == NULL || strstr(reason, "Backtrace") != NULL)
+        return NULL;
+    reason += strlen(critical);
+    const char *const colon = strncmp(reason, uncaught, strlen(uncaught)) == 0
+                                  ? strstr(reason + strlen(uncaught), ": ")
+                                  : NULL;
+    return colon == NULL ? reason : colon + 2;
+}
+
 /* --- actors, time, semaphores, mailboxes ------------------------------------------------------ */
 
 /** SimGrid hands actors argc and argv; ours get a function and its argument. */

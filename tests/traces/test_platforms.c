@@ -595,6 +595,50 @@ START_TEST(hosts_of_an_xml_file_have_names)
 }
 END_TEST
 
+/** What SimGrid finds missing at a message alone, and then ends the process. */
+START_TEST(an_xml_file_that_no_message_crosses_is_refused)
+{
+    static const struct {
+        const char *routing;
+        int left_out; /* hosts 2 and 3 have no route, or hosts 0 and 1 have one way only */
+        const char *sentence;
+    } cases[] = {
+        {"Full", -1, NULL},
+        {"Full", 5, "send data from n2 to n3 but there is no connecting path"},
+        {"Full", 0, "send data from n1 to n0 but there is no connecting path"},
+        {"None", -1, "There can't be route in an Empty zone"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+        FILE *const stream = fdopen(mkstemps(path, 4), "w");
+        fprintf(stream,
+                "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
+                "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n"
+                "<zone id=\"z\" routing=\"%s\">\n",
+                cases[i].routing);
+        for (int k = 0; k < 4; k++)
+            fprintf(stream, "<host id=\"n%d\" speed=\"1Gf\"/>\n", k);
+        fputs("<link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\"/>\n", stream);
+        for (int from = 0, n = 0; strcmp(cases[i].routing, "Full") == 0 && from < 4; from++)
+            for (int to = from + 1; to < 4; to++, n++)
+                if (n != cases[i].left_out || n == 0)
+                    fprintf(stream,
+                            "<route src=\"n%d\" dst=\"n%d\"%s><link_ctn id=\"l\"/></route>\n", from,
+                            to, n == cases[i].left_out ? " symmetrical=\"no\"" : "");
+        fputs("</zone></platform>\n", stream);
+        fclose(stream);
+        char *const platform = dsgd_xprintf("platform: %s", path);
+        dsgd_error error = {""};
+        const dsgd_status status = open_lines(platform, "", &error);
+        ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
+        if (cases[i].sentence != NULL)
+            ck_assert_msg(strstr(error.text, cases[i].sentence) != NULL, "%s", error.text);
+        free(platform);
+        remove(path);
+    }
+}
+END_TEST
+
 /** SimGrid lists all hosts to count them: 16,384 times took minutes, once takes a third of a second. */
 START_TEST(a_large_xml_file_is_read_in_little_time)
 {
@@ -877,6 +921,7 @@ Suite *platforms_suite(void)
     tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
                         sizeof placements / sizeof placements[0]);
     tcase_add_test(t, hosts_of_an_xml_file_have_names);
+    tcase_add_test(t, an_xml_file_that_no_message_crosses_is_refused);
     tcase_add_test(t, a_large_xml_file_is_read_in_little_time);
     tcase_add_loop_test(t, platforms_of_a_file_are_read_or_refused, 0,
                         sizeof files / sizeof files[0]);
