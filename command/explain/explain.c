@@ -57,10 +57,11 @@ static dsgd_status check_source(const char *source, dsgd_error *error)
     const char *names[DSGD_MOST_NAMES];
     dsgd_about_names(dsgd_algorithms, names);
     char *const hint = dsgd_hint(source, names);
-    dsgd_fail(error, DSGD_EUSAGE,
-              "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` lists "
-              "them",
-              source, hint);
+    dsgd_fail(
+        error, DSGD_EUSAGE,
+        "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` lists "
+        "them",
+        source, hint);
     free(hint);
     return DSGD_EUSAGE;
 }
