@@ -113,6 +113,12 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 
 /* --- calls of the network --------------------------------------------------------------------- */
 
+size_t dsgd_cluster_loads(dsgd_load **loads)
+{
+    *loads = NULL;
+    return network->loads == NULL ? 0 : network->loads(loads);
+}
+
 double dsgd_cluster_speed(int host)
 {
     return network->speed(host);

@@ -43,7 +43,16 @@ typedef struct dsgd_machine {
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
+    bool loads; /* dsgd_cluster_loads() will be called */
 } dsgd_machine;
+
+/** What a link has carried in one direction. */
+typedef struct dsgd_load {
+    /* nic3_UP: out of NIC 3; island3_DOWN: into host 3 from its island; others as SimGrid or the
+     * user's file calls them. To be freed. */
+    char *link;
+    double bytes, bytes_per_s; /* carried; at most */
+} dsgd_load;
 
 /**
  * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first
@@ -60,6 +69,12 @@ int dsgd_cluster_place(int host);
 
 /** Nominal speed of a host, in flop/s. */
 double dsgd_cluster_speed(int host);
+
+/**
+ * What every link has carried until now, of machine->loads; the caller frees *loads and its texts. 0:
+ * the network counts none (loggp).
+ */
+size_t dsgd_cluster_loads(dsgd_load **loads);
 
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);

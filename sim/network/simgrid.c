@@ -13,6 +13,7 @@
 #include <simgrid/host.h>
 #include <simgrid/link.h>
 #include <simgrid/mailbox.h>
+#include <simgrid/plugins/load.h>
 #include <simgrid/semaphore.h>
 #include <simgrid/version.h>
 #include <stdio.h>
@@ -110,6 +111,40 @@ static void change_links(const dsgd_platform *platform)
     DSGD_ASSERT(any, "this SimGrid calls the links of hosts by other names");
 }
 
+/** Another speed of the user's links, for what-if. */
+static void scale_links(const dsgd_platform *platform)
+{
+    sg_link_t *const links = sg_link_list();
+    const size_t n_links = sg_link_count();
+    for (size_t i = 0; i < n_links; i++) {
+        sg_link_set_bandwidth(links[i],
+                              sg_link_get_bandwidth(links[i]) * platform->file_links.bandwidth);
+        sg_link_set_latency(links[i], sg_link_get_latency(links[i]) * platform->file_links.latency);
+    }
+    free(links);
+}
+
+static void track_links(void)
+{
+    sg_link_t *const links = sg_link_list();
+    const size_t n_links = sg_link_count();
+    for (size_t i = 0; i < n_links; i++)
+        sg_link_load_track(links[i]);
+    free(links);
+}
+
+static size_t loads_of_links(dsgd_load **loads)
+{
+    sg_link_t *const links = sg_link_list();
+    const size_t n_links = sg_link_count();
+    *loads = dsgd_xcalloc(n_links + 1, sizeof **loads);
+    for (size_t i = 0; i < n_links; i++)
+        (*loads)[i] = (dsgd_load){dsgd_xstrdup(sg_link_get_name(links[i])),
+                                  sg_link_get_cum_load(links[i]), sg_link_get_bandwidth(links[i])};
+    free(links);
+    return n_links;
+}
+
 static bool is_positive(double value)
 {
     return value > 0 && isfinite(value);
@@ -155,6 +190,8 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
     (void)n_written;
     const int n_hosts = machine->n_hosts;
     initialise((double)machine->actors_per_host * n_hosts);
+    if (machine->loads)
+        sg_link_load_plugin_init();
     simgrid_load_platform(path);
     const bool is_users = machine->platform->topology == DSGD_TOPOLOGY_XML;
     const dsgd_status values = is_users ? check_values(path, error) : DSGD_OK;
@@ -178,6 +215,10 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
         hosts[i] = all[places[i]];
     if (status == DSGD_OK && dsgd_platform_has_links_to_change(machine->platform))
         change_links(machine->platform);
+    if (status == DSGD_OK && is_users && machine->platform->file_links.scaled)
+        scale_links(machine->platform);
+    if (status == DSGD_OK && machine->loads)
+        track_links();
     free(names);
     free(all);
     return status;
@@ -335,6 +376,7 @@ const dsgd_network dsgd_network_simgrid = {
     .version = version,
     .open = open_platform,
     .speed = speed,
+    .loads = loads_of_links,
     .start = start_actor,
     .self = self,
     .run = run,
