@@ -38,8 +38,7 @@ dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
                                            !config->exchange.every_message,
                           .placement = config->placement,
                           .seed = config->seed,
-                          .scratch = config->scratch,
-                          .loads = config->loads};
+                          .scratch = config->scratch};
 }
 
 dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **imbalance,

@@ -312,6 +312,8 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
     dsgd_worker *const sender = &engine->workers[from];
     dsgd_worker *const receiver = &engine->workers[to];
     bytes = (double)(long)bytes; /* as SimGrid sends them */
+    if (engine->config->loads)
+        dsgd_cluster_carry(from, to, bytes);
     const bool inside =
         dsgd_platform_same_island(engine->config->platform, sender->place, receiver->place);
     (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
@@ -409,9 +411,10 @@ static void add_loads(dsgd_run_result *result, const char *name, int i, struct d
         (dsgd_load){dsgd_xprintf("%s%d_DOWN", name, i), carried.received, bytes_per_s};
 }
 
-/** As the network counts, or else by the messages' ends. */
-static void list_loads(dsgd_engine *engine)
+void dsgd_sum_up_loads(dsgd_engine *engine)
 {
+    if (!engine->config->loads)
+        return;
     dsgd_run_result *const result = engine->result;
     const dsgd_platform *const platform = engine->config->platform;
     int n_nics = 0;
@@ -466,8 +469,6 @@ void dsgd_sum_up(dsgd_engine *engine)
     for (size_t k = 0; k < engine->n_pieces; k++)
         result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
     result->link_s = links_alone_s(engine);
-    if (config->loads)
-        list_loads(engine);
     sum_up_workers(engine);
     dsgd_sum_up_step_times(engine);
 }

@@ -43,7 +43,6 @@ typedef struct dsgd_machine {
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
     const char *scratch; /* folder for the platform's XML */
-    bool loads; /* dsgd_cluster_loads() will be called */
 } dsgd_machine;
 
 /** What a link has carried in one direction. */
@@ -70,9 +69,12 @@ int dsgd_cluster_place(int host);
 /** Nominal speed of a host, in flop/s. */
 double dsgd_cluster_speed(int host);
 
+/** Counts, for dsgd_cluster_loads(), what has gone from a host to another. */
+void dsgd_cluster_carry(int from, int to, double bytes);
+
 /**
- * What every link has carried until now, of machine->loads; the caller frees *loads and its texts. 0:
- * the network counts none (loggp).
+ * What every link has carried by that; the caller frees *loads and its texts. 0: the network does
+ * not know the links (loggp).
  */
 size_t dsgd_cluster_loads(dsgd_load **loads);
 
