@@ -28,6 +28,11 @@ static long per_cell(long n, long most)
     return (n + most - 1) / most;
 }
 
+static long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
 static char *table_of(const dsgd_facts *f, double median_s)
 {
     char *text = NULL;
@@ -39,7 +44,8 @@ static char *table_of(const dsgd_facts *f, double median_s)
     for (long i = 0; i < f->n_workers; i += each[0])
         for (long t = 0; t < f->n_steps; t += each[1]) {
             const double x = worst(f, (long[]){i, t}, (long[]){i + each[0], t + each[1]}, median_s);
-            fprintf(stream, "%ld,%ld,%ld,%ld,", i, each[0], t, each[1]);
+            fprintf(stream, "%ld,%ld,%ld,%ld,", i, least(each[0], f->n_workers - i), t,
+                    least(each[1], f->n_steps - t));
             dsgd_csv_number(stream, x);
             fputc('\n', stream);
         }

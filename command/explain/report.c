@@ -123,15 +123,18 @@ static void print_table(const group *g)
     dsgd_columns_print(&t);
 }
 
-/** "wagma group=4, 64 workers, habitat-p100 on piz-daint, 3 seeds"; the caller frees it. */
+/** "wagma group=4, 64 workers, habitat-p100 on piz-daint, 3 seeds from 1"; the caller frees it. */
 static char *title_of(const dsgd_explained *e, const group *g)
 {
     const dsgd_planned_run *const run = &e->experiment->runs[g->runs[0]];
     char *const swept = dsgd_row_swept(e->experiment, g->runs[0]);
-    char *const title =
-        dsgd_xprintf("%s%s%s, %d workers, %s on %s, %s %ld", run->label, *swept == '\0' ? "" : " ",
-                     swept, run->config.workers, run->workload_name, run->platform_name,
-                     g->n > 1 ? "seeds from" : "seed", run->seed);
+    char *title =
+        dsgd_xprintf("%s%s%s, %d workers, %s on %s, ", run->label, *swept == '\0' ? "" : " ", swept,
+                     run->config.workers, run->workload_name, run->platform_name);
+    if (g->n > 1)
+        dsgd_append(&title, "%zu seeds from %ld", g->n, run->seed);
+    else
+        dsgd_append(&title, "seed %ld", run->seed);
     free(swept);
     return title;
 }
@@ -232,15 +235,23 @@ static void print_links(const dsgd_facts *f)
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
-/** The largest gain of a cause other than @p but; -1: none by half a per cent. */
+/**
+ * The largest gain of a cause other than @p but; -1: none by half a per cent. An idle network, which
+ * nobody can buy, counts where nothing else of the network gains.
+ */
 static int best_of(const group *g, int but)
 {
-    static const double least = 1.005;
+    static const double least = 1.005, equal = 1e-3;
+    const bool network_gains =
+        g->gain[DSGD_TWICE_BANDWIDTH] >= least || g->gain[DSGD_HALF_LATENCY] >= least;
     int best = -1;
-    for (int which = 0; which < DSGD_N_COUNTERFACTUALS; which++)
-        if ((but < 0 || dsgd_cause_of(which) != dsgd_cause_of(but)) && g->gain[which] >= least &&
-            (best < 0 || g->gain[which] > g->gain[best]))
+    for (int which = 0; which < DSGD_N_COUNTERFACTUALS; which++) {
+        const bool counts = (but < 0 || dsgd_cause_of(which) != dsgd_cause_of(but)) &&
+                            !(which == DSGD_IDLE_NETWORK && network_gains);
+        if (counts && g->gain[which] >= least &&
+            (best < 0 || g->gain[which] > g->gain[best] * (1 + equal)))
             best = which;
+    }
     return best;
 }
 
@@ -287,6 +298,27 @@ static dsgd_status print_group(const dsgd_explained *e, const group *g, dsgd_err
     return status;
 }
 
+/** Why runs failed or diverged. */
+static void print_notes(const dsgd_explained *e)
+{
+    for (size_t i = 0; i < e->experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &e->experiment->runs[i];
+        char *const status = dsgd_results_field(e->folder, i, "status");
+        char *const note = status == NULL ? NULL : dsgd_results_note(e->folder, i);
+        char *rest = note;
+        const char *const why = strsep(&rest, "\n");
+        if (status != NULL && strcmp(status, "ok") != 0 && why != NULL && *why != '\0') {
+            char *const text = dsgd_xprintf(
+                "run %zu%s%s %s: %s", run->unchanged + 1, run->parameter == NULL ? "" : " ",
+                run->parameter == NULL ? "" : run->parameter, status, why);
+            dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, text);
+            free(text);
+        }
+        free(note);
+        free(status);
+    }
+}
+
 dsgd_status dsgd_explained_print(const dsgd_explained *e, dsgd_error *error)
 {
     dsgd_status status = DSGD_OK;
@@ -301,6 +333,7 @@ dsgd_status dsgd_explained_print(const dsgd_explained *e, dsgd_error *error)
             status = print_group(e, &g, error);
         free(g.runs);
     }
+    print_notes(e);
     dsgd_print_wrapped(
         stdout, "", 0, DSGD_TEXT_WIDTH,
         "Times as fast: samples per second over those of the same run as it is, with "
