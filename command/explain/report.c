@@ -206,6 +206,7 @@ static char *link_name(const char *link)
 
 static void print_links(const dsgd_facts *f)
 {
+    static const double alike = 0.99; /* shares of use */
     dsgd_columns t = {.wraps = false};
     double most = INFINITY; /* what was printed last carries so much */
     size_t after = 0;
@@ -227,10 +228,16 @@ static void print_links(const dsgd_facts *f)
         dsgd_columns_put(&t, "carries (GB)", "%.4g", f->loads[found].bytes / 1e9);
         dsgd_columns_put(&t, "of (GB/s)", "%.4g", f->loads[found].bytes_per_s / 1e9);
     }
-    if (t.n_rows > 0)
-        dsgd_columns_print(&t);
-    else
+    const size_t n_named = t.n_rows;
+    size_t n_alike = 0; /* used as much as the last named one, or more */
+    for (size_t i = 0; i < f->n_loads; i++)
+        n_alike += n_named > 0 && use_of(f, &f->loads[i]) >= alike * most;
+    if (n_named == 0)
         puts("no link carries anything");
+    else
+        dsgd_columns_print(&t);
+    if (n_alike > n_named)
+        printf("%zu more links are as busy as the last of these\n", n_alike - n_named);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -282,7 +289,7 @@ static dsgd_status print_group(const dsgd_explained *e, const group *g, dsgd_err
     dsgd_facts facts;
     const dsgd_status status = dsgd_facts_read(path, &facts, error);
     dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, title);
-    printf("%.4g samples/s\n\n", g->throughput);
+    printf(g->throughput >= 1000 ? "%.0f samples/s\n\n" : "%.4g samples/s\n\n", g->throughput);
     print_table(g);
     if (status == DSGD_OK) {
         putchar('\n');
