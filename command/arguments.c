@@ -10,6 +10,9 @@
 
 #include "base/option.h"
 
+const char *const dsgd_numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
+const char *const dsgd_computing_words[] = {"auto", "cpu", "cuda", NULL};
+
 typedef struct parser {
     const dsgd_syntax *syntax;
     char *arguments;

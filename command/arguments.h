@@ -71,6 +71,9 @@ typedef struct dsgd_texts {
     DSGD_ARGUMENT(TEXTS, plugins, "plugin", 0, "FILE",                                             \
                   "Adds the algorithms of a shared object; may be repeated")
 
+/** Words of --numerics, by dsgd_numerics: with `off`, and of commands that compute in any case. */
+extern const char *const dsgd_numerics_words[], *const dsgd_computing_words[];
+
 /** A row for those who know --resume. */
 #define DSGD_ARGUMENT_RESUME                                                                       \
     {                                                                                              \

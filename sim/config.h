@@ -106,6 +106,12 @@ typedef struct dsgd_progress {
     _Atomic uint64_t computed; /* batches of operations on values */
 } dsgd_progress;
 
+/** A run as it would be with the same draws and another computation. Zeros: as it is. */
+typedef struct dsgd_what_if {
+    double step_s; /* every gradient of every worker takes this on its own host */
+    int worker, as; /* this worker's steps take, on its host, what those of another take there */
+} dsgd_what_if;
+
 struct dsgd_algorithm;
 struct dsgd_engine;
 
@@ -125,6 +131,7 @@ typedef struct dsgd_run_config {
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */
+    dsgd_what_if what_if;
 
     bool machine_checked; /* platform and placement are, before this process was forked */
     dsgd_numerics numerics;
@@ -135,6 +142,7 @@ typedef struct dsgd_run_config {
     const char *record_about; /* about the run, in the record: a JSON object */
     dsgd_progress *progress; /* NULL: nobody asks */
     struct dsgd_timeline *timeline; /* what happens is recorded (sim/timeline.h); NULL: it is not */
+    bool loads; /* what links carry is counted */
 
     /* For tests. */
     /* Steps of every worker; the run ends when no message is on its way. 0: use `until`. */

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "models/values/values.h"
+#include "sim/network/cluster.h"
 
 enum { DSGD_MOST_AGES = 4096, DSGD_MOST_STEP_TIMES = 4096 };
 
@@ -58,6 +59,7 @@ typedef struct dsgd_run_result {
     dsgd_time_shares shares; /* mean over workers */
     dsgd_time_shares *worker_shares; /* [workers] */
     double *worker_steps; /* [workers] */
+    int *worker_places; /* [workers] of their hosts, among the platform's in natural order */
 
     double staleness_mean, staleness_max; /* in local steps of the owner and the user */
     dsgd_ages ages; /* of these */
@@ -89,6 +91,9 @@ typedef struct dsgd_run_result {
     double ideal_s; /* compute only */
     /* Largest, over NICs and ways into islands, of bytes that arrived / bandwidth; NAN for XML. */
     double link_s;
+
+    size_t n_loads;
+    dsgd_load *loads; /* [n_loads] where config->loads asks for them; idle links may lack */
 
     double timing_wall_s, total_wall_s;
     dsgd_values_stats numerics;

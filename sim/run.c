@@ -178,6 +178,7 @@ static void clock_main(void *argument)
     engine->finished = true;
     dsgd_closed_schedules_end(engine, dsgd_now_s());
     dsgd_timeline_close(engine);
+    dsgd_sum_up_loads(engine);
     evaluate_and_inspect(engine);
     if (config->steps_each == 0 && engine->n_working > 0)
         dsgd_waits_watch_on(engine);
@@ -308,6 +309,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     open_engine(&engine, config, result);
     result->worker_shares = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_shares);
     result->worker_steps = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_steps);
+    result->worker_places = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_places);
     status = dsgd_imbalance_for(config, &engine.imbalance, error);
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
@@ -329,9 +331,13 @@ void dsgd_run_result_free(dsgd_run_result *result)
 {
     free(result->worker_shares);
     free(result->worker_steps);
+    free(result->worker_places);
     free(result->points);
     free(result->ages.share);
     free(result->gradient_ages.share);
     free(result->step_times.bin);
+    for (size_t i = 0; i < result->n_loads; i++)
+        free(result->loads[i].link);
+    free(result->loads);
     *result = (dsgd_run_result){0};
 }

@@ -49,6 +49,10 @@ typedef struct dsgd_timeline {
     /* What is wanted. */
     long first_step, end_step; /* end_step LONG_MAX: to the end of the run */
     const bool *chosen; /* [workers]; servers always are */
+    /* Not NULL: a span is handed on when it has ended, and not kept, so that a run may be of any
+     * length; what has not ended with the run is not handed on. */
+    void (*ended)(void *listener, const dsgd_span *span);
+    void *listener;
 
     /* What is recorded; dsgd_timeline_free() frees it. */
     bool opened, closed; /* the window has begun; has ended before the run */

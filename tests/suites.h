@@ -69,6 +69,7 @@
     X(sensitivity)                                                                                 \
     X(plot)                                                                                        \
     X(timeline)                                                                                    \
+    X(explain)                                                                                     \
     X(plugin)                                                                                      \
     X(random)                                                                                      \
     X(models_long)                                                                                 \

@@ -34,6 +34,10 @@ typedef struct dsgd_platform {
     const char *origin;
     dsgd_platform_topology topology;
     const char *file; /* of DSGD_TOPOLOGY_XML */
+    struct {
+        bool scaled;
+        double bandwidth, latency; /* factors of all links of the file, where scaled */
+    } file_links;
     /** Of a NIC; of every link of a tree, dragonfly or torus; each direction. */
     double host_bandwidth_bytes_per_s;
     double host_latency_s; /* between the nearest two hosts that do not share an island */

@@ -132,7 +132,10 @@ static void run_here(const pool *p, size_t i)
         config.record_about = dsgd_results_about(p->config->experiment, i, p->config->command);
     dsgd_run_result result;
     dsgd_error error = {""};
-    const dsgd_status status = dsgd_simulate(&config, &result, &error);
+    const dsgd_pool_config *const asked = p->config;
+    const dsgd_status status = asked->simulate == NULL
+                                   ? dsgd_simulate(&config, &result, &error)
+                                   : asked->simulate(asked->simulator, i, &config, &result, &error);
     if (status != DSGD_OK) {
         result.outcome = DSGD_RUN_FAILED;
         result.why = error;

@@ -30,6 +30,10 @@ typedef struct dsgd_pool_config {
     int numerics; /* dsgd_numerics */
     dsgd_run_limits limits;
     dsgd_progress_form progress;
+    /** In the process of run @p i, in place of dsgd_simulate(); NULL: that. */
+    dsgd_status (*simulate)(const void *simulator, size_t i, const dsgd_run_config *run,
+                            dsgd_run_result *result, dsgd_error *error);
+    const void *simulator;
     bool goes_on; /* further calls follow: as JSON, the end is not yet said */
     bool anew; /* also what has its results, and its record where one is asked for */
 } dsgd_pool_config;

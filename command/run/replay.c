@@ -26,13 +26,12 @@ typedef struct arguments {
     long threads; /* 0: not given */
 } arguments;
 
-static const char *const numerics_words[] = {"auto", "cpu", "cuda", NULL};
 static const char *const precision_words[] = {"float", "double", NULL};
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of curves.csv (results/NAME-replay)"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Computes on auto, cpu or cuda",
-                  .words = numerics_words),
+                  .words = dsgd_computing_words),
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
                   "Computing threads (the number of cores); decides no result"),
     DSGD_ARGUMENT(WORD, precision, "precision", 0, "HOW",

@@ -37,15 +37,13 @@ typedef struct arguments {
     bool force, verbose, refine;
 } arguments;
 
-static const char *const numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
-
 static const dsgd_argument run_options[] = {
     DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME)"),
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu, cuda, or off",
-                  .words = numerics_words),
+                  .words = dsgd_numerics_words),
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
                   "Computing threads per run, beside the one that simulates (cores / jobs - 1); "
                   "changes no result"),
@@ -87,7 +85,7 @@ static const dsgd_argument check_options[] = {
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "As in `dsgd run`",
-                  .words = numerics_words),
+                  .words = dsgd_numerics_words),
     DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT", "As in `dsgd run`",
                   .implied = "20"),
     DSGD_ARGUMENT_PLUGIN,

@@ -4,12 +4,10 @@
  * it.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -19,7 +17,7 @@
 #include "command/command.h"
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
-#include "command/run/results.h"
+#include "command/run/source.h"
 #include "command/table.h"
 #include "command/timeline/view.h"
 
@@ -34,7 +32,6 @@ typedef struct arguments {
 typedef enum format { JSON, TEXT, SVG, PDF, PNG } format;
 
 static const char *const format_words[] = {"json", "text", "svg", "pdf", "png", NULL};
-static const char *const numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(COUNT, run, "run", 0, "RUN", "The run (1), as `dsgd check` numbers them"),
@@ -56,7 +53,7 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
                   "As in `dsgd run` (off, because what happens when depends on no value, but for "
                   "`until: accuracy`)",
-                  .words = numerics_words),
+                  .words = dsgd_numerics_words),
     DSGD_ARGUMENT_PLUGIN,
     {.name = NULL},
 };
@@ -304,53 +301,6 @@ void dsgd_timeline_print_example(const char *algorithm)
     free(path);
 }
 
-/** The experiment of a folder of results, whose run is still what the file says. */
-static dsgd_status check_folder(const char *folder, const json_t *manifest,
-                                const dsgd_experiment *experiment, long run, dsgd_error *error)
-{
-    if (run < 1 || (size_t)run > experiment->n_runs)
-        return DSGD_OK; /* show_run() says it */
-    char *const text = dsgd_results_about(experiment, (size_t)run - 1, "");
-    json_t *const now = json_loads(text, 0, NULL);
-    const json_t *const then = json_array_get(json_object_get(manifest, "runs"), (size_t)run - 1);
-    const json_t *const of_now =
-        json_array_get(json_object_get(json_object_get(now, "manifest"), "runs"), 0);
-    const bool same = json_equal(then, of_now) == 1;
-    json_decref(now);
-    free(text);
-    if (same)
-        return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "%s: run %ld of %s is another than the folder has; give the same --set as "
-                     "then, or an experiment instead of the folder",
-                     folder, run, experiment->path);
-}
-
-static dsgd_status open_source(const arguments *a, dsgd_experiment *experiment, dsgd_error *error)
-{
-    const char *const source = a->source.v[0];
-    struct stat facts;
-    const bool is_folder = stat(source, &facts) == 0 && S_ISDIR(facts.st_mode);
-    char *const path = dsgd_xprintf("%s/manifest.json", source);
-    json_t *const manifest = is_folder ? json_load_file(path, 0, NULL) : NULL;
-    const char *const file = json_string_value(json_object_get(manifest, "file"));
-    dsgd_status status = DSGD_OK;
-    if (is_folder && file == NULL)
-        status = dsgd_fail(error, DSGD_EIO,
-                           "%s: there is no manifest of an experiment in this folder", source);
-    if (status == DSGD_OK)
-        status = dsgd_experiment_open(is_folder ? file : source, a->sets.v, a->sets.n, a->numerics,
-                                      experiment, error);
-    if (status == DSGD_OK && is_folder) {
-        status = check_folder(source, manifest, experiment, a->run, error);
-        if (status != DSGD_OK)
-            dsgd_experiment_close(experiment);
-    }
-    json_decref(manifest);
-    free(path);
-    return status;
-}
-
 static dsgd_status timeline(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
@@ -368,7 +318,8 @@ static dsgd_status timeline(int count, char **words, dsgd_error *error)
     if (status == DSGD_OK)
         status = dsgd_plugins_load(&a.plugins, error);
     if (status == DSGD_OK)
-        status = open_source(&a, &experiment, error);
+        status = dsgd_source_open(&(dsgd_source){a.source.v[0], &a.sets, a.numerics, a.run},
+                                  &experiment, error);
     if (status != DSGD_OK)
         return status;
     status = show_run(&a, &experiment, error);

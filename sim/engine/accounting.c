@@ -312,6 +312,8 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
     dsgd_worker *const sender = &engine->workers[from];
     dsgd_worker *const receiver = &engine->workers[to];
     bytes = (double)(long)bytes; /* as SimGrid sends them */
+    if (engine->config->loads)
+        dsgd_cluster_carry(from, to, bytes);
     const bool inside =
         dsgd_platform_same_island(engine->config->platform, sender->place, receiver->place);
     (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
@@ -361,6 +363,7 @@ static void sum_up_workers(dsgd_engine *engine)
         shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
         shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
         result->worker_steps[i] = (double)w->steps_done;
+        result->worker_places[i] = w->place;
         sent_bytes += w->sent_bytes;
         result->sent_max_bytes = fmax(result->sent_max_bytes, w->sent_bytes);
         result->shares.compute += shares->compute / p;
@@ -380,29 +383,67 @@ static double more_of(struct dsgd_carried carried)
     return fmax(carried.sent, carried.received);
 }
 
+/** What each NIC carried, [*n_nics]; the caller frees it. */
+static struct dsgd_carried *carried_by_nics(const dsgd_engine *engine, int *n_nics)
+{
+    const int per_nic = dsgd_platform_nic_hosts(engine->config->platform);
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    int last = 0;
+    for (int i = 0; i < n_hosts; i++)
+        last = engine->workers[i].place > last ? engine->workers[i].place : last;
+    *n_nics = last / per_nic + 1;
+    struct dsgd_carried *const nics = dsgd_xcalloc((size_t)*n_nics, sizeof *nics);
+    for (int i = 0; i < n_hosts; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        nics[w->place / per_nic].sent += w->by_nic.sent;
+        nics[w->place / per_nic].received += w->by_nic.received;
+    }
+    return nics;
+}
+
+static void add_loads(dsgd_run_result *result, const char *name, int i, struct dsgd_carried carried,
+                      double bytes_per_s)
+{
+    result->loads = dsgd_xrealloc(result->loads, result->n_loads + 2, sizeof *result->loads);
+    result->loads[result->n_loads++] =
+        (dsgd_load){dsgd_xprintf("%s%d_UP", name, i), carried.sent, bytes_per_s};
+    result->loads[result->n_loads++] =
+        (dsgd_load){dsgd_xprintf("%s%d_DOWN", name, i), carried.received, bytes_per_s};
+}
+
+void dsgd_sum_up_loads(dsgd_engine *engine)
+{
+    if (!engine->config->loads)
+        return;
+    dsgd_run_result *const result = engine->result;
+    const dsgd_platform *const platform = engine->config->platform;
+    int n_nics = 0;
+    result->n_loads = dsgd_cluster_loads(&result->loads);
+    if (result->n_loads > 0 || platform->topology == DSGD_TOPOLOGY_XML)
+        return;
+    struct dsgd_carried *const nics = carried_by_nics(engine, &n_nics);
+    for (int i = 0; i < n_nics; i++)
+        if (more_of(nics[i]) > 0)
+            add_loads(result, "nic", i, nics[i], dsgd_platform_nic_bytes_per_s(platform, i));
+    free(nics);
+    for (int i = 0; platform->island_hosts > 0 && i < engine->n_workers + engine->n_servers; i++)
+        add_loads(result, "island", engine->workers[i].place, engine->workers[i].by_island,
+                  platform->island_bytes_per_s);
+}
+
 /** Seconds of the link that is busy for longest, in the direction that has more; NAN for XML. */
 static double links_alone_s(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return NAN;
-    const int per_nic = dsgd_platform_nic_hosts(platform);
     const int n_hosts = engine->n_workers + engine->n_servers;
     double longest_s = 0;
-    int last = 0;
-    for (int i = 0; i < n_hosts; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
-        last = w->place > last ? w->place : last;
-        if (platform->island_hosts > 0)
-            longest_s = fmax(longest_s, more_of(w->by_island) / platform->island_bytes_per_s);
-    }
-    const int n_nics = last / per_nic + 1;
-    struct dsgd_carried *const nics = dsgd_xcalloc((size_t)n_nics, sizeof *nics);
-    for (int i = 0; i < n_hosts; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
-        nics[w->place / per_nic].sent += w->by_nic.sent;
-        nics[w->place / per_nic].received += w->by_nic.received;
-    }
+    for (int i = 0; platform->island_hosts > 0 && i < n_hosts; i++)
+        longest_s =
+            fmax(longest_s, more_of(engine->workers[i].by_island) / platform->island_bytes_per_s);
+    int n_nics = 0;
+    struct dsgd_carried *const nics = carried_by_nics(engine, &n_nics);
     for (int nic = 0; nic < n_nics; nic++)
         if (more_of(nics[nic]) > 0)
             longest_s =

@@ -274,26 +274,39 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     free(old);
 }
 
-/** The samples of the worker's step, where the imbalance depends on them. */
-static dsgd_batch_size batch_size(const dsgd_engine *engine, const dsgd_node *self)
+/** The samples of a worker's step, where the imbalance depends on them. */
+static dsgd_batch_size batch_size(const dsgd_engine *engine, int rank, long step)
 {
     dsgd_batch_size size = {0};
     if (!dsgd_imbalance_reads_samples(engine->imbalance))
         return size;
     const dsgd_stream stream = dsgd_stream_of(engine);
-    dsgd_stream_rows(&stream, engine->data, (uint32_t)self->rank, (uint64_t)self->step, &size.rows,
+    dsgd_stream_rows(&stream, engine->data, (uint32_t)rank, (uint64_t)step, &size.rows,
                      &size.longest);
     size.samples = stream.batch;
     return size;
 }
 
+/** Of a worker's step, on the reference GPU, by its draws. */
+static double drawn_time_s(const dsgd_engine *engine, int rank, long step)
+{
+    const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, step,
+                             batch_size(engine, rank, step)};
+    return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+}
+
 /** Of this worker's step, on the reference GPU. */
 static double reference_time_s(dsgd_node *self)
 {
-    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    const dsgd_step_at at = {engine->config->seed, engine->n_workers, self->rank, self->step,
-                             batch_size(engine, self)};
-    return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+    const dsgd_worker *const w = dsgd_worker_of(self);
+    const dsgd_engine *const engine = w->engine;
+    const dsgd_what_if *const what_if = &engine->config->what_if;
+    if (what_if->step_s > 0)
+        return what_if->step_s / slowness(w);
+    if (what_if->worker == what_if->as || self->rank != what_if->worker)
+        return drawn_time_s(engine, self->rank, self->step);
+    return drawn_time_s(engine, what_if->as, self->step) * slowness(&engine->workers[what_if->as]) /
+           slowness(w);
 }
 
 double dsgd_compute_time_s(dsgd_node *self)

@@ -464,6 +464,9 @@ void dsgd_count_contribution(const dsgd_worker *w, bool fresh);
 /** Fills the result with all that was counted. */
 void dsgd_sum_up(dsgd_engine *engine);
 
+/** Likewise, when the run ends and while its network is there, what links have carried. */
+void dsgd_sum_up_loads(dsgd_engine *engine);
+
 /* --- step_times.c ------------------------------------------------------------------------------ */
 
 /** Counts the time of a step, unless the run has ended. */

@@ -2,7 +2,7 @@
  * @file timeline.c
  * Records what happens while a run is watched: spans of time, messages and instants.
  *
- * Before the window opens only what is under way is kept. A span is recorded when it begins, or,
+ * Before the window opens, and for a listener, only what is under way is kept. A span is recorded when it begins, or,
  * where that is known only afterwards (what no computation hides), as a whole.
  */
 #include <limits.h>
@@ -88,6 +88,10 @@ static size_t record(dsgd_engine *engine, dsgd_span span)
         return 0;
     const dsgd_worker *const w = &engine->workers[span.host];
     span.step = w->node.step;
+    if (t->ended != NULL && !begins) {
+        t->ended(t->listener, &span);
+        return 0;
+    }
     return put(engine, &span);
 }
 
@@ -109,7 +113,10 @@ static void end(const dsgd_engine *engine, size_t span, double end_s)
 {
     dsgd_timeline *const t = engine->timeline;
     t->spans[span - 1].end_s = end_s;
-    if (!t->opened || end_s < t->since_s)
+    const bool is_before = !t->opened || end_s < t->since_s;
+    if (t->ended != NULL && !is_before)
+        t->ended(t->listener, &t->spans[span - 1]);
+    if (t->ended != NULL || is_before)
         t->recording->free[t->recording->n_free++] = span;
 }
 
@@ -330,6 +337,8 @@ void dsgd_timeline_close(dsgd_engine *engine)
         const open_wait *const open = &t->recording->waits[i];
         t->spans[open->wait->span - 1].peer = open->lacking;
     }
+    if (t->ended != NULL)
+        t->n_spans = 0;
     engine->timeline = NULL;
     if (!t->closed)
         t->end_s = engine->result->virtual_s;

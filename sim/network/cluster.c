@@ -113,6 +113,18 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 
 /* --- calls of the network --------------------------------------------------------------------- */
 
+void dsgd_cluster_carry(int from, int to, double bytes)
+{
+    if (network->carry != NULL)
+        network->carry(from, to, bytes);
+}
+
+size_t dsgd_cluster_loads(dsgd_load **loads)
+{
+    *loads = NULL;
+    return network->loads == NULL ? 0 : network->loads(loads);
+}
+
 double dsgd_cluster_speed(int host)
 {
     return network->speed(host);

@@ -45,6 +45,14 @@ typedef struct dsgd_machine {
     const char *scratch; /* folder for the platform's XML */
 } dsgd_machine;
 
+/** What a link has carried in one direction. */
+typedef struct dsgd_load {
+    /* nic3_UP: out of NIC 3; island3_DOWN: into host 3 from its island; others as SimGrid or the
+     * user's file calls them. To be freed. */
+    char *link;
+    double bytes, bytes_per_s; /* carried; at most */
+} dsgd_load;
+
 /**
  * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first
  * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
@@ -66,6 +74,15 @@ int dsgd_cluster_place(int host);
 
 /** Nominal speed of a host, in flop/s. */
 double dsgd_cluster_speed(int host);
+
+/** Counts, for dsgd_cluster_loads(), what has gone from a host to another. */
+void dsgd_cluster_carry(int from, int to, double bytes);
+
+/**
+ * What every link has carried by that; the caller frees *loads and its texts. 0: the network does
+ * not know the links (loggp).
+ */
+size_t dsgd_cluster_loads(dsgd_load **loads);
 
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);

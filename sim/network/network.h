@@ -22,6 +22,9 @@ typedef struct dsgd_network {
     dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
                         dsgd_error *error);
     double (*speed)(int host);
+    /** Both may be NULL: it counts none. */
+    void (*carry)(int from, int to, double bytes);
+    size_t (*loads)(dsgd_load **loads);
     /** Of all actors only the clock is no daemon. */
     void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
                   void *argument);

@@ -18,11 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xbt/dynar.h>
 
 #include "sim/network/network.h"
 #include "sim/network/placement.h"
 
-static sg_host_t *hosts; /* [n_hosts] taken */
+static sg_host_t *hosts; /* [n_taken] */
+static int n_taken;
 
 static const char *version(void)
 {
@@ -110,6 +112,19 @@ static void change_links(const dsgd_platform *platform)
     DSGD_ASSERT(any, "this SimGrid calls the links of hosts by other names");
 }
 
+/** Another speed of the user's links, for what-if. */
+static void scale_links(const dsgd_platform *platform)
+{
+    sg_link_t *const links = sg_link_list();
+    const size_t n_links = sg_link_count();
+    for (size_t i = 0; i < n_links; i++) {
+        sg_link_set_bandwidth(links[i],
+                              sg_link_get_bandwidth(links[i]) * platform->file_links.bandwidth);
+        sg_link_set_latency(links[i], sg_link_get_latency(links[i]) * platform->file_links.latency);
+    }
+    free(links);
+}
+
 static bool is_positive(double value)
 {
     return value > 0 && isfinite(value);
@@ -172,12 +187,15 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
     for (size_t i = 0; i < count; i++)
         names[i] = sg_host_get_name(all[i]);
     hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
+    n_taken = n_hosts;
     const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, (int)count,
                                                      names, n_hosts, places, error);
     for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
         hosts[i] = all[places[i]];
     if (status == DSGD_OK && dsgd_platform_has_links_to_change(machine->platform))
         change_links(machine->platform);
+    if (status == DSGD_OK && is_users && machine->platform->file_links.scaled)
+        scale_links(machine->platform);
     free(names);
     free(all);
     return status;
@@ -200,6 +218,72 @@ const char *dsgd_cluster_reason(const char *line)
                                   ? strstr(reason + strlen(uncaught), ": ")
                                   : NULL;
     return colon == NULL ? reason : colon + 2;
+}
+
+/* --- what links carry ------------------------------------------------------------------------- */
+
+static double **carried; /* [n_taken][n_taken] bytes from host to host; NULL: none */
+
+static void carry(int from, int to, double bytes)
+{
+    if (carried == NULL)
+        carried = dsgd_xcalloc((size_t)n_taken, sizeof *carried);
+    if (carried[from] == NULL)
+        carried[from] = dsgd_xcalloc((size_t)n_taken, sizeof **carried);
+    carried[from][to] += bytes;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const sg_link_t x = *(const sg_link_t *)a, y = *(const sg_link_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* SimGrid 4's other is not in 3 */
+
+/** The links from one host to another, of which @p route is filled. */
+static void find_route(int from, int to, xbt_dynar_t route)
+{
+    xbt_dynar_reset(route);
+    sg_host_get_route(hosts[from], hosts[to], route);
+}
+
+#pragma GCC diagnostic pop
+
+/** Adds to the loads of a route's links, which are as @p links[n], by address. */
+static void add_to_route(const xbt_dynar_t route, double bytes, const sg_link_t *links, size_t n,
+                         dsgd_load *loads)
+{
+    for (unsigned long k = 0; k < xbt_dynar_length(route); k++) {
+        sg_link_t link = NULL;
+        xbt_dynar_get_cpy(route, k, &link);
+        const sg_link_t *const found = bsearch(&link, links, n, sizeof link, by_address);
+        if (found != NULL)
+            loads[found - links].bytes += bytes;
+    }
+}
+
+static size_t loads_of_links(dsgd_load **loads)
+{
+    sg_link_t *const links = sg_link_list();
+    const size_t n = sg_link_count();
+    const xbt_dynar_t route = xbt_dynar_new(sizeof *links, NULL);
+    qsort(links, n, sizeof *links, by_address);
+    *loads = dsgd_xcalloc(n + 1, sizeof **loads);
+    for (size_t i = 0; i < n; i++)
+        (*loads)[i] = (dsgd_load){.link = dsgd_xstrdup(sg_link_get_name(links[i])),
+                                  .bytes_per_s = sg_link_get_bandwidth(links[i])};
+    for (int from = 0; carried != NULL && from < n_taken; from++)
+        for (int to = 0; carried[from] != NULL && to < n_taken; to++)
+            if (carried[from][to] > 0) {
+                find_route(from, to, route);
+                add_to_route(route, carried[from][to], links, n, *loads);
+            }
+    xbt_dynar_t all = route;
+    xbt_dynar_free(&all);
+    free(links);
+    return n;
 }
 
 /* --- actors, time, semaphores, mailboxes ------------------------------------------------------ */
@@ -241,7 +325,11 @@ static const void *self(void)
 static void run(void)
 {
     simgrid_run();
+    for (int from = 0; carried != NULL && from < n_taken; from++)
+        free(carried[from]);
+    free(carried);
     free(hosts);
+    carried = NULL;
     hosts = NULL;
 }
 
@@ -349,6 +437,8 @@ const dsgd_network dsgd_network_simgrid = {
     .version = version,
     .open = open_platform,
     .speed = speed,
+    .carry = carry,
+    .loads = loads_of_links,
     .start = start_actor,
     .self = self,
     .run = run,

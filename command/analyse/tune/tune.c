@@ -30,7 +30,6 @@ typedef struct arguments {
 
 /* `auto` first: what was not given. */
 static const char *const on_words[] = {"auto", "time", "steps", "final", NULL};
-static const char *const numerics_words[] = {"auto", "cpu", "cuda", NULL};
 
 enum { DEFAULT_SEEDS = 3, MOST_SEEDS = 100 };
 
@@ -54,7 +53,7 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu or cuda",
-                  .words = numerics_words),
+                  .words = dsgd_computing_words),
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N", "As in `dsgd run`"),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(WORD, progress, "progress", 0, "FORM", "As in `dsgd run`: auto, json or off",

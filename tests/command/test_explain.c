@@ -1,0 +1,349 @@
+/**
+ * @file test_explain.c
+ * `dsgd explain` of experiments: gains that can be computed by hand, links and workers by name, and
+ * that what is not changed stays the same bits.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "sim/timeline.h"
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+/* --- what is printed ---------------------------------------------------------------------------- */
+
+/** The last number of the line that begins with @p head; NAN: there is no such line. */
+static double last_of(const char *output, const char *head)
+{
+    for (const char *line = output; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        const char *const end = line + strcspn(line, "\n");
+        if (strncmp(line, head, strlen(head)) != 0)
+            continue;
+        const char *last = end;
+        while (last > line && last[-1] != ' ')
+            last--;
+        return strtod(last, NULL);
+    }
+    return NAN;
+}
+
+static void expect(const char *output, const char *head, double gain)
+{
+    const double digits = 6e-4; /* of three decimals */
+    const double found = last_of(output, head);
+    ck_assert_msg(fabs(found - gain) < digits, "%s: %g instead of %g in\n%s", head, found, gain,
+                  output);
+}
+
+static void expect_text(const char *output, const char *text)
+{
+    ck_assert_msg(strstr(output, text) != NULL, "no `%s` in\n%s", text, output);
+}
+
+static char *explained(const char *arguments)
+{
+    char *output = NULL;
+    const char *const command = kept(dsgd_xprintf("explain %s -j 2", arguments));
+    ck_assert_msg(dsgd(command, &output) == 0, "%s", output);
+    return output;
+}
+
+/* --- closed forms ------------------------------------------------------------------------------- */
+
+/** Allreduce by a ring of @p more: 2 (P - 1) / P of 100 MB go over every NIC, one after another. */
+static void write_ring(const char *more)
+{
+    write_file("e.yaml", kept(dsgd_xprintf("workload: {bytes: 100MB, step: 100ms, samples: 32}\n"
+                                           "algorithms: [allreduce]\nuntil: {steps: 10}\n"
+                                           "exchange: {pieces: 1, overlap: false, collective: "
+                                           "ring}\n%s",
+                                           more)));
+}
+
+START_TEST(a_delay_costs_base_and_delay_over_base)
+{
+    write_ring("workers: 8\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0}\n"
+               "imbalance: {kind: slow, worker: 5, factor: 1.75}\n");
+    const char *const output = explained("e.yaml");
+    expect(output, "without stragglers", 1.75);
+    expect(output, "without the slowest worker", 1.75);
+    expect(output, "with an idle network", 1);
+    /* Rank, host, its time, over the median's, last in all steps, what each other waits. */
+    expect_text(output, "             5     5         0.175      1.750     100.0");
+    expect(output, "             5     5", 0.075);
+    expect_text(output, " % of a step is waiting; without stragglers it would be 1.75 times");
+    ck_assert(isnan(last_of(output, "with half the latency"))); /* there is none */
+    ck_assert(isnan(last_of(output, "without staging")));
+    ck_assert(isnan(last_of(output, "without reduction cost")));
+}
+END_TEST
+
+START_TEST(a_slow_host_is_a_straggler)
+{
+    write_ring("workers: 4\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0, hosts: [{first: "
+               "2, speed: 0.8}]}\n");
+    const char *const output = explained("e.yaml");
+    expect(output, "without stragglers", 1.25);
+    expect(output, "without the slowest worker", 1.25);
+    expect_text(output, "\n             2     2         0.125      1.250     100.0");
+}
+END_TEST
+
+/** 100 ms of computation, and 150 MB over 1 GB/s. */
+START_TEST(balanced_steps_gain_by_the_network_alone)
+{
+    write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\n");
+    const char *const output = explained("e.yaml");
+    expect(output, "as it is", 1);
+    expect(output, "with an idle network", 2.5);
+    expect(output, "with twice the bandwidth", 0.25 / 0.175);
+    ck_assert(isnan(last_of(output, "without stragglers")));
+    ck_assert(isnan(last_of(output, "without the slowest worker")));
+    expect_text(output, "no worker computes longer than the median one");
+    expect_text(output, "60 % of a step is communication; with twice the bandwidth it would");
+}
+END_TEST
+
+/** Six messages one after another of a millisecond each; reductions of three quarters of 100 MB. */
+START_TEST(latency_reductions_and_copies_have_their_parts)
+{
+    write_ring("workers: 4\n"
+               "platform: {host_bandwidth: 1GB/s, host_latency: 10ms, reduction: 1e-9, staging: "
+               "0.5e-9}\n");
+    const char *const output = explained("e.yaml");
+    const double copies = 0.05 + 0.05; /* out and in */
+    const double all = 0.1 + 0.15 + 6 * 0.01 + 0.075 + copies;
+    expect(output, "with twice the bandwidth", all / (all - 0.075));
+    expect(output, "with half the latency", all / (all - 0.03));
+    expect(output, "with an idle network", all / (all - 0.15 - 0.06));
+    expect(output, "without reduction cost", all / (all - 0.075));
+    expect(output, "without staging", all / (all - copies));
+}
+END_TEST
+
+START_TEST(a_slow_nic_is_the_busiest_link)
+{
+    write_ring("workers: 4\nplatform: {host_bandwidth: 10GB/s, host_latency: 0, hosts: [{first: 2, "
+               "bandwidth: 0.1}]}\n");
+    const char *const output = explained("e.yaml");
+    expect(output, "with an idle network", 2.5);
+    expect(output, "with twice the bandwidth", 0.25 / 0.175);
+    expect_text(output, "of (GB/s)\nNIC 2, out        60.0           1.5          1\n"
+                        "NIC 2, in         60.0           1.5          1\n");
+}
+END_TEST
+
+/** By their own names, and their own speeds, in SimGrid's XML. */
+START_TEST(a_slow_link_of_a_file_is_the_busiest)
+{
+    write_file(
+        "p.xml",
+        "<?xml version='1.0'?>\n"
+        "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">\n"
+        "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>\n"
+        "<link id=\"copper\" bandwidth=\"10GBps\" latency=\"0us\"/>\n"
+        "<link id=\"radio\" bandwidth=\"0.5GBps\" latency=\"50ms\"/>\n"
+        "<route src=\"a\" dst=\"b\"><link_ctn id=\"copper\"/><link_ctn id=\"radio\"/></route>\n"
+        "</zone></platform>\n");
+    write_ring("workers: 2\nplatform: {topology: xml, file: p.xml}\n");
+    const char *const output = explained("e.yaml");
+    /* Both directions share the link: two rounds of 100 MB over 0.5 GB/s, and of 50 ms. */
+    const double all = 0.1 + 0.4 + 0.1;
+    expect(output, "with an idle network", all / 0.1);
+    expect(output, "with twice the bandwidth", all / (all - 0.2));
+    expect(output, "with half the latency", all / (all - 0.05));
+    expect_text(output, "\nradio             66.7             2        0.5\n");
+    expect_text(output, "\ncopper");
+}
+END_TEST
+
+/* --- what is not changed ------------------------------------------------------------------------- */
+
+static void listen(void *listener, const dsgd_span *span)
+{
+    (void)listener;
+    ck_assert_double_ge(span->end_s, span->since_s);
+}
+
+static void expect_same(const support_outcome *a, const support_outcome *b, const char *name)
+{
+    const dsgd_run_result *const x = &a->result;
+    const dsgd_run_result *const y = &b->result;
+    const double of_a[] = {x->virtual_s,       x->steps,          x->samples,
+                           x->step_mean_s,     x->exposed_mean_s, x->shares.compute,
+                           x->shares.wait,     x->bytes,          (double)x->messages,
+                           x->staleness_mean,  x->lag_mean,       x->gradient_staleness_mean,
+                           x->sent_mean_bytes, x->ideal_s};
+    const double of_b[] = {y->virtual_s,       y->steps,          y->samples,
+                           y->step_mean_s,     y->exposed_mean_s, y->shares.compute,
+                           y->shares.wait,     y->bytes,          (double)y->messages,
+                           y->staleness_mean,  y->lag_mean,       y->gradient_staleness_mean,
+                           y->sent_mean_bytes, y->ideal_s};
+    ck_assert_msg(memcmp(of_a, of_b, sizeof of_a) == 0, "%s: %.17g s, not %.17g", name, of_a[0],
+                  of_b[0]);
+    ck_assert_msg(memcmp(a->final_mean, b->final_mean, sizeof a->final_mean) == 0,
+                  "%s: another model", name);
+}
+
+/** Of every algorithm: it is listened to, and a worker computes as it does anyway. */
+START_TEST(a_run_that_is_recorded_is_the_run_bit_for_bit)
+{
+    static const bool all[8] = {true, true, true, true, true, true, true, true};
+    const char *const name = dsgd_algorithms[_i]->name;
+    support_case *const c = support_new(name, 8);
+    support_imbalance_number(c, "delay", "seconds", 0.3);
+    const support_outcome *const plain = support_ok(c);
+    dsgd_timeline timeline = {.end_step = LONG_MAX, .chosen = all, .ended = listen};
+    c->config.timeline = &timeline;
+    c->config.loads = true;
+    c->config.what_if = (dsgd_what_if){.worker = 3, .as = 3};
+    expect_same(support_ok(c), plain, name);
+}
+END_TEST
+
+/** A worker with another's draws, or all with one time: as if the experiment said so. */
+START_TEST(what_if_is_as_if_the_experiment_said_so)
+{
+    support_case *const c = support_new("allreduce", 4);
+    support_imbalance_number(c, "slow", "factor", 1.5); /* worker 0 */
+    c->config.what_if = (dsgd_what_if){.worker = 0, .as = 2};
+    const support_outcome *const without = support_ok(c);
+    c->config.what_if = (dsgd_what_if){.step_s = 1};
+    const support_outcome *const equal = support_ok(c);
+    support_case *const balanced = support_new("allreduce", 4);
+    expect_same(without, support_ok(balanced), "without the slowest");
+    expect_same(equal, support_ok(balanced), "equal steps");
+}
+END_TEST
+
+START_TEST(a_folder_of_results_stays_as_it_is)
+{
+    char *output = NULL;
+    write_ring("workers: 4\nplatform: idle-switch\nimbalance: {kind: slow, worker: 1}\n"
+               "seed: [1, 2]\n");
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=8 --progress off", &output), 0);
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("cd %s && find r | sort && cat r/*.csv", folder)), &output), 0);
+    const char *const before = kept(dsgd_xstrdup(output));
+    expect_text(explained("r --set workers=8"),
+                "allreduce, 8 workers, inline on idle-switch, 2 seeds from 1\n");
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("cd %s && find r | sort && cat r/*.csv", folder)), &output), 0);
+    ck_assert_str_eq(output, before);
+    ck_assert_int_eq(dsgd("explain r", &output), 2);
+    expect_text(output, "r: run 1 of e.yaml is another than the folder has");
+}
+END_TEST
+
+/* --- every algorithm ----------------------------------------------------------------------------- */
+
+START_TEST(every_algorithm_has_a_table_and_a_sentence)
+{
+    static const char *const networks[] = {"flows", "loggp"};
+    char *names = kept(dsgd_xstrdup(""));
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
+        names = kept(dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name));
+    write_file("e.yaml", kept(dsgd_xprintf("platform: piz-daint\nnetwork: %s\n"
+                                           "workload: {bytes: 40MB, step: 100ms, samples: 32}\n"
+                                           "imbalance:\n"
+                                           "  - {kind: delay, workers: 1, seconds: 50ms}\n"
+                                           "  - {kind: slow, worker: 3, factor: 1.5}\n"
+                                           "workers: %d\nalgorithms: [%s]\nuntil: {steps: 6}\n",
+                                           networks[_i], SUPPORT_SLOW ? 4 : 8, names)));
+    const char *const output = explained("e.yaml");
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
+        expect_text(output, kept(dsgd_xprintf("\n%s: ", dsgd_algorithms[i]->name)));
+    for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
+        ck_assert_msg(strcspn(line, "\n") <= 80, "wide: %.*s", (int)strcspn(line, "\n"), line);
+    ck_assert_ptr_null(strstr(output, "nan"));
+}
+END_TEST
+
+/* --- output and input ---------------------------------------------------------------------------- */
+
+START_TEST(a_map_says_how_many_workers_a_cell_has)
+{
+    write_ring("workers: 300\nplatform: idle-switch\nname: map\n"
+               "imbalance: {kind: delay, workers: 50, seconds: 50ms}\n");
+    char *const output = explained("e.yaml --format svg --size two-column --set until.steps=3");
+    expect_text(output, "map-1-slowdown.svg: step times of run 1 (allreduce)");
+    const char *const svg = read_file("map-1-slowdown.svg");
+    expect_text(svg, "a cell shows the slowest of 3 workers<");
+    explained("e.yaml -o table.txt --run 1");
+    expect_text(read_file("table.txt"), "Times as fast: samples per second over those");
+}
+END_TEST
+
+static const struct {
+    const char *arguments, *sentence;
+} refused[] = {
+    {"e.yaml --run 2", "--run 2: there are 1 runs; `dsgd check e.yaml` lists them"},
+    {"e.yaml --run 0", "--run 0: a whole number from 1"},
+    {"e.yaml --steps 3", "--steps: it is for an algorithm, as in `dsgd explain wagma`"},
+    {"e.yaml --workers 3", "--workers: it is for an algorithm"},
+    {"wagma --run 1", "--run: it is for an experiment or a folder of results"},
+    {"wagma -j 2", "--jobs: it is for an experiment or a folder of results"},
+    {"wagma --numerics cpu", "--numerics: it is for an experiment or a folder of results"},
+    {"wgama", "this is no file, no folder and no algorithm; did you mean `wagma`?"},
+    {"nowhere.yaml", "nowhere.yaml"},
+    {".", ".: there is no manifest of an experiment in this folder"},
+    {"e.yaml --format gif", "text, svg, pdf or png is expected"},
+    {"e.yaml --size slide", "--size slide: it is for figures; give --format"},
+    {"e.yaml --format svg --size 1", "is none of one-column"},
+    {"e.yaml --format svg -o nowhere/m.svg", "nowhere/m.svg: no file can be made there"},
+    {"e.yaml -o nowhere/m.txt", "nowhere/m.txt: it cannot be written: No such file"},
+    {"e.yaml --set 'until={accuracy: 0.5}'", "(--numerics off)"},
+    {"", "explain: give the file of one experiment, the folder of its results, or an algorithm"},
+};
+
+START_TEST(bad_input_is_refused_by_a_sentence)
+{
+    char *output = NULL;
+    write_ring("workers: 2\nplatform: idle-switch\n");
+    const char *const command = kept(dsgd_xprintf("explain %s", refused[_i].arguments));
+    ck_assert_int_ne(dsgd(command, &output), 0);
+    expect_text(output, refused[_i].sentence);
+}
+END_TEST
+
+START_TEST(a_run_that_fails_is_said)
+{
+    char *output = NULL;
+    write_ring("workers: 4\nplatform: idle-switch\nstops: [{worker: 1, after: 150ms}]\n");
+    ck_assert_int_eq(dsgd("explain e.yaml", &output), 5);
+    expect_text(output, "run 1");
+    expect_text(output, "worker 1 had stopped");
+    expect_text(output, "1 of 1 runs failed");
+}
+END_TEST
+
+Suite *explain_suite(void)
+{
+    Suite *const s = suite_create("explain");
+    TCase *const c = tcase_create("explain");
+    tcase_add_checked_fixture(c, make_folder, remove_folder);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, a_delay_costs_base_and_delay_over_base);
+    tcase_add_test(c, a_slow_host_is_a_straggler);
+    tcase_add_test(c, balanced_steps_gain_by_the_network_alone);
+    tcase_add_test(c, latency_reductions_and_copies_have_their_parts);
+    tcase_add_test(c, a_slow_nic_is_the_busiest_link);
+    tcase_add_test(c, a_slow_link_of_a_file_is_the_busiest);
+    tcase_add_loop_test(c, a_run_that_is_recorded_is_the_run_bit_for_bit, 0,
+                        support_n_algorithms());
+    tcase_add_test(c, what_if_is_as_if_the_experiment_said_so);
+    tcase_add_test(c, a_folder_of_results_stays_as_it_is);
+    tcase_add_loop_test(c, every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2);
+    tcase_add_test(c, a_map_says_how_many_workers_a_cell_has);
+    tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
+                        sizeof refused / sizeof refused[0]);
+    tcase_add_test(c, a_run_that_fails_is_said);
+    suite_add_tcase(s, c);
+    return s;
+}
