@@ -135,6 +135,7 @@ typedef struct dsgd_run_config {
     const char *record_about; /* about the run, in the record: a JSON object */
     dsgd_progress *progress; /* NULL: nobody asks */
     struct dsgd_timeline *timeline; /* what happens is recorded (sim/timeline.h); NULL: it is not */
+    struct dsgd_ledger *ledger; /* and which values there are (sim/ledger.h); NULL: it is not */
 
     /* For tests. */
     /* Steps of every worker; the run ends when no message is on its way. 0: use `until`. */

@@ -211,6 +211,7 @@ static void simulate(dsgd_engine *engine)
     engine->end_semaphore = dsgd_semaphore_new();
     engine->never_semaphore = dsgd_semaphore_new();
     dsgd_timeline_open(engine);
+    dsgd_ledger_open(engine);
     open_workers(engine);
     if (engine->values != NULL)
         dsgd_evaluate_now(engine);
@@ -226,6 +227,7 @@ static void simulate(dsgd_engine *engine)
     result->timing_wall_s = dsgd_wall_s() - start_s;
     /* The simulation does not wait for later computations. */
     result->timing_wall_s -= dsgd_values_stats_get(engine->values).waiting_wall_s;
+    dsgd_ledger_close(engine);
     dsgd_learning_end(engine);
     dsgd_sum_up_learning(engine);
     dsgd_semaphore_free(engine->end_semaphore);
