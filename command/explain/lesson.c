@@ -16,80 +16,55 @@
 
 enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS = 100, BATCH = 4 };
 
-static const char own_index[] = "algorithms.0."; /* as a user calls the one algorithm of a lesson */
-
-/** An element of the file's list, or -1: it has no options there. */
-static long place_in_file(const char *path, const char *algorithm)
+/** The algorithm's entry in the file, a line as `  - {name: easgd, period: 2}`; else one with its name. */
+static char *entry_of(const char *path, const char *algorithm)
 {
-    long place = -1;
-    dsgd_experiment experiment;
-    if (dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_CPU, &experiment, NULL) != DSGD_OK)
-        return -1;
-    for (size_t i = 0; i < experiment.n_runs; i++)
-        if (strcmp(experiment.runs[i].algorithm.about->name, algorithm) == 0)
-            place = (long)experiment.runs[i].chosen[DSGD_AXIS_ALGORITHM];
-    dsgd_experiment_close(&experiment);
-    return place;
+    FILE *const stream = fopen(path, "r");
+    char *line = NULL, *entry = NULL;
+    size_t room = 0;
+    while (stream != NULL && entry == NULL && getline(&line, &room, stream) > 0) {
+        char name[64] = "";
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, " - {name: %63[a-z0-9_]", name) == 1 && strcmp(name, algorithm) == 0)
+            entry = dsgd_xstrdup(strchr(line, '{'));
+    }
+    free(line);
+    if (stream != NULL)
+        fclose(stream);
+    return entry != NULL ? entry : dsgd_xprintf("{name: %s}", algorithm);
 }
 
-/** The file's experiment for so many workers; the user's own values come last. */
-static dsgd_status open_file(const char *path, long place, const dsgd_about *algorithm,
-                             const dsgd_explain_options *options, dsgd_experiment *experiment,
-                             dsgd_error *error)
+/** The file's experiment of this algorithm for so many workers; the user's own values come last. */
+static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_options *options,
+                             dsgd_experiment *experiment, dsgd_error *error)
 {
     const long workers = options->workers > 0 ? options->workers : WORKERS;
-    char *sets[DSGD_MOST_TEXTS + 4];
-    size_t n = 0;
-    sets[n++] = dsgd_xprintf("workers=%ld", workers);
-    sets[n++] = dsgd_xprintf("imbalance.0.worker=%ld", workers - 1);
-    sets[n++] = dsgd_xprintf("learn.data.points=%ld", BATCH * workers);
-    if (place < 0)
-        sets[n++] = dsgd_xprintf("algorithms=[%s]", algorithm->name);
-    for (size_t i = 0; i < options->sets.n; i++) {
-        const char *const set = options->sets.v[i];
-        const bool own = place > 0 && strncmp(set, own_index, strlen(own_index)) == 0;
-        sets[n++] = own ? dsgd_xprintf("algorithms.%ld.%s", place, set + strlen(own_index))
-                        : dsgd_xstrdup(set);
-    }
-    const dsgd_status status = dsgd_experiment_open(path, (const char *const *)sets, n,
-                                                    DSGD_NUMERICS_CPU, experiment, error);
-    while (n > 0)
-        free(sets[--n]);
-    return status;
-}
-
-static const dsgd_planned_run *find_run(const dsgd_experiment *experiment, const char *algorithm)
-{
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        if (strcmp(experiment->runs[i].algorithm.about->name, algorithm) == 0)
-            return &experiment->runs[i];
-    return NULL;
-}
-
-/** Opens the experiment, and finds the run; one that the algorithm refuses is an error. */
-static dsgd_status open_run(const dsgd_about *algorithm, const dsgd_explain_options *options,
-                            dsgd_experiment *experiment, const dsgd_planned_run **run,
-                            dsgd_error *error)
-{
     char *const path = dsgd_xprintf("%s/plots/lesson/lesson.yaml", dsgd_data_folder());
-    const long place = place_in_file(path, algorithm->name);
-    dsgd_status status = open_file(path, place, algorithm, options, experiment, error);
-    *run = status == DSGD_OK ? find_run(experiment, algorithm->name) : NULL;
-    if (status == DSGD_OK && *run == NULL) { /* left out: alone it says why */
+    char *const entry = entry_of(path, algorithm->name);
+    char *own[] = {dsgd_xprintf("workers=%ld", workers),
+                   dsgd_xprintf("imbalance.0.worker=%ld", workers - 1),
+                   dsgd_xprintf("learn.data.points=%ld", BATCH * workers),
+                   dsgd_xprintf("algorithms=[%s]", entry)};
+    enum { N_OWN = sizeof own / sizeof own[0] };
+    const char *sets[DSGD_MOST_TEXTS + N_OWN];
+    memcpy(sets, own, sizeof own);
+    memcpy(sets + N_OWN, options->sets.v, options->sets.n * sizeof *sets);
+    dsgd_status status = dsgd_experiment_open(path, sets, N_OWN + options->sets.n,
+                                              DSGD_NUMERICS_CPU, experiment, error);
+    if (status == DSGD_OK && experiment->n_runs != 1) {
+        status = dsgd_fail(error, DSGD_EUSAGE, "explain: --set makes %zu runs, but a lesson is one",
+                           experiment->n_runs);
         dsgd_experiment_close(experiment);
-        status = open_file(path, -1, algorithm, options, experiment, error);
-        *run = status == DSGD_OK ? find_run(experiment, algorithm->name) : NULL;
     }
+    for (size_t i = 0; i < N_OWN; i++)
+        free(own[i]);
+    free(entry);
     free(path);
-    if (status == DSGD_OK && *run == NULL) {
-        dsgd_experiment_close(experiment);
-        status =
-            dsgd_fail(error, DSGD_EUSAGE, "explain %s: --set leaves no run of it", algorithm->name);
-    }
     return status;
 }
 
-static dsgd_status check(const dsgd_planned_run *planned, dsgd_error *error)
+static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algorithm,
+                         dsgd_error *error)
 {
     const dsgd_run_config *const config = &planned->config;
     double *bytes = NULL;
@@ -99,6 +74,9 @@ static dsgd_status check(const dsgd_planned_run *planned, dsgd_error *error)
     if (config->workers < LEAST_WORKERS || config->workers > MOST_WORKERS)
         return dsgd_fail(error, DSGD_EUSAGE, "explain: %d workers, but a lesson has %d to %d",
                          config->workers, LEAST_WORKERS, MOST_WORKERS);
+    if (planned->algorithm.about != algorithm)
+        return dsgd_fail(error, DSGD_EUSAGE, "explain %s: --set makes it a lesson of %s",
+                         algorithm->name, planned->algorithm.about->name);
     if (n_pieces != 1 || n_servers > 1)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "explain: a model of two parameters is sent whole: in one piece "
@@ -198,13 +176,13 @@ dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options 
         return dsgd_fail(error, DSGD_EUSAGE, "--steps %ld: a lesson has at most %d", n_steps,
                          MOST_STEPS);
     dsgd_experiment experiment;
-    const dsgd_planned_run *planned = NULL;
-    dsgd_status status = open_run(algorithm, options, &experiment, &planned, error);
+    dsgd_status status = open_file(algorithm, options, &experiment, error);
     if (status != DSGD_OK)
         return status;
+    const dsgd_planned_run *const planned = &experiment.runs[0];
     dsgd_timeline t = {.first_step = 0};
     dsgd_lesson_run run = {.n_workers = 0};
-    status = check(planned, error);
+    status = check(planned, algorithm, error);
     if (status == DSGD_OK)
         status = read_bowl(&planned->config, &run.bowl, error);
     if (status == DSGD_OK)

@@ -383,11 +383,13 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
     }
     if (gradients != NULL && (alone || t->n_received[e->host] == 0)) /* else it has been told */
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
-    dsgd_append(&text, ": ");
-    if (t->run->ledger.values[e->value].from[0] == t->model[e->host])
+    if (t->run->ledger.values[e->value].from[0] == t->model[e->host]) {
+        dsgd_append(&text, ": ");
         append_new_x(t, &text, e->value);
-    else
+    } else {
+        dsgd_append(&text, " a vector beside x, now ");
         append_x(&text, t->run, e->value);
+    }
     free(gradients);
     t->updated[e->host] = e->value;
     tell(t, e->at_s, 1, e->host, text);
@@ -424,10 +426,17 @@ static void append_terms(const teller *t, char **text, int host, size_t value)
     }
 }
 
+static bool same_x(const dsgd_lesson_run *run, size_t a, size_t b)
+{
+    const double *const x = dsgd_lesson_x(run, a);
+    const double *const y = dsgd_lesson_x(run, b);
+    return x[0] == y[0] && x[1] == y[1];
+}
+
 static void tell_model(teller *t, const dsgd_ledger_entry *e)
 {
     const size_t before = t->model[e->host];
-    if (before > 0 && before != e->value && e->value != t->updated[e->host]) {
+    if (before > 0 && e->value != t->updated[e->host] && !same_x(t->run, before, e->value)) {
         char *text = dsgd_xstrdup("");
         append_new_x(t, &text, e->value);
         append_terms(t, &text, e->host, e->value);
