@@ -178,6 +178,7 @@ static void clock_main(void *argument)
     engine->finished = true;
     dsgd_closed_schedules_end(engine, dsgd_now_s());
     dsgd_timeline_close(engine);
+    dsgd_ledger_end(engine);
     evaluate_and_inspect(engine);
     if (config->steps_each == 0 && engine->n_working > 0)
         dsgd_waits_watch_on(engine);
@@ -220,6 +221,7 @@ static void simulate(dsgd_engine *engine)
     if (!ended) {
         result->virtual_s = fmax(dsgd_now_s(), dsgd_closed_schedules_end(engine, DBL_MAX));
         dsgd_timeline_close(engine);
+        dsgd_ledger_end(engine);
         dsgd_waits_watch(engine);
     }
     dsgd_waits_end(engine);

@@ -69,6 +69,7 @@
     X(sensitivity)                                                                                 \
     X(plot)                                                                                        \
     X(timeline)                                                                                    \
+    X(lesson)                                                                                      \
     X(plugin)                                                                                      \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \

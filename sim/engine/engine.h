@@ -521,6 +521,8 @@ void dsgd_timeline_step(dsgd_worker *w);
 
 /** Before the models of time 0 are set; does nothing where no ledger is wanted. */
 void dsgd_ledger_open(dsgd_engine *engine);
+/** At the end of the run: records no more. */
+void dsgd_ledger_end(const dsgd_engine *engine);
 /** After the run, while its values are held: reads them. */
 void dsgd_ledger_close(dsgd_engine *engine);
 

@@ -12,6 +12,7 @@
 struct dsgd_ledger_recorder {
     dsgd_recorder base; /* first */
     const dsgd_engine *engine;
+    bool ended; /* the run has: what continues is not recorded */
     size_t values_room, entries_room;
 };
 
@@ -48,7 +49,7 @@ static void add_entry(dsgd_ledger *ledger, dsgd_ledger_entry entry)
 
 void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value)
 {
-    if (w->engine->finished)
+    if (w->engine->ledger->recorder->ended)
         return;
     entry.host = w->host;
     entry.step = w->node.step;
@@ -83,9 +84,10 @@ static void record_call(dsgd_recorder *recorder, const dsgd_call *call)
                                       [DSGD_CALL_GRADIENT] = DSGD_MADE_GRADIENT,
                                       [DSGD_CALL_UPDATE] = DSGD_MADE_UPDATE,
                                       [DSGD_CALL_COMBINE] = DSGD_MADE_COMBINATION};
-    const dsgd_engine *const engine = ((struct dsgd_ledger_recorder *)recorder)->engine;
+    const struct dsgd_ledger_recorder *const r = (struct dsgd_ledger_recorder *)recorder;
+    const dsgd_engine *const engine = r->engine;
     const bool is_state = call->kind == DSGD_CALL_CONSTANT && call->piece >= engine->n_pieces;
-    if (call->kind > DSGD_CALL_COMBINE || engine->finished || is_state || call->made.node == NULL)
+    if (call->kind > DSGD_CALL_COMBINE || r->ended || is_state || call->made.node == NULL)
         return;
     if (place_of(call->made) == 0)
         record_value(engine, by[call->kind], call);
@@ -109,6 +111,12 @@ void dsgd_ledger_open(dsgd_engine *engine)
     add_value(ledger, 0);
     engine->ledger = ledger;
     dsgd_values_record(engine->values, &ledger->recorder->base);
+}
+
+void dsgd_ledger_end(const dsgd_engine *engine)
+{
+    if (engine->ledger != NULL)
+        engine->ledger->recorder->ended = true;
 }
 
 void dsgd_ledger_close(dsgd_engine *engine)
