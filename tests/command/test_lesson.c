@@ -372,6 +372,23 @@ START_TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
 }
 END_TEST
 
+START_TEST(the_lines_in_the_manual_are_those_of_the_command)
+{
+    char *output = NULL;
+    char *manual = NULL;
+    ck_assert_int_eq(shell("sed -n '/^### Lessons/,/^###* [A-KM-Z]/p' " DSGD_SOURCE_DIR
+                           "/MANUAL.md | sed -n '/^```/,/^```/p' | grep '^ '",
+                           &manual),
+                     0);
+    manual = kept(dsgd_xstrdup(manual));
+    ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
+    int n = 0;
+    for (char *line = strtok(manual, "\n"); line != NULL; line = strtok(NULL, "\n"), n++)
+        ck_assert_msg(strstr(output, line) != NULL, "no `%s` in: %s", line, output);
+    ck_assert_int_ge(n, 7);
+}
+END_TEST
+
 START_TEST(a_figure_and_a_text_go_to_files)
 {
     char *output = NULL;
@@ -434,6 +451,7 @@ Suite *lesson_suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, a_lesson_has_2_to_16_workers_and_its_own_options);
     tcase_add_test(c, a_lesson_says_who_waits_for_whom_and_what_is_stale);
+    tcase_add_test(c, the_lines_in_the_manual_are_those_of_the_command);
     tcase_add_test(c, a_figure_and_a_text_go_to_files);
     tcase_add_loop_test(c, bad_input_of_a_lesson_is_refused_by_a_sentence, 0,
                         sizeof refused / sizeof refused[0]);
