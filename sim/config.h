@@ -143,6 +143,7 @@ typedef struct dsgd_run_config {
     dsgd_progress *progress; /* NULL: nobody asks */
     struct dsgd_timeline *timeline; /* what happens is recorded (sim/timeline.h); NULL: it is not */
     bool loads; /* what links carry is counted */
+    struct dsgd_ledger *ledger; /* and which values there are (sim/ledger.h); NULL: it is not */
 
     /* For tests. */
     /* Steps of every worker; the run ends when no message is on its way. 0: use `until`. */

@@ -179,6 +179,7 @@ static void clock_main(void *argument)
     dsgd_closed_schedules_end(engine, dsgd_now_s());
     dsgd_timeline_close(engine);
     dsgd_sum_up_loads(engine);
+    dsgd_ledger_end(engine);
     evaluate_and_inspect(engine);
     if (config->steps_each == 0 && engine->n_working > 0)
         dsgd_waits_watch_on(engine);
@@ -212,6 +213,7 @@ static void simulate(dsgd_engine *engine)
     engine->end_semaphore = dsgd_semaphore_new();
     engine->never_semaphore = dsgd_semaphore_new();
     dsgd_timeline_open(engine);
+    dsgd_ledger_open(engine);
     open_workers(engine);
     if (engine->values != NULL)
         dsgd_evaluate_now(engine);
@@ -220,6 +222,7 @@ static void simulate(dsgd_engine *engine)
     if (!ended) {
         result->virtual_s = fmax(dsgd_now_s(), dsgd_closed_schedules_end(engine, DBL_MAX));
         dsgd_timeline_close(engine);
+        dsgd_ledger_end(engine);
         dsgd_waits_watch(engine);
     }
     dsgd_waits_end(engine);
@@ -227,6 +230,7 @@ static void simulate(dsgd_engine *engine)
     result->timing_wall_s = dsgd_wall_s() - start_s;
     /* The simulation does not wait for later computations. */
     result->timing_wall_s -= dsgd_values_stats_get(engine->values).waiting_wall_s;
+    dsgd_ledger_close(engine);
     dsgd_learning_end(engine);
     dsgd_sum_up_learning(engine);
     dsgd_semaphore_free(engine->end_semaphore);

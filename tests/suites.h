@@ -70,6 +70,7 @@
     X(plot)                                                                                        \
     X(timeline)                                                                                    \
     X(explain)                                                                                     \
+    X(lesson)                                                                                      \
     X(plugin)                                                                                      \
     X(random)                                                                                      \
     X(models_long)                                                                                 \

@@ -52,7 +52,7 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     const dsgd_value moved =
         dsgd_values_update(engine->values, dsgd_origin_of(w), k, x->value, g->value,
                            &w->optimizer_state[k], (dsgd_rate){learning_rate(w), (uint64_t)stamp});
-    dsgd_piece_set(engine, x, moved, stamp);
+    dsgd_vector_set(update->y, k, moved, stamp);
 }
 
 double dsgd_learning_rate(dsgd_node *self)

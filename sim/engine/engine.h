@@ -14,6 +14,7 @@
 #include "models/values/values.h"
 #include "sim/algorithm.h"
 #include "sim/config.h"
+#include "sim/ledger.h"
 #include "sim/network/cluster.h"
 #include "sim/timeline.h"
 #include "traces/imbalance.h"
@@ -234,6 +235,7 @@ struct dsgd_engine {
     long barrier_round;
 
     dsgd_timeline *timeline; /* timeline.c's; NULL: the run is not watched, or not any more */
+    dsgd_ledger *ledger; /* ledger.c's; NULL: values are not recorded */
 
     /* accounting.c's. */
     double largest_allreduce, largest_partial; /* bytes, of one message schedule */
@@ -368,7 +370,10 @@ void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece);
 /** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
 
-/** Like dsgd_piece_set() of x[piece], as an update of x. */
+/** Like dsgd_piece_set() of x[piece]. */
+void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
+
+/** The same, as an update of x. */
 void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
 
 /** Releases the values of all vectors of the run. */
@@ -514,6 +519,24 @@ void dsgd_timeline_look(const dsgd_engine *engine);
 
 /** The worker begins its step. */
 void dsgd_timeline_step(dsgd_worker *w);
+
+/* --- ledger.c: which values there are ------------------------------------------------------------ */
+
+/** Before the models of time 0 are set; does nothing where no ledger is wanted. */
+void dsgd_ledger_open(dsgd_engine *engine);
+/** At the end of the run: records no more. */
+void dsgd_ledger_end(const dsgd_engine *engine);
+/** After the run, while its values are held: reads them. */
+void dsgd_ledger_close(dsgd_engine *engine);
+
+void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value);
+/** Enters what happens to @p value now; host, step, time and value are set there. */
+static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry,
+                                     dsgd_value value)
+{
+    if (w->engine->ledger != NULL)
+        dsgd_ledger_add(w, entry, value);
+}
 
 /* --- learning.c: data, network and values; evaluations ---------------------------------------- */
 

@@ -154,8 +154,7 @@ void dsgd_learning_begin(dsgd_engine *engine)
     for (size_t k = 0; k < engine->n_pieces; k++) {
         const dsgd_value value = dsgd_values_constant(engine->values, k, x);
         for (int i = 0; i < engine->n_workers + engine->n_servers; i++)
-            dsgd_piece_set(engine, &engine->workers[i].model->piece[k], dsgd_value_retain(value),
-                           0);
+            dsgd_vector_set(engine->workers[i].model, k, dsgd_value_retain(value), 0);
         dsgd_value_release(engine->values, value);
     }
     free(x);

@@ -212,9 +212,16 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
     piece->stamp = stamp;
 }
 
-void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
+void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
 {
     dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
+    if (x == x->owner->model)
+        dsgd_ledger_enter(x->owner, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
+}
+
+void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
+{
+    dsgd_vector_set(x, piece, value, stamp);
     x->history[piece].updates++;
 }
 
@@ -261,7 +268,8 @@ dsgd_vector *dsgd_model(dsgd_node *self)
 static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
     dsgd_piece *const y = &update->y->piece[k];
-    dsgd_piece_set(w->engine, y, dsgd_value_retain(x->value), x->stamp);
+    (void)w;
+    dsgd_vector_set(update->y, k, dsgd_value_retain(x->value), x->stamp);
     y->weight = x->weight;
     update->y->history[k] = update->x->history[k];
 }

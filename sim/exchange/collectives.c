@@ -61,7 +61,7 @@ static void begin_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
     const dsgd_piece *const mine = &request->in->piece[k];
     collective_job *const job = new_collective_job(w, k, w->engine->piece_bytes[k], divisor);
     const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
-    dsgd_reduction_sample(job->reduction, w->node.rank, contribution);
+    dsgd_reduction_sample(w, job->reduction, contribution);
     if (!dsgd_fuses(w->engine)) {
         dsgd_exchange_start(w, request, &job->job);
         return;

@@ -170,7 +170,7 @@ static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
     ((gossip_job *)request->jobs[k])->keep = 1;
     const dsgd_value rest =
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &piece->value, &n->keep, 1);
-    dsgd_piece_set(w->engine, piece, rest, piece->stamp);
+    dsgd_vector_set(request->in, k, rest, piece->stamp);
 }
 
 /** keep mine + sum of the shares received, in the order of ranks. */
@@ -325,7 +325,7 @@ void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)
         const dsgd_value unbiased =
             dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &x->piece[k].value,
                                 &one, x->piece[k].weight);
-        dsgd_piece_set(w->engine, &z->piece[k], unbiased, x->piece[k].stamp);
+        dsgd_vector_set(z, k, unbiased, x->piece[k].stamp);
         z->history[k] = x->history[k];
     }
 }

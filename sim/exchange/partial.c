@@ -67,7 +67,7 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     job->fresh = piece->published == job->version;
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader);
     const dsgd_piece sample = {dsgd_value_retain(piece->buffer.value), piece->buffer.stamp, 1};
-    dsgd_reduction_sample(job->reduction, w->node.rank, sample);
+    dsgd_reduction_sample(w, job->reduction, sample);
     if (spec->draining)
         dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
     if (k == 0)
@@ -312,7 +312,7 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
     for (size_t k = 0; k < engine->n_pieces; k++) {
         dsgd_piece_wait(x, k);
         const dsgd_piece taken = partial->piece[k].buffer;
-        dsgd_piece_set(engine, &x->piece[k], dsgd_value_retain(taken.value), taken.stamp);
+        dsgd_vector_set(x, k, dsgd_value_retain(taken.value), taken.stamp);
         dsgd_piece_set(engine, &partial->piece[k].buffer, DSGD_ZERO_VALUE, -1);
     }
 }

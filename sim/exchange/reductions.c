@@ -106,11 +106,17 @@ static int member_of(const dsgd_reduction *reduction, int rank)
     return reduction->scope == 0 ? rank : dsgd_group_index(reduction->group, rank);
 }
 
-void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution)
+void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd_piece contribution)
 {
-    reduction->contribution[member_of(reduction, rank)] =
+    reduction->contribution[member_of(reduction, w->node.rank)] =
         (dsgd_contribution){.value = contribution.value, .stamp = contribution.stamp};
     reduction->n_sampled++;
+    dsgd_ledger_enter(w,
+                      (dsgd_ledger_entry){.kind = DSGD_ENTRY_SAMPLED,
+                                          .stamp = contribution.stamp,
+                                          .scope = reduction->scope,
+                                          .number = reduction->number},
+                      contribution.value);
 }
 
 /** What dsgd_reduction_count_use() needs of the stamps. */
@@ -256,6 +262,11 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
 {
     dsgd_engine *const engine = user->engine;
     const double weight = dsgd_piece_share(engine, piece) / reduction->n_members;
+    dsgd_ledger_enter(user,
+                      (dsgd_ledger_entry){.kind = DSGD_ENTRY_USED,
+                                          .scope = reduction->scope,
+                                          .number = reduction->number},
+                      reduction->sum);
     if (reduction->n_stamped > 0)
         follow_owners(engine, reduction, piece);
     if (!dsgd_count_ages(user, piece, reduction->alike, reduction->n_alike, weight))

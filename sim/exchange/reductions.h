@@ -70,8 +70,9 @@ dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, 
                                           int leader);
 void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction);
 
-/** Hands over the member's contribution, and the reference to its value. */
-void dsgd_reduction_sample(dsgd_reduction *reduction, int rank, dsgd_piece contribution);
+/** Hands over the contribution of @p w, a member, and the reference to its value. */
+void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction,
+                           dsgd_piece contribution);
 
 /** sum <- (sum of contributions) / divisor, at the first call. All must have been sampled. */
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,

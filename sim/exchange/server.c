@@ -120,6 +120,9 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     const double since_s = dsgd_now_s();
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         dsgd_piece_wait(u, k);
+        dsgd_ledger_enter(w,
+                          (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = "dsgd_server_push"},
+                          u->piece[k].value);
         dsgd_job *const job = &new_server_job(w, k, PUSH, u->piece[k])->job;
         job->not_before_s = dsgd_stage_out(w, u, k, since_s);
         dsgd_channel_add(w, job);
@@ -191,8 +194,7 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
     const dsgd_value operands[2] = {x->piece[k].value, message->content.value};
     const double ones[2] = {1, 1};
     const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
-    dsgd_piece_set(engine, &x->piece[k],
-                   dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
+    dsgd_vector_set(x, k, dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
     const double missed = (double)(server_state_of(server, k)->version - message->version);
     dsgd_count_gradient(engine, (dsgd_lag){missed, missed}, dsgd_piece_share(engine, k));
     if (dsgd_watched(engine) && missed > 0)

@@ -104,6 +104,8 @@ START_TEST(a_plug_in_runs)
     free(command);
     expect("usr/bin/dsgd check e.yaml", 2, "`doubling` is unknown");
     expect("usr/bin/dsgd check e.yaml --plugin my_algorithm.so", 0, "2 runs");
+    expect("usr/bin/dsgd explain doubling --plugin ./my_algorithm.so --steps 2", 0,
+           "Worker 3 is slow.");
     expect("usr/bin/dsgd run e.yaml -o r --plugin my_algorithm.so", 0, "2 of 2 runs");
     expect("cat r/runs.csv", 0, "\n2,doubling,4,1,idle-switch,inline,ok,10,");
     expect("cat r/manifest.json", 0, "--plugin my_algorithm.so");

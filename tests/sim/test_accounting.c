@@ -208,7 +208,8 @@ static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int lea
         const long steps = r->steps[rank][PIECE];
         const long stamp = below(8) == 0 ? -1 : steps - (long)below((uint32_t)(steps < 3 ? 1 : 4));
         reduction = dsgd_reduction_join_group(&r->engine, number, group, leader);
-        dsgd_reduction_sample(reduction, rank, (dsgd_piece){DSGD_ZERO_VALUE, stamp, 1});
+        dsgd_reduction_sample(&r->engine.workers[rank], reduction,
+                              (dsgd_piece){DSGD_ZERO_VALUE, stamp, 1});
     }
     dsgd_reduction_combine(&r->engine, reduction, (dsgd_origin){0}, PIECE);
     return reduction;

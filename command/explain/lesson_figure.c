@@ -1,0 +1,72 @@
+/**
+ * @file lesson_figure.c
+ * A lesson as the table of the figure `lesson` (plots/lesson/lesson.gp): points of the plane of the
+ * two parameters.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/csv.h"
+#include "command/explain/lesson.h"
+
+enum { CONTOURS = 12, POINTS = 90 };
+
+static void write_line(FILE *stream, const char *kind, long number, const double *at,
+                       const double *to)
+{
+    fprintf(stream, "%s,%ld", kind, number);
+    for (int k = 0; k < 4; k++) {
+        fputc(',', stream);
+        dsgd_csv_number(stream, k < 2 ? at[k] : to[k - 2]);
+    }
+    fputc('\n', stream);
+}
+
+/** Contours through the path of plain steps down: their heights fall as F does. */
+static void write_contours(const dsgd_lesson_run *run, FILE *stream)
+{
+    static const double pi = 3.14159265358979323846;
+    const double top = dsgd_bowl_at(&run->bowl, dsgd_lesson_x(run, 1)) - run->bowl.least;
+    for (int i = 1; i <= CONTOURS; i++)
+        for (int k = 0; k <= POINTS; k++) {
+            double x[2];
+            const double part = 1.5 * i / CONTOURS; /* of the distance */
+            dsgd_bowl_contour(&run->bowl, run->bowl.least + part * part * top, 2 * pi * k / POINTS,
+                              x);
+            write_line(stream, "contour", i, x, x);
+        }
+}
+
+static void write_path(const dsgd_lesson_run *run, int host, FILE *stream)
+{
+    const char *const kind = dsgd_lesson_is_server(run, host) ? "server" : "path";
+    size_t before = 0;
+    for (size_t i = 0; i < run->ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run->ledger.entries[i];
+        if (e->kind != DSGD_ENTRY_MODEL || e->host != host || e->value == before)
+            continue;
+        const double *const x = dsgd_lesson_x(run, e->value);
+        write_line(stream, kind, host, x, before == 0 ? x : dsgd_lesson_x(run, before));
+        before = e->value;
+    }
+}
+
+void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream)
+{
+    fputs("kind,number,a,b,to_a,to_b\n", stream);
+    const double *const minimum = run->bowl.minimum;
+    const double about[2] = {run->n_workers, run->view.straggler};
+    write_line(stream, "minimum", 0, minimum, minimum);
+    write_line(stream, "workers", 0, about, about);
+    write_contours(run, stream);
+    for (int host = 0; host < run->n_hosts; host++)
+        write_path(run, host, stream);
+    for (size_t i = 0; i < run->n_applications; i++) {
+        const dsgd_application *const a = &run->applications[i];
+        const dsgd_made *const g = &run->ledger.values[a->gradient];
+        const double *const from = dsgd_lesson_x(run, g->from[0]);
+        const double *const to = dsgd_lesson_x(run, a->to);
+        if (a->age > 0 && hypot(to[0] - from[0], to[1] - from[1]) > 0)
+            write_line(stream, "stale", g->worker, from, to);
+    }
+}

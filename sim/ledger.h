@@ -1,0 +1,67 @@
+/**
+ * @file ledger.h
+ * Which values a run had: what each was computed from, and who held, sent and got which, when.
+ * Recorded in memory, of small runs; of the results it changes nothing.
+ *
+ * A value is named by its place in `values`: equal operations on equal values are one. Vectors are
+ * in one piece (`exchange: pieces: 1`, at most one server).
+ */
+#ifndef DSGD_SIM_LEDGER_H
+#define DSGD_SIM_LEDGER_H
+
+#include <stddef.h>
+
+#include "models/values/values.h"
+
+typedef enum dsgd_made_by {
+    DSGD_MADE_ZERO, /* values[0] alone: zeros, no value */
+    DSGD_MADE_CONSTANT, /* the model at time 0 */
+    DSGD_MADE_GRADIENT, /* at from[0], by a worker in its step */
+    DSGD_MADE_UPDATE, /* of from[0], by the optimizer, with from[1] */
+    DSGD_MADE_COMBINATION /* sum of weights[i] from[i] */
+} dsgd_made_by;
+
+typedef struct dsgd_made {
+    dsgd_made_by by;
+    int worker; /* who computed it first */
+    long step; /* the step that this was in */
+    double at_s; /* virtual: a gradient is begun, all else is made at that instant */
+    size_t n, *from; /* [n], each before this one */
+    double *weights; /* [n] of a combination, divided by the divisor; of an update 1 and - lr */
+    dsgd_value value; /* held during the run */
+    double *elements; /* [n_params], after the run */
+} dsgd_made;
+
+typedef enum dsgd_entry_kind {
+    DSGD_ENTRY_MODEL, /* from now on the host's model is `value` */
+    DSGD_ENTRY_UPDATED, /* a local step has made it, of the model or of another vector */
+    DSGD_ENTRY_SENT, /* a verb sends it */
+    DSGD_ENTRY_RECEIVED, /* a message of `peer` has brought it */
+    DSGD_ENTRY_SAMPLED, /* the host gives it to a sum */
+    DSGD_ENTRY_USED /* the host uses that sum */
+} dsgd_entry_kind;
+
+typedef struct dsgd_ledger_entry {
+    dsgd_entry_kind kind;
+    int host; /* workers by rank, then servers */
+    int peer; /* of RECEIVED the sender */
+    long step; /* of the host */
+    double at_s;
+    size_t value;
+    long stamp; /* of RECEIVED and SAMPLED: local steps that its owner had made; -1: no value */
+    uint64_t scope, number; /* of SAMPLED and USED: which sum (sim/exchange/reductions.h) */
+    const char *verb; /* of SENT */
+} dsgd_ledger_entry;
+
+typedef struct dsgd_ledger {
+    size_t n_params;
+    size_t n_values, n_entries;
+    dsgd_made *values; /* [n_values], as they were made */
+    dsgd_ledger_entry *entries; /* [n_entries], as they happened */
+
+    struct dsgd_ledger_recorder *recorder; /* engine/ledger.c's, during the run */
+} dsgd_ledger;
+
+void dsgd_ledger_free(dsgd_ledger *ledger);
+
+#endif

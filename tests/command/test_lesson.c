@@ -1,0 +1,460 @@
+/**
+ * @file test_lesson.c
+ * `dsgd explain ALGORITHM`: the values that it tells are those of the run and follow from one
+ * another, and what it says of them is so.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/experiment/experiment.h"
+#include "command/explain/lesson.h"
+#include "sim/registry.h"
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+enum { WORKERS = 4, BATCH = 4, STEPS = 4, MOST_HOSTS = WORKERS + 1 };
+
+static const double rounding = 1e-12; /* of some operations in double on numbers of order 1 */
+
+/* --- a recorded run ----------------------------------------------------------------------------- */
+
+static dsgd_experiment experiment;
+static dsgd_data *points;
+static dsgd_timeline timeline;
+static dsgd_lesson_run run;
+static double models[MOST_HOSTS][2]; /* as the run itself has them in the end */
+
+static void read_models(dsgd_engine *engine, void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < engine->n_workers + engine->n_servers; i++)
+        dsgd_vector_read(engine->workers[i].model, models[i]);
+}
+
+/** The lesson's own experiment, of one algorithm, in this process. */
+static void record(const char *algorithm, bool with_ledger)
+{
+    static const bool all[WORKERS] = {true, true, true, true};
+    char *const set = kept(dsgd_xprintf("algorithms=[%s]", algorithm));
+    const char *const path = kept(dsgd_xprintf("%s/plots/lesson/lesson.yaml", DSGD_SOURCE_DIR));
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_experiment_open(path, (const char *const[]){set}, 1, DSGD_NUMERICS_CPU,
+                                       &experiment, &error) == DSGD_OK,
+                  "%s", error.text);
+    dsgd_run_config config = experiment.runs[0].config;
+    timeline = (dsgd_timeline){.end_step = STEPS, .chosen = all};
+    config.timeline = &timeline;
+    config.ledger = with_ledger ? &run.ledger : NULL;
+    config.numerics = DSGD_NUMERICS_CPU;
+    config.threads = 1;
+    config.memory_bytes = SIZE_MAX;
+    config.scratch = folder;
+    config.inspect = read_models;
+    dsgd_run_result result;
+    ck_assert_msg(dsgd_simulate(&config, &result, &error) == DSGD_OK, "%s", error.text);
+    ck_assert_msg(result.outcome == DSGD_RUN_OK, "%s: %s", algorithm, result.why.text);
+    dsgd_run_result_free(&result);
+    run.view = (dsgd_view){.run = &experiment.runs[0], .timeline = &timeline};
+    run.n_workers = WORKERS;
+    run.n_hosts = WORKERS + dsgd_n_servers(&config);
+    ck_assert_int_eq(dsgd_data_open(&config.learning->data, config.seed, false, &points, NULL),
+                     DSGD_OK);
+    run.bowl = dsgd_bowl_of(&points->train);
+    if (with_ledger)
+        dsgd_lesson_apply(&run);
+}
+
+static void forget(void)
+{
+    free(run.applications);
+    dsgd_ledger_free(&run.ledger);
+    dsgd_timeline_free(&timeline);
+    dsgd_data_close(points);
+    dsgd_experiment_close(&experiment);
+    run = (dsgd_lesson_run){.n_workers = 0};
+    remove_folder();
+}
+
+static const double *x_of(size_t value)
+{
+    return run.ledger.values[value].elements;
+}
+
+/** The gradient over the first samples of a mini-batch, of all BATCH, written out. */
+static void gradient(int worker, long step, int n, const double *x, double *g)
+{
+    const dsgd_stream stream = {.seed = experiment.runs[0].config.seed,
+                                .n_samples = points->train.n,
+                                .n_workers = WORKERS,
+                                .batch = BATCH};
+    g[0] = g[1] = 0;
+    for (int j = 0; j < n; j++) {
+        const uint32_t i =
+            dsgd_stream_sample(&stream, (uint32_t)worker, (uint64_t)step, (uint32_t)j);
+        const double u = (double)points->train.x_real[i];
+        const double error = x[0] * u + x[1] - (double)points->train.targets[i];
+        g[0] += error * u / n;
+        g[1] += error / n;
+    }
+}
+
+static void expect_x(const double *x, const double *wanted, const char *what, size_t i)
+{
+    for (int k = 0; k < 2; k++)
+        ck_assert_msg(fabs(x[k] - wanted[k]) <= rounding * fmax(1, fabs(wanted[k])),
+                      "%s %zu: (%.17g, %.17g), not (%.17g, %.17g)", what, i, x[0], x[1], wanted[0],
+                      wanted[1]);
+}
+
+/** A gradient is that of its samples, at a time at which its worker computes. */
+static void check_gradient(size_t i)
+{
+    const dsgd_made *const made = &run.ledger.values[i];
+    double g[2];
+    int n = BATCH; /* fewer where some are dropped */
+    do
+        gradient(made->worker, made->step, n, x_of(made->from[0]), g);
+    while (n-- > 1 && fabs(g[0] - made->elements[0]) > rounding);
+    expect_x(made->elements, g, "gradient", i);
+    size_t n_spans = 0;
+    for (size_t k = 0; k < timeline.n_spans; k++)
+        n_spans += timeline.spans[k].kind == DSGD_SPAN_COMPUTE &&
+                   timeline.spans[k].host == made->worker && timeline.spans[k].step == made->step &&
+                   timeline.spans[k].since_s == made->at_s;
+    ck_assert(n_spans == 1 || made->at_s == timeline.end_s);
+}
+
+START_TEST(every_value_follows_from_those_that_it_is_made_of)
+{
+    record(dsgd_algorithms[_i]->name, true);
+    size_t n_gradients = 0;
+    for (size_t i = 1; i < run.ledger.n_values; i++) {
+        const dsgd_made *const made = &run.ledger.values[i];
+        double x[2] = {0, 0};
+        for (size_t k = 0; k < made->n; k++) {
+            ck_assert_uint_lt(made->from[k], i);
+            for (int e = 0; e < 2; e++)
+                x[e] += made->weights[k] * x_of(made->from[k])[e];
+        }
+        if (made->by == DSGD_MADE_UPDATE || made->by == DSGD_MADE_COMBINATION)
+            expect_x(made->elements, x, "value", i);
+        if (made->by == DSGD_MADE_GRADIENT)
+            check_gradient(i);
+        n_gradients += made->by == DSGD_MADE_GRADIENT;
+    }
+    ck_assert_uint_ge(n_gradients, STEPS * WORKERS);
+    size_t last[MOST_HOSTS] = {0};
+    double before_s = 0;
+    for (size_t i = 0; i < run.ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run.ledger.entries[i];
+        ck_assert(e->at_s >= before_s && e->at_s <= timeline.end_s);
+        before_s = e->at_s;
+        if (e->kind == DSGD_ENTRY_MODEL)
+            last[e->host] = e->value;
+    }
+    for (int host = 0; host < run.n_hosts; host++)
+        expect_x(x_of(last[host]), models[host], "the last model of host", (size_t)host);
+}
+END_TEST
+
+/** Of a run without a ledger; in a file, because a process has one run. */
+START_TEST(a_ledger_changes_nothing)
+{
+    char *output = NULL;
+    const char *const name = dsgd_algorithms[_i]->name;
+    record(name, false);
+    ck_assert_uint_eq(run.ledger.n_values, 0);
+    char *const explain = kept(dsgd_xprintf("explain %s --set 'algorithms=[%s]'", name, name));
+    ck_assert_int_eq(dsgd(explain, &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, kept(dsgd_xprintf("after %.3f s", timeline.end_s))));
+    for (int host = 0; host < run.n_hosts; host++) {
+        char *const wanted =
+            kept(dsgd_xprintf("%s %d   (%.3f, %.3f)", host < WORKERS ? "worker" : "server",
+                              host % WORKERS, models[host][0], models[host][1]));
+        ck_assert_msg(strstr(output, wanted) != NULL, "no `%s` in: %s", wanted, output);
+    }
+}
+END_TEST
+
+/* --- closed forms ------------------------------------------------------------------------------- */
+
+START_TEST(an_allreduce_goes_down_the_gradient_of_the_loss)
+{
+    const double h = 1e-6, lr = 0.2;
+    record("allreduce", true);
+    ck_assert_double_eq(experiment.runs[0].learning.optimizer.lr, lr);
+    double x[STEPS + 1][2] = {{x_of(1)[0], x_of(1)[1]}};
+    for (int t = 0; t < STEPS; t++)
+        for (int k = 0; k < 2; k++) { /* differences are exact but for rounding: F is quadratic */
+            double up[2] = {x[t][0], x[t][1]}, down[2] = {x[t][0], x[t][1]};
+            up[k] += h;
+            down[k] -= h;
+            x[t + 1][k] =
+                x[t][k] -
+                lr * (dsgd_bowl_at(&run.bowl, up) - dsgd_bowl_at(&run.bowl, down)) / (2 * h);
+        }
+    int n[WORKERS] = {0};
+    for (size_t i = 0; i < run.ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run.ledger.entries[i];
+        if (e->kind != DSGD_ENTRY_MODEL)
+            continue;
+        for (int k = 0; k < 2; k++)
+            ck_assert_double_eq_tol(x_of(e->value)[k], x[n[e->host]][k], 1e-8);
+        n[e->host]++;
+    }
+    for (int w = 0; w < WORKERS; w++)
+        ck_assert_int_eq(n[w], STEPS + 1);
+    for (size_t i = 0; i < run.n_applications; i++) {
+        ck_assert_int_eq((int)run.applications[i].age, 0);
+        ck_assert_double_eq(run.applications[i].weight, 1.0 / WORKERS);
+    }
+    ck_assert_uint_eq(run.n_applications, STEPS * WORKERS * WORKERS);
+}
+END_TEST
+
+/** Mean over workers of what their local steps of step @p t have made, and of their gradients. */
+static void mean_of_step(long t, double *x, double *g)
+{
+    int n = 0;
+    for (int k = 0; k < 2; k++)
+        x[k] = g[k] = 0;
+    for (size_t i = 0; i < run.ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run.ledger.entries[i];
+        if (e->kind != DSGD_ENTRY_UPDATED || e->step != t)
+            continue;
+        n++;
+        for (int k = 0; k < 2; k++) {
+            x[k] += x_of(e->value)[k] / WORKERS;
+            g[k] += x_of(run.ledger.values[e->value].from[1])[k] / WORKERS;
+        }
+    }
+    ck_assert_int_eq(n, WORKERS);
+}
+
+START_TEST(gossip_by_d_psgd_keeps_the_mean)
+{
+    record("d_psgd", true);
+    double before[2] = {x_of(1)[0], x_of(1)[1]};
+    for (long t = 0; t < STEPS; t++) {
+        double x[2], g[2];
+        mean_of_step(t, x, g);
+        const double wanted[2] = {before[0] - 0.2 * g[0], before[1] - 0.2 * g[1]};
+        expect_x(x, wanted, "the mean after step", (size_t)t);
+        memcpy(before, x, sizeof before);
+    }
+    for (size_t i = 0; i < run.n_applications; i++) /* but for the first, averages come between */
+        ck_assert_int_eq((int)run.applications[i].age,
+                         run.ledger.values[run.applications[i].gradient].step > 0);
+}
+END_TEST
+
+/** Of eager-SGD: only the slow worker's gradients are late, and each model takes them in full. */
+START_TEST(a_late_gradient_is_applied_elsewhere_than_it_was_taken)
+{
+    record("eager_solo", true);
+    int n_stale = 0;
+    for (size_t i = 0; i < run.n_applications; i++) {
+        const dsgd_application *const a = &run.applications[i];
+        const dsgd_made *const g = &run.ledger.values[a->gradient];
+        const dsgd_ledger_entry *const e = &run.ledger.entries[a->entry];
+        const double *const to = x_of(a->to);
+        const double *const from = x_of(g->from[0]);
+        ck_assert_double_eq(a->weight, 1.0 / WORKERS);
+        ck_assert_uint_eq(a->to, run.ledger.values[e->value].from[0]);
+        if (a->age == 0)
+            continue;
+        ck_assert_int_eq(g->worker, WORKERS - 1);
+        ck_assert(g->at_s < e->at_s && (to[0] != from[0] || to[1] != from[1]));
+        n_stale++;
+    }
+    ck_assert_int_ge(n_stale, STEPS);
+}
+END_TEST
+
+/** The age of what a server adds is the number of others' pushes since its worker fetched. */
+START_TEST(a_server_adds_each_gradient_once_and_late)
+{
+    record("a_psgd", true);
+    size_t n_pushed = 0;
+    long n_stale = 0;
+    for (size_t i = 0; i < run.n_applications; i++) {
+        const dsgd_application *const a = &run.applications[i];
+        if (run.ledger.entries[a->entry].host < WORKERS) {
+            ck_assert_int_eq((int)a->age, 0); /* at once, to a copy of its own */
+            continue;
+        }
+        for (size_t k = 0; k < i; k++)
+            ck_assert(run.ledger.entries[run.applications[k].entry].host < WORKERS ||
+                      run.applications[k].gradient != a->gradient);
+        /* With four workers at most those of the others and, of the slow one, twice these. */
+        ck_assert(a->age >= 0 && a->age <= 2L * WORKERS);
+        n_stale += a->age > 0;
+        n_pushed++;
+    }
+    ck_assert_uint_ge(n_pushed, STEPS * (WORKERS - 1));
+    ck_assert_int_ge((int)n_stale, (int)n_pushed / 2);
+}
+END_TEST
+
+/* --- what is printed ---------------------------------------------------------------------------- */
+
+/** Every `x = (a, b), F = f` in a line, against the loss. */
+static int check_losses(const char *text, const dsgd_bowl *bowl)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, "x = (")) != NULL; at++) {
+        double x[2], F = 0;
+        if (sscanf(at, "x = (%lf, %lf), F = %lf", &x[0], &x[1], &F) != 3)
+            continue;
+        ck_assert_double_eq_tol(F, dsgd_bowl_at(bowl, x), 0.004 * fmax(1, sqrt(F)));
+        n++;
+    }
+    return n;
+}
+
+static void expect_width(const char *text, size_t most)
+{
+    for (const char *line = text; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        ck_assert_msg(length <= most, "%zu columns: %.*s", length, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+START_TEST(every_algorithm_has_a_lesson_of_80_columns)
+{
+    char *output = NULL;
+    const char *const name = dsgd_algorithms[_i]->name;
+    ck_assert_msg(dsgd(kept(dsgd_xprintf("explain %s", name)), &output) == 0, "%s", output);
+    expect_width(output, 80);
+    ck_assert_ptr_nonnull(strstr(output, "Worker 3 is slow."));
+    ck_assert_ptr_nonnull(strstr(output, "gradient 0 = ("));
+    ck_assert_ptr_nonnull(strstr(output, "\nworker 3   ("));
+    ck_assert_ptr_nonnull(strstr(output, "\nmean x     ("));
+    record("allreduce", true); /* for its loss */
+    ck_assert_int_ge(check_losses(output, &run.bowl), STEPS);
+}
+END_TEST
+
+/** By the numbers of workers that an algorithm takes. */
+START_TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
+{
+    char *output = NULL;
+    ck_assert_msg(dsgd("explain eager_majority --workers 2 --steps 1", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "Worker 1 is slow."));
+    ck_assert_msg(dsgd("explain ad_psgd --workers 16 --steps 2", &output) == 0, "%s", output);
+    expect_width(output, 80);
+    ck_assert_ptr_nonnull(strstr(output, "\nworker 15  ("));
+    ck_assert_msg(dsgd("explain dasgd --workers 3 --set algorithms.0.tau=1", &output) == 0, "%s",
+                  output);
+    ck_assert_ptr_nonnull(strstr(output, "of workers 0-2 after 1 step"));
+}
+END_TEST
+
+START_TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("explain allreduce --steps 1", &output), 0);
+    ck_assert_ptr_nonnull(
+        strstr(output, "2      waits until 0.675 s for worker 3 (allreduce_mean)"));
+    ck_assert_ptr_nonnull(strstr(output, "0-3    gets the mean, ("));
+    ck_assert_ptr_nonnull(strstr(output, "): of gradient 0 of workers 0-3\n"));
+    ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "gives to version 0 nothing"));
+    ck_assert_ptr_nonnull(strstr(output, "gradient 0 of worker 3 is 1 update old: taken at ("));
+    ck_assert_int_eq(dsgd("explain wagma", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "gives to version 0 the x with which it began"));
+    ck_assert_int_eq(dsgd("explain drop_compute", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "0.75 of gradient 0 of"));
+}
+END_TEST
+
+START_TEST(the_lines_in_the_manual_are_those_of_the_command)
+{
+    char *output = NULL;
+    char *manual = NULL;
+    ck_assert_int_eq(shell("sed -n '/^### Lessons/,/^###* [A-KM-Z]/p' " DSGD_SOURCE_DIR
+                           "/MANUAL.md | sed -n '/^```/,/^```/p' | grep '^ '",
+                           &manual),
+                     0);
+    manual = kept(dsgd_xstrdup(manual));
+    ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
+    int n = 0;
+    for (char *line = strtok(manual, "\n"); line != NULL; line = strtok(NULL, "\n"), n++)
+        ck_assert_msg(strstr(output, line) != NULL, "no `%s` in: %s", line, output);
+    ck_assert_int_ge(n, 7);
+}
+END_TEST
+
+START_TEST(a_figure_and_a_text_go_to_files)
+{
+    char *output = NULL;
+    ck_assert_msg(dsgd("explain a_psgd --format svg -o a.svg --size slide", &output) == 0, "%s",
+                  output);
+    const char *const svg = read_file("a.svg");
+    static const char *const texts[] = {"worker 0", "worker 3 *", "stale gradient",
+                                        "server",   "least loss", "slope a"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        ck_assert_msg(strstr(svg, texts[i]) != NULL, "no `%s`", texts[i]);
+    ck_assert_int_eq(dsgd("explain allreduce -o a.txt", &output), 0);
+    ck_assert_ptr_nonnull(strstr(read_file("a.txt"), "Worker 3 is slow."));
+    ck_assert_int_eq(dsgd("explain allreduce --format svg", &output), 0);
+    ck_assert_ptr_null(strstr(read_file("allreduce.svg"), "stale gradient"));
+}
+END_TEST
+
+static const struct {
+    const char *arguments, *sentence;
+} refused[] = {
+    {"explain allreduce --workers 1", "--workers 1: a lesson has 2 to 16"},
+    {"explain allreduce --workers 17", "--workers 17: a lesson has 2 to 16"},
+    {"explain allreduce --steps 101", "--steps 101: a lesson has at most 100"},
+    {"explain eager_solo --workers 3", "eager-SGD needs a power of two of workers: 2 or 4"},
+    {"explain allreduce --set workers=32", "32 workers, but a lesson has 2 to 16"},
+    {"explain allreduce --set exchange.pieces=2", "exchange.pieces, here 2"},
+    {"explain a_psgd --set algorithms.0.servers=2", "to one server (here 2)"},
+    {"explain allreduce --set learn.data.features=2", "points of one feature, not 2"},
+    {"explain allreduce --set 'algorithms=[wagma]'", "--set makes it a lesson of wagma"},
+    {"explain allreduce --set 'seed=[1, 2]'", "--set makes 2 runs, but a lesson is one"},
+};
+
+START_TEST(bad_input_of_a_lesson_is_refused_by_a_sentence)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd(refused[_i].arguments, &output), 2);
+    ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "no `%s` in: %s",
+                  refused[_i].sentence, output);
+}
+END_TEST
+
+Suite *lesson_suite(void)
+{
+    Suite *const s = suite_create("lesson");
+    TCase *const c = tcase_create("lesson");
+    TCase *const recorded = tcase_create("recorded");
+    tcase_add_checked_fixture(recorded, make_folder, forget);
+    tcase_set_timeout(recorded, 60);
+    tcase_add_loop_test(recorded, every_value_follows_from_those_that_it_is_made_of, 0,
+                        support_n_algorithms());
+    tcase_add_loop_test(recorded, a_ledger_changes_nothing, 0, support_n_algorithms());
+    tcase_add_loop_test(recorded, every_algorithm_has_a_lesson_of_80_columns, 0,
+                        support_n_algorithms());
+    tcase_add_test(recorded, an_allreduce_goes_down_the_gradient_of_the_loss);
+    tcase_add_test(recorded, gossip_by_d_psgd_keeps_the_mean);
+    tcase_add_test(recorded, a_late_gradient_is_applied_elsewhere_than_it_was_taken);
+    tcase_add_test(recorded, a_server_adds_each_gradient_once_and_late);
+    suite_add_tcase(s, recorded);
+    tcase_add_checked_fixture(c, make_folder, remove_folder);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, a_lesson_has_2_to_16_workers_and_its_own_options);
+    tcase_add_test(c, a_lesson_says_who_waits_for_whom_and_what_is_stale);
+    tcase_add_test(c, the_lines_in_the_manual_are_those_of_the_command);
+    tcase_add_test(c, a_figure_and_a_text_go_to_files);
+    tcase_add_loop_test(c, bad_input_of_a_lesson_is_refused_by_a_sentence, 0,
+                        sizeof refused / sizeof refused[0]);
+    suite_add_tcase(s, c);
+    return s;
+}
