@@ -95,12 +95,15 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** A number for readers, from 1,000 on without a fraction; the caller frees it. */
+/**
+ * A number for readers, from 1,000 on without a fraction, from 1e9 on (a loss on its way to infinity)
+ * with an exponent; the caller frees it.
+ */
 static char *readable(double x, bool per_cent, bool sign)
 {
     if (per_cent)
         return dsgd_xprintf(sign ? "%+.2f" : "%.2f", 100 * x);
-    if (fabs(x) >= 1000)
+    if (fabs(x) >= 1000 && fabs(x) < 1e9)
         return dsgd_xprintf(sign ? "%+.0f" : "%.0f", x);
     return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
 }
@@ -207,7 +210,11 @@ static void put_measures(const dsgd_comparison *c, const dsgd_seed_group *g,
                  strcmp(dsgd_csv_field(&c->csv, g->rows[i], c->groups.status), "diverged") != 0;
         }
         dsgd_mean(x, n, &mean, &ci);
-        dsgd_columns_take(t, measures->v[k], with_interval(mean, ci, false, false));
+        char *const head = dsgd_xstrdup(measures->v[k]);
+        for (char *s = head; (s = strchr(s, '_')) != NULL;)
+            *s = ' '; /* where a table may break it */
+        dsgd_columns_take(t, head, with_interval(mean, ci, false, false));
+        free(head);
     }
     free(x);
 }
