@@ -247,13 +247,13 @@ static void print_outcome(const dsgd_comparison *c, const dsgd_seed_group *g, co
     if (want->against != NULL && isnan(o->ratio))
         dsgd_append(&text, ", of %s %s", want->against, against);
     else if (want->against != NULL)
-        dsgd_append(&text, ", %.4g times the %s of %s", o->ratio, against, want->against);
+        dsgd_append(&text, ", %.4g times %s's %s", o->ratio, want->against, against);
     dsgd_append(&text, ";");
     if (want->at_least >= 0)
         dsgd_append(&text, " at least %.10g", want->at_least);
     if (want->at_most >= 0)
         dsgd_append(&text, "%s at most %.10g", want->at_least >= 0 ? " and" : "", want->at_most);
-    dsgd_append(&text, "%s asked", want->against == NULL ? " is" : " times that is");
+    dsgd_append(&text, "%s asked", want->against == NULL ? " is" : " times is");
     const char *const verdict = o->met ? "passed: " : "not yet: ";
     dsgd_print_wrapped(stdout, verdict, (int)strlen(verdict), DSGD_TEXT_WIDTH, text);
     free(text);
