@@ -62,7 +62,7 @@ static char *without_wall_times(const char *output)
     for (const char *line = NULL; (line = next_line(&output)) != NULL;) {
         size_t n = strlen(line);
         const bool is_head = n > 8 && strcmp(line + n - 8, "wall (s)") == 0;
-        in_table = is_head || (in_table && n > 0);
+        in_table = is_head || (in_table && n > 0 && strcmp(line, "...") != 0);
         while (in_table && !is_head && n > 0 && line[n - 1] != ' ')
             n--;
         n -= is_head ? 8 : 0;
