@@ -18,7 +18,7 @@ typedef struct dsgd_command {
 extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_list,
     dsgd_command_describe, dsgd_command_plot, dsgd_command_compare, dsgd_command_reproduce,
     dsgd_command_platform, dsgd_command_imbalance, dsgd_command_test, dsgd_command_report,
-    dsgd_command_tune, dsgd_command_timeline, dsgd_command_explain;
+    dsgd_command_tune, dsgd_command_timeline, dsgd_command_explain, dsgd_command_task;
 
 /** Writes FOLDER/compare.csv unless it is newer than runs.csv or no group has several seeds. */
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);

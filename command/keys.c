@@ -13,6 +13,7 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
 #include "command/table.h"
+#include "command/task/task.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
 
@@ -37,6 +38,7 @@ static const dsgd_option *files(void)
          .key = "like",
          .shipped = "workloads"},
         {.name = "imbalance", .kind = DSGD_RECORD, .fields = of_set},
+        {.name = "task", .kind = DSGD_RECORD, .fields = dsgd_task_options},
         DSGD_OPTION_END,
     };
     dsgd_config_set_options(&any, of_set);

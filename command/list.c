@@ -497,7 +497,7 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
     const dsgd_option *const keys = dsgd_keys_of(path);
     if (keys == NULL)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "describe: `%s` alone is none of experiment, platform, workload, "
+                         "describe: `%s` alone is none of experiment, task, platform, workload, "
                          "imbalance and the keys of an experiment that have keys themselves, such "
                          "as exchange or learn.optimizer; else give a kind and a name, such as "
                          "`dsgd describe algorithm wagma`",

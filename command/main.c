@@ -23,14 +23,23 @@ static const dsgd_command command_replay = {
 };
 
 static const dsgd_command *const commands[] = {
-    &dsgd_command_run,       &dsgd_command_check,
-    &dsgd_command_tune,      &command_replay,
-    &dsgd_command_timeline,  &dsgd_command_explain,
-    &dsgd_command_plot,      &dsgd_command_compare,
-    &dsgd_command_report,    &dsgd_command_reproduce,
-    &dsgd_command_list,      &dsgd_command_describe,
-    &dsgd_command_test,      &dsgd_command_platform,
-    &dsgd_command_imbalance, NULL,
+    &dsgd_command_run,
+    &dsgd_command_check,
+    &dsgd_command_tune,
+    &command_replay,
+    &dsgd_command_timeline,
+    &dsgd_command_explain,
+    &dsgd_command_plot,
+    &dsgd_command_compare,
+    &dsgd_command_report,
+    &dsgd_command_reproduce,
+    &dsgd_command_list,
+    &dsgd_command_describe,
+    &dsgd_command_test,
+    &dsgd_command_platform,
+    &dsgd_command_imbalance,
+    &dsgd_command_task,
+    NULL,
 };
 
 static void print_help(FILE *stream)

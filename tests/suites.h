@@ -13,6 +13,7 @@
     X(option)                                                                                      \
     X(round)                                                                                       \
     X(status)                                                                                      \
+    X(course)                                                                                      \
     X(docs)                                                                                        \
     X(traces)                                                                                      \
     X(platforms)                                                                                   \

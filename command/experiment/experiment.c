@@ -54,6 +54,8 @@ const dsgd_option dsgd_experiment_options[] = {
     [DSGD_AXIS_SEED] = DSGD_OPTION_LONG(dsgd_planned_run, seed, 1, 0, 9e15, NULL,
                                         "of every random draw", .multiplies = true),
     DSGD_OPTION_STRING(dsgd_planned_run, name, "of the experiment, and of its folder of results"),
+    DSGD_OPTION_STRING(dsgd_planned_run, task,
+                       "file of the question that this experiment answers, for `dsgd task`"),
     DSGD_OPTION_AS("inherent", BOOL, dsgd_planned_run, config.inherent,
                    "the workload's own imbalance applies", .init = true),
     DSGD_OPTION_AS("imbalance", PICKS, dsgd_planned_run, config.imbalance,

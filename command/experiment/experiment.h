@@ -25,6 +25,7 @@ typedef enum dsgd_axis {
 /** One run with everything that its configuration points to. */
 typedef struct dsgd_planned_run {
     const char *name; /* of the experiment; NULL where the file gives none */
+    const char *task; /* a file for `dsgd task`; NULL: none */
     long workers, seed; /* as in the file */
     dsgd_run_config config;
     dsgd_platform platform;

@@ -1,0 +1,118 @@
+/**
+ * @file changes.c
+ * Two documents side by side.
+ */
+#include "command/experiment/changes.h"
+
+#include <libfyaml.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct walk {
+    dsgd_config *config;
+    const char *const *free_paths;
+    dsgd_error *error;
+} walk;
+
+static bool is_free(const walk *w, const char *path)
+{
+    if (strcmp(path, "name") == 0 || strcmp(path, "task") == 0)
+        return true;
+    for (const char *const *f = w->free_paths; *f != NULL; f++) {
+        const size_t n = strlen(*f);
+        if (strncmp(path, *f, n) == 0 && (path[n] == '\0' || path[n] == '.'))
+            return true;
+    }
+    return false;
+}
+
+/** The sentence: what stands at @p place, and what may be changed instead. */
+static dsgd_status refuse(const walk *w, dsgd_entry *place, const char *path, const char *what,
+                          dsgd_entry *given)
+{
+    enum { MOST_BYTES = 120 }; /* of a value */
+    char *const value = given == NULL ? dsgd_xstrdup("") : dsgd_entry_yaml(given);
+    char *const may = dsgd_listed(w->free_paths, " and ");
+    const dsgd_status status = dsgd_entry_fail(
+        w->config, place, w->error, "`%s` %s%.*s, and this is not to be changed; what may be: %s",
+        path, what, MOST_BYTES, value, *may == '\0' ? "nothing" : may);
+    free(may);
+    free(value);
+    return status;
+}
+
+static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, dsgd_entry *mine,
+                           dsgd_entry *given);
+
+static char *below(const char *path, const char *key)
+{
+    return dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", key);
+}
+
+/** Compares what keys have: those of the given mapping, or those that only mine has. */
+static dsgd_status compare_keys(const walk *w, const char *path, dsgd_entry *mine,
+                                dsgd_entry *given, bool of_given)
+{
+    dsgd_status status = DSGD_OK;
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL;
+         status == DSGD_OK &&
+         (p = fy_node_mapping_iterate(of_given ? given : mine, &iterator)) != NULL;) {
+        const char *const key = dsgd_entry_text(fy_node_pair_key(p));
+        dsgd_entry *const of_mine = key == NULL ? NULL : dsgd_entry_find(mine, key);
+        dsgd_entry *const other = key == NULL ? NULL : dsgd_entry_find(given, key);
+        if (!of_given && other != NULL)
+            continue;
+        char *const path_of_key = below(path, key == NULL ? "?" : key);
+        status = compare(w, mine, path_of_key, of_mine, other);
+        free(path_of_key);
+    }
+    return status;
+}
+
+static dsgd_status compare_elements(const walk *w, const char *path, dsgd_entry *mine,
+                                    dsgd_entry *given)
+{
+    const size_t n_mine = dsgd_entry_count(mine), n_given = dsgd_entry_count(given);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && (i < n_mine || i < n_given); i++) {
+        char index[32];
+        snprintf(index, sizeof index, "%zu", i);
+        char *const path_of_element = below(path, index);
+        status = compare(w, mine, path_of_element, i < n_mine ? dsgd_entry_at(mine, i) : NULL,
+                         i < n_given ? dsgd_entry_at(given, i) : NULL);
+        free(path_of_element);
+    }
+    return status;
+}
+
+/** What stands at a path in both; NULL: nothing. @p parent: where it would stand in mine. */
+static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, dsgd_entry *mine,
+                           dsgd_entry *given)
+{
+    if (is_free(w, path))
+        return DSGD_OK;
+    if (given == NULL)
+        return refuse(w, mine == NULL ? parent : mine, path, "is not in the given experiment",
+                      NULL);
+    if (mine == NULL)
+        return refuse(w, parent, path, "is missing: the given experiment has ", given);
+    if (fy_node_is_mapping(mine) && fy_node_is_mapping(given)) {
+        const dsgd_status status = compare_keys(w, path, mine, given, true);
+        return status == DSGD_OK ? compare_keys(w, path, mine, given, false) : status;
+    }
+    if (fy_node_is_sequence(mine) && fy_node_is_sequence(given))
+        return compare_elements(w, path, mine, given);
+    const char *const text = dsgd_entry_text(mine), *const other = dsgd_entry_text(given);
+    if (text != NULL && other != NULL && strcmp(text, other) == 0)
+        return DSGD_OK;
+    return refuse(w, mine, path, "is another than in the given experiment, which has ", given);
+}
+
+dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,
+                                      const char *const *free_paths, dsgd_error *error)
+{
+    const walk w = {config, free_paths, error};
+    dsgd_entry *const root = dsgd_config_root(config);
+    return compare(&w, root, "", root, dsgd_config_root(given));
+}

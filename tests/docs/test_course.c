@@ -1,0 +1,511 @@
+/**
+ * @file test_course.c
+ * The lessons of course/: every command on a page runs and prints what stands below it, every
+ * number in backticks is in such an output or follows from its formula, and every task is failed by
+ * what the learner is handed and passed by its solution.
+ */
+#include <ctype.h>
+#include <glob.h>
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_integration.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_sf_psi.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/command/shell.h"
+#include "tests/suites.h"
+
+static glob_t lessons; /* their folders, course/N-name, found once for the suite */
+
+/** Under the sanitizer one lesson in four. */
+static bool is_left_out(int i)
+{
+    return SUPPORT_SLOW && i % 4 != 0;
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+/** A page, what its commands have printed so far, and the place of what is looked at. */
+typedef struct page {
+    const char *name;
+    char *shown; /* all outputs, as the page has them */
+    int line;
+} page;
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/** The line at *text, which is cut off and moves behind it; NULL: there is none. */
+static const char *next_line(char **text)
+{
+    return *text == NULL || **text == '\0' ? NULL : strsep(text, "\n");
+}
+
+/** The output without wall times: blank below a head `wall (s)`, down to the end of the table. */
+static char *without_wall_times(const char *output)
+{
+    static const char head[] = "wall (s)";
+    char *rest = dsgd_xstrdup(""), *lines = kept(dsgd_xstrdup(output));
+    size_t at = 0; /* of the head; 0: there is none */
+    for (const char *line = NULL; (line = next_line(&lines)) != NULL;) {
+        char *const text = dsgd_xstrdup(line);
+        const char *const found = strstr(line, head);
+        if (found != NULL)
+            at = (size_t)(found - line);
+        else if (*line == '\0' || strcmp(line, "...") == 0)
+            at = 0;
+        size_t n = strlen(text);
+        for (size_t i = at; found == NULL && at > 0 && i < at + sizeof head && i < n; i++)
+            text[i] = ' ';
+        while (n > 0 && text[n - 1] == ' ')
+            n--;
+        dsgd_append(&rest, "%.*s\n", (int)n, text);
+        free(text);
+    }
+    return kept(rest);
+}
+
+/** Whether an output is what the page expects, in which a line `...` stands for any lines. */
+static bool agrees(const char *expected, const char *output)
+{
+    if (begins(expected, "...\n")) {
+        bool found = agrees(expected + 4, output);
+        while (!found && *output != '\0') {
+            output += strcspn(output, "\n");
+            output += *output == '\n';
+            found = agrees(expected + 4, output);
+        }
+        return found;
+    }
+    const size_t n = strcspn(expected, "\n") + (expected[strcspn(expected, "\n")] == '\n');
+    if (n == 0)
+        return *output == '\0';
+    return strncmp(expected, output, n) == 0 && agrees(expected + n, output + n);
+}
+
+/**
+ * Runs `dsgd ...` in the page's folder. Its output is that on stdout, and then the lines on stderr
+ * that begin with `dsgd:`, which leaves out progress.
+ */
+static void run_command(page *p, const char *command, const char *expected)
+{
+    char *output = NULL;
+    ck_assert_msg(begins(command, "dsgd "), "%s:%d: `%s` is no command of dsgd", p->name, p->line,
+                  command);
+    shell(kept(dsgd_xprintf("cd %s && export DSGD_DATA=%s COLUMNS=80 && %s %s 2>.stderr; "
+                            "grep '^dsgd: ' .stderr",
+                            folder, DSGD_SOURCE_DIR, DSGD_BINARY, command + 5)),
+          &output);
+    ck_assert_msg(agrees(without_wall_times(expected), without_wall_times(output)),
+                  "%s:%d: `%s` prints\n%s\nand the page has\n%s", p->name, p->line, command, output,
+                  expected);
+    dsgd_append(&p->shown, "%s\n", expected);
+}
+
+/** Runs the commands of a block, whose first line *text points to; moves it behind the block. */
+static void run_block(page *p, char **text)
+{
+    const char *command = NULL;
+    char *expected = dsgd_xstrdup("");
+    for (const char *line = NULL; (line = next_line(text)) != NULL; p->line++) {
+        const bool ends = begins(line, "```");
+        if (!ends && !begins(line, "$ ")) {
+            dsgd_append(&expected, "%s\n", line);
+            continue;
+        }
+        if (command != NULL)
+            run_command(p, command, expected);
+        command = line + 2;
+        *expected = '\0';
+        if (ends)
+            break;
+    }
+    p->line++;
+    free(expected);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static double expression(const char **s);
+
+/** Density of the largest of n standard normals, times its place. */
+static double normal_place(double x, void *n)
+{
+    return x * *(double *)n * gsl_ran_ugaussian_pdf(x) *
+           pow(gsl_cdf_ugaussian_P(x), *(double *)n - 1);
+}
+
+/** Mean of the largest of n standard normals: numerically, there is no closed form beyond n = 5. */
+static double max_normal(double n)
+{
+    enum { INTERVALS = 1000 };
+    gsl_integration_workspace *const room = gsl_integration_workspace_alloc(INTERVALS);
+    gsl_function f = {normal_place, &n};
+    double mean = 0, error = 0;
+    gsl_integration_qag(&f, -12, 12, 1e-10, 1e-10, INTERVALS, GSL_INTEG_GAUSS61, room, &mean,
+                        &error);
+    gsl_integration_workspace_free(room);
+    return mean;
+}
+
+/** 1 + 1/2 + ... + 1/n: mean of the largest of n exponentials of mean 1. */
+static double harmonic(double n)
+{
+    return gsl_sf_psi(n + 1) - gsl_sf_psi(1);
+}
+
+static double ceiling(double x)
+{
+    return ceil(x);
+}
+
+static const struct {
+    const char *name;
+    double (*of)(double x);
+} functions[] = {{"sqrt(", sqrt},
+                 {"exp(", exp},
+                 {"ln(", log},
+                 {"log2(", log2},
+                 {"ceil(", ceiling},
+                 {"cos(", cos},
+                 {"harmonic(", harmonic},
+                 {"max_normal(", max_normal}};
+
+static double atom(const char **s)
+{
+    *s += strspn(*s, " ");
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (begins(*s, functions[i].name)) {
+            *s += strlen(functions[i].name);
+            const double x = expression(s);
+            ck_assert_msg(*(*s)++ == ')', "no ) before %s", *s - 1);
+            return functions[i].of(x);
+        }
+    if (begins(*s, "pi")) {
+        *s += 2;
+        return M_PI;
+    }
+    if (**s == '(' || **s == '-') {
+        const bool minus = *(*s)++ == '-';
+        const double x = minus ? atom(s) : expression(s);
+        ck_assert_msg(minus || *(*s)++ == ')', "no ) before %s", *s - 1);
+        return minus ? -x : x;
+    }
+    char *end = NULL;
+    const double x = strtod(*s, &end);
+    ck_assert_msg(end != *s, "no number at `%s`", *s);
+    *s = end;
+    return x;
+}
+
+static double power(const char **s)
+{
+    const double x = atom(s);
+    *s += strspn(*s, " ");
+    return **s == '^' ? (++*s, pow(x, power(s))) : x;
+}
+
+static double product(const char **s)
+{
+    double x = power(s);
+    for (*s += strspn(*s, " "); **s == '*' || **s == '/'; *s += strspn(*s, " "))
+        if (*(*s)++ == '*')
+            x *= power(s);
+        else
+            x /= power(s);
+    return x;
+}
+
+static double expression(const char **s)
+{
+    double x = product(s);
+    for (*s += strspn(*s, " "); **s == '+' || **s == '-'; *s += strspn(*s, " "))
+        if (*(*s)++ == '+')
+            x += product(s);
+        else
+            x -= product(s);
+    return x;
+}
+
+/** Decimals of a number as it is written. */
+static int decimals_of(const char *number)
+{
+    const char *const point = strchr(number, '.');
+    return point == NULL ? 0 : (int)strspn(point + 1, "0123456789");
+}
+
+/** `FORMULA = NUMBER`, perhaps with `%`: to the digits that are there. */
+static void check_formula(const page *p, const char *formula, const char *equals)
+{
+    const char *s = formula;
+    const char *const number = equals + 3;
+    const double per = strchr(number, '%') == NULL ? 1 : 100;
+    const double x = per * expression(&s), shown = atof(number);
+    ck_assert_msg(s == equals || s == equals + 1, "%s:%d: `%s` is no formula", p->name, p->line,
+                  formula);
+    ck_assert_msg(fabs(x - shown) <= 0.5000001 * pow(10, -decimals_of(number)),
+                  "%s:%d: `%s`, but it is %.10g", p->name, p->line, formula, x);
+}
+
+/** Whether a number stands in the outputs by itself, not as a part of another. */
+static bool is_shown(const page *p, const char *number)
+{
+    const size_t n = strlen(number);
+    for (const char *at = p->shown; (at = strstr(at, number)) != NULL; at++) {
+        const bool begun = at > p->shown && (isdigit((unsigned char)at[-1]) || at[-1] == '.');
+        const bool goes_on =
+            isdigit((unsigned char)at[n]) || (at[n] == '.' && isdigit((unsigned char)at[n + 1]));
+        if (!begun && !goes_on)
+            return true;
+    }
+    return false;
+}
+
+/** What stands in backticks. */
+static void check_span(const page *p, const char *span)
+{
+    const char *const equals = strstr(span, " = ");
+    char *end = NULL;
+    const bool is_number = strchr("+-.0123456789", *span) != NULL;
+    (void)strtod(span, &end);
+    if (equals != NULL && strpbrk(equals, "0123456789") == equals + 3 + strspn(equals + 3, "-")) {
+        check_formula(p, span, equals);
+        return;
+    }
+    if (!is_number || end == span || (*end != '\0' && strcmp(end, " %") != 0))
+        return;
+    const char *const number = kept(dsgd_xprintf("%.*s", (int)(end - span), span));
+    ck_assert_msg(is_shown(p, number), "%s:%d: `%s` is in no output above", p->name, p->line, span);
+}
+
+static void check_prose(const page *p, const char *line)
+{
+    for (const char *begin = strchr(line, '`'); begin != NULL; begin = strchr(begin, '`')) {
+        const int n = (int)strcspn(++begin, "`");
+        check_span(p, kept(dsgd_xprintf("%.*s", n, begin)));
+        begin += n + (begin[n] == '`');
+    }
+}
+
+/* --- the tests -------------------------------------------------------------------------------- */
+
+START_TEST(every_command_and_number_of_a_page_is_right)
+{
+    const char *const lesson = lessons.gl_pathv[_i];
+    char *output = NULL;
+    if (is_left_out(_i))
+        return;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("cp -r %s/. %s", lesson, folder)), &output), 0);
+    page p = {.name = lesson, .shown = dsgd_xstrdup(""), .line = 1};
+    char *text = read_file("README.md");
+    int n_blocks = 0;
+    bool in_other = false; /* a block in another language */
+    for (const char *line = NULL; (line = next_line(&text)) != NULL; p.line++) {
+        if (!in_other && strcmp(line, "```console") == 0) {
+            p.line++;
+            run_block(&p, &text);
+            n_blocks++;
+        } else if (begins(line, "```")) {
+            in_other = !in_other;
+        } else if (!in_other) {
+            check_prose(&p, line);
+        }
+    }
+    free(p.shown);
+    ck_assert_msg(n_blocks > 0, "%s shows no command", lesson);
+}
+END_TEST
+
+/** The exit status of `dsgd task` for a file. */
+static int try(const char *file, char **output)
+{
+    return dsgd(kept(dsgd_xprintf("task %s", file)), output);
+}
+
+START_TEST(a_task_is_failed_by_its_start_and_passed_by_its_solution)
+{
+    const char *const lesson = lessons.gl_pathv[_i];
+    char *output = NULL;
+    if (is_left_out(_i))
+        return;
+    ck_assert_msg(try(kept(dsgd_xprintf("%s/start.yaml", lesson)), &output) == 5, "%s: %s", lesson,
+                  output);
+    ck_assert_ptr_nonnull(strstr(output, "not yet: "));
+    ck_assert_msg(try(kept(dsgd_xprintf("%s/course/solutions/%s.yaml", DSGD_SOURCE_DIR,
+                                        strrchr(lesson, '/') + 1)),
+                      &output) == 0,
+                  "%s: %s", lesson, output);
+    ck_assert_ptr_nonnull(strstr(output, "passed: "));
+}
+END_TEST
+
+/* --- the harness itself, and what `dsgd task` refuses ------------------------------------------ */
+
+static const struct {
+    const char *formula;
+    double value;
+} known[] = {{"max_normal(2)", 0.5641895835477563}, /* 1 / sqrt(pi) */
+             {"max_normal(3)", 0.8462843753216345}, /* 3 / (2 sqrt(pi)) */
+             {"harmonic(4)", 25.0 / 12},
+             {"2 ^ 3 ^ 2 / 4 - (1 + 1) * 3", 122},
+             {"1 - 2 - 3", -4},
+             {"-2 * ceil(log2(5))", -6}};
+
+START_TEST(formulas_are_computed)
+{
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const char *s = known[i].formula;
+        ck_assert_double_eq_tol(expression(&s), known[i].value, 1e-9);
+        ck_assert_str_eq(s, "");
+    }
+    ck_assert(agrees("a\n...\nd\n", "a\nb\nc\nd\n"));
+    ck_assert(agrees("a\n...\n", "a\n"));
+    ck_assert(!agrees("a\n...\nd\n", "a\nb\nc\n"));
+    ck_assert(!agrees("a\n", "a\nb\n"));
+    ck_assert_str_eq(without_wall_times("x  wall (s)  y\n1      0.25  2\n\nx   0.25\n"),
+                     "x  wall (s)  y\n1            2\n\nx   0.25\n");
+}
+END_TEST
+
+static const char given[] = "platform: idle-switch\n"
+                            "workload: {bytes: 1M, step: 100ms, samples: 8}\n"
+                            "imbalance: [{kind: slow, worker: 1}]\n"
+                            "workers: [2, 4]\n"
+                            "algorithms: [allreduce, {name: local_sgd, period: 4}]\n"
+                            "until: {steps: 12}\n"
+                            "exchange: {pieces: {sweep: [1, 2]}}\n";
+
+static const char question[] = "question: How?\n"
+                               "given: given.yaml\n"
+                               "may_change: [algorithms.1.period, stops]\n"
+                               "goals:\n"
+                               "  - {measure: wait_share, of: allreduce, at_most: %s}\n"
+                               "  - {measure: throughput_samples_per_s, of: local_sgd,\n"
+                               "     against: allreduce, at_least: 1.0001}\n";
+
+static void write_task(const char *most)
+{
+    write_file("given.yaml", given);
+    write_file("task.yaml", kept(dsgd_xprintf(question, most)));
+    write_file("e.yaml", kept(dsgd_xprintf("name: mine\ntask: task.yaml\n%s", given)));
+}
+
+START_TEST(each_goal_is_judged_at_its_worst_place)
+{
+    char *output = NULL;
+    write_task("0.3"); /* met by two workers, of which one never waits; not by four */
+    ck_assert_int_eq(try("e.yaml", &output), 5);
+    static const char *const parts[] = {
+        "How?\nnot yet: wait_share of allreduce; workers 4; pieces 1: 0.37", "at most 0.3 is",
+        "\npassed: samples/s of local_sgd; workers 2; pieces 1: ", " times allreduce's",
+        "\n\nnot yet: 1 of 2 goals are met\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(output, parts[i]) != NULL, "no `%s` in %s", parts[i], output);
+    write_task("0.4");
+    ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
+    ck_assert_ptr_nonnull(strstr(output, "\npassed: 2 of 2 goals are met\n"));
+    /* Nothing is left, and `run` takes the same file. */
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("ls %s", folder)), &output), 0);
+    ck_assert_str_eq(output, "e.yaml\ngiven.yaml\ntask.yaml\n");
+    ck_assert_int_eq(dsgd("check e.yaml", &output), 0);
+}
+END_TEST
+
+static const struct {
+    const char *set, *sentence; /* --set, or what is appended */
+} refused[] = {
+    {"until.steps=13", "--set until.steps=13: `until.steps` is another than in the given "
+                       "experiment, which has 12, and this is not to be changed; what may be: "
+                       "algorithms.1.period and stops"},
+    {"inherent=false", "`inherent` is not in the given experiment, and"},
+    {"algorithms.1.order=cta", "`algorithms.1.order` is not in the given experiment, and"},
+    {"algorithms=[allreduce]",
+     "`algorithms.1` is missing: the given experiment has {name: local_sgd, period: 4}, and"},
+    {"algorithms.1.label=other", "`algorithms.1.label` is not in"},
+    {"exchange.pieces=3", "`exchange.pieces` is another than in the given experiment, which has"},
+    {"task=none.yaml", "none.yaml: "},
+    {"task=[1]", "task is a list, but has to be a text"},
+};
+
+START_TEST(other_changes_are_refused_by_name)
+{
+    char *output = NULL;
+    write_task("0.4");
+    const char *const set = refused[_i].set;
+    ck_assert_int_ne(try(kept(dsgd_xprintf("e.yaml --set '%s'", set)), &output), 0);
+    ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s: %s", set, output);
+    ck_assert_int_eq(try("e.yaml --set algorithms.1.period=3", &output), 0);
+    write_file("e.yaml", kept(dsgd_xprintf("task: task.yaml\nseed: 2\n%s", given)));
+    ck_assert_int_eq(try("e.yaml", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "e.yaml:2:7: `seed` is not in the given experiment"));
+    ck_assert_int_eq(try("given.yaml", &output), 2);
+    ck_assert_ptr_nonnull(strstr(output, "given.yaml: this experiment answers no question"));
+}
+END_TEST
+
+static const struct {
+    const char *goal, *sentence;
+} bad_goals[] = {
+    {"{measure: wait_share, of: allreduce}", "task.yaml:5:15: the goal needs at_least or at_most"},
+    {"{measure: waits, of: allreduce, at_least: 1}", "task.yaml:5:15: measure is no column"},
+    {"{measure: wait_share, of: wagma, at_least: 1}", "no algorithm is called `wagma`"},
+    {"{measure: wait_share, of: allreduce, against: x, at_least: 1}",
+     "no algorithm is called `x`, as a goal"},
+    {"{measure: time_to_target_s, of: allreduce, at_least: 1}", "a measure to a target needs"},
+    {"{measure: wait_share, of: allreduce, at_least: 1, target: loss=1}", "its measure is none"},
+    {"{measure: time_to_target_s, of: allreduce, at_least: 1, target: 1}", "target has to be"},
+    {"{measure: wait_share, of: allreduce, at_least: -1}", "at_least is -1, but has to be between"},
+};
+
+START_TEST(a_task_that_cannot_be_judged_is_refused)
+{
+    char *output = NULL;
+    write_task("0.4");
+    write_file("task.yaml", kept(dsgd_xprintf("question: q\ngiven: given.yaml\nmay_change: []\n"
+                                              "goals:\n  - %s\n",
+                                              bad_goals[_i].goal)));
+    ck_assert_int_eq(try("e.yaml", &output), 2);
+    ck_assert_msg(strstr(output, bad_goals[_i].sentence) != NULL, "%s", output);
+}
+END_TEST
+
+START_TEST(a_run_that_fails_fails_the_task)
+{
+    char *output = NULL;
+    write_task("0.4");
+    ck_assert_int_eq(try("e.yaml --set 'stops=[{worker: 1, after: 300ms}]'", &output), 5);
+    ck_assert_msg(strstr(output, "dsgd: 8 of 8 runs failed; run 1 (allreduce): ") != NULL, "%s",
+                  output);
+}
+END_TEST
+
+Suite *course_suite(void)
+{
+    Suite *const s = suite_create("course");
+    TCase *const pages = tcase_create("pages");
+    TCase *const tasks = tcase_create("tasks");
+    TCase *const command = tcase_create("command");
+    TCase *const all[] = {pages, tasks, command};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        tcase_add_checked_fixture(all[i], make_folder, remove_folder);
+        tcase_set_timeout(all[i], 120);
+        suite_add_tcase(s, all[i]);
+    }
+    const int missing = glob(DSGD_SOURCE_DIR "/course/[0-9]*", 0, NULL, &lessons);
+    const int n = missing != 0 ? 0 : (int)lessons.gl_pathc;
+    tcase_add_loop_test(pages, every_command_and_number_of_a_page_is_right, 0, n);
+    tcase_add_loop_test(tasks, a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n);
+    tcase_add_test(command, formulas_are_computed);
+    tcase_add_test(command, each_goal_is_judged_at_its_worst_place);
+    tcase_add_loop_test(command, other_changes_are_refused_by_name, 0,
+                        sizeof refused / sizeof refused[0]);
+    tcase_add_loop_test(command, a_task_that_cannot_be_judged_is_refused, 0,
+                        sizeof bad_goals / sizeof bad_goals[0]);
+    tcase_add_test(command, a_run_that_fails_fails_the_task);
+    return s;
+}
