@@ -204,23 +204,16 @@ static void gather_operands(const dsgd_value_node *node)
     }
 }
 
-static void sample_indices(const dsgd_values *values, const dsgd_value_node *node,
-                           uint32_t *indices)
-{
-    for (uint32_t i = 0; i < node->n_samples; i++)
-        for (uint32_t j = 0; j < node->count; j++)
-            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): has room for all samples */
-            *indices++ = dsgd_stream_sample(&values->config.stream, node->samples[i].worker,
-                                            node->samples[i].step, j);
-}
-
 static size_t count_samples(const dsgd_value_node *node)
 {
     return (size_t)node->n_samples * node->count;
 }
 
-static void describe_gradients(const dsgd_values *values, batch *b)
+static void describe_gradients(const dsgd_values *values, uint32_t thread, batch *b)
 {
+    run_queue *const queue = &values->queues[thread];
+    if (queue->sampler == NULL)
+        queue->sampler = dsgd_sampler_new(&values->config.stream);
     const size_t n_pieces = values->config.problem.n_pieces;
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++)
@@ -232,15 +225,17 @@ static void describe_gradients(const dsgd_values *values, batch *b)
     uint32_t *samples = b->samples;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
-        sample_indices(values, node, samples);
+        uint32_t *const first = samples;
+        for (uint32_t k = 0; k < node->n_samples; k++, samples += node->count)
+            dsgd_sampler_draw(queue->sampler, node->samples[k].worker, node->samples[k].step,
+                              node->count, samples);
         b->ops.gradients[i] = (dsgd_gradient_op){
             .x = node->operands,
             .g = node->outputs,
             .state = node->n_inputs > n_pieces ? node->operands[n_pieces] : NULL,
             .state_new = node->n_outputs > n_pieces ? node->outputs[n_pieces] : NULL,
-            .samples = samples,
+            .samples = first,
             .n_samples = (uint32_t)count_samples(node)};
-        samples += count_samples(node);
     }
 }
 
@@ -301,7 +296,7 @@ static void compute(dsgd_values *values, uint32_t thread, batch *b)
     }
     switch (b->kind) {
     case NODE_GRADIENT:
-        describe_gradients(values, b);
+        describe_gradients(values, thread, b);
         device->gradient(values->context, thread, b->ops.gradients, b->n, b->finite);
         break;
     case NODE_UPDATE:
@@ -501,6 +496,7 @@ void dsgd_executor_stop(dsgd_values *values)
     free(values->threads);
     for (uint32_t i = 0; i < values->n_queues; i++) {
         dsgd_buffers_free(values, values->queues[i].pools);
+        dsgd_sampler_free(values->queues[i].sampler);
         for (int kind = 0; kind < NODE_KINDS; kind++)
             free(values->queues[i].ready[kind].v);
     }

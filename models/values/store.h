@@ -126,6 +126,7 @@ typedef struct run_queue {
     node_heap ready[NODE_KINDS];
     uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
     buffer_pool *pools; /* by shape */
+    dsgd_sampler *sampler; /* of its thread, unlocked; NULL before the first gradient */
 } run_queue;
 
 struct dsgd_values {
