@@ -70,6 +70,7 @@
     X(plot)                                                                                        \
     X(timeline)                                                                                    \
     X(plugin)                                                                                      \
+    X(gpu)                                                                                         \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \
     X(scale_long)                                                                                  \

@@ -28,6 +28,7 @@ typedef struct dsgd_pool_config {
     long only; /* this run alone, counted from 1; 0: all */
     const bool *chosen; /* [n_runs]: of which of these; NULL: all */
     int numerics; /* dsgd_numerics */
+    dsgd_device_survey gpus; /* of dsgd_prepare_device() */
     dsgd_run_limits limits;
     dsgd_progress_form progress;
     bool goes_on; /* further calls follow: as JSON, the end is not yet said */

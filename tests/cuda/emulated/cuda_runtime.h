@@ -63,13 +63,10 @@ enum cudaError_t {
 enum { cudaDeviceScheduleAuto = 0, cudaDeviceScheduleBlockingSync = 4 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 typedef struct emulated_stream *cudaStream_t;
-struct cudaFuncAttributes {
-};
 
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaSetDeviceFlags(unsigned flags);
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t error);

@@ -42,11 +42,6 @@ cudaError_t cudaSetDeviceFlags(unsigned)
     return cudaSuccess;
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, const void *)
-{
-    return cudaSuccess;
-}
-
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes)
 {
     *free_bytes = *all_bytes = device_bytes;

@@ -323,13 +323,6 @@ cudaError_t cudaSetDeviceFlags(unsigned flags)
     return cudaSuccess;
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel_code)
-{
-    (void)attributes;
-    (void)kernel_code;
-    return cudaSuccess;
-}
-
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes)
 {
     const guard held(lock);
