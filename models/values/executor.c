@@ -398,12 +398,13 @@ static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node,
 }
 
 /**
- * What a kind of nodes may take. Gradients leave an eighth: when they have no more, the updates and
- * combinations that read them, and give more memory back than they take, still have some.
+ * What nodes may take that are computed before those submitted earlier: gradients leave a quarter,
+ * others an eighth, so that the first node of all, computed alone, finds what it needs. In the
+ * order of submission few values are alive.
  */
 static size_t room_of(const dsgd_values *values, node_kind kind)
 {
-    return kind == NODE_GRADIENT ? values->room_bytes - values->room_bytes / 8 : values->room_bytes;
+    return values->room_bytes - values->room_bytes / (kind == NODE_GRADIENT ? 4 : 8);
 }
 
 /** Keeps the first nodes of the batch, for which there is memory; the others are ready again. */
@@ -433,15 +434,13 @@ static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, n
     }
 }
 
-/**
- * The first ready node alone, where no kind fits the memory that this run may take: with what the
- * device has beyond.
- */
-static bool take_beyond(dsgd_values *values, uint32_t thread, batch *b)
+/** The first ready node alone: with all that this run may take, or what the device has beyond. */
+static bool take_alone(dsgd_values *values, uint32_t thread, batch *b)
 {
     run_queue *const queue = next_queue(values, thread);
     dsgd_value_node *const node = take_first(queue, first_heap(queue, no_kind));
-    if (!prepare(values, thread, node, SIZE_MAX))
+    if (!prepare(values, thread, node, values->room_bytes) &&
+        !prepare(values, thread, node, SIZE_MAX))
         dsgd_buffer_none(values, node->shape);
     b->kind = node->kind;
     b->nodes[0] = node;
@@ -458,7 +457,7 @@ static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
         run_queue *const queue = next_queue(values, thread);
         node_heap *const heap = first_heap(queue, no_memory);
         if (heap == NULL)
-            return take_beyond(values, thread, b);
+            return take_alone(values, thread, b);
         take_nodes(values, thread, queue, heap, b);
         if (b->n == 0)
             continue;

@@ -16,7 +16,7 @@
 #include "tests/suites.h"
 #include "tests/support/rig.h"
 
-enum { WORKERS = 24, BATCH = 2, STEPS = 6 };
+enum { WORKERS = 16, BATCH = 2, STEPS = 5 };
 
 static void use_emulation(void)
 {
@@ -332,8 +332,8 @@ static const char experiment[] = "platform: idle-switch\n"
                                  "algorithms: [d_psgd]\n"
                                  "until: {steps: 8}\n"
                                  "learn:\n"
-                                 "  model: {name: mlp, hidden: [512]}\n"
-                                 "  data: {name: sequences, features: 8, points: 512}\n"
+                                 "  model: {name: mlp, hidden: [128]}\n"
+                                 "  data: {name: sequences, features: 8, points: 128}\n"
                                  "  optimizer: {lr: 0.02, momentum: 0.5}\n"
                                  "  evaluate: {every: 4}\n";
 
@@ -358,11 +358,10 @@ START_TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
     setenv("EMULATED_EXCLUSIVE", "1", 1);
     char *output = NULL;
     ck_assert_int_eq(dsgd("run e.yaml -o alone -j 1", &output), 0);
-    ck_assert_int_eq(dsgd("run e.yaml -o four -j 4", &output), 5);
+    ck_assert_int_eq(dsgd("run e.yaml -o four -j 4 -v", &output), 5);
     ck_assert_msg(strstr(output, "busy or unavailable") != NULL, "%s", output);
-    const char *const rows = read_file("four/runs.csv");
-    ck_assert_ptr_nonnull(strstr(rows, ",failed,"));
-    ck_assert_msg(strstr(rows, ",cpu,") == NULL, "%s", rows);
+    ck_assert_msg(strstr(output, "(cpu") == NULL, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("four/runs.csv"), ",failed,"));
 }
 END_TEST
 
@@ -375,7 +374,7 @@ START_TEST(runs_share_a_gpu_and_wait_for_their_share)
     char *output = NULL;
     ck_assert_int_eq(dsgd("run e.yaml -o alone -j 1", &output), 0);
     const char *const curves = read_file("alone/curves.csv");
-    static const char *const machines[][2] = {{"1", "9000000"}, {"3", "5000000"}};
+    static const char *const machines[][2] = {{"1", "10500000"}, {"3", "5600000"}};
     for (size_t i = 0; i < 2; i++) {
         setenv("EMULATED_DEVICES", machines[i][0], 1);
         setenv("EMULATED_BYTES", machines[i][1], 1);
@@ -384,10 +383,25 @@ START_TEST(runs_share_a_gpu_and_wait_for_their_share)
         ck_assert_msg(*lines_with(output, "GPU") == '\0', "%s", output);
         ck_assert_str_eq(read_file(kept(dsgd_xprintf("%zu/curves.csv", i))), curves);
     }
-    setenv("EMULATED_BYTES", "2200000", 1); /* one at a time, and it says that this is little */
-    ck_assert_msg(dsgd("run e.yaml -o little -j 4", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, "GB of the GPU's memory") != NULL, "%s", output);
-    ck_assert_str_eq(read_file("little/curves.csv"), curves);
+}
+END_TEST
+
+/** Such as allreduce, whose workers have one model in common. */
+START_TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
+{
+    use_emulation();
+    write_file("e.yaml", experiment);
+    setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o alone --set algorithms=allreduce", &output), 0);
+    setenv("EMULATED_BYTES", "4200000", 1);
+    ck_assert_int_eq(dsgd("run e.yaml -o little --set algorithms=allreduce -j 4", &output), 0);
+    ck_assert_msg(strstr(output, "run 4: it may need 0.00387 GB of the GPU's memory") != NULL, "%s",
+                  output);
+    ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
+    setenv("EMULATED_BYTES", "2000000", 1); /* not even the models of D-PSGD */
+    ck_assert_int_eq(dsgd("run e.yaml -o none -j 1 --only 1", &output), 5);
+    ck_assert_msg(strstr(output, "has no room for another") != NULL, "%s", output);
 }
 END_TEST
 
@@ -397,12 +411,11 @@ START_TEST(auto_takes_a_gpu_for_float_alone)
     use_emulation();
     write_file("e.yaml", experiment);
     char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --set seed=1 --set "
+    ck_assert_msg(dsgd("run e.yaml -v -o r --set seed=1 --set "
                        "'learn.precision={sweep: [float, double]}'",
                        &output) == 0,
                   "%s", output);
-    const char *const rows = read_file("r/runs.csv");
-    ck_assert_msg(strstr(rows, ",cuda,") != NULL && strstr(rows, ",cpu,") != NULL, "%s", rows);
+    ck_assert_msg(strstr(output, "(cuda)") != NULL && strstr(output, "(cpu") != NULL, "%s", output);
 }
 END_TEST
 
@@ -420,6 +433,7 @@ Suite *gpu_suite(void)
     tcase_add_test(t, a_gpu_that_cannot_launch_is_refused_when_it_is_opened);
     tcase_add_test(t, a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu);
     tcase_add_test(t, runs_share_a_gpu_and_wait_for_their_share);
+    tcase_add_test(t, a_run_that_may_not_fit_says_so_and_computes_alone);
     tcase_add_test(t, auto_takes_a_gpu_for_float_alone);
     suite_add_tcase(s, t);
     return s;
