@@ -4,6 +4,8 @@
  */
 #include "base/draw.h"
 
+#include <stdlib.h>
+
 #include "base/philox.h"
 #include "base/status.h"
 
@@ -34,6 +36,13 @@ uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 
 enum { FEISTEL_ROUNDS = 4 };
 
+/** What a round of a Feistel network adds to one half, of which only the lowest bits count. */
+static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
+{
+    at.index = round << 16 | other_half; /* a half is below 2^16 */
+    return (uint32_t)draw_bits(at);
+}
+
 /** A permutation of [0, 2^(2 half)): each round adds a function of one half to the other. */
 static uint32_t feistel(dsgd_draw at, int half, uint32_t i)
 {
@@ -41,9 +50,7 @@ static uint32_t feistel(dsgd_draw at, int half, uint32_t i)
     uint32_t left = i >> half;
     uint32_t right = i & mask;
     for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
-        /* Below 2^16, so that round and value share the index. */
-        at.index = round << 16 | right;
-        const uint32_t next = left ^ ((uint32_t)draw_bits(at) & mask);
+        const uint32_t next = left ^ (round_bits(at, round, right) & mask);
         left = right;
         right = next;
     }
@@ -57,8 +64,7 @@ static uint32_t feistel_back(dsgd_draw at, int half, uint32_t i)
     uint32_t left = i >> half;
     uint32_t right = i & mask;
     for (uint32_t round = FEISTEL_ROUNDS; round-- > 0;) {
-        at.index = round << 16 | left;
-        const uint32_t before = right ^ ((uint32_t)draw_bits(at) & mask);
+        const uint32_t before = right ^ (round_bits(at, round, left) & mask);
         right = left;
         left = before;
     }
@@ -91,4 +97,69 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
         image = feistel_back(at, half_bits(n), image);
     while (image >= n);
     return image;
+}
+
+/* --- many images ------------------------------------------------------------------------------ */
+
+/** Permutations whose rounds are kept at the same time: workers are not all in the same epoch. */
+enum { KEPT = 4 };
+
+/**
+ * A round is a function of one half of the bits, and 2^half is about the root of n: so a few
+ * hundred draws per permutation are all that it needs.
+ */
+struct dsgd_permuter {
+    dsgd_draw at;
+    uint32_t n;
+    int half;
+    /* [KEPT][FEISTEL_ROUNDS][2^half]: (step + 1) << 16 | the lowest 16 bits of the round, drawn when
+     * they are first asked for; another step's are overwritten */
+    uint64_t *rounds;
+};
+
+dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n)
+{
+    dsgd_permuter *const p = dsgd_xcalloc(1, sizeof *p);
+    const int half = half_bits(n);
+    *p = (dsgd_permuter){at, n, half, NULL};
+    p->rounds = dsgd_xcalloc((size_t)KEPT * FEISTEL_ROUNDS << half, sizeof *p->rounds);
+    return p;
+}
+
+void dsgd_permuter_free(dsgd_permuter *permuter)
+{
+    if (permuter == NULL)
+        return;
+    free(permuter->rounds);
+    free(permuter);
+}
+
+/** feistel() at @p step. */
+static uint32_t kept_feistel(dsgd_permuter *p, uint32_t step, uint32_t i)
+{
+    const uint32_t mask = (uint32_t)((1ull << p->half) - 1);
+    const uint64_t tag = (uint64_t)step + 1;
+    uint64_t *const rounds = p->rounds + ((size_t)(step % KEPT) * FEISTEL_ROUNDS << p->half);
+    uint32_t left = i >> p->half;
+    uint32_t right = i & mask;
+    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+        uint64_t *const kept = &rounds[((size_t)round << p->half) + right];
+        if (*kept >> 16 != tag) {
+            p->at.step = step;
+            *kept = tag << 16 | (round_bits(p->at, round, right) & UINT16_MAX);
+        }
+        const uint32_t next = left ^ ((uint32_t)*kept & mask);
+        left = right;
+        right = next;
+    }
+    return left << p->half | right;
+}
+
+uint32_t dsgd_permuter_image(dsgd_permuter *permuter, uint32_t step, uint32_t i)
+{
+    DSGD_ASSERT(i < permuter->n, "%u is not below %u", i, permuter->n);
+    do
+        i = kept_feistel(permuter, step, i);
+    while (i >= permuter->n);
+    return i;
 }

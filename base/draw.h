@@ -54,4 +54,15 @@ uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i);
 /** The inverse: the i whose image is @p image. */
 uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image);
 
+/**
+ * Many images under the same permutations: those of dsgd_draw_permuted(), whose rounds it keeps,
+ * for a few look-ups each. Not for two threads at once.
+ */
+typedef struct dsgd_permuter dsgd_permuter;
+
+/** For permutations of [0, n) at @p at, but at any step. */
+dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n);
+uint32_t dsgd_permuter_image(dsgd_permuter *permuter, uint32_t step, uint32_t i);
+void dsgd_permuter_free(dsgd_permuter *permuter);
+
 #endif

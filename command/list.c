@@ -154,7 +154,7 @@ static dsgd_status list_devices(void)
 {
     dsgd_error why = {""};
     print_named("cpu", LEAST_WIDTH, "always there; float and double");
-    const bool has_cuda = dsgd_device_cuda_try(&why) == DSGD_OK;
+    const bool has_cuda = dsgd_device_cuda_try(NULL, &why) == DSGD_OK;
     char *const cuda = has_cuda ? dsgd_xstrdup("an NVIDIA GPU; float; --numerics auto takes it")
                                 : dsgd_xprintf("not here: %s", why.text);
     print_named("cuda", LEAST_WIDTH, cuda);

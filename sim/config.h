@@ -134,9 +134,11 @@ typedef struct dsgd_run_config {
     dsgd_what_if what_if;
 
     bool machine_checked; /* platform and placement are, before this process was forked */
-    dsgd_numerics numerics;
+    dsgd_numerics numerics; /* not AUTO: whoever has many runs decides once for all */
+    dsgd_device_place place; /* of a GPU */
     uint32_t threads; /* computing threads of the numerics, beside the caller's */
-    size_t memory_bytes; /* of values; while more are held the simulation waits, in wall time */
+    /* of the host, for values; while more are held the simulation waits, in wall time */
+    size_t memory_bytes;
     const char *scratch; /* folder for the platform's XML */
     const char *record; /* file for the operations on values; NULL: none */
     const char *record_about; /* about the run, in the record: a JSON object */

@@ -28,6 +28,14 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
  */
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error);
 
+/**
+ * Bytes of a GPU that a run can use: its data and, of every worker, the model, its next value or a
+ * gradient, the optimizer's state and two model states; with an eighth of workspace. Algorithms
+ * whose workers have one model in common need less. 0 where the model cannot be built.
+ * (engine/learning.c)
+ */
+size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
+
 /* --- what a configuration implies (check.c) --------------------------------------------------- */
 
 /** Servers that the algorithm needs; negative where it is wrong. */

@@ -42,7 +42,7 @@ static bool wanted(const char *name, int count, char **arguments)
 int main(int count, char **arguments)
 {
     dsgd_error error = {""};
-    if (support_numerics() == DSGD_NUMERICS_CUDA && dsgd_device_cuda_try(&error) != DSGD_OK) {
+    if (support_numerics() == DSGD_NUMERICS_CUDA && dsgd_device_cuda_try(NULL, &error) != DSGD_OK) {
         fprintf(stderr, "skipped: %s\n", error.text);
         return SKIPPED;
     }

@@ -74,6 +74,7 @@
     X(lesson)                                                                                      \
     X(plugin)                                                                                      \
     X(random)                                                                                      \
+    X(gpu)                                                                                         \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \
     X(scale_long)                                                                                  \

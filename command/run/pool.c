@@ -22,6 +22,7 @@
 
 #include "base/child.h"
 #include "base/csv.h"
+#include "command/run/gpus.h"
 #include "command/run/results.h"
 #include "sim/network/cluster.h"
 #include "sim/run.h"
@@ -33,6 +34,9 @@ typedef struct task {
     pid_t process; /* 0: not started or ended */
     double start_wall_s;
     bool started, ended;
+    bool on_gpu; /* it has a place on one */
+    size_t gpu_bytes; /* that it needs there; 0: not asked yet */
+    dsgd_device_place place;
     int said; /* descriptor: what the process writes to stderr */
     char sentence[512]; /* the last line of it */
     size_t n_sentence; /* bytes of a line that has not ended */
@@ -47,6 +51,7 @@ typedef struct pool {
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
     size_t n_rows; /* runs that have a row */
+    dsgd_gpus gpus;
     dsgd_progress *progress; /* [n_runs], shared with the processes */
     dsgd_progress_view view;
     bool is_stale; /* rows are not joined yet */
@@ -114,11 +119,44 @@ static char *record_path(const dsgd_pool_config *config, size_t i)
                : dsgd_xstrdup(config->record);
 }
 
-/** In the process of the run: simulates, writes the rows, and ends. */
-static void run_here(const pool *p, size_t i)
+/** Where run @p i computes. */
+static dsgd_numerics numerics_of(const pool *p, size_t i)
 {
+    const dsgd_learning *const learning = p->config->experiment->runs[i].config.learning;
+    const bool in_double = learning != NULL && learning->precision == DSGD_PRECISION_DOUBLE;
+    return dsgd_numerics_resolved((dsgd_numerics)p->config->numerics, p->config->gpus.n > 0,
+                                  in_double);
+}
+
+/** Finds room on a GPU for a run that computes on one; false: it waits until another run ends. */
+static bool find_place(pool *p, task *t)
+{
+    const dsgd_run_config *const config = &p->config->experiment->runs[t->i].config;
+    if (config->learning == NULL || numerics_of(p, t->i) != DSGD_NUMERICS_CUDA || t->on_gpu)
+        return true;
+    if (t->gpu_bytes == 0)
+        t->gpu_bytes = dsgd_learning_gpu_bytes(config);
+    const dsgd_gpu_fit fit = dsgd_gpus_take(&p->gpus, t->gpu_bytes, &t->place);
+    if (fit == DSGD_GPU_TIGHT) {
+        char *const sentence = dsgd_xprintf(
+            "it may need %.3g GB of the GPU's memory, of which %.3g GB are free: it computes in "
+            "smaller batches, and ends if not even those fit",
+            1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes);
+        dsgd_progress_say(&p->view, t->i, sentence);
+        free(sentence);
+    }
+    t->on_gpu = fit != DSGD_GPU_WAITS;
+    return t->on_gpu;
+}
+
+/** In the process of the run: simulates, writes the rows, and ends. */
+static void run_here(const pool *p, const task *t)
+{
+    const size_t i = t->i;
     dsgd_run_config config = p->config->experiment->runs[i].config;
-    config.numerics = p->config->numerics;
+    config.numerics = numerics_of(p, i);
+    config.place = t->place;
+    config.place.shares_cores = 2 * p->config->jobs > dsgd_cores(); /* two threads per run */
     /* The simulating thread computes, too, while it waits. */
     const long threads =
         p->config->threads > 0 ? p->config->threads : dsgd_cores() / p->config->jobs - 1;
@@ -167,7 +205,7 @@ static bool start(pool *p, task *t)
         dup2(ends[1], STDERR_FILENO);
         for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
             signal(interrupts[k], SIG_DFL);
-        run_here(p, t->i);
+        run_here(p, t);
     }
     t->started = true;
     t->start_wall_s = dsgd_wall_s();
@@ -276,7 +314,10 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
     if (t->process != 0)
         remove_unfinished_record(p, t->i);
+    if (t->on_gpu)
+        dsgd_gpus_give(&p->gpus, &t->place);
     t->process = 0;
+    t->on_gpu = false;
     t->ended = true;
     p->n_ended++;
     dsgd_run_state state = DSGD_RUN_ABSENT;
@@ -427,7 +468,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
         under_way += p->tasks[k].process != 0;
     for (size_t k = 0; k < p->n_tasks && under_way < p->config->jobs; k++) {
         task *const t = &p->tasks[k];
-        if (t->started || t->ended)
+        if (t->started || t->ended || !find_place(p, t))
             continue;
         if (start(p, t)) {
             under_way++;
@@ -571,6 +612,7 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
 {
     const dsgd_experiment *const experiment = config->experiment;
     pool p = {.config = config,
+              .gpus = dsgd_gpus_of(&config->gpus, config->jobs),
               .view = {.form = config->progress,
                        .experiment = experiment,
                        .folder = config->folder,

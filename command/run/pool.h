@@ -28,6 +28,7 @@ typedef struct dsgd_pool_config {
     long only; /* this run alone, counted from 1; 0: all */
     const bool *chosen; /* [n_runs]: of which of these; NULL: all */
     int numerics; /* dsgd_numerics */
+    dsgd_device_survey gpus; /* of dsgd_prepare_device() */
     dsgd_run_limits limits;
     dsgd_progress_form progress;
     /** In the process of run @p i, in place of dsgd_simulate(); NULL: that. */

@@ -22,19 +22,22 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
 }
 
 dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,
-                                dsgd_error *error)
+                                dsgd_device_survey *survey, dsgd_error *error)
 {
+    *survey = (dsgd_device_survey){0};
     bool learns = false;
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_learning *const learning = experiment->runs[i].config.learning;
         learns = learns || (learning != NULL && learning->precision == DSGD_PRECISION_FLOAT);
     }
     if (*numerics == DSGD_NUMERICS_CUDA)
-        return dsgd_device_cuda_try(error);
+        return dsgd_device_cuda_try(survey, error);
     dsgd_error why = {""};
-    if (*numerics == DSGD_NUMERICS_AUTO && learns && dsgd_device_cuda_try(&why) != DSGD_OK) {
+    if (*numerics == DSGD_NUMERICS_AUTO && learns &&
+        dsgd_device_cuda_try(survey, &why) != DSGD_OK) {
         if (explains)
             fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
+        *survey = (dsgd_device_survey){0};
         *numerics = DSGD_NUMERICS_CPU;
     }
     return DSGD_OK;

@@ -11,11 +11,12 @@
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error);
 
 /**
- * Probes CUDA once for all runs: *numerics (dsgd_numerics) `auto` becomes `cpu` where there is no
- * GPU, and says why if it @p explains.
+ * Tries the GPUs once for all runs: *numerics (dsgd_numerics) `auto` becomes `cpu` where there is
+ * none, and says why if it @p explains. *survey: of the GPUs that runs will use; none where none
+ * will.
  */
 dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,
-                                dsgd_error *error);
+                                dsgd_device_survey *survey, dsgd_error *error);
 
 /** Sentences on what is left out of the list of runs, on stderr. */
 void dsgd_prepare_left_out(const dsgd_experiment *experiment);

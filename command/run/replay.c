@@ -113,6 +113,8 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
     size_t n_bytes = 0;
     FILE *const stream = open_memstream(&rows, &n_bytes);
     DSGD_ASSERT(stream != NULL, "no memory for rows");
+    const bool has_cuda =
+        a->numerics == DSGD_NUMERICS_AUTO && dsgd_device_cuda_try(NULL, NULL) == DSGD_OK;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     dsgd_status status = DSGD_OK;
     printf("%10s  %-16s%10s%10s%10s%12s%12s%10s\n", "run", "algorithm", "workers", "seed", "status",
@@ -122,6 +124,7 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
         progress p = {i, a->files.n, dsgd_wall_s(), dsgd_wall_s()};
         const dsgd_replay_config config = {.path = a->files.v[i],
                                            .numerics = (dsgd_numerics)a->numerics,
+                                           .has_cuda = has_cuda,
                                            .precision = a->precision,
                                            .threads = (uint32_t)(a->threads > 0 ? a->threads
                                                                  : cores < 1    ? 1

@@ -383,7 +383,7 @@ static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *
     if (status == DSGD_OK && (a->numerics != DSGD_NUMERICS_OFF || a->record != NULL))
         status = dsgd_prepare_data(experiment, error);
     if (status == DSGD_OK)
-        status = dsgd_prepare_device(experiment, a->verbose, &a->numerics, error);
+        status = dsgd_prepare_device(experiment, a->verbose, &a->numerics, &config->gpus, error);
     config->numerics = a->numerics;
     return status == DSGD_OK ? run_experiment(a, config, error) : status;
 }

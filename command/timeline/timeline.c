@@ -224,7 +224,11 @@ static dsgd_status simulate(const dsgd_planned_run *run, int numerics, dsgd_time
     if (mkdtemp(scratch) == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", scratch);
     config.timeline = t;
-    config.numerics = (dsgd_numerics)numerics;
+    const bool in_double =
+        config.learning != NULL && config.learning->precision == DSGD_PRECISION_DOUBLE;
+    const bool has_cuda = numerics == DSGD_NUMERICS_AUTO && config.learning != NULL &&
+                          dsgd_device_cuda_try(NULL, NULL) == DSGD_OK;
+    config.numerics = dsgd_numerics_resolved((dsgd_numerics)numerics, has_cuda, in_double);
     config.threads = 1;
     config.memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
     config.scratch = scratch;

@@ -32,13 +32,58 @@ double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t co
         .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = part, .step = row, .index = column});
 }
 
+/** Of the permutation of an epoch. */
+static dsgd_draw draw_of(const dsgd_stream *stream, uint64_t epoch)
+{
+    return (dsgd_draw){.seed = stream->seed, .purpose = DSGD_DRAW_SAMPLES, .step = (uint32_t)epoch};
+}
+
+static uint64_t position_of(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
+{
+    return (t * stream->n_workers + w) * stream->batch + j;
+}
+
 uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
-    const uint64_t position = (t * stream->n_workers + w) * stream->batch + j;
-    const dsgd_draw at = {.seed = stream->seed,
-                          .purpose = DSGD_DRAW_SAMPLES,
-                          .step = (uint32_t)(position / stream->n_samples)};
-    return dsgd_draw_permuted(at, stream->n_samples, (uint32_t)(position % stream->n_samples));
+    const uint64_t position = position_of(stream, w, t, j);
+    return dsgd_draw_permuted(draw_of(stream, position / stream->n_samples), stream->n_samples,
+                              (uint32_t)(position % stream->n_samples));
+}
+
+struct dsgd_sampler {
+    dsgd_stream stream;
+    dsgd_permuter *permuter;
+};
+
+dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream)
+{
+    dsgd_sampler *const sampler = dsgd_xcalloc(1, sizeof *sampler);
+    *sampler = (dsgd_sampler){*stream, dsgd_permuter_new(draw_of(stream, 0), stream->n_samples)};
+    return sampler;
+}
+
+void dsgd_sampler_free(dsgd_sampler *sampler)
+{
+    if (sampler == NULL)
+        return;
+    dsgd_permuter_free(sampler->permuter);
+    free(sampler);
+}
+
+void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
+                       uint32_t *indices)
+{
+    const uint32_t n = sampler->stream.n_samples;
+    const uint64_t position = position_of(&sampler->stream, w, t, 0);
+    uint32_t epoch = (uint32_t)(position / n);
+    uint32_t at = (uint32_t)(position % n);
+    for (uint32_t j = 0; j < count; j++) {
+        indices[j] = dsgd_permuter_image(sampler->permuter, epoch, at);
+        if (++at == n) {
+            at = 0;
+            epoch++;
+        }
+    }
 }
 
 void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t w, uint64_t t,

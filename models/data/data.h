@@ -97,4 +97,13 @@ void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t
 /** Index into the training set of sample @p j of worker @p w's step @p t. */
 uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j);
 
+/** Draws many mini-batches of a stream: cheaper than dsgd_stream_sample(). For one thread. */
+typedef struct dsgd_sampler dsgd_sampler;
+
+dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream);
+/** indices[count] <- the first samples of worker @p w's step @p t. */
+void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
+                       uint32_t *indices);
+void dsgd_sampler_free(dsgd_sampler *sampler);
+
 #endif

@@ -164,10 +164,10 @@ static size_t shift_bytes(const dsgd_network *network)
     return (LINE_BYTES - largest->params * sizeof(real) % LINE_BYTES) % LINE_BYTES;
 }
 
-static dsgd_status cpu_open(const dsgd_problem *problem, uint32_t n_threads, void **opened,
-                            dsgd_error *error)
+static dsgd_status cpu_open(const dsgd_problem *problem, const dsgd_device_place *place,
+                            uint32_t n_threads, void **opened, dsgd_error *error)
 {
-    (void)error;
+    (void)place, (void)error;
     context *const c = dsgd_xcalloc(1, sizeof *c);
     c->problem = *problem;
     c->train = dataset_view_of(problem->data, &problem->data->train);

@@ -10,8 +10,9 @@
  * share a call. --fmad=false forbids the compiler to contract a * b + c; fmaf() states it where it
  * is meant. Updates and combinations thus have the CPU's bits.
  *
- * A context has one stream. alloc, release, put and get touch no state of an operation in progress
- * and may run beside one.
+ * A context has one stream on one device, which every function makes the calling thread's current
+ * one. alloc, release, put and get touch no state of an operation in progress and may run beside
+ * one.
  */
 #include <algorithm>
 #include <cmath>
@@ -41,6 +42,7 @@ enum : uint32_t {
     EVALUATED_SAMPLES = 256 /* per replica */
 };
 const size_t most_workspace = (size_t)1 << 30; /* in reals; and at most an eighth of the memory */
+const size_t most_used = 9; /* tenths of the free memory: others have contexts there, too */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -52,14 +54,25 @@ struct staging {
 
 struct context {
     dsgd_problem problem;
+    int device;
     cudaStream_t stream;
     dataset_view train, test; /* on the device */
     std::vector<void *> uploaded; /* their arrays */
+    size_t uploaded_bytes;
+    size_t room_bytes; /* for buffers */
     staging staged;
     real *workspace;
     size_t workspace_room, workspace_limit; /* in reals */
     double *scores; /* [test.n][2] */
 };
+
+/** The context, on this thread's current device. */
+context *entered(void *opened)
+{
+    context *const c = static_cast<context *>(opened);
+    DSGD_CUDA(cudaSetDevice(c->device));
+    return c;
+}
 
 /** Begins a call that stages at most @p bytes, in @p n_parts calls of stage(). */
 void stage_begin(context *c, size_t bytes, size_t n_parts)
@@ -103,19 +116,48 @@ template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t 
     std::copy_n(reinterpret_cast<const T *>(c->staged.host + offset), n, to);
 }
 
-real *workspace(context *c, size_t n)
+/** cudaMalloc(), but NULL where there is no room. */
+void *malloc_or_null(size_t bytes)
 {
-    if (n > c->workspace_room) {
-        DSGD_CUDA(cudaFree(c->workspace));
-        c->workspace_room = n + n / 4;
-        DSGD_CUDA(cudaMalloc((void **)&c->workspace, c->workspace_room * sizeof(real)));
+    void *memory = NULL;
+    const cudaError_t error = cudaMalloc(&memory, bytes);
+    if (error == cudaErrorMemoryAllocation)
+        cudaGetLastError(); /* clears the error */
+    else
+        DSGD_CUDA(error);
+    return memory;
+}
+
+/** Makes room for n reals, and some more where the limit allows; false where there is none. */
+bool workspace_for(context *c, size_t n)
+{
+    if (n <= c->workspace_room)
+        return true;
+    DSGD_CUDA(cudaFree(c->workspace));
+    c->workspace_room = std::max(n, std::min(n + n / 4, c->workspace_limit));
+    c->workspace = static_cast<real *>(malloc_or_null(c->workspace_room * sizeof(real)));
+    if (c->workspace == NULL && c->workspace_room > n) {
+        c->workspace_room = n;
+        c->workspace = static_cast<real *>(malloc_or_null(n * sizeof(real)));
     }
-    return c->workspace;
+    if (c->workspace == NULL)
+        c->workspace_room = 0;
+    return c->workspace != NULL;
+}
+
+/** Where not even the smallest workspace can be had. */
+void no_room(size_t n_reals)
+{
+    fprintf(stderr,
+            "dsgd: the cuda device has no room for %zu bytes of workspace; fewer runs at a time "
+            "(-j), fewer workers or a smaller model would fit\n",
+            n_reals * sizeof(real));
+    abort();
 }
 
 dsgd_buffer cuda_alloc(void *opened, size_t n)
 {
-    const context *const c = static_cast<context *>(opened);
+    const context *const c = entered(opened);
     void *buffer = NULL;
     const cudaError_t error = cudaMallocAsync(&buffer, n * sizeof(real), c->stream);
     if (error == cudaErrorMemoryAllocation) {
@@ -128,14 +170,14 @@ dsgd_buffer cuda_alloc(void *opened, size_t n)
 
 void cuda_release(void *opened, dsgd_buffer buffer)
 {
-    const context *const c = static_cast<context *>(opened);
+    const context *const c = entered(opened);
     if (buffer != NULL)
         DSGD_CUDA(cudaFreeAsync(buffer, c->stream));
 }
 
 void cuda_put(void *opened, dsgd_buffer to, const double *from, size_t n)
 {
-    const context *const c = static_cast<context *>(opened);
+    const context *const c = entered(opened);
     if (n == 0)
         return;
     const std::vector<real> numbers(from, from + n);
@@ -146,7 +188,7 @@ void cuda_put(void *opened, dsgd_buffer to, const double *from, size_t n)
 
 void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
 {
-    const context *const c = static_cast<context *>(opened);
+    const context *const c = entered(opened);
     std::vector<real> numbers(n, 0.0f);
     if (from != NULL && n > 0)
         DSGD_CUDA(cudaMemcpyAsync(numbers.data(), from, n * sizeof(real), cudaMemcpyDeviceToHost,
@@ -174,6 +216,7 @@ template <typename T> cudaError_t upload(context *c, T **array, size_t n)
         return cudaSuccess;
     TRY(cudaMalloc((void **)array, n * sizeof(T)));
     c->uploaded.push_back(*array);
+    c->uploaded_bytes += n * sizeof(T);
     return cudaMemcpy(*array, from, n * sizeof(T), cudaMemcpyHostToDevice);
 }
 
@@ -190,32 +233,56 @@ cudaError_t upload_samples(context *c, dataset_view *to, const dsgd_samples *fro
     return upload(c, &copy->lengths, from->n);
 }
 
-/** Everything that can fail because of the machine. */
-cudaError_t prepare(context *c)
+/** The module has code for this device, which has memory pools and computes. */
+cudaError_t try_out(const context *c)
 {
-    cudaFuncAttributes attributes;
+    const copy nothing = {NULL, NULL, 0};
+    copy *there = NULL;
+    TRY(cudaMallocAsync((void **)&there, sizeof nothing, c->stream));
+    TRY(cudaMemcpyAsync(there, &nothing, sizeof nothing, cudaMemcpyHostToDevice, c->stream));
+    TRY(try_launch(c->stream, dim3(1), THREADS, copy_global, (const copy *)there));
+    TRY(cudaFreeAsync(there, c->stream));
+    return cudaStreamSynchronize(c->stream);
+}
+
+/** Divides what may be taken of the memory between workspace and buffers. */
+cudaError_t share_out(context *c, const dsgd_device_place *place)
+{
+    size_t free_bytes = 0;
+    size_t all_bytes = 0;
+    TRY(cudaMemGetInfo(&free_bytes, &all_bytes));
+    size_t bytes = free_bytes / 10 * most_used;
+    if (place->bytes > 0 && place->bytes < c->uploaded_bytes)
+        return cudaErrorMemoryAllocation;
+    if (place->bytes > 0)
+        bytes = std::min(bytes, place->bytes - c->uploaded_bytes);
+    c->workspace_limit = std::min(most_workspace, bytes / 8 / sizeof(real));
+    c->room_bytes = bytes - c->workspace_limit * sizeof(real);
+    return cudaSuccess;
+}
+
+/** Everything that can fail because of the machine. */
+cudaError_t prepare(context *c, const dsgd_device_place *place)
+{
     int n_devices = 0;
     TRY(cudaGetDeviceCount(&n_devices));
-    /* the module has code for this device, and the device has memory pools */
-    TRY(cudaFuncGetAttributes(&attributes, (const void *)copy_global));
+    c->device = (int)(place->index % (uint32_t)n_devices);
+    TRY(cudaSetDevice(c->device));
+    if (place->shares_cores && cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) != cudaSuccess)
+        cudaGetLastError(); /* a device that this process has used before goes on as it was */
     TRY(cudaStreamCreate(&c->stream));
-    void *probe = NULL;
-    TRY(cudaMallocAsync(&probe, 1, c->stream));
-    TRY(cudaFreeAsync(probe, c->stream));
+    TRY(try_out(c));
     const dsgd_data *const data = c->problem.data;
     TRY(upload_samples(c, &c->train, &data->train));
     TRY(upload_samples(c, &c->test, &data->test));
     TRY(cudaMalloc((void **)&c->scores, 2 * (size_t)data->test.n * sizeof(double)));
-    size_t free_bytes = 0;
-    size_t all_bytes = 0;
-    TRY(cudaMemGetInfo(&free_bytes, &all_bytes));
-    c->workspace_limit = std::min(most_workspace, free_bytes / 8 / sizeof(real));
-    return cudaSuccess;
+    return share_out(c, place);
 }
 
 void cuda_close(void *opened)
 {
     context *const c = static_cast<context *>(opened);
+    cudaSetDevice(c->device);
     for (void *array : c->uploaded)
         cudaFree(array);
     cudaFree(c->scores);
@@ -227,11 +294,13 @@ void cuda_close(void *opened)
     delete c;
 }
 
-dsgd_status cuda_open(const dsgd_problem *problem, uint32_t, void **opened, dsgd_error *error)
+dsgd_status cuda_open(const dsgd_problem *problem, const dsgd_device_place *place, uint32_t,
+                      void **opened, dsgd_error *error)
 {
+    const dsgd_device_place first = {};
     context *const c = new context();
     c->problem = *problem;
-    const cudaError_t found = prepare(c);
+    const cudaError_t found = prepare(c, place == NULL ? &first : place);
     if (found != cudaSuccess) {
         if (error != NULL)
             snprintf(error->text, sizeof error->text,
@@ -242,6 +311,26 @@ dsgd_status cuda_open(const dsgd_problem *problem, uint32_t, void **opened, dsgd
     }
     *opened = c;
     return DSGD_OK;
+}
+
+size_t cuda_room(void *opened)
+{
+    return static_cast<context *>(opened)->room_bytes;
+}
+
+void cuda_survey(dsgd_device_survey *survey)
+{
+    int n_devices = 0;
+    *survey = dsgd_device_survey();
+    if (cudaGetDeviceCount(&n_devices) == cudaSuccess)
+        survey->n = std::min((uint32_t)n_devices, (uint32_t)DSGD_MOST_GPUS);
+    for (uint32_t i = 0; i < survey->n; i++) {
+        size_t all_bytes = 0;
+        if (cudaSetDevice((int)i) != cudaSuccess ||
+            cudaMemGetInfo(&survey->free_bytes[i], &all_bytes) != cudaSuccess)
+            survey->free_bytes[i] = 0;
+    }
+    cudaGetLastError(); /* what was wrong with a device is open()'s to say */
 }
 
 /* --- vectors ---------------------------------------------------------------------------------- */
@@ -358,14 +447,11 @@ bool by_matmuls(const dsgd_network *network)
     return all;
 }
 
-/** The operations of one batch, which fit the workspace. */
+/** The operations of one batch, for which there is workspace. */
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_network *const network = c->problem.network;
-    size_t space = 0;
-    for (size_t i = 0; i < n_ops; i++)
-        space += space_of(c, &ops[i]);
-    gradients all = describe(c, ops, n_ops, workspace(c, space));
+    gradients all = describe(c, ops, n_ops, c->workspace);
     stage_begin(c,
                 n_ops * (sizeof(replica) + sizeof(bool)) + all.samples.size() * sizeof(uint32_t) +
                     (all.before.size() + all.after.size()) * sizeof(copy),
@@ -394,15 +480,30 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
+/** How many operations share the workspace, at least one; *space: the reals that they need. */
+size_t batch_of(const context *c, const dsgd_gradient_op *ops, size_t n_ops, size_t *space)
+{
+    size_t n = 0;
+    for (*space = 0; n < BATCH && n < n_ops; n++) {
+        const size_t more = space_of(c, &ops[n]);
+        if (n > 0 && *space + more > c->workspace_limit)
+            break;
+        *space += more;
+    }
+    return n;
+}
+
 void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
-    context *const c = static_cast<context *>(opened);
+    context *const c = entered(opened);
     for (size_t first = 0, n = 0; first < n_ops; first += n) {
         size_t space = 0;
-        for (n = 0; n < BATCH && first + n < n_ops; n++) {
-            space += space_of(c, &ops[first + n]);
-            if (n > 0 && space > c->workspace_limit)
-                break;
+        n = batch_of(c, ops + first, n_ops - first, &space);
+        while (!workspace_for(c, space)) {
+            if (n == 1)
+                no_room(space);
+            c->workspace_limit = space / 2; /* from now on */
+            n = batch_of(c, ops + first, n_ops - first, &space);
         }
         some_gradients(c, ops + first, n, finite + first);
     }
@@ -414,9 +515,9 @@ void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n
 template <typename Op, void (*SOME)(context *, const Op *, size_t, bool *)>
 void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finite)
 {
+    context *const c = entered(opened);
     for (size_t first = 0; first < n_ops; first += BATCH)
-        SOME(static_cast<context *>(opened), ops + first, std::min((size_t)BATCH, n_ops - first),
-             finite + first);
+        SOME(c, ops + first, std::min((size_t)BATCH, n_ops - first), finite + first);
 }
 
 void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
@@ -483,7 +584,12 @@ std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *a
     const size_t space = replica_space(network, EVALUATED_SAMPLES, false);
     *at_once = std::max((size_t)1, std::min((size_t)std::min(n_blocks, (uint32_t)BATCH),
                                             c->workspace_limit / space));
-    real *const memory = workspace(c, before + *at_once * space);
+    while (!workspace_for(c, before + *at_once * space)) {
+        if (*at_once == 1)
+            no_room(before + space);
+        *at_once /= 2;
+    }
+    real *const memory = c->workspace;
     std::vector<replica> out;
     for (uint32_t i = 0; i < n_blocks; i++) {
         const uint32_t first = i * EVALUATED_SAMPLES;
@@ -531,13 +637,14 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
 
 void cuda_evaluate(void *opened, uint32_t, dsgd_evaluate_op *ops, size_t n_ops)
 {
+    context *const c = entered(opened);
     for (size_t i = 0; i < n_ops; i++)
-        one_evaluation(static_cast<context *>(opened), &ops[i]);
+        one_evaluation(c, &ops[i]);
 }
 
 void cuda_distance(void *opened, uint32_t, dsgd_distance_op *ops, size_t n_ops)
 {
-    context *const c = static_cast<context *>(opened);
+    context *const c = entered(opened);
     if (n_ops == 0)
         return;
     stage_begin(c, n_ops * sizeof *ops, 1);
@@ -564,7 +671,7 @@ void cuda_limit_workspace(void *opened, size_t n_reals)
 
 void cuda_copy(void *opened, dsgd_buffer to, dsgd_buffer from, size_t n)
 {
-    const context *const c = static_cast<context *>(opened);
+    const context *const c = entered(opened);
     DSGD_CUDA(cudaMemcpyAsync(to, from, n * sizeof(real), cudaMemcpyDeviceToDevice, c->stream));
     DSGD_CUDA(cudaStreamSynchronize(c->stream));
 }
@@ -573,12 +680,13 @@ void cuda_copy(void *opened, dsgd_buffer to, dsgd_buffer from, size_t n)
 
 /* The names are DSGD_DEVICE_SYMBOL and DSGD_CUDA_PROBE_SYMBOL. */
 extern "C" const dsgd_device dsgd_device_module = {
-    DSGD_DEVICE_ABI, "cuda",        "CUDA in float32, own kernels",
-    sizeof(real),    BATCH,         false, /* threaded */
-    cuda_open,       cuda_close,    cuda_alloc,
-    cuda_release,    cuda_put,      cuda_get,
-    cuda_gradient,   cuda_update,   cuda_combine,
-    cuda_evaluate,   cuda_distance,
+    DSGD_DEVICE_ABI, "cuda",       "CUDA in float32, own kernels",
+    sizeof(real),    BATCH,        false, /* threaded */
+    cuda_open,       cuda_close,   cuda_room,
+    cuda_survey,     cuda_alloc,   cuda_release,
+    cuda_put,        cuda_get,     cuda_gradient,
+    cuda_update,     cuda_combine, cuda_evaluate,
+    cuda_distance,
 };
 extern "C" const dsgd_cuda_probe dsgd_cuda_probe_module = {cuda_launches, cuda_limit_workspace,
                                                            cuda_copy};

@@ -44,16 +44,23 @@ void check(cudaError_t error, const char *file, int line)
 std::atomic<uint64_t> n_launches; /* by all contexts */
 
 template <typename... Parameters, typename... Arguments>
-void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Parameters...),
-            Arguments... arguments)
+cudaError_t try_launch(cudaStream_t stream, dim3 grid, uint32_t threads,
+                       void (*kernel)(Parameters...), Arguments... arguments)
 {
 #ifdef __CUDACC__
     kernel<<<grid, threads, 0, stream>>>(arguments...);
 #else
     emulated_launch(stream, grid, threads, [=] { kernel(arguments...); });
 #endif
-    DSGD_CUDA(cudaGetLastError());
     n_launches++;
+    return cudaGetLastError();
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Parameters...),
+            Arguments... arguments)
+{
+    DSGD_CUDA(try_launch(stream, grid, threads, kernel, arguments...));
 }
 
 uint32_t blocks_for(size_t n, size_t per_block)

@@ -131,27 +131,47 @@ dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error)
     return DSGD_OK;
 }
 
-static dsgd_status try_device(const void *argument, void *report, dsgd_error *error)
+/** @p report: a dsgd_device_survey. */
+static dsgd_status try_devices(const void *argument, void *report, dsgd_error *error)
 {
     (void)argument;
-    (void)report;
+    dsgd_device_survey *const survey = report;
     const dsgd_data data = {.deviation = 1};
     const dsgd_problem problem = {.data = &data};
     const dsgd_device *device = NULL;
-    void *context = NULL;
     dsgd_status status = dsgd_device_cuda(&device, error);
-    if (status == DSGD_OK)
-        status = device->open(&problem, 1, &context, error);
-    if (status == DSGD_OK)
+    if (status != DSGD_OK)
+        return status;
+    device->survey(survey);
+    status = DSGD_EDEVICE;
+    for (uint32_t i = 0; i == 0 || i < survey->n; i++) { /* the first says why there is none */
+        void *context = NULL;
+        const dsgd_device_place place = {.index = i};
+        if (device->open(&problem, &place, 1, &context, status == DSGD_OK ? NULL : error) !=
+            DSGD_OK) {
+            survey->free_bytes[i] = 0;
+            continue;
+        }
         device->close(context);
+        status = DSGD_OK;
+    }
     return status;
 }
 
-dsgd_status dsgd_device_cuda_try(dsgd_error *error)
+dsgd_status dsgd_device_cuda_try(dsgd_device_survey *survey, dsgd_error *error)
 {
-    char nothing = 0;
+    dsgd_device_survey found = {0};
     const dsgd_status status =
-        dsgd_in_child(try_device, NULL, &nothing, sizeof nothing,
+        dsgd_in_child(try_devices, NULL, &found, sizeof found,
                       "CUDA: the device could not be tried; --numerics cpu needs none", error);
+    if (survey != NULL)
+        *survey = found;
     return status == DSGD_OK ? DSGD_OK : DSGD_EDEVICE;
+}
+
+dsgd_numerics dsgd_numerics_resolved(dsgd_numerics wanted, bool has_cuda, bool in_double)
+{
+    if (wanted != DSGD_NUMERICS_AUTO)
+        return wanted;
+    return has_cuda && !in_double ? DSGD_NUMERICS_CUDA : DSGD_NUMERICS_CPU;
 }

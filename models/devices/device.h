@@ -21,7 +21,22 @@
 #include "models/zoo/model.h"
 
 /** Version of this file: dsgd_device_cuda() refuses a module with another. */
-enum { DSGD_DEVICE_ABI = 3 };
+enum { DSGD_DEVICE_ABI = 4 };
+
+enum { DSGD_MOST_GPUS = 16 };
+
+/** Where a context computes, and what it may take. Zeros: the first GPU, what is free there. */
+typedef struct dsgd_device_place {
+    uint32_t index; /* of the GPU, modulo their number */
+    bool shares_cores; /* with other processes: a wait sleeps, and does not spin on its core */
+    size_t bytes; /* of the GPU's memory, with data and workspace; 0: nine tenths of what is free */
+} dsgd_device_place;
+
+/** The GPUs of this machine, and what is free there; 0: it cannot be opened. */
+typedef struct dsgd_device_survey {
+    uint32_t n;
+    size_t free_bytes[DSGD_MOST_GPUS];
+} dsgd_device_survey;
 
 /** What a context computes with. The caller owns it; it outlives the context. */
 typedef struct dsgd_problem {
@@ -90,10 +105,19 @@ typedef struct dsgd_device {
     uint32_t batch; /* operations per call that amortise the cost of a call */
     bool threaded; /* operations may run on several threads at once; else on one at a time */
 
-    /** A context for n_threads threads. DSGD_EDEVICE where the device is missing. */
-    dsgd_status (*open)(const dsgd_problem *problem, uint32_t n_threads, void **context,
-                        dsgd_error *error);
+    /**
+     * A context for n_threads threads; @p place NULL: zeros. DSGD_EDEVICE where the device is missing, has no room for
+     * the data, or computes nothing.
+     */
+    dsgd_status (*open)(const dsgd_problem *problem, const dsgd_device_place *place,
+                        uint32_t n_threads, void **context, dsgd_error *error);
     void (*close)(void *context);
+
+    /* NULL where buffers are memory of the host. */
+
+    /** Bytes of buffers that a context may hold. */
+    size_t (*room)(void *context);
+    void (*survey)(dsgd_device_survey *survey);
 
     /* The next four may run beside an operation of another thread, but not beside each other. */
 
@@ -137,15 +161,24 @@ extern const dsgd_device dsgd_device_none;
 /** Loads the CUDA module, or DSGD_EDEVICE. open() finds out whether there is a GPU. */
 dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error);
 
-/** Tries to open CUDA, in a child process: a process that has used CUDA must not fork. */
-dsgd_status dsgd_device_cuda_try(dsgd_error *error);
+/**
+ * Tries to open every GPU, in a child process: a process that has used CUDA must not fork.
+ * DSGD_EDEVICE if none opens. @p survey may be NULL.
+ */
+dsgd_status dsgd_device_cuda_try(dsgd_device_survey *survey, dsgd_error *error);
 
-/** The option `numerics`; AUTO: CUDA if it opens and the precision is float, else the CPU. */
+/**
+ * The option `numerics`; AUTO: CUDA if it opens and the precision is float, else the CPU. A command
+ * finds out once for all that it computes, or runs of one table would have other bits.
+ */
 typedef enum dsgd_numerics {
     DSGD_NUMERICS_AUTO,
     DSGD_NUMERICS_CPU,
     DSGD_NUMERICS_CUDA,
     DSGD_NUMERICS_OFF
 } dsgd_numerics;
+
+/** What AUTO is where dsgd_device_cuda_try() has found a GPU, or none; else @p wanted. */
+dsgd_numerics dsgd_numerics_resolved(dsgd_numerics wanted, bool has_cuda, bool in_double);
 
 #endif

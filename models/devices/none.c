@@ -6,10 +6,10 @@
 
 #include "models/devices/device.h"
 
-static dsgd_status none_open(const dsgd_problem *problem, uint32_t n_threads, void **context,
-                             dsgd_error *error)
+static dsgd_status none_open(const dsgd_problem *problem, const dsgd_device_place *place,
+                             uint32_t n_threads, void **context, dsgd_error *error)
 {
-    (void)problem, (void)n_threads, (void)error;
+    (void)problem, (void)place, (void)n_threads, (void)error;
     *context = NULL;
     return DSGD_OK;
 }

@@ -521,8 +521,10 @@ static dsgd_status open_values(replay *r, dsgd_error *error)
         .memory_bytes = r->config->memory_bytes,
     };
     const int precision = r->config->precision < 0 ? p->precision : r->config->precision;
+    const dsgd_numerics where =
+        dsgd_numerics_resolved(r->config->numerics, r->config->has_cuda, precision == 1);
     const dsgd_status status =
-        dsgd_values_open_where(&config, r->config->numerics, precision == 1, &r->values, error);
+        dsgd_values_open_where(&config, where, precision == 1, &r->values, error);
     if (status == DSGD_OK)
         r->result->device = config.device->name;
     return status;

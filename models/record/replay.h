@@ -13,6 +13,7 @@
 typedef struct dsgd_replay_config {
     const char *path; /* of the record */
     dsgd_numerics numerics;
+    bool has_cuda; /* which `auto` then takes, for float */
     int precision; /* 0 float, 1 double, -1 as recorded */
     uint32_t threads;
     size_t memory_bytes; /* as in dsgd_values_config */

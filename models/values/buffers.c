@@ -97,24 +97,58 @@ static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t 
     return NULL;
 }
 
-dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape)
+/** Gives all that is free in the pools, of whatever shape, back to the device. */
+static void trim(dsgd_values *values)
 {
+    for (uint32_t i = 0; i < values->n_queues; i++)
+        for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
+            buffer_pool *const pool = &values->queues[i].pools[k];
+            buffer_ring *const rings[] = {&pool->own, &pool->quarantine};
+            for (size_t r = 0; r < sizeof rings / sizeof rings[0]; r++) {
+                values->allocated_bytes -= rings[r]->n * shape_bytes(values, k);
+                while (rings[r]->n > 0)
+                    values->config.device->release(values->context, take_last(rings[r]));
+            }
+        }
+}
+
+/** NULL: not within @p room_bytes, or the device has none. */
+static dsgd_buffer allocate(dsgd_values *values, size_t shape, size_t room_bytes)
+{
+    const size_t bytes = shape_bytes(values, shape);
+    if (values->allocated_bytes > room_bytes || bytes > room_bytes - values->allocated_bytes)
+        return NULL;
+    const size_t n = dsgd_shape_size(values, shape);
+    const dsgd_buffer buffer = values->config.device->alloc(values->context, n == 0 ? 1 : n);
+    if (buffer != NULL)
+        values->allocated_bytes += bytes;
+    return buffer;
+}
+
+dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape, size_t room_bytes)
+{
+    dsgd_buffer buffer = take_free(values, thread, shape);
+    if (buffer == NULL)
+        buffer = allocate(values, shape, room_bytes);
+    if (buffer == NULL && values->allocated_bytes > values->held_bytes) {
+        trim(values);
+        buffer = allocate(values, shape, room_bytes);
+    }
+    if (buffer == NULL)
+        return NULL;
     values->held_bytes += shape_bytes(values, shape);
     if (values->held_bytes > values->stats.peak_bytes)
         values->stats.peak_bytes = values->held_bytes;
-    const dsgd_buffer pooled = take_free(values, thread, shape);
-    if (pooled != NULL)
-        return pooled;
-    const size_t n = dsgd_shape_size(values, shape);
-    const dsgd_buffer buffer = values->config.device->alloc(values->context, n == 0 ? 1 : n);
-    if (buffer == NULL) {
-        fprintf(stderr,
-                "dsgd: the %s device has no room for another %zu bytes; fewer workers or a smaller "
-                "model would fit\n",
-                values->config.device->name, shape_bytes(values, shape));
-        abort();
-    }
     return buffer;
+}
+
+void dsgd_buffer_none(const dsgd_values *values, size_t shape)
+{
+    fprintf(stderr,
+            "dsgd: the %s device has no room for another %zu bytes, with %zu in use; fewer workers "
+            "or a smaller model would fit\n",
+            values->config.device->name, shape_bytes(values, shape), values->held_bytes);
+    abort();
 }
 
 void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k)

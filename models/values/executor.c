@@ -33,17 +33,19 @@ static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *no
     heap->v[at] = node;
 }
 
-/** The heap of the node submitted first; NULL: no node is ready. */
-static node_heap *first_heap(run_queue *queue)
+/** The heap of the node submitted first, but of no kind in @p but; NULL: no node is ready. */
+static node_heap *first_heap(run_queue *queue, const bool *but)
 {
     node_heap *first = NULL;
     for (int kind = 0; kind < NODE_KINDS; kind++) {
         node_heap *const heap = &queue->ready[kind];
-        if (heap->n > 0 && (first == NULL || heap->v[0]->rank < first->v[0]->rank))
+        if (heap->n > 0 && !but[kind] && (first == NULL || heap->v[0]->rank < first->v[0]->rank))
             first = heap;
     }
     return first;
 }
+
+static const bool no_kind[NODE_KINDS];
 
 static dsgd_value_node *take_first(run_queue *queue, node_heap *heap)
 {
@@ -59,7 +61,7 @@ static dsgd_value_node *take_first(run_queue *queue, node_heap *heap)
         at = below;
     }
     heap->v[at] = last;
-    const node_heap *const next = first_heap(queue);
+    const node_heap *const next = first_heap(queue, no_kind);
     queue->first_rank = next == NULL ? UINT64_MAX : next->v[0]->rank;
     return node;
 }
@@ -123,14 +125,59 @@ void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node)
         make_ready(values, queue_of(values, node), node);
 }
 
+/** A copy between the caller and an output of a node, to a constant or from any. */
+typedef struct transfer {
+    dsgd_value_node *constant;
+    const double *from;
+    dsgd_buffer buffer;
+    double *to;
+    size_t n;
+} transfer;
+
+static void move(dsgd_values *values, const transfer *t)
+{
+    const dsgd_device *const device = values->config.device;
+    dsgd_value_node *const node = t->constant;
+    if (node == NULL) {
+        device->get(values->context, t->to, t->buffer, t->n);
+        return;
+    }
+    node->outputs[0] = dsgd_buffer_take(values, node->thread, node->shape, SIZE_MAX);
+    if (node->outputs[0] == NULL)
+        dsgd_buffer_none(values, node->shape);
+    device->put(values->context, node->outputs[0], t->from, t->n);
+}
+
+/**
+ * On this thread or, if the device is not threaded, on its own: the caller may be an actor of the
+ * simulation, whose stack is too small for a driver.
+ */
+static void transfer_now(dsgd_values *values, const transfer *t)
+{
+    if (values->config.device->threaded) {
+        move(values, t);
+        return;
+    }
+    values->transfer = t;
+    pthread_cond_signal(&values->work_ready);
+    while (values->transfer != NULL)
+        pthread_cond_wait(&values->work_done, &values->lock);
+}
+
 void dsgd_executor_put(dsgd_values *values, dsgd_value_node *node, const double *x)
 {
     node->n_live = 1;
     node->n_readers[0] = 1;
     node->done = true;
-    node->outputs[0] = dsgd_buffer_take(values, node->thread, node->shape);
-    values->config.device->put(values->context, node->outputs[0], x,
-                               dsgd_shape_size(values, node->shape));
+    transfer_now(
+        values,
+        &(transfer){.constant = node, .from = x, .n = dsgd_shape_size(values, node->shape)});
+}
+
+void dsgd_executor_get(dsgd_values *values, const dsgd_value_node *node, uint32_t k, double *x,
+                       size_t n)
+{
+    transfer_now(values, &(transfer){.buffer = node->outputs[k], .to = x, .n = n});
 }
 
 static void unref_live(dsgd_values *values, dsgd_value_node *node)
@@ -204,23 +251,16 @@ static void gather_operands(const dsgd_value_node *node)
     }
 }
 
-static void sample_indices(const dsgd_values *values, const dsgd_value_node *node,
-                           uint32_t *indices)
-{
-    for (uint32_t i = 0; i < node->n_samples; i++)
-        for (uint32_t j = 0; j < node->count; j++)
-            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): has room for all samples */
-            *indices++ = dsgd_stream_sample(&values->config.stream, node->samples[i].worker,
-                                            node->samples[i].step, j);
-}
-
 static size_t count_samples(const dsgd_value_node *node)
 {
     return (size_t)node->n_samples * node->count;
 }
 
-static void describe_gradients(const dsgd_values *values, batch *b)
+static void describe_gradients(const dsgd_values *values, uint32_t thread, batch *b)
 {
+    run_queue *const queue = &values->queues[thread];
+    if (queue->sampler == NULL)
+        queue->sampler = dsgd_sampler_new(&values->config.stream);
     const size_t n_pieces = values->config.problem.n_pieces;
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++)
@@ -232,15 +272,17 @@ static void describe_gradients(const dsgd_values *values, batch *b)
     uint32_t *samples = b->samples;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
-        sample_indices(values, node, samples);
+        uint32_t *const first = samples;
+        for (uint32_t k = 0; k < node->n_samples; k++, samples += node->count)
+            dsgd_sampler_draw(queue->sampler, node->samples[k].worker, node->samples[k].step,
+                              node->count, samples);
         b->ops.gradients[i] = (dsgd_gradient_op){
             .x = node->operands,
             .g = node->outputs,
             .state = node->n_inputs > n_pieces ? node->operands[n_pieces] : NULL,
             .state_new = node->n_outputs > n_pieces ? node->outputs[n_pieces] : NULL,
-            .samples = samples,
+            .samples = first,
             .n_samples = (uint32_t)count_samples(node)};
-        samples += count_samples(node);
     }
 }
 
@@ -301,7 +343,7 @@ static void compute(dsgd_values *values, uint32_t thread, batch *b)
     }
     switch (b->kind) {
     case NODE_GRADIENT:
-        describe_gradients(values, b);
+        describe_gradients(values, thread, b);
         device->gradient(values->context, thread, b->ops.gradients, b->n, b->finite);
         break;
     case NODE_UPDATE:
@@ -333,39 +375,95 @@ static void note_divergence(dsgd_values *values, const dsgd_value_node *node)
     values->diverged_where = node->where;
 }
 
-/** Takes buffers for the outputs and counts the node. */
-static void prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
+/** Takes buffers for the outputs and counts the node; or does nothing, if there is no memory. */
+static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node, size_t room_bytes)
 {
     dsgd_values_stats *const stats = &values->stats;
-    for (uint32_t k = 0; k < node->n_outputs; k++)
-        node->outputs[k] =
-            dsgd_buffer_take(values, thread, dsgd_value_shape(values, (dsgd_value){node, k}));
+    node->thread = thread;
+    for (uint32_t k = 0; k < node->n_outputs; k++) {
+        const size_t shape = dsgd_value_shape(values, (dsgd_value){node, k});
+        node->outputs[k] = dsgd_buffer_take(values, thread, shape, room_bytes);
+        if (node->outputs[k] != NULL)
+            continue;
+        while (k-- > 0)
+            dsgd_buffer_release(values, node, k);
+        return false;
+    }
     stats->gradients += node->kind == NODE_GRADIENT;
     stats->gradient_samples += node->kind == NODE_GRADIENT ? count_samples(node) : 0;
     stats->updates += node->kind == NODE_UPDATE;
     stats->combinations += node->kind == NODE_COMBINE;
     stats->evaluations += node->kind == NODE_EVALUATE;
+    return true;
 }
 
-/** Takes ready nodes of one kind out of a run queue; nodes after a divergence are skipped. */
+/**
+ * What nodes may take that are computed before those submitted earlier: gradients leave a quarter,
+ * others an eighth, so that the first node of all, computed alone, finds what it needs. In the
+ * order of submission few values are alive.
+ */
+static size_t room_of(const dsgd_values *values, node_kind kind)
+{
+    return values->room_bytes - values->room_bytes / (kind == NODE_GRADIENT ? 4 : 8);
+}
+
+/** Keeps the first nodes of the batch, for which there is memory; the others are ready again. */
+static void keep_what_fits(dsgd_values *values, uint32_t thread, batch *b)
+{
+    const size_t room_bytes = room_of(values, b->kind);
+    size_t n = 0;
+    while (n < b->n && prepare(values, thread, b->nodes[n], room_bytes))
+        n++;
+    for (size_t i = n; i < b->n; i++)
+        make_ready(values, thread, b->nodes[i]);
+    b->n = n;
+}
+
+/** Takes ready nodes of a heap; nodes after a divergence are skipped. */
+static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, node_heap *heap,
+                       batch *b)
+{
+    b->kind = heap->v[0]->kind;
+    const size_t most = b->kind == NODE_EVALUATE ? 1 : b->room;
+    while (heap->n > 0 && b->n < most) {
+        dsgd_value_node *const node = take_first(queue, heap);
+        if (node->id > values->diverged_id)
+            finish(values, thread, node);
+        else
+            b->nodes[b->n++] = node;
+    }
+}
+
+/** The first ready node alone: with all that this run may take, or what the device has beyond. */
+static bool take_alone(dsgd_values *values, uint32_t thread, batch *b)
+{
+    run_queue *const queue = next_queue(values, thread);
+    dsgd_value_node *const node = take_first(queue, first_heap(queue, no_kind));
+    if (!prepare(values, thread, node, values->room_bytes) &&
+        !prepare(values, thread, node, SIZE_MAX))
+        dsgd_buffer_none(values, node->shape);
+    b->kind = node->kind;
+    b->nodes[0] = node;
+    b->n = 1;
+    return true;
+}
+
+/** Takes ready nodes of one kind out of a run queue, as many as there is memory for. */
 static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
 {
+    bool no_memory[NODE_KINDS] = {false};
     b->n = 0;
     while (b->n == 0 && any_ready(values)) {
         run_queue *const queue = next_queue(values, thread);
-        node_heap *const heap = first_heap(queue);
-        b->kind = heap->v[0]->kind;
-        const size_t most = b->kind == NODE_EVALUATE ? 1 : b->room;
-        while (heap->n > 0 && b->n < most) {
-            dsgd_value_node *const node = take_first(queue, heap);
-            if (node->id > values->diverged_id)
-                finish(values, thread, node);
-            else
-                b->nodes[b->n++] = node;
-        }
+        node_heap *const heap = first_heap(queue, no_memory);
+        if (heap == NULL)
+            return take_alone(values, thread, b);
+        take_nodes(values, thread, queue, heap, b);
+        if (b->n == 0)
+            continue;
+        keep_what_fits(values, thread, b);
+        no_memory[b->kind] = b->n == 0;
     }
-    for (size_t i = 0; i < b->n; i++)
-        prepare(values, thread, b->nodes[i]);
     return b->n > 0;
 }
 
@@ -436,6 +534,11 @@ static void *thread_main(void *argument)
     pthread_mutex_lock(&values->lock);
     const uint32_t thread = values->n_threads_started++;
     while (!values->closing) {
+        if (values->transfer != NULL) {
+            move(values, values->transfer);
+            values->transfer = NULL;
+            pthread_cond_signal(&values->work_done);
+        }
         const bool worked = work(values, thread, &b);
         if (values->caller_waits && values->n_unfinished <= values->waits_for)
             pthread_cond_signal(&values->work_done);
@@ -501,6 +604,7 @@ void dsgd_executor_stop(dsgd_values *values)
     free(values->threads);
     for (uint32_t i = 0; i < values->n_queues; i++) {
         dsgd_buffers_free(values, values->queues[i].pools);
+        dsgd_sampler_free(values->queues[i].sampler);
         for (int kind = 0; kind < NODE_KINDS; kind++)
             free(values->queues[i].ready[kind].v);
     }

@@ -11,6 +11,9 @@
 void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node);
 /** Stores @p x as the output of a constant, which is done at once. */
 void dsgd_executor_put(dsgd_values *values, dsgd_value_node *node, const double *x);
+/** x[n] <- output @p k of a node that is done. */
+void dsgd_executor_get(dsgd_values *values, const dsgd_value_node *node, uint32_t k, double *x,
+                       size_t n);
 /** One reader of an output less. */
 void dsgd_executor_unread(dsgd_values *values, dsgd_value value);
 void dsgd_executor_wake(dsgd_values *values);

@@ -126,6 +126,7 @@ typedef struct run_queue {
     node_heap ready[NODE_KINDS];
     uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
     buffer_pool *pools; /* by shape */
+    dsgd_sampler *sampler; /* of its thread, unlocked; NULL before the first gradient */
 } run_queue;
 
 struct dsgd_values {
@@ -163,12 +164,15 @@ struct dsgd_values {
     size_t n_unfinished; /* nodes submitted and not done */
     run_queue *queues; /* [n_queues] one for each thread that computes */
     uint32_t n_queues;
+    const struct transfer *transfer; /* that the caller waits for; NULL: none */
     uint64_t diverged_id; /* UINT64_MAX: none */
     dsgd_origin diverged_where;
     dsgd_values_stats stats;
 
     /* buffers.c; under the lock */
-    size_t held_bytes;
+    size_t held_bytes; /* in use */
+    size_t allocated_bytes; /* with what is free in the pools, ... */
+    size_t room_bytes; /* ... and their limit; SIZE_MAX: memory of the host */
 };
 
 /* The shape of a buffer: k < n_pieces, piece k of a vector; n_pieces, a model state;

@@ -23,10 +23,15 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
     v->config = *config;
     v->n_queues = config->n_threads + (config->device->threaded ? 1 : 0);
     const dsgd_status status =
-        config->device->open(&v->config.problem, v->n_queues, &v->context, error);
+        config->device->open(&v->config.problem, &config->place, v->n_queues, &v->context, error);
     if (status != DSGD_OK) {
         free(v);
         return status;
+    }
+    v->room_bytes = SIZE_MAX;
+    if (config->device->room != NULL) {
+        v->room_bytes = config->device->room(v->context);
+        v->config.memory_bytes = v->room_bytes - v->room_bytes / 4;
     }
     v->pending.before = v->pending.after = &v->pending;
     v->flush_every =
@@ -39,33 +44,23 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
 static dsgd_status choose_device(dsgd_numerics where, bool in_double, const dsgd_device **device,
                                  dsgd_error *error)
 {
+    DSGD_ASSERT(where != DSGD_NUMERICS_AUTO, "which device computes is not decided");
     *device = where == DSGD_NUMERICS_OFF ? &dsgd_device_none : dsgd_device_cpu(in_double);
-    if (where == DSGD_NUMERICS_CUDA) {
-        if (in_double)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "learn: precision: the CUDA device computes in float; use --numerics "
-                             "cpu for double");
-        return dsgd_device_cuda(device, error);
-    }
-    const dsgd_device *cuda = NULL;
-    if (where == DSGD_NUMERICS_AUTO && !in_double && dsgd_device_cuda(&cuda, NULL) == DSGD_OK)
-        *device = cuda;
-    return DSGD_OK;
+    if (where == DSGD_NUMERICS_CUDA && in_double)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "learn: precision: the CUDA device computes in float; use --numerics "
+                         "cpu for double");
+    return where == DSGD_NUMERICS_CUDA ? dsgd_device_cuda(device, error) : DSGD_OK;
 }
 
 dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
                                    dsgd_values **values, dsgd_error *error)
 {
-    const uint32_t n_threads = config->n_threads;
-    dsgd_status status = choose_device(where, in_double, &config->device, error);
+    const dsgd_status status = choose_device(where, in_double, &config->device, error);
     if (status != DSGD_OK)
         return status;
-    config->n_threads = config->device->threaded ? n_threads : 1;
-    status = dsgd_values_open(config, values, error);
-    if (status == DSGD_OK || where != DSGD_NUMERICS_AUTO || config->device->threaded)
-        return status;
-    config->device = dsgd_device_cpu(false);
-    config->n_threads = n_threads;
+    if (!config->device->threaded)
+        config->n_threads = 1;
     return dsgd_values_open(config, values, error);
 }
 
@@ -194,8 +189,6 @@ static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
     node->id = ++values->next_id;
     dsgd_value_ref(made);
     pthread_mutex_lock(&values->lock);
-    if (!values->config.device->threaded)
-        dsgd_executor_wait(values, 0); /* this thread is about to call the device */
     dsgd_executor_put(values, node, x);
     pthread_mutex_unlock(&values->lock);
     report_made(values, &(dsgd_call){.kind = DSGD_CALL_CONSTANT, .piece = shape, .elements = x},
@@ -358,7 +351,7 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
         for (size_t i = 0; i < n; i++)
             x[i] = NAN; /* skipped after a divergence */
     else
-        values->config.device->get(values->context, x, buffer, n);
+        dsgd_executor_get(values, value.node, value.index, x, n);
     pthread_mutex_unlock(&values->lock);
     report(values, &(dsgd_call){
                        .kind = DSGD_CALL_READ, .piece = piece, .n = n, .x = &value, .elements = x});

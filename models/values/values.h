@@ -54,8 +54,10 @@ typedef struct dsgd_values_config {
     dsgd_problem problem;
     dsgd_stream stream;
     uint32_t n_threads; /* besides the caller, which computes while it waits */
-    /* above this a flush waits until all that was flushed is computed */
+    /* Of the host, for values: above this a flush waits until all that was flushed is computed. A
+     * device with memory of its own has a limit of its own. */
     size_t memory_bytes;
+    dsgd_device_place place; /* of a GPU */
     _Atomic uint64_t *computed; /* counts the batches of operations that are done; may be NULL */
 } dsgd_values_config;
 
@@ -88,7 +90,10 @@ typedef struct dsgd_values_stats {
 dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **values,
                              dsgd_error *error);
 
-/** Like dsgd_values_open(), but sets config->device, and n_threads to 1 if it is not threaded. */
+/**
+ * Like dsgd_values_open(), but sets config->device, and n_threads to 1 if it is not threaded. AUTO
+ * has to be resolved before: a device that cannot be opened is an error.
+ */
 dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
                                    dsgd_values **values, dsgd_error *error);
 void dsgd_values_close(dsgd_values *values);

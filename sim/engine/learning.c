@@ -65,6 +65,7 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
         .stream = dsgd_stream_of(engine),
         .n_threads = config->threads,
         .memory_bytes = config->memory_bytes,
+        .place = config->place,
         .computed = config->progress == NULL ? NULL : &config->progress->computed,
     };
     const bool in_double = learning->precision == DSGD_PRECISION_DOUBLE;
@@ -101,6 +102,29 @@ dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, ds
     const dsgd_status status = load_learning(learning, seed, true, &data, &network, error);
     dsgd_data_close(data);
     return status;
+}
+
+static size_t bytes_of_samples(const dsgd_data *data, const dsgd_samples *samples)
+{
+    const size_t each = samples->x_bytes != NULL ? 1 : sizeof *samples->x_real;
+    return samples->n * (data->n_features * each + data->n_labels + 2 * sizeof(double));
+}
+
+size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config)
+{
+    const dsgd_learning *const learning = config->learning;
+    const dsgd_optimizer update = dsgd_optimizer_resolved(&learning->optimizer);
+    dsgd_data *data = NULL;
+    dsgd_network network;
+    size_t bytes = 0;
+    if (load_learning(learning, config->seed, true, &data, &network, NULL) == DSGD_OK) {
+        const size_t each =
+            (2 + dsgd_optimizer_states(&update)) * network.n_params + 2 * network.n_state;
+        bytes = (size_t)config->workers * each * sizeof(float) / 7 * 8 +
+                bytes_of_samples(data, &data->train) + bytes_of_samples(data, &data->test);
+    }
+    dsgd_data_close(data);
+    return bytes;
 }
 
 dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)

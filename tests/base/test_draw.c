@@ -65,6 +65,28 @@ START_TEST(a_permutation_takes_every_place_once)
 }
 END_TEST
 
+/** In and out of order, and with more permutations at a time than it keeps. */
+START_TEST(many_images_are_those_of_one_at_a_time)
+{
+    enum { DRAWS = 20000 };
+    static const uint32_t large[] = {65535, 65536, 65537, 1281167, 1u << 30, UINT32_MAX};
+    const uint32_t n = _i < (int)(sizeof sizes / sizeof sizes[0])
+                           ? sizes[_i]
+                           : large[_i - (int)(sizeof sizes / sizeof sizes[0])];
+    const dsgd_draw at = {.seed = 0x123456789abcdefu, .purpose = 1, .worker = 3, .step = 77};
+    dsgd_permuter *const permuter = dsgd_permuter_new(at, n);
+    for (uint32_t k = 0; k < DRAWS; k++) {
+        dsgd_draw now = at;
+        now.step = k % 3 == 0 ? k / 5000 : k % 7 == 0 ? UINT32_MAX - k % 2 : k % 6;
+        const uint32_t i =
+            k % 2 == 0 ? k % n : (uint32_t)dsgd_draw_below((dsgd_draw){.seed = 5, .index = k}, n);
+        ck_assert_uint_eq(dsgd_permuter_image(permuter, now.step, i),
+                          dsgd_draw_permuted(now, n, i));
+    }
+    dsgd_permuter_free(permuter);
+}
+END_TEST
+
 START_TEST(uniform_draws_have_the_moments_of_the_uniform)
 {
     double sum = 0;
@@ -88,6 +110,7 @@ Suite *draw_suite(void)
     tcase_add_test(t, philox_gives_its_known_answers);
     tcase_add_test(t, every_coordinate_of_a_draw_matters);
     tcase_add_loop_test(t, a_permutation_takes_every_place_once, 0, 11);
+    tcase_add_loop_test(t, many_images_are_those_of_one_at_a_time, 0, 17);
     tcase_add_test(t, uniform_draws_have_the_moments_of_the_uniform);
     suite_add_tcase(s, t);
     return s;

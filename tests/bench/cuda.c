@@ -114,7 +114,7 @@ static team *team_new(const dsgd_device *device, const dsgd_problem *problem, ui
     t->network = problem->network;
     t->n = n;
     dsgd_error error = {""};
-    DSGD_ASSERT(device->open(problem, 1, &t->context, &error) == DSGD_OK, "%s", error.text);
+    DSGD_ASSERT(device->open(problem, NULL, 1, &t->context, &error) == DSGD_OK, "%s", error.text);
     double *const x = dsgd_xcalloc(t->network->n_params, sizeof *x);
     t->g = buffers(t, x);
     t->v = buffers(t, x);
@@ -306,7 +306,7 @@ int main(int count, char **arguments)
     void *context = NULL;
     dsgd_error error = {""};
     if (dsgd_device_cuda(&cuda, &error) != DSGD_OK ||
-        cuda->open(&problem, 1, &context, &error) != DSGD_OK) {
+        cuda->open(&problem, NULL, 1, &context, &error) != DSGD_OK) {
         fprintf(stderr, "skipped: %s\n", error.text);
         return SKIPPED;
     }

@@ -100,7 +100,7 @@ static void check(const dsgd_problem *p, const float *x, const float *g, const u
     const dsgd_device *const device = dsgd_device_cpu(true);
     const size_t n = p->network->n_params;
     void *context = NULL;
-    device->open(p, 1, &context, NULL);
+    device->open(p, NULL, 1, &context, NULL);
     double *const wide = dsgd_xcalloc(n, sizeof *wide);
     for (size_t i = 0; i < n; i++)
         wide[i] = (double)x[i];
@@ -139,7 +139,7 @@ static void bench_gradients(double hidden, double gemm, double copy)
         .network = &network, .data = &data, .n_pieces = 1, .piece_begin = begin};
     const dsgd_device *const device = dsgd_device_cpu(false);
     void *context = NULL;
-    device->open(&problem, 1, &context, NULL);
+    device->open(&problem, NULL, 1, &context, NULL);
     dsgd_buffer *const x = dsgd_xcalloc(REPLICAS, sizeof *x);
     dsgd_buffer *const g = dsgd_xcalloc(REPLICAS, sizeof *g);
     dsgd_gradient_op *const ops = dsgd_xcalloc(REPLICAS, sizeof *ops);
@@ -197,7 +197,7 @@ static void bench_mean(double copy)
     const dsgd_data data = {.deviation = 1};
     const dsgd_problem problem = {.network = &network, .data = &data};
     void *context = NULL;
-    device->open(&problem, 1, &context, NULL);
+    device->open(&problem, NULL, 1, &context, NULL);
     dsgd_buffer *const x = dsgd_xcalloc(REPLICAS, sizeof *x);
     double *const ones = dsgd_xcalloc(REPLICAS, sizeof *ones);
     for (uint32_t r = 0; r < REPLICAS; r++) {

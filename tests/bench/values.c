@@ -2,13 +2,16 @@
  * @file values.c
  * What the numerics of one worker's step cost: gradient, update and combination of many models of
  * one network. Checks an answer that can be known, then times: values [workers] [threads] [layout]
- * [hidden] [batch], layout one of `pairs` (each worker averages with a neighbour), `groups` (of
- * sqrt(workers)) and `all` (gradients of one model, which are fused). numpy_gossip.py compares it.
+ * [hidden] [batch] [device], layout one of `pairs` (each worker averages with a neighbour), `groups`
+ * (of sqrt(workers)) and `all` (gradients of one model, which are fused), device one of `cpu`,
+ * `cuda`, and `null`: the CUDA module where the GPU takes no time, DSGD_CUDA_MODULE=.../
+ * dsgd_cuda_null.so, whose numbers are none. numpy_gossip.py compares it.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/program.h"
 #include "models/values/values.h"
@@ -129,6 +132,13 @@ static void check(bench *b, const double *x, size_t n)
     DSGD_ASSERT(loss[1] < loss[0], "the loss goes from %g to %g", loss[0], loss[1]);
 }
 
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a;
@@ -140,14 +150,16 @@ static void report(bench *b, const char *layout, uint32_t n_threads)
 {
     double us[RUNS];
     const double busy_before_s = dsgd_values_stats_get(b->values).busy_wall_s;
+    const double cpu_before_s = cpu_s();
     for (int i = 0; i < RUNS; i++)
         us[i] = 1e6 * steps_wall_s(b) / STEPS / b->n_workers;
+    const double cpu_us = 1e6 * (cpu_s() - cpu_before_s) / RUNS / STEPS / b->n_workers;
     const dsgd_values_stats stats = dsgd_values_stats_get(b->values);
     const double busy_us = 1e6 * (stats.busy_wall_s - busy_before_s) / RUNS / STEPS / b->n_workers;
     qsort(us, RUNS, sizeof us[0], by_size);
-    printf("%s: %u workers, %u threads: min %.1f us, median %.1f us per worker and step; "
-           "%.1f us of CPU in the device; %.0f MB at most\n",
-           layout, b->n_workers, n_threads, us[0], us[RUNS / 2], busy_us,
+    printf("%s: %u workers, %u threads: min %.2f us, median %.2f us per worker and step; "
+           "%.2f us in the device, %.2f us of CPU in all; %.0f MB at most\n",
+           layout, b->n_workers, n_threads, us[0], us[RUNS / 2], busy_us, cpu_us,
            1e-6 * (double)stats.peak_bytes);
 }
 
@@ -164,12 +176,16 @@ int main(int count, char **arguments)
     const dsgd_model_kind *kind = (const void *)dsgd_about_find(dsgd_model_kinds, "mlp");
     double hidden = count > 4 ? atof(arguments[4]) : 32;
     const uint32_t batch = count > 5 ? (uint32_t)atoi(arguments[5]) : 4;
+    const char *const where = count > 6 ? arguments[6] : "cpu";
     const dsgd_numbers sizes = {1, &hidden};
     DSGD_ASSERT(kind->about.params_size == sizeof sizes, "the sizes are mlp's only parameter");
     dsgd_network network;
     DSGD_ASSERT(kind->build(&sizes, data, &network, NULL) == DSGD_OK, "mlp on fashion-mnist");
     const size_t begin[] = {0, network.n_params};
-    const dsgd_values_config config = {.device = dsgd_device_cpu(false),
+    const dsgd_device *device = dsgd_device_cpu(false);
+    if (strcmp(where, "cpu") != 0)
+        DSGD_ASSERT(dsgd_device_cuda(&device, NULL) == DSGD_OK, "there is no module");
+    const dsgd_values_config config = {.device = device,
                                        .problem = {.network = &network,
                                                    .data = data,
                                                    .n_pieces = 1,
@@ -190,7 +206,10 @@ int main(int count, char **arguments)
     const dsgd_value start = dsgd_values_constant(b.values, 0, initial);
     for (uint32_t w = 0; w < n_workers; w++)
         b.x[w] = dsgd_value_retain(start);
-    check(&b, initial, network.n_params);
+    if (strcmp(where, "null") != 0)
+        check(&b, initial, network.n_params);
+    else
+        steps_wall_s(&b);
     report(&b, layout, n_threads);
     dsgd_values_close(b.values);
     free(initial);

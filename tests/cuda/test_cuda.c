@@ -246,7 +246,8 @@ static bench bench_open(const dsgd_device *device, const rig *s)
 {
     bench b = {device, s, NULL};
     dsgd_error error = {""};
-    ck_assert_msg(device->open(&s->problem, 1, &b.context, &error) == DSGD_OK, "%s", error.text);
+    ck_assert_msg(device->open(&s->problem, NULL, 1, &b.context, &error) == DSGD_OK, "%s",
+                  error.text);
     return b;
 }
 
@@ -1066,7 +1067,8 @@ Suite *cuda_suite(void)
 int main(void)
 {
     dsgd_error error = {""};
-    if (dsgd_device_cuda_try(&error) != DSGD_OK || dsgd_device_cuda(&cuda, &error) != DSGD_OK) {
+    if (dsgd_device_cuda_try(NULL, &error) != DSGD_OK ||
+        dsgd_device_cuda(&cuda, &error) != DSGD_OK) {
         fprintf(stderr, "skipped: %s\n", error.text);
         return SKIPPED;
     }

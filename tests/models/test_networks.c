@@ -139,7 +139,7 @@ static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, 
     const dsgd_problem problem = {&network, &data, 1, begin, *config};
     const dsgd_device *const device = dsgd_device_cpu(in_double);
     void *context = NULL;
-    ck_assert_int_eq(device->open(&problem, 1, &context, NULL), DSGD_OK);
+    ck_assert_int_eq(device->open(&problem, NULL, 1, &context, NULL), DSGD_OK);
     dsgd_buffer at[2], v[2];
     for (size_t i = 0; i < 2; i++) {
         at[i] = device->alloc(context, n);
@@ -228,7 +228,7 @@ START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     const dsgd_problem problem = {&network, &data, PIECES, begin, config};
     const dsgd_device *const device = dsgd_device_cpu(true);
     void *context = NULL;
-    device->open(&problem, 1, &context, NULL);
+    device->open(&problem, NULL, 1, &context, NULL);
     /* Shares of 2: sqrt(4/10) of it and sqrt(6/10). A gradient of ones has the norms 2 and sqrt(6);
      * one of 0.1 is left alone. */
     const double sizes[] = {1, 0.1, INFINITY, NAN};
@@ -264,7 +264,7 @@ START_TEST(every_element_that_an_update_writes_is_checked) /* _i is the optimize
     const dsgd_problem problem = {&network, &data, 1, begin, config};
     const dsgd_device *const device = dsgd_device_cpu(false);
     void *context = NULL;
-    device->open(&problem, 1, &context, NULL);
+    device->open(&problem, NULL, 1, &context, NULL);
     float x[N] = {0};
     float g[N] = {0, 0, 1e30f}; /* whose square is too large for a float */
     float y[N], v[2 * N];
@@ -310,7 +310,7 @@ START_TEST(a_maximum_with_nan_is_nan) /* _i is its place in the window */
     ck_assert_int_eq(dsgd_network_end(&b), DSGD_OK);
     s.piece_begin[1] = s.network.n_params;
     s.problem = (dsgd_problem){&s.network, &s.data, 1, s.piece_begin, .update = {.momentum = 0}};
-    s.device->open(&s.problem, 1, &s.context, NULL);
+    s.device->open(&s.problem, NULL, 1, &s.context, NULL);
     const double weights[] = {1, 2, 0, 0};
     ck_assert_uint_eq(s.network.n_params, 4);
     ck_assert(isnan(rig_evaluation(&s, weights, NULL).loss));
@@ -433,7 +433,7 @@ START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the ne
     ck_assert_int_eq(dsgd_network_end(&b), DSGD_OK);
     const size_t n = s->network.n_params;
     s->piece_begin[1] = n;
-    ck_assert_int_eq(s->device->open(&s->problem, 1, &s->context, NULL), DSGD_OK);
+    ck_assert_int_eq(s->device->open(&s->problem, NULL, 1, &s->context, NULL), DSGD_OK);
     free(s->x);
     free(s->state);
     s->x = dsgd_xcalloc(n, sizeof *s->x);
@@ -660,7 +660,8 @@ START_TEST(a_policy_is_evaluated_by_its_likeliest_actions) /* _i is the spec */
             arrived += there;
         }
         s->device->close(s->context);
-        s->device->open(&s->problem, 1, &s->context, NULL); /* it has copied the data's head */
+        s->device->open(&s->problem, NULL, 1, &s->context,
+                        NULL); /* it has copied the data's head */
         const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
         ck_assert_double_eq_tol(got.loss, -sum / n, 1e-12);
         ck_assert_double_eq_tol(got.accuracy, arrived / n, 1e-15);
@@ -724,7 +725,7 @@ static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, ds
     rig s = {.data = *data, .network = *network, .device = dsgd_device_cpu(false)};
     s.piece_begin[1] = network->n_params;
     s.problem = (dsgd_problem){&s.network, &s.data, 1, s.piece_begin, .update = {.momentum = 0}};
-    s.device->open(&s.problem, 1, &s.context, NULL);
+    s.device->open(&s.problem, NULL, 1, &s.context, NULL);
     double *const x = dsgd_xcalloc(2 * network->n_params, sizeof *x);
     double *const state = dsgd_xcalloc(network->n_state + 1, sizeof *state);
     dsgd_network_initial(network, 1, x);

@@ -40,12 +40,34 @@ START_TEST(workers_see_what_one_large_batch_sees)
 }
 END_TEST
 
+/** Also of workers that are steps apart, over the ends of epochs shorter than a mini-batch. */
+START_TEST(many_mini_batches_are_those_drawn_sample_by_sample)
+{
+    const dsgd_stream streams[] = {{9, 1000, 6, 7}, {9, 3, 6, 7}, {1, 60000, 1025, 16}};
+    for (size_t k = 0; k < sizeof streams / sizeof streams[0]; k++) {
+        const dsgd_stream *const stream = &streams[k];
+        dsgd_sampler *const sampler = dsgd_sampler_new(stream);
+        for (uint64_t i = 0; i < 3000; i++) {
+            const uint32_t w = (uint32_t)(i * 7 % stream->n_workers);
+            const uint64_t t = i / 100 + i * i % 5 + (i % 50 == 0 ? (uint64_t)1 << 40 : 0);
+            const uint32_t count = 1 + (uint32_t)(i % stream->batch);
+            uint32_t indices[16];
+            dsgd_sampler_draw(sampler, w, t, count, indices);
+            for (uint32_t j = 0; j < count; j++)
+                ck_assert_uint_eq(indices[j], dsgd_stream_sample(stream, w, t, j));
+        }
+        dsgd_sampler_free(sampler);
+    }
+}
+END_TEST
+
 Suite *stream_suite(void)
 {
     Suite *s = suite_create("stream");
     TCase *t = tcase_create("stream");
     tcase_add_test(t, an_epoch_is_a_permutation);
     tcase_add_test(t, workers_see_what_one_large_batch_sees);
+    tcase_add_test(t, many_mini_batches_are_those_drawn_sample_by_sample);
     suite_add_tcase(s, t);
     return s;
 }

@@ -82,7 +82,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
     const dsgd_problem problem = {network, data, 1, begin, t->update};
     const dsgd_stream stream = {1, data->train.n, 1, t->batch};
     void *context = NULL;
-    ck_assert_int_eq(device->open(&problem, 1, &context, NULL), DSGD_OK);
+    ck_assert_int_eq(device->open(&problem, NULL, 1, &context, NULL), DSGD_OK);
     double *const initial = dsgd_xcalloc(n + network->n_state, sizeof *initial);
     dsgd_network_initial(network, 1, initial);
     dsgd_network_initial_state(network, 1, 0, initial + n);

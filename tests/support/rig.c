@@ -171,7 +171,7 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
     for (size_t k = 0; k <= n_pieces; k++)
         s->piece_begin[k] = s->network.n_params * k / n_pieces;
     s->device = device;
-    ck_assert_int_eq(device->open(&s->problem, 1, &s->context, NULL), DSGD_OK);
+    ck_assert_int_eq(device->open(&s->problem, NULL, 1, &s->context, NULL), DSGD_OK);
     s->x = dsgd_xcalloc(s->network.n_params, sizeof *s->x);
     for (size_t i = 0; i < s->network.n_params; i++)
         s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* biases, gains and shifts too */

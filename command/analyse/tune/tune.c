@@ -248,7 +248,7 @@ static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experi
     if (status == DSGD_OK)
         status = dsgd_prepare_data(&grid, error);
     if (status == DSGD_OK)
-        status = dsgd_prepare_device(&grid, false, &config.numerics, error);
+        status = dsgd_prepare_device(&grid, false, &config.numerics, &config.gpus, error);
     if (status == DSGD_OK)
         status = run_rungs(a, t, plain, &config, error);
     dsgd_experiment_close(&grid);

@@ -4,9 +4,15 @@
  * tests without a GPU.
  *
  * Launches and copies run at the next synchronisation, as late as a device may. Uninitialised
- * memory is NaN. Blocks, and the threads of a block between two barriers, run one after the other,
- * in ascending or descending order by an aperiodic sequence: code that depends on their order fails
- * sooner or later.
+ * memory is NaN, and the page behind every allocation is no memory. Blocks, and the threads of a
+ * block between two barriers, run one after the other, in ascending or descending order by an
+ * aperiodic sequence: code that depends on their order fails sooner or later. Transcendental
+ * functions are up to one unit in the last place off the CPU's. Copies take 200 KiB of the caller's
+ * stack. Each thread has a current device, which alone it can use.
+ *
+ * The environment says what the machine is like: EMULATED_DEVICES (1), EMULATED_BYTES of each
+ * (4 GiB), EMULATED_SHARED, a file in which processes count what they hold, EMULATED_EXCLUSIVE:
+ * a device that another process of that file has open is refused, EMULATED_NO_IMAGE: launches fail.
  */
 #ifndef DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
 #define DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
@@ -42,16 +48,25 @@ static inline float4 make_float4(float x, float y, float z, float w)
 }
 
 extern dim3 gridDim, blockDim, blockIdx, threadIdx;
+extern "C" unsigned emulated_flags; /* of cudaSetDeviceFlags(), for tests */
 void __syncthreads();
 
-enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorInvalidConfiguration };
+enum cudaError_t {
+    cudaSuccess,
+    cudaErrorMemoryAllocation,
+    cudaErrorInvalidConfiguration,
+    cudaErrorInvalidDevice,
+    cudaErrorInvalidResourceHandle,
+    cudaErrorDevicesUnavailable,
+    cudaErrorNoKernelImageForDevice
+};
+enum { cudaDeviceScheduleAuto = 0, cudaDeviceScheduleBlockingSync = 4 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 typedef struct emulated_stream *cudaStream_t;
-struct cudaFuncAttributes {
-};
 
 cudaError_t cudaGetDeviceCount(int *n);
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaSetDeviceFlags(unsigned flags);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t error);

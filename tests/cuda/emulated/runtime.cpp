@@ -6,7 +6,9 @@
 #undef _FORTIFY_SOURCE /* its longjmp() refuses to go from one stack to another */
 #include "cuda_runtime.h"
 
+#include <atomic>
 #include <csetjmp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,15 +17,21 @@
 #include <mutex>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 dim3 gridDim, blockDim, blockIdx, threadIdx;
+unsigned emulated_flags;
 
 namespace
 {
 
 const size_t stack_bytes = 64 << 10;
-const size_t device_bytes = (size_t)4 << 30; /* more is refused */
+const size_t page_bytes = 4096, alignment = 16;
+const size_t copy_stack_bytes = 200 << 10; /* CUDA promises no less */
+const int most_devices = 16;
 const unsigned most_threads = 1024, most_blocks_aside = 65535;
 const int poison = 0xff; /* a byte of NaN */
 
@@ -126,14 +134,67 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread)
     }
 }
 
+/* --- the machine ------------------------------------------------------------------------------ */
+
+size_t setting(const char *name, size_t otherwise)
+{
+    const char *const text = getenv(name);
+    return text == NULL ? otherwise : strtoull(text, NULL, 10);
+}
+
+/** What all processes hold, in the file that the environment names, or this one alone. */
+struct use {
+    std::atomic<size_t> bytes[most_devices];
+    std::atomic<int> owner[most_devices]; /* process that has a stream; 0: none */
+};
+
+use *used()
+{
+    static use alone;
+    static use *const all = [] {
+        const char *const path = getenv("EMULATED_SHARED");
+        const int file = path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (file < 0 || ftruncate(file, sizeof(use)) != 0)
+            return &alone;
+        void *const at = mmap(NULL, sizeof(use), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+        return at == MAP_FAILED ? &alone : static_cast<use *>(at);
+    }();
+    return all;
+}
+
+int n_devices()
+{
+    return (int)setting("EMULATED_DEVICES", 1);
+}
+
+size_t device_bytes()
+{
+    return setting("EMULATED_BYTES", (size_t)4 << 30);
+}
+
+thread_local int current_device;
+
 /* --- streams and memory ----------------------------------------------------------------------- */
 
 std::recursive_mutex lock;
 std::deque<std::function<void()>> work; /* of all streams */
 cudaError_t last_error;
-std::map<const char *, size_t> pinned; /* host memory that a copy reads when it is its turn */
+
+/** An allocation; a page that is no memory follows it. */
+struct block {
+    char *mapping;
+    size_t bytes, mapped;
+    int device; /* -1: pinned memory of the host */
+};
+std::map<const char *, block> blocks; /* by address */
 
 typedef std::lock_guard<std::recursive_mutex> guard;
+
+cudaError_t failed(cudaError_t error)
+{
+    return last_error = error;
+}
 
 void synchronise()
 {
@@ -144,20 +205,62 @@ void synchronise()
     }
 }
 
-cudaError_t take_memory(void **at, size_t bytes)
+/** Memory of a device, or pinned memory. */
+cudaError_t take_memory(void **at, size_t bytes, int device)
 {
-    *at = bytes > device_bytes ? NULL : aligned_alloc(256, (bytes / 256 + 1) * 256);
-    if (*at == NULL)
-        return last_error = cudaErrorMemoryAllocation;
-    memset(*at, poison, bytes);
+    *at = NULL;
+    if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
+        synchronise(); /* what is released before, in the order of the stream, is there again */
+    if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
+        return failed(cudaErrorMemoryAllocation);
+    const size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    const size_t mapped = whole + page_bytes;
+    void *const mapping =
+        mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == MAP_FAILED)
+        return failed(cudaErrorMemoryAllocation);
+    char *const begin = (char *)mapping;
+    mprotect(begin + whole, page_bytes, PROT_NONE);
+    char *const first = begin + whole - (bytes + alignment - 1) / alignment * alignment;
+    memset(first, poison, bytes);
+    if (device >= 0)
+        used()->bytes[device] += bytes;
+    blocks[first] = block{begin, bytes, mapped, device};
+    *at = first;
     return cudaSuccess;
+}
+
+void give_memory(const void *at)
+{
+    if (at == NULL)
+        return;
+    const auto found = blocks.find((const char *)at);
+    if (found == blocks.end()) {
+        fprintf(stderr, "emulated CUDA: memory that was never allocated is freed\n");
+        abort();
+    }
+    const block b = found->second;
+    blocks.erase(found);
+    if (b.device >= 0)
+        used()->bytes[b.device] -= b.bytes;
+    munmap(b.mapping, b.mapped);
 }
 
 bool is_pinned(const void *at)
 {
-    const auto after = pinned.upper_bound((const char *)at);
-    return after != pinned.begin() &&
-           (const char *)at < std::prev(after)->first + std::prev(after)->second;
+    const auto after = blocks.upper_bound((const char *)at);
+    if (after == blocks.begin())
+        return false;
+    const auto found = std::prev(after);
+    return found->second.device < 0 && (const char *)at < found->first + found->second.bytes;
+}
+
+/** The driver's and cuBLAS's calls go deep: a stack that is too small shows here. */
+__attribute__((noinline)) void dig()
+{
+    char deep[copy_stack_bytes];
+    for (size_t i = 0; i < copy_stack_bytes; i += page_bytes)
+        *(volatile char *)&deep[copy_stack_bytes - 1 - i] = 0;
 }
 
 } // namespace
@@ -171,13 +274,30 @@ void __syncthreads()
     wait_here();
 }
 
+struct emulated_stream {
+    int device;
+};
+
+namespace
+{
+
+cudaError_t on_this_device(cudaStream_t stream)
+{
+    return stream->device == current_device ? cudaSuccess : failed(cudaErrorInvalidResourceHandle);
+}
+
+} // namespace
+
 void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> thread)
 {
-    (void)stream;
     const guard held(lock);
     const unsigned n = block.x * block.y * block.z;
-    if (n == 0 || n > most_threads || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
-        grid.y > most_blocks_aside || grid.z > most_blocks_aside)
+    if (on_this_device(stream) != cudaSuccess)
+        return;
+    if (getenv("EMULATED_NO_IMAGE") != NULL)
+        last_error = cudaErrorNoKernelImageForDevice;
+    else if (n == 0 || n > most_threads || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
+             grid.y > most_blocks_aside || grid.z > most_blocks_aside)
         last_error = cudaErrorInvalidConfiguration;
     else
         work.push_back([=] { run_grid(grid, block, thread); });
@@ -185,20 +305,30 @@ void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, std::function<v
 
 cudaError_t cudaGetDeviceCount(int *n)
 {
-    *n = 1;
+    *n = n_devices();
+    return *n > 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    if (device < 0 || device >= n_devices())
+        return cudaErrorInvalidDevice;
+    current_device = device;
     return cudaSuccess;
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel_code)
+cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
-    (void)attributes;
-    (void)kernel_code;
+    emulated_flags = flags;
     return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes)
 {
-    *free_bytes = *all_bytes = device_bytes;
+    const guard held(lock);
+    const size_t held_bytes = used()->bytes[current_device];
+    *all_bytes = device_bytes();
+    *free_bytes = held_bytes < *all_bytes ? *all_bytes - held_bytes : 0;
     return cudaSuccess;
 }
 
@@ -212,61 +342,66 @@ cudaError_t cudaGetLastError()
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-    return error == cudaErrorMemoryAllocation ? "out of memory" : "invalid configuration argument";
+    static const char *const texts[] = {"no error",
+                                        "out of memory",
+                                        "invalid configuration argument",
+                                        "invalid device ordinal",
+                                        "invalid resource handle",
+                                        "CUDA-capable device(s) is/are busy or unavailable",
+                                        "no kernel image is available for execution on the device"};
+    return texts[error];
 }
 
 cudaError_t cudaMalloc(void **at, size_t bytes)
 {
     const guard held(lock);
     synchronise();
-    return take_memory(at, bytes);
+    return take_memory(at, bytes, current_device);
 }
 
 cudaError_t cudaFree(void *at)
 {
     const guard held(lock);
     synchronise();
-    free(at);
+    give_memory(at);
     return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **at, size_t bytes)
 {
     const guard held(lock);
-    const cudaError_t error = take_memory(at, bytes);
-    if (error == cudaSuccess)
-        pinned[(const char *)*at] = bytes;
-    return error;
+    return take_memory(at, bytes, -1);
 }
 
 cudaError_t cudaFreeHost(void *at)
 {
     const guard held(lock);
     synchronise();
-    pinned.erase((const char *)at);
-    free(at);
+    give_memory(at);
     return cudaSuccess;
 }
 
 cudaError_t cudaMallocAsync(void **at, size_t bytes, cudaStream_t stream)
 {
-    (void)stream;
     const guard held(lock);
-    return take_memory(at, bytes);
+    const cudaError_t error = on_this_device(stream);
+    return error != cudaSuccess ? error : take_memory(at, bytes, current_device);
 }
 
 cudaError_t cudaFreeAsync(void *at, cudaStream_t stream)
 {
-    (void)stream;
     const guard held(lock);
-    work.push_back([=] { free(at); });
-    return cudaSuccess;
+    const cudaError_t error = on_this_device(stream);
+    if (error == cudaSuccess)
+        work.push_back([=] { give_memory(at); });
+    return error;
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
     (void)kind;
     const guard held(lock);
+    dig();
     synchronise();
     memcpy(to, from, bytes);
     return cudaSuccess;
@@ -275,8 +410,11 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    (void)stream;
     const guard held(lock);
+    const cudaError_t error = on_this_device(stream);
+    dig();
+    if (error != cudaSuccess)
+        return error;
     if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) { /* read before the call returns */
         const char *const begin = (const char *)from;
         const std::vector<char> copy(begin, begin + bytes);
@@ -289,20 +427,32 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
-    static char any;
-    *stream = (cudaStream_t)&any;
+    int nobody = 0;
+    std::atomic<int> *const owner = &used()->owner[current_device];
+    *stream = NULL;
+    if (!owner->compare_exchange_strong(nobody, getpid()) && nobody != getpid()) {
+        if (getenv("EMULATED_EXCLUSIVE") != NULL && kill(nobody, 0) == 0)
+            return cudaErrorDevicesUnavailable;
+        *owner = getpid();
+    }
+    *stream = new emulated_stream{current_device};
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    return cudaStreamSynchronize(stream);
+    int mine = getpid();
+    const cudaError_t error = cudaStreamSynchronize(stream);
+    used()->owner[stream->device].compare_exchange_strong(mine, 0);
+    delete stream;
+    return error;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    (void)stream;
     const guard held(lock);
-    synchronise();
-    return cudaSuccess;
+    const cudaError_t error = on_this_device(stream);
+    if (error == cudaSuccess)
+        synchronise();
+    return error;
 }

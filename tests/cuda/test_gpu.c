@@ -1,0 +1,440 @@
+/**
+ * @file test_gpu.c
+ * The machine around the CUDA module: little memory, several GPUs, some that cannot be opened, and
+ * several runs at a time. On the emulated runtime, whose environment says what the machine is like;
+ * each test is a process of its own. (test_cuda.c tests what is computed.)
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/values/values.h"
+#include "tests/command/shell.h"
+#include "tests/cuda/cuda_probe.h"
+#include "tests/suites.h"
+#include "tests/support/rig.h"
+
+enum { WORKERS = 16, BATCH = 2, STEPS = 5 };
+
+static void use_emulation(void)
+{
+    setenv("DSGD_CUDA_MODULE", DSGD_EMULATED_CUDA, 1);
+}
+
+static const dsgd_device *emulated(void)
+{
+    const dsgd_device *device = NULL;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_device_cuda(&device, &error) == DSGD_OK, "%s", error.text);
+    return device;
+}
+
+static void set_number(const char *name, size_t value)
+{
+    char *const text = dsgd_xprintf("%zu", value);
+    setenv(name, text, 1);
+    free(text);
+}
+
+/** What all contexts of this process hold of GPU @p k. */
+static size_t held_bytes(uint32_t k)
+{
+    dsgd_device_survey before;
+    emulated()->survey(&before);
+    return ((size_t)4 << 30) - before.free_bytes[k];
+}
+
+/** An mlp of 9,000 parameters, beside which data and descriptions are small. */
+static rig *large_rig(void)
+{
+    static rig_spec spec;
+    spec = *rig_spec_named("mlp");
+    for (size_t i = 0; i < spec.n_list; i++)
+        spec.numbers[i] = 500;
+    return rig_new(&spec, dsgd_device_cpu(false), 1);
+}
+
+/* --- a store ---------------------------------------------------------------------------------- */
+
+/** Workers who average with a neighbour after each step. */
+typedef struct store {
+    rig *rig; /* its context is the CPU's */
+    dsgd_values *values;
+    dsgd_value x[WORKERS], v[WORKERS];
+} store;
+
+static void store_open(store *s, const dsgd_device_place *place)
+{
+    s->rig = large_rig();
+    const dsgd_values_config config = {.device = emulated(),
+                                       .problem = s->rig->problem,
+                                       .stream = {1, s->rig->data.train.n, WORKERS, BATCH},
+                                       .n_threads = 1,
+                                       .memory_bytes = 1,
+                                       .place = *place};
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_values_open(&config, &s->values, &error) == DSGD_OK, "%s", error.text);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        s->x[w] = dsgd_values_constant(s->values, 0, s->rig->x);
+        s->v[w] = DSGD_ZERO_VALUE;
+    }
+}
+
+static void replace(store *s, dsgd_value *old, dsgd_value next)
+{
+    dsgd_value_release(s->values, *old);
+    *old = next;
+}
+
+static void store_train(store *s)
+{
+    for (uint64_t t = 0; t < STEPS; t++) {
+        for (uint32_t w = 0; w < WORKERS; w++) {
+            const dsgd_origin where = {w, t};
+            dsgd_value g = DSGD_ZERO_VALUE;
+            dsgd_values_gradient(s->values, where, BATCH, &s->x[w], NULL, &g);
+            replace(s, &s->x[w],
+                    dsgd_values_update(s->values, where, 0, s->x[w], g, &s->v[w],
+                                       (dsgd_rate){0.05, t + 1}));
+            dsgd_value_release(s->values, g);
+        }
+        for (uint32_t w = 0; w < WORKERS; w++) {
+            const dsgd_value both[] = {s->x[w], s->x[(w + t) % WORKERS]};
+            replace(s, &s->x[w],
+                    dsgd_values_combine(s->values, (dsgd_origin){w, t}, 0, 2, both,
+                                        (const double[]){1, 1}, 2));
+        }
+    }
+}
+
+static double *store_read(store *s)
+{
+    const size_t n = s->rig->network.n_params;
+    double *const out = dsgd_xcalloc(WORKERS * n, sizeof *out);
+    for (uint32_t w = 0; w < WORKERS; w++)
+        dsgd_values_read(s->values, 0, s->x[w], out + w * n);
+    ck_assert(!dsgd_values_divergence(s->values).happened);
+    return out;
+}
+
+static void store_close(store *s)
+{
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        dsgd_value_release(s->values, s->x[w]);
+        dsgd_value_release(s->values, s->v[w]);
+    }
+    dsgd_values_close(s->values);
+    rig_free(s->rig);
+}
+
+/** All models after training on this GPU; *peak_bytes: of buffers. */
+static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
+{
+    store s;
+    store_open(&s, place);
+    store_train(&s);
+    double *const out = store_read(&s);
+    *peak_bytes = dsgd_values_stats_get(s.values).peak_bytes;
+    store_close(&s);
+    return out;
+}
+
+static size_t size_of_models(void)
+{
+    rig *const s = large_rig();
+    const size_t n = s->network.n_params;
+    rig_free(s);
+    return WORKERS * n * sizeof(double);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/**
+ * What is not there, or is another run's, is waited for, with the same result: models and
+ * velocities take two thirds of the least tried here.
+ */
+START_TEST(a_small_gpu_is_waited_for_with_the_same_bits) /* _i: 1: this run's share is small */
+{
+    use_emulation();
+    size_t wanted = 0;
+    double *const expected = trained(&(dsgd_device_place){0}, &wanted);
+    const size_t models = size_of_models() / 2; /* in float */
+    ck_assert_uint_gt(wanted, 4 * models);
+    const size_t bytes[] = {8 * models, 4 * models, 3 * models + models / 2};
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
+        const dsgd_device_place place = {.bytes = _i == 1 ? bytes[i] : 0};
+        if (_i == 0)
+            set_number("EMULATED_BYTES", bytes[i]);
+        size_t peak = 0;
+        double *const got = trained(&place, &peak);
+        ck_assert_mem_eq(got, expected, size_of_models());
+        ck_assert_msg(peak <= bytes[i], "%zu of %zu bytes", peak, bytes[i]);
+        free(got);
+    }
+    free(expected);
+}
+END_TEST
+
+/** Gradients of one call, out[OPS][n_params], while the GPU has @p left_bytes; 0: all. */
+enum { OPS = 8 };
+
+static void gradients(const rig *s, void *context, size_t left_bytes, double *out)
+{
+    const dsgd_device *const device = emulated();
+    const size_t n = s->network.n_params;
+    dsgd_buffer x[OPS], g[OPS];
+    dsgd_gradient_op ops[OPS];
+    bool finite[OPS];
+    for (size_t i = 0; i < OPS; i++) {
+        x[i] = device->alloc(context, n);
+        g[i] = device->alloc(context, n);
+        device->put(context, x[i], s->x, n);
+        ops[i] = (dsgd_gradient_op){
+            .x = &x[i], .g = &g[i], .samples = s->all + i, .n_samples = 1 + (uint32_t)i};
+    }
+    if (left_bytes > 0)
+        set_number("EMULATED_BYTES", held_bytes(0) + left_bytes);
+    device->gradient(context, 0, ops, OPS, finite);
+    for (size_t i = 0; i < OPS; i++) {
+        ck_assert(finite[i]);
+        device->get(context, out + i * n, g[i], n);
+        device->release(context, x[i]);
+        device->release(context, g[i]);
+    }
+    unsetenv("EMULATED_BYTES");
+}
+
+START_TEST(the_workspace_shrinks_where_memory_is_short)
+{
+    use_emulation();
+    rig *const s = large_rig();
+    const size_t n = s->network.n_params;
+    double *const out[] = {dsgd_xcalloc(OPS * n, sizeof(double)),
+                           dsgd_xcalloc(OPS * n, sizeof(double))};
+    uint64_t launches[2];
+    size_t taken = 0;
+    for (int i = 0; i < 2; i++) {
+        void *context = NULL;
+        ck_assert_int_eq(emulated()->open(&s->problem, NULL, 1, &context, NULL), DSGD_OK);
+        const dsgd_cuda_probe *const probe = cuda_probe_of(emulated());
+        const size_t held = held_bytes(0);
+        const uint64_t before = probe->launches();
+        gradients(s, context, taken / 2, out[i]);
+        launches[i] = probe->launches() - before;
+        taken = held_bytes(0) - held; /* workspace, and what describes the operations */
+        emulated()->close(context);
+    }
+    ck_assert_uint_gt(launches[1], launches[0]); /* in several batches */
+    ck_assert_mem_eq(out[1], out[0], OPS * n * sizeof(double));
+    free(out[0]);
+    free(out[1]);
+    rig_free(s);
+}
+END_TEST
+
+/* --- GPUs ------------------------------------------------------------------------------------- */
+
+START_TEST(a_run_computes_on_its_gpu_from_every_thread)
+{
+    use_emulation();
+    setenv("EMULATED_DEVICES", "3", 1);
+    size_t peak = 0;
+    double *const expected = trained(&(dsgd_device_place){0}, &peak);
+    for (uint32_t index = 1; index < 6; index += 3) { /* of three, 4 is 1 */
+        store s;
+        store_open(&s, &(dsgd_device_place){.index = index});
+        store_train(&s);
+        double *const got = store_read(&s);
+        ck_assert_uint_eq(held_bytes(0), 0);
+        ck_assert_uint_gt(held_bytes(1), 0);
+        store_close(&s);
+        ck_assert_mem_eq(got, expected, size_of_models());
+        ck_assert_uint_eq(held_bytes(1), 0);
+        free(got);
+    }
+    free(expected);
+}
+END_TEST
+
+/** Constants and reads, as an actor makes them. */
+static void *on_a_small_stack(void *argument)
+{
+    store *const s = argument;
+    const dsgd_value x = dsgd_values_constant(s->values, 0, s->rig->x);
+    double *const back = dsgd_xcalloc(s->rig->network.n_params, sizeof *back);
+    dsgd_values_read(s->values, 0, x, back);
+    ck_assert_double_eq(back[3], (double)(float)s->rig->x[3]);
+    dsgd_value_release(s->values, x);
+    free(back);
+    return NULL;
+}
+
+/** Copies take 200 KiB of stack in the emulation; an actor has 128. */
+START_TEST(an_actor_calls_no_driver)
+{
+    use_emulation();
+    store s;
+    store_open(&s, &(dsgd_device_place){0});
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, (size_t)128 << 10);
+    pthread_t actor;
+    ck_assert_int_eq(pthread_create(&actor, &small, on_a_small_stack, &s), 0);
+    pthread_join(actor, NULL);
+    pthread_attr_destroy(&small);
+    store_close(&s);
+}
+END_TEST
+
+START_TEST(runs_that_share_cores_wait_asleep)
+{
+    use_emulation();
+    rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1);
+    Dl_info info;
+    ck_assert_int_ne(dladdr((const void *)emulated(), &info), 0);
+    const unsigned *const flags =
+        dlsym(dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD), "emulated_flags");
+    for (int shares = 0; shares < 2; shares++) {
+        void *context = NULL;
+        const dsgd_device_place place = {.shares_cores = shares == 1};
+        ck_assert_int_eq(emulated()->open(&s->problem, &place, 1, &context, NULL), DSGD_OK);
+        ck_assert_uint_eq(*flags, shares == 1 ? 4 : 0); /* cudaDeviceScheduleBlockingSync */
+        emulated()->close(context);
+    }
+    rig_free(s);
+}
+END_TEST
+
+START_TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)
+{
+    use_emulation();
+    setenv("EMULATED_NO_IMAGE", "1", 1);
+    dsgd_error error = {""};
+    dsgd_device_survey survey;
+    ck_assert_int_eq(dsgd_device_cuda_try(&survey, &error), DSGD_EDEVICE);
+    ck_assert_msg(strstr(error.text, "no kernel image") != NULL, "%s", error.text);
+    unsetenv("EMULATED_NO_IMAGE");
+    setenv("EMULATED_DEVICES", "3", 1);
+    ck_assert_int_eq(dsgd_device_cuda_try(&survey, &error), DSGD_OK);
+    ck_assert_uint_eq(survey.n, 3);
+    ck_assert_uint_gt(survey.free_bytes[2], 0);
+}
+END_TEST
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static const char experiment[] = "platform: idle-switch\n"
+                                 "workload: {bytes: 1M, step: 100ms, samples: 8}\n"
+                                 "workers: 8\n"
+                                 "seed: [1, 2, 3, 4]\n"
+                                 "algorithms: [d_psgd]\n"
+                                 "until: {steps: 8}\n"
+                                 "learn:\n"
+                                 "  model: {name: mlp, hidden: [128]}\n"
+                                 "  data: {name: sequences, features: 8, points: 128}\n"
+                                 "  optimizer: {lr: 0.02, momentum: 0.5}\n"
+                                 "  evaluate: {every: 4}\n";
+
+static char *lines_with(const char *text, const char *word)
+{
+    char *const out = dsgd_xcalloc(strlen(text) + 1, 1);
+    for (const char *line = text; *line != '\0';) {
+        const size_t n = strcspn(line, "\n");
+        if (memmem(line, n, word, strlen(word)) != NULL)
+            strncat(out, line, n + 1);
+        line += n + (line[n] == '\n');
+    }
+    return kept(out);
+}
+
+/** Once `auto` is a GPU, no run is computed on anything else: one that has none fails. */
+START_TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
+{
+    use_emulation();
+    write_file("e.yaml", experiment);
+    setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
+    setenv("EMULATED_EXCLUSIVE", "1", 1);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o alone -j 1", &output), 0);
+    ck_assert_int_eq(dsgd("run e.yaml -o four -j 4 -v", &output), 5);
+    ck_assert_msg(strstr(output, "busy or unavailable") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "(cpu") == NULL, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("four/runs.csv"), ",failed,"));
+}
+END_TEST
+
+/** Runs side by side, on one GPU that has room for two of them, and on three GPUs. */
+START_TEST(runs_share_a_gpu_and_wait_for_their_share)
+{
+    use_emulation();
+    write_file("e.yaml", experiment);
+    setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o alone -j 1", &output), 0);
+    const char *const curves = read_file("alone/curves.csv");
+    static const char *const machines[][2] = {{"1", "10500000"}, {"3", "5600000"}};
+    for (size_t i = 0; i < 2; i++) {
+        setenv("EMULATED_DEVICES", machines[i][0], 1);
+        setenv("EMULATED_BYTES", machines[i][1], 1);
+        char *const command = kept(dsgd_xprintf("run e.yaml -o %zu -j 4", i));
+        ck_assert_msg(dsgd(command, &output) == 0, "%s", output);
+        ck_assert_msg(*lines_with(output, "GPU") == '\0', "%s", output);
+        ck_assert_str_eq(read_file(kept(dsgd_xprintf("%zu/curves.csv", i))), curves);
+    }
+}
+END_TEST
+
+/** Such as allreduce, whose workers have one model in common. */
+START_TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
+{
+    use_emulation();
+    write_file("e.yaml", experiment);
+    setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("run e.yaml -o alone --set algorithms=allreduce", &output), 0);
+    setenv("EMULATED_BYTES", "4200000", 1);
+    ck_assert_int_eq(dsgd("run e.yaml -o little --set algorithms=allreduce -j 4", &output), 0);
+    ck_assert_msg(strstr(output, "run 4: it may need 0.00387 GB of the GPU's memory") != NULL, "%s",
+                  output);
+    ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
+    setenv("EMULATED_BYTES", "2000000", 1); /* not even the models of D-PSGD */
+    ck_assert_int_eq(dsgd("run e.yaml -o none -j 1 --only 1", &output), 5);
+    ck_assert_msg(strstr(output, "has no room for another") != NULL, "%s", output);
+}
+END_TEST
+
+/** What `auto` finds holds for float; double is the CPU's, in the same experiment. */
+START_TEST(auto_takes_a_gpu_for_float_alone)
+{
+    use_emulation();
+    write_file("e.yaml", experiment);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -v -o r --set seed=1 --set "
+                       "'learn.precision={sweep: [float, double]}'",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(strstr(output, "(cuda)") != NULL && strstr(output, "(cpu") != NULL, "%s", output);
+}
+END_TEST
+
+Suite *gpu_suite(void)
+{
+    Suite *const s = suite_create("gpu");
+    TCase *const t = tcase_create("gpu");
+    tcase_add_checked_fixture(t, make_folder, remove_folder);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, a_small_gpu_is_waited_for_with_the_same_bits, 0, 2);
+    tcase_add_test(t, the_workspace_shrinks_where_memory_is_short);
+    tcase_add_test(t, a_run_computes_on_its_gpu_from_every_thread);
+    tcase_add_test(t, an_actor_calls_no_driver);
+    tcase_add_test(t, runs_that_share_cores_wait_asleep);
+    tcase_add_test(t, a_gpu_that_cannot_launch_is_refused_when_it_is_opened);
+    tcase_add_test(t, a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu);
+    tcase_add_test(t, runs_share_a_gpu_and_wait_for_their_share);
+    tcase_add_test(t, a_run_that_may_not_fit_says_so_and_computes_alone);
+    tcase_add_test(t, auto_takes_a_gpu_for_float_alone);
+    suite_add_tcase(s, t);
+    return s;
+}
