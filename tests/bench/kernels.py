@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""What the compiler makes of the CUDA module's kernels, and what they cost by a model.
+
+  kernels.py           a table: registers, spills, instructions of the hot loop, widths of accesses
+  kernels.py --times   predicted microseconds of a step of 1,024 workers: MLP-32 and cnn
+  kernels.py --check   compares with kernels.txt; fails where a kernel became worse
+  kernels.py --write   writes kernels.txt
+
+Needs nvcc (--nvcc, or NVCC, or in the PATH), and no GPU. Returns 77, skipped, without one, or where
+kernels.txt comes from another version of it. The instructions are read from the machine code
+itself: 16 bytes each since 7.0, of which the lowest 12 bits name the operation.
+"""
+import argparse
+import collections
+import math
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXPECTED = os.path.join(ROOT, "tests", "bench", "kernels.txt")
+SKIPPED = 77
+ARCHITECTURE = 90  # what kernels.txt holds for
+
+BRANCH, EXIT, NOP, FMA = 0x147, 0x14D, 0x118, 0x023  # of the 9 bits below the operands' kind
+LOAD, LOAD_GENERIC, STORE, STORE_GENERIC = 0x181, 0x180, 0x186, 0x185
+SPILL = (0x183, 0x187)
+SHARED = (0x184, 0x188)
+WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes, by the field of a load or store
+
+Instruction = collections.namedtuple("Instruction", "operation always width target")
+
+
+def decode(code, split_target):
+    """The instructions of a function; `target` is a branch's, as an index."""
+    out = []
+    for at in range(0, len(code), 16):
+        low, high = struct.unpack_from("<QQ", code, at)
+        operation = low & 0x1FF
+        target = None
+        if operation == BRANCH:
+            words = (low >> 34) | (high & 0x3FFFF) << 30
+            bits = 48
+            if split_target:
+                words, bits = words << 8 | (low >> 16) & 0xFF, 56
+            words -= (words >> (bits - 1)) << bits
+            target = (at + 16 + words * 4) // 16
+        always = low >> 12 & 15 == 7
+        out.append(Instruction(operation, always, WIDTHS[high >> 9 & 7], target))
+    while out and out[-1].operation == NOP:
+        out.pop()
+    if out and out[-1].target == len(out) - 1:
+        out.pop()  # the branch to itself behind the end
+    return out
+
+
+class Loop:
+    """Instructions [begin, end) that are repeated; `own`: those in no loop within it."""
+
+    def __init__(self, code, begin, end, inner):
+        own = [code[i] for i in range(begin, end) if not any(l.begin <= i < l.end for l in inner)]
+        all_of = [i for i in own if i.operation != NOP]
+        self.begin, self.end = begin, end
+        self.innermost = not any(l.stores or l.loads for l in inner)
+        self.n = len(all_of)
+        self.fma = sum(i.operation == FMA for i in all_of)
+        self.spills = sum(i.operation in SPILL for i in all_of)
+        self.loads = [i.width for i in all_of if i.operation in (LOAD, LOAD_GENERIC)]
+        self.stores = [i.width for i in all_of if i.operation in (STORE, STORE_GENERIC)]
+        self.generic = sum(i.operation in (LOAD_GENERIC, STORE_GENERIC) for i in all_of)
+
+    def within(self, other):
+        return other.begin <= self.begin and self.end <= other.end
+
+
+def path(code, begin, end, aside):
+    """Instructions that are executed from begin to end, without those of the loops `aside`: a
+    branch is taken every second time, but for those that leave at once."""
+    left = [0.0] * (end + 1)
+    for at in range(end - 1, begin - 1, -1):
+        i = code[at]
+        following = left[at + 1]
+        if i.target is not None and at < i.target:
+            there = left[min(i.target, end)]
+            if i.always:
+                following = there
+            elif there > 8:
+                following = (following + there) / 2
+        elif i.always and (i.operation == EXIT or i.target is not None):
+            following = 0
+        counts = i.operation != NOP and not any(l.begin <= at < l.end for l in aside)
+        left[at] = following + counts
+    return left[begin]
+
+
+def loops_of(code):
+    """All loops, the whole function as the last."""
+    ranges = {}
+    for at, i in enumerate(code):
+        if i.target is not None and i.target <= at:
+            ranges[i.target] = max(ranges.get(i.target, 0), at + 1)
+    out = []
+    for begin, end in sorted(ranges.items(), key=lambda r: r[1] - r[0]) + [(0, len(code))]:
+        out.append(Loop(code, begin, end, [l for l in out if begin <= l.begin and l.end <= end]))
+    return out
+
+
+class Kernel:
+    """`outside`: the function without its hot loops; product: the loop over k."""
+
+    def __init__(self, name, resources, code):
+        self.name = name
+        self.registers, self.spill_bytes, self.shared_bytes = resources
+        self.loops = loops_of(code)
+        self.instructions = sum(l.n for l in self.loops)
+        inner = self.loops[:-1]
+        self.product = max(inner, key=lambda l: l.fma, default=None)
+        if self.product is not None and self.product.fma < 16:
+            self.product = None
+        storing = [l for l in inner if l.stores and
+                   not any(o.stores and o is not l and o.within(l) for o in inner)]
+        self.storing = max(storing, key=lambda l: (sum(l.stores), l.n), default=None)
+        loading = [l for l in inner if l.loads and not l.stores and l.innermost]
+        self.loading = max(loading, key=lambda l: (sum(l.loads), l.n), default=None)
+        if self.product is not None:
+            self.loading = None
+        self.hot = self.product or self.storing or self.loading or self.loops[-1]
+        hot = [l for l in (self.product, self.storing, self.loading) if l is not None]
+        self.outside = path(code, 0, len(code), hot)
+        for loop in hot:
+            others = [l for l in hot if l is not loop and l.within(loop)]
+            loop.executed = path(code, loop.begin, loop.end, others)
+
+    def stored_numbers(self):
+        return max(1, sum(self.hot.stores) / 4)
+
+    def per_number(self):
+        """Instructions of the hot loop per number stored there, or per multiplication."""
+        hot = self.hot
+        return hot.n / (hot.fma if hot is self.product else self.stored_numbers())
+
+
+def short_name(mangled):
+    """Of map_global<NAME_kernel, ...>: NAME; of NAME_global<...>: NAME<numbers>."""
+    names, at = [], 0
+    while at < len(mangled):  # names are preceded by their lengths
+        found = re.compile(r"[1-9]\d*").search(mangled, at)
+        if not found:
+            break
+        end = found.end() + int(found.group())
+        name = mangled[found.end():end]
+        if re.fullmatch(r"[a-z]\w*_(global|kernel)", name):
+            names.append(name[:-7])
+            at = end
+        else:
+            at = end if name.startswith("_GLOBAL") or name.startswith("_INTERNAL") else found.end()
+    numbers = re.findall(r"L[a-z]\w*?(\d+)E", mangled[mangled.index("_global"):])
+    if names[0] == "map" and len(names) > 1:
+        return names[1]
+    return names[0] + (f"<{','.join(numbers)}>" if numbers else "")
+
+
+def compile_module(nvcc, architecture):
+    """The kernels by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "module.cubin")
+        ran = subprocess.run(
+            [nvcc, "-std=c++17", "-O3", "--fmad=false", "-I", ROOT, f"-arch=sm_{architecture}",
+             "-cubin", "-Xptxas", "-v", "-o", path,
+             os.path.join(ROOT, "models", "devices", "cuda.cu")],
+            stderr=subprocess.PIPE, text=True, check=False)
+        if ran.returncode != 0:
+            sys.exit(ran.stderr)
+        with open(path, "rb") as file:
+            data = file.read()
+    resources = {}
+    for name, body in re.findall(r"Compiling entry function '(\w+)'(.*?registers.*?)\n", ran.stderr,
+                                 re.S):
+        figures = [re.search(p, body) for p in (r"Used (\d+) registers", r"(\d+) bytes spill stores",
+                                                r"(\d+) bytes smem")]
+        resources[name] = [int(f.group(1)) if f else 0 for f in figures]
+    sections, = struct.unpack_from("<Q", data, 0x28)
+    n_sections, names = struct.unpack_from("<HH", data, 0x3C)
+    headers = [struct.unpack_from("<IIQQQQ", data, sections + 64 * i) for i in range(n_sections)]
+    kernels = {}
+    for header in headers:
+        begin = headers[names][4] + header[0]
+        name = data[begin:data.index(b"\0", begin)].decode()
+        if name.startswith(".text."):
+            code = decode(data[header[4]:header[4] + header[5]], architecture >= 90)
+            kernel = Kernel(short_name(name[6:]), resources[name[6:]], code)
+            kernels[kernel.name] = kernel
+    return kernels
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+def widths(accesses):
+    return "+".join(f"{n}x{8 * w}" for w, n in sorted(collections.Counter(accesses).items())) or "-"
+
+
+HEAD = "kernel registers spills shared instructions hot per_number loads stores".split()
+
+
+def row_of(k):
+    return [k.name, k.registers, k.spill_bytes, k.shared_bytes, k.instructions, k.hot.n,
+            f"{k.per_number():.1f}", widths(k.hot.loads), widths(k.hot.stores)]
+
+
+def table(kernels):
+    rows = [HEAD] + [[str(x) for x in row_of(k)] for _, k in sorted(kernels.items())]
+    size = [max(len(row[c]) for row in rows) for c in range(len(HEAD))]
+    return "".join(" ".join(x.ljust(s) for x, s in zip(row, size)).rstrip() + "\n" for row in rows)
+
+
+def narrowest(text):
+    return min([int(part.split("x")[1]) for part in text.split("+") if part != "-"], default=0)
+
+
+def worse(old, new):
+    """The reasons why a row of the table became worse than the expected one."""
+    old, new = dict(zip(HEAD, old)), dict(zip(HEAD, new))
+    out = []
+    for column, slack in (("registers", 0), ("spills", 0), ("shared", 0), ("instructions", 0.02),
+                          ("per_number", 0.02)):
+        if float(new[column]) > float(old[column]) * (1 + slack):
+            out.append(f"{column} {old[column]} -> {new[column]}")
+    for column in ("loads", "stores"):
+        if narrowest(new[column]) < narrowest(old[column]):
+            out.append(f"{column} {old[column]} -> {new[column]}")
+    return out
+
+
+def check(kernels, version):
+    with open(EXPECTED, encoding="ascii") as file:
+        lines = file.read().splitlines()
+    if lines[0] != head_line(version):
+        print(f"skipped: kernels.txt begins '{lines[0]}', here is '{head_line(version)}'")
+        return SKIPPED
+    expected = {line.split()[0]: line.split() for line in lines[2:]}
+    bad = [f"{name}: not in kernels.txt" for name in kernels if name not in expected]
+    bad += [f"{name}: only in kernels.txt" for name in expected if name not in kernels]
+    for name in sorted(set(expected) & set(kernels)):
+        reasons = worse(expected[name], [str(x) for x in row_of(kernels[name])])
+        bad += [f"{name}: {'; '.join(reasons)}"] if reasons else []
+    print("\n".join(bad + [f"{len(kernels)} kernels compared, {len(bad)} worse"]))
+    return 1 if bad else 0
+
+
+def head_line(version):
+    return f"nvcc {version}, sm_{ARCHITECTURE}"
+
+
+# --- the model ---------------------------------------------------------------------------------
+
+REPLICAS, BATCH, WARP, THREADS = 1024, 16, 32, 256
+PER_S = 132 * 4 * 1.755e9  # warp instructions that an H200 issues
+COPY_BYTES_PER_S = 4.3e12
+ISSUED, MOVED = 0.75, 0.9  # shares of both that a good kernel reaches
+START_US = 3  # of a launch
+
+
+def time_us(warp_instructions, n_bytes):
+    return START_US + 1e6 * max(warp_instructions / PER_S / ISSUED,
+                                n_bytes / COPY_BYTES_PER_S / MOVED)
+
+
+class Elements:
+    """A launch that computes numbers one by one: of one replica `stores`, from `loads` numbers."""
+
+    def __init__(self, name, stores, n_bytes, threads=None, loads=0):
+        self.name, self.stores, self.loads = name, stores, loads
+        self.bytes = REPLICAS * n_bytes
+        self.threads = threads or min(stores, 64 * THREADS)
+
+    def instructions(self, kernels):
+        k = kernels[self.name]
+        total = self.threads * k.outside
+        if k.storing:
+            total += self.stores / max(1, sum(k.storing.stores) / 4) * k.storing.executed
+        if k.loading:
+            total += (self.loads or self.stores) / max(1, sum(k.loading.loads) / 4) * k.loading.executed
+        return REPLICAS * total / WARP
+
+
+def size_class(n):
+    return 16 if n <= 16 else 32 if n <= 32 else 64
+
+
+class Products:
+    """A launch of products, each (m, n, k, along): `along` is the dimension of the samples."""
+
+    def __init__(self, label, *shapes, layout=""):
+        self.label, self.shapes, self.layout = label, shapes, layout
+        rows = max((16 if m == 1 else 64) if along == "m" else m for m, n, k, along in shapes)
+        self.rows, self.columns = size_class(rows), size_class(max(s[1] for s in shapes))
+        self.name = f"matmul<{self.rows},{self.columns}>"
+        full = [(m * (BATCH if along == "m" else 1), n, k * (BATCH if along == "k" else 1))
+                for m, n, k, along in shapes]
+        self.full = full
+        self.bytes = REPLICAS * 4 * sum(m * k + k * n + m * n for m, n, k in full)
+
+    def instructions(self, kernels):
+        k = kernels[self.name]
+        cells = self.rows * self.columns // 16
+        parts = THREADS // cells
+        depth = max(16, 4 * parts)
+        warps = 0
+        for m, n, depth_all in self.full:
+            tiles = math.ceil(m / self.rows) * math.ceil(n / self.columns)
+            trips = self.rows * self.columns / THREADS / len(k.storing.stores) if k.storing else 0
+            tile = k.outside + math.ceil(depth_all / depth) * k.product.executed + \
+                trips * (k.storing.executed if k.storing else 0)
+            warps += tiles * tile * THREADS / WARP
+        return REPLICAS * warps
+
+
+def dense(inputs, outputs, first):
+    backward = [(inputs + 1, outputs, 1, "k")] + ([] if first else [(1, inputs, outputs, "m")])
+    return (Products(f"{inputs} x {outputs}", (1, outputs, inputs, "m")),
+            Products(f"{inputs} x {outputs} backward", *backward))
+
+
+def vectors(n):
+    return [Elements("update", n, 20 * n), Elements("combine", n, 12 * n)]
+
+
+def mlp():
+    forward_1, backward_1 = dense(784, 32, True)
+    forward_2, backward_2 = dense(32, 10, False)
+    return [Elements("load_feature", BATCH * 784, BATCH * 784 * 5), forward_1, forward_2,
+            Elements("cross_entropy", BATCH * 10, BATCH * 88, threads=BATCH),
+            backward_2, backward_1] + vectors(25450)
+
+
+def image(name, rows, channels, times, row_threads):
+    """A kernel of images: `times` numbers are read per number written."""
+    n = BATCH * rows * channels
+    return Elements(name, n, 4 * n * (1 + times), loads=n * times,
+                    threads=BATCH * rows if row_threads else n)
+
+
+def cnn(row_threads):
+    forward_3, backward_3 = dense(784, 32, False)
+    forward_4, backward_4 = dense(32, 10, False)
+    return [Elements("load_feature", BATCH * 784, BATCH * 784 * 5),
+            image("im2col", 784, 9, 1 / 9, row_threads),
+            Products("convolution 1", (784, 8, 9, "m")),
+            image("max_pool", 196, 8, 4, row_threads),
+            image("im2col", 196, 72, 1 / 9, row_threads),
+            Products("convolution 2", (196, 16, 72, "m")),
+            image("max_pool", 49, 16, 4, row_threads), forward_3, forward_4,
+            Elements("cross_entropy", BATCH * 10, BATCH * 88, threads=BATCH),
+            backward_4, backward_3,
+            image("max_pool_backward", 196, 16, 2, row_threads),
+            Products("convolution 2, dW", (73, 16, 196, "k")),
+            Products("convolution 2, dX", (196, 72, 16, "m")),
+            image("col2im", 196, 8, 9, row_threads),
+            image("max_pool_backward", 784, 8, 2, row_threads),
+            Products("convolution 1, dW", (10, 8, 784, "k"))] + vectors(26698)
+
+
+def times(kernels):
+    for name, launches in (("MLP-32", mlp()), ("cnn", cnn(True))):
+        print(f"{name}: {REPLICAS} replicas, batch {BATCH}, on an H200, by the model")
+        print(f"{'launch':24} {'kernel':20} {'MB':>6} {'DRAM us':>8} {'issue us':>8} {'us':>7}")
+        total = [0, 0]
+        for launch in launches:
+            instructions = launch.instructions(kernels)
+            us = time_us(instructions, launch.bytes)
+            total = [total[0] + launch.bytes, total[1] + us]
+            label = launch.label if isinstance(launch, Products) else launch.name
+            print(f"{label:24} {launch.name:20} {launch.bytes / 1e6:6.0f} "
+                  f"{1e6 * launch.bytes / COPY_BYTES_PER_S:8.0f} {1e6 * instructions / PER_S:8.0f} "
+                  f"{us:7.0f}")
+        print(f"{'sum':24} {'':20} {total[0] / 1e6:6.0f} {'':17} {total[1]:7.0f}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nvcc", default=os.environ.get("NVCC") or shutil.which("nvcc"))
+    parser.add_argument("--architecture", type=int, default=ARCHITECTURE)
+    for action in ("--times", "--check", "--write"):
+        parser.add_argument(action, action="store_true")
+    options = parser.parse_args()
+    if not options.nvcc or not shutil.which(options.nvcc):
+        print("skipped: there is no nvcc")
+        return SKIPPED
+    version = re.search(r"release ([\d.]+)", subprocess.run(
+        [options.nvcc, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout).group(1)
+    kernels = compile_module(options.nvcc, options.architecture)
+    if options.check:
+        return check(kernels, version)
+    if options.write:
+        with open(EXPECTED, "w", encoding="ascii") as file:
+            file.write(f"{head_line(version)}\n{table(kernels)}")
+    elif options.times:
+        times(kernels)
+    else:
+        print(table(kernels), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
