@@ -22,6 +22,7 @@ typedef struct attribution {
     const dsgd_explain_options *options;
     dsgd_experiment *experiment;
     int numerics;
+    dsgd_device_survey gpus;
     char folder[64];
     bool *wanted; /* [n_unchanged] */
     bool is_second; /* round: the counterfactuals */
@@ -139,6 +140,7 @@ static dsgd_status run_all(attribution *a, dsgd_pool_counts *done, dsgd_error *e
                                .command = "dsgd explain",
                                .jobs = a->options->jobs > 0 ? a->options->jobs : dsgd_cores(),
                                .numerics = a->numerics,
+                               .gpus = a->gpus,
                                .limits = a->options->limits,
                                .simulate = simulate,
                                .simulator = a};
@@ -221,7 +223,7 @@ static dsgd_status prepare(attribution *a, dsgd_error *error)
     if (status == DSGD_OK && a->numerics != DSGD_NUMERICS_OFF)
         status = dsgd_prepare_data(a->experiment, error);
     if (status == DSGD_OK)
-        status = dsgd_prepare_device(a->experiment, false, &a->numerics, error);
+        status = dsgd_prepare_device(a->experiment, false, &a->numerics, &a->gpus, error);
     if (status == DSGD_OK)
         status = dsgd_counterfactuals_add(a->experiment, a->numerics, error);
     return status;

@@ -379,7 +379,7 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
     dsgd_pool_counts done = {0};
     dsgd_status status = dsgd_prepare_data(experiment, error);
     if (status == DSGD_OK)
-        status = dsgd_prepare_device(experiment, false, &config.numerics, error);
+        status = dsgd_prepare_device(experiment, false, &config.numerics, &config.gpus, error);
     if (status != DSGD_OK)
         return status;
     if (mkdtemp(folder) == NULL)
