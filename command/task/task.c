@@ -187,7 +187,7 @@ static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_
     if (strcmp(dsgd_csv_field(&c->csv, row, c->groups.status), "ok") != 0)
         return DSGD_OK;
     if (m == DSGD_N_MEASURES)
-        return dsgd_read_field(&c->csv, row, dsgd_csv_column(&c->csv, measure), value, error);
+        return dsgd_csv_read_number(&c->csv, row, dsgd_csv_column(&c->csv, measure), value, error);
     *value = c->values[row * DSGD_N_MEASURES + m];
     return DSGD_OK;
 }
