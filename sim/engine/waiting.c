@@ -74,8 +74,11 @@ void dsgd_stay_if_endless(dsgd_worker *w)
         dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
-/** Longer than any message takes. It costs nothing to wait so long where nothing moves. */
-static const double until_nothing_moves_s = 1e9;
+/**
+ * Longer than all messages take that are still to come, a thousand of 1 GB at 1 B/s one after the
+ * other. It costs nothing to wait so long where nothing moves.
+ */
+static const double until_nothing_moves_s = 1e15;
 
 void dsgd_waits_watch_on(dsgd_engine *engine)
 {

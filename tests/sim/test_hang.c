@@ -408,6 +408,20 @@ START_TEST(nobody_hangs_while_a_message_is_on_its_way)
 }
 END_TEST
 
+/** Nor many of them, one after the other, through the NIC of a server: 1.6e9 s here. */
+START_TEST(nobody_hangs_on_a_slow_network)
+{
+    support_case *c = support_new("easgd", 49);
+    support_no_learning(c);
+    c->platform.host_bandwidth_bytes_per_s = 1;
+    c->workload.bytes = 32e6;
+    for (int i = 0; i < 2; i++) {
+        c->config.until = i == 0 ? (dsgd_until){.seconds = 1.05} : (dsgd_until){.steps = 4};
+        support_ok(c);
+    }
+}
+END_TEST
+
 START_TEST(nobody_hangs_for_being_late) /* _i: algorithm */
 {
     for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {
@@ -552,6 +566,7 @@ Suite *hang_suite(void)
     tcase_add_test(t, a_stop_after_the_end_stops_nobody);
     tcase_add_loop_test(t, a_worker_that_stops_does_its_part_in_what_it_has_begun, 0, 4);
     tcase_add_test(t, nobody_hangs_while_a_message_is_on_its_way);
+    tcase_add_test(t, nobody_hangs_on_a_slow_network);
     tcase_add_loop_test(t, nobody_hangs_for_being_late, 0, support_n_algorithms());
     tcase_add_test(t, rounds_may_have_other_steps_at_each_worker);
     tcase_add_test(t, nothing_counts_after_the_end);
