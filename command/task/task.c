@@ -234,7 +234,8 @@ static char *words_of(const goal *g)
 
 static char *number(double x)
 {
-    return isnan(x) ? dsgd_xstrdup("none") : dsgd_xprintf(fabs(x) < 1000 ? "%.4g" : "%.0f", x);
+    return isnan(x) ? dsgd_xstrdup("none")
+                    : dsgd_xprintf(fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
 }
 
 /** The sentence on a goal: what was measured, and what is asked. */
