@@ -23,6 +23,7 @@ typedef struct arguments {
     dsgd_comparison_config config;
     const char *crossing;
     double level; /* of --crossing; 0: none */
+    dsgd_texts measures; /* columns of runs.csv */
     bool ratio;
 } arguments;
 
@@ -94,12 +95,15 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** A number for readers, from 1,000 on without a fraction; the caller frees it. */
+/**
+ * A number for readers, from 1,000 on without a fraction, from 1e9 on (a loss on its way to infinity)
+ * with an exponent; the caller frees it.
+ */
 static char *readable(double x, bool per_cent, bool sign)
 {
     if (per_cent)
         return dsgd_xprintf(sign ? "%+.2f" : "%.2f", 100 * x);
-    if (fabs(x) >= 1000)
+    if (fabs(x) >= 1000 && fabs(x) < 1e9)
         return dsgd_xprintf(sign ? "%+.0f" : "%.0f", x);
     return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
 }
@@ -191,6 +195,47 @@ static void put_keys(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_co
     }
 }
 
+/** The means of columns that were asked for, over the seeds that did not diverge. */
+static void put_measures(const dsgd_comparison *c, const dsgd_seed_group *g,
+                         const dsgd_texts *measures, dsgd_columns *t)
+{
+    double *const x = dsgd_xcalloc(g->n_rows, sizeof *x);
+    for (size_t k = 0; k < measures->n; k++) {
+        const size_t column = dsgd_csv_column(&c->csv, measures->v[k]);
+        double mean = NAN, ci = NAN;
+        size_t n = 0;
+        for (size_t i = 0; i < g->n_rows; i++) {
+            x[n] = dsgd_csv_value(&c->csv, g->rows[i], column);
+            n += !isnan(x[n]) &&
+                 strcmp(dsgd_csv_field(&c->csv, g->rows[i], c->groups.status), "diverged") != 0;
+        }
+        dsgd_mean(x, n, &mean, &ci);
+        char *const head = dsgd_xstrdup(measures->v[k]);
+        for (char *s = head; (s = strchr(s, '_')) != NULL;)
+            *s = ' '; /* where a table may break it */
+        dsgd_columns_take(t, head, with_interval(mean, ci, false, false));
+        free(head);
+    }
+    free(x);
+}
+
+static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *measures,
+                                  dsgd_error *error)
+{
+    for (size_t k = 0; k < measures->n; k++) {
+        const size_t column = dsgd_csv_column(&c->csv, measures->v[k]);
+        size_t n = 0;
+        for (size_t row = 0; row < c->csv.n_rows; row++)
+            n += !isnan(dsgd_csv_value(&c->csv, row, column));
+        if (n == 0)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--measure %s: %s has no such column, or no number in it; allowed are "
+                             "columns of numbers, such as final_consensus",
+                             measures->v[k], c->csv.path);
+    }
+    return DSGD_OK;
+}
+
 static void put_group(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m, dsgd_columns *t)
 {
     static const char throughput[] = "throughput (samples/s)";
@@ -219,12 +264,14 @@ static void print_foot(const dsgd_comparison *c)
     dsgd_exchanges_warn_of_mix(stdout, &c->csv);
 }
 
-static void print_comparison(const dsgd_comparison *c)
+static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measures)
 {
     const size_t m = leading_measure(c);
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->groups.n; i++)
+    for (size_t i = 0; i < c->groups.n; i++) {
         put_group(c, &c->groups.v[i], m, &t);
+        put_measures(c, &c->groups.v[i], measures, &t);
+    }
     dsgd_columns_hide(&t, "diverged", "0");
     dsgd_columns_print(&t);
     printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
@@ -276,12 +323,15 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_
     free(head);
 }
 
-static void print_ratios(const dsgd_comparison *c)
+static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
 {
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->groups.n; i++)
-        if (c->groups.v[i].baseline != &c->groups.v[i])
-            put_ratios(c, &c->groups.v[i], &t);
+    for (size_t i = 0; i < c->groups.n; i++) {
+        if (c->groups.v[i].baseline == &c->groups.v[i])
+            continue;
+        put_ratios(c, &c->groups.v[i], &t);
+        put_measures(c, &c->groups.v[i], measures, &t);
+    }
     const size_t n_columns = t.n_columns;
     dsgd_columns_hide(&t, "seeds needed", "");
     const bool open = t.n_columns == n_columns;
@@ -372,6 +422,9 @@ static const dsgd_argument options[] = {
         TEXT, config.target, "target", 't', "WHAT=NUMBER",
         "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, "
         "interpolated linearly between the evaluations; no mean where a seed never reaches it"),
+    DSGD_ARGUMENT(TEXTS, measures, "measure", 'm', "COLUMN",
+                  "Adds the mean of a column of runs.csv, such as final_consensus or "
+                  "staleness_mean; may be repeated"),
     DSGD_ARGUMENT(FLAG, ratio, "ratio", 'r', NULL,
                   "Shows speed-ups over the baseline in place of differences, each with its 95 % "
                   "interval, and how many seeds would settle what is open"),
@@ -403,11 +456,13 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
     dsgd_comparison c;
     status = dsgd_comparison_open(a.folder.v[0], &a.config, &c, error);
     if (status == DSGD_OK)
+        status = check_measures(&c, &a.measures, error);
+    if (status == DSGD_OK)
         status = write_csv(&c, a.folder.v[0], a.ratio, error);
     if (status == DSGD_OK && a.ratio)
-        print_ratios(&c);
+        print_ratios(&c, &a.measures);
     else if (status == DSGD_OK)
-        print_comparison(&c);
+        print_comparison(&c, &a.measures);
     if (status == DSGD_OK)
         print_expenses(&c);
     if (status == DSGD_OK && a.crossing != NULL)

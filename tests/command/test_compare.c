@@ -352,6 +352,25 @@ START_TEST(seeds_that_never_reach_a_target_count)
 }
 END_TEST
 
+START_TEST(any_column_of_numbers_can_be_shown)
+{
+    static const char runs[] =
+        RUNS_HEADER OK("allreduce", "1", "1", "0.5") OK("allreduce", "2", "3", "0.5")
+            OK("wagma", "1", "2", "0.5") ROW("wagma", "2", "diverged", "8", "0.5");
+    char *output = compare(runs, "-m step_mean_s --measure workers");
+    ck_assert_msg(strstr(output, "step mean s  workers\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "0.5 ± 0      4 ± 0\n") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "0.5          4\n") != NULL, "%s", output);
+    output = compare(runs, "--ratio -m step_mean_s");
+    ck_assert_msg(strstr(output, "step mean s\n") != NULL, "%s", output);
+    output = compare(RUNS_HEADER OK("wagma", "1", "7.5e70", "0.5"), "");
+    ck_assert_msg(strstr(output, " 7.5e+70\n") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("compare r -m status", &output), DSGD_EUSAGE);
+    ck_assert_msg(strstr(output, "--measure status: r/runs.csv has no") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("compare r -m ratio", &output), DSGD_EUSAGE);
+}
+END_TEST
+
 /* Of ratios 1, 2 and 4 the logarithms have the mean and the deviation log(2). */
 START_TEST(ratios_are_geometric_means_over_pairs)
 {
@@ -539,6 +558,7 @@ Suite *compare_suite(void)
     tcase_add_test(t, the_baseline_can_be_chosen);
     tcase_add_test(t, a_baseline_takes_units);
     tcase_add_test(t, seeds_that_never_reach_a_target_count);
+    tcase_add_test(t, any_column_of_numbers_can_be_shown);
     tcase_add_test(t, ratios_are_geometric_means_over_pairs);
     tcase_add_loop_test(t, a_crossing_lies_between_the_places_around_it, 0,
                         sizeof crossings / sizeof crossings[0]);

@@ -59,9 +59,9 @@ static char *without_wall_times(const char *output)
             at = (size_t)(found - line);
         else if (*line == '\0' || strcmp(line, "...") == 0)
             at = 0;
-        for (size_t i = at; found == NULL && at > 0 && i < at + sizeof head && text[i] != '\0'; i++)
-            text[i] = ' ';
         size_t n = strlen(text);
+        for (size_t i = at; found == NULL && at > 0 && i < at + sizeof head && i < n; i++)
+            text[i] = ' ';
         while (n > 0 && text[n - 1] == ' ')
             n--;
         dsgd_append(&rest, "%.*s\n", (int)n, text);
