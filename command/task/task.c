@@ -395,6 +395,8 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
     dsgd_program_flush();
     if (status == DSGD_OK)
         status = dsgd_pool_run(&config, &done, error);
+    if (status == DSGD_ERUNS) /* what it has done is not kept */
+        dsgd_fail(error, status, "interrupted");
     if (status == DSGD_OK && done.n_failed > 0)
         status = tell_failure(&config, &done, error);
     if (status == DSGD_OK)
