@@ -366,7 +366,7 @@ static int remove_entry(const char *path, const struct stat *facts, int kind, st
 static dsgd_status run_task(const arguments *a, const dsgd_experiment *experiment, const task *t,
                             dsgd_error *error)
 {
-    char folder[] = "/tmp/dsgd-task-XXXXXX"; /* as dsgd_pool_run() has it */
+    char folder[] = "/tmp/dsgd-task-XXXXXX";
     enum { MOST_OPEN = 16 };
     const bool watched = isatty(STDERR_FILENO);
     dsgd_pool_config config = {.experiment = experiment,
