@@ -234,7 +234,8 @@ static char *words_of(const goal *g)
 
 static char *number(double x)
 {
-    return isnan(x) ? dsgd_xstrdup("none") : dsgd_xprintf(fabs(x) < 1000 ? "%.4g" : "%.0f", x);
+    return isnan(x) ? dsgd_xstrdup("none")
+                    : dsgd_xprintf(fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
 }
 
 /** The sentence on a goal: what was measured, and what is asked. */
@@ -365,7 +366,7 @@ static int remove_entry(const char *path, const struct stat *facts, int kind, st
 static dsgd_status run_task(const arguments *a, const dsgd_experiment *experiment, const task *t,
                             dsgd_error *error)
 {
-    char folder[] = "/tmp/dsgd-task-XXXXXX"; /* as dsgd_pool_run() has it */
+    char folder[] = "/tmp/dsgd-task-XXXXXX";
     enum { MOST_OPEN = 16 };
     const bool watched = isatty(STDERR_FILENO);
     dsgd_pool_config config = {.experiment = experiment,
@@ -394,6 +395,8 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
     dsgd_program_flush();
     if (status == DSGD_OK)
         status = dsgd_pool_run(&config, &done, error);
+    if (status == DSGD_ERUNS) /* what it has done is not kept */
+        dsgd_fail(error, status, "interrupted");
     if (status == DSGD_OK && done.n_failed > 0)
         status = tell_failure(&config, &done, error);
     if (status == DSGD_OK)
