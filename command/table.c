@@ -124,22 +124,42 @@ static bool is_number(const char *text)
 
 /** How a column is printed. */
 typedef struct layout {
-    size_t width, cells, least; /* characters: of the column, its widest cell, what is never cut */
+    /* Characters: of the column, its widest cell, the longest word of its head, what is never cut. */
+    size_t width, cells, word, least;
     bool right; /* aligned */
     bool is_head; /* which is never cut, but wraps */
     const char *rest; /* of the cell under way */
 } layout;
 
-/** The widest column: of the wide ones, else of those whose head is wider than cells, else of all. */
+/** Characters of the longest word. */
+static size_t longest_word(const char *text)
+{
+    size_t longest = 0;
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        const size_t bytes = strcspn(text, " ");
+        char *const word = dsgd_xprintf("%.*s", (int)bytes, text);
+        longest = width_of(word) > longest ? width_of(word) : longest;
+        free(word);
+        text += bytes;
+    }
+    return longest;
+}
+
+/**
+ * The widest column: of the wide ones, else of those whose head can be wrapped between words, else of
+ * those whose head is wider than cells, else of all.
+ */
 static layout *to_narrow(layout *columns, size_t n)
 {
     enum { WIDE = 16 };
     layout *widest = NULL;
-    for (int pass = 0; pass < 3 && widest == NULL; pass++)
+    for (int pass = 0; pass < 4 && widest == NULL; pass++)
         for (size_t k = 0; k < n; k++) {
             layout *const c = &columns[k];
             const size_t cells = c->cells < LEAST_WIDTH ? LEAST_WIDTH : c->cells;
-            const size_t floor = pass == 0 ? WIDE : pass == 1 ? cells : 0;
+            const size_t words = c->word > cells ? c->word : cells;
+            const size_t floors[] = {WIDE, words, cells, 0};
+            const size_t floor = floors[pass];
             if (c->width > c->least && c->width > floor && (!widest || c->width > widest->width))
                 widest = c;
         }
@@ -167,6 +187,7 @@ static layout *lay_out(const dsgd_columns *t)
         c->right = c->right && any;
         c->least = c->right || c->cells < LEAST_WIDTH ? c->cells : LEAST_WIDTH;
         const size_t head = width_of(t->heads[k]);
+        c->word = longest_word(t->heads[k]);
         c->width = head > c->cells ? head : c->cells;
         total += c->width + (k == 0 ? 0 : GAP);
     }
