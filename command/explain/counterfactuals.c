@@ -11,7 +11,7 @@
 const char *const dsgd_counterfactual_names[] = {
     "without stragglers",       "without the slowest worker", "with an idle network",
     "with twice the bandwidth", "with half the latency",      "without reduction cost",
-    "without staging"};
+    "without staging",          "as it is, by steps"};
 
 dsgd_cause dsgd_cause_of(dsgd_counterfactual which)
 {
@@ -154,6 +154,11 @@ bool dsgd_counterfactual_settle(dsgd_experiment *experiment, size_t i, dsgd_coun
 {
     static const double alike = 1e-9; /* step times, but for rounding */
     dsgd_planned_run *const run = &experiment->runs[dsgd_counterfactual_run(experiment, i, which)];
+    const bool ends_by_work = !(run->config.until.seconds > 0 || run->config.until.accuracy > 0);
+    if (!ends_by_work)
+        run->config.until = (dsgd_until){.steps = facts->steps};
+    if (which == DSGD_SAME_STEPS)
+        return !ends_by_work;
     if (which == DSGD_WITHOUT_STRAGGLERS) {
         run->config.what_if = (dsgd_what_if){.step_s = facts->gradient_s};
         return facts->longest_s > facts->shortest_s * (1 + alike);

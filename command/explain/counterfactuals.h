@@ -16,6 +16,9 @@ typedef enum dsgd_counterfactual {
     DSGD_HALF_LATENCY, /* of all links */
     DSGD_FREE_REDUCTION, /* what arrives is added in no time */
     DSGD_FREE_STAGING, /* copies to and from a device's memory take no time */
+    /* Nothing, of a run that ends by time or accuracy: what the others are compared with, which end
+     * after its steps, as it does. So all have the same draws, and no part of a step is left over. */
+    DSGD_SAME_STEPS,
     DSGD_N_COUNTERFACTUALS
 } dsgd_counterfactual;
 

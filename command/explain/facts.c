@@ -179,7 +179,8 @@ static void sum_up(listener *l, const dsgd_run_result *result, dsgd_facts *f)
     *f = (dsgd_facts){.n_workers = l->n_workers,
                       .n_loads = result->n_loads,
                       .loads = result->loads,
-                      .virtual_s = result->virtual_s};
+                      .virtual_s = result->virtual_s,
+                      .steps = result->steps};
     f->workers = dsgd_xcalloc((size_t)l->n_workers, sizeof *f->workers);
     for (int i = 0; i < l->n_workers; i++) {
         count_waits(l, &l->workers[i], (interval){INFINITY, INFINITY});

@@ -26,7 +26,7 @@ typedef struct dsgd_facts {
     int slowest, median; /* workers, by their means; of an even number the faster of the middle */
     size_t n_loads;
     dsgd_load *loads; /* [n_loads] */
-    double virtual_s;
+    double virtual_s, steps; /* of the run; of all workers / P */
 } dsgd_facts;
 
 /** dsgd_simulate(), whose facts go to a file. */

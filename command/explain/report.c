@@ -20,8 +20,8 @@
 typedef struct group {
     size_t n, *runs; /* [n] that have results */
     double throughput, step_s, compute, communicate, wait; /* means */
-    double gain[DSGD_N_COUNTERFACTUALS]; /* of throughput; NAN: not run, or failed */
-    double then_s[DSGD_N_COUNTERFACTUALS]; /* step */
+    double gain[DSGD_SAME_STEPS]; /* of throughput; NAN: not run, or failed */
+    double then_s[DSGD_SAME_STEPS]; /* step */
 } group;
 
 static double result_of(const dsgd_explained *e, size_t i, const char *column)
@@ -49,11 +49,18 @@ static bool differ_in_seed_alone(const dsgd_experiment *e, size_t i, size_t j)
     return true;
 }
 
+/** The run with which the counterfactuals of run @p i are compared. */
+static size_t as_it_is(const dsgd_explained *e, size_t i)
+{
+    const size_t by_steps = dsgd_counterfactual_run(e->experiment, i, DSGD_SAME_STEPS);
+    return isnan(dsgd_results_throughput(e->folder, by_steps)) ? i : by_steps;
+}
+
 static double mean_of(const dsgd_explained *e, const group *g, const char *column)
 {
     double sum = 0;
     for (size_t k = 0; k < g->n; k++)
-        sum += result_of(e, g->runs[k], column);
+        sum += result_of(e, as_it_is(e, g->runs[k]), column);
     return sum / (double)g->n;
 }
 
@@ -66,7 +73,7 @@ static void compare(const dsgd_explained *e, group *g, dsgd_counterfactual which
     for (size_t k = 0; k < g->n; k++) {
         const size_t other = dsgd_counterfactual_run(e->experiment, g->runs[k], which);
         const double gain = dsgd_results_throughput(e->folder, other) /
-                            dsgd_results_throughput(e->folder, g->runs[k]);
+                            dsgd_results_throughput(e->folder, as_it_is(e, g->runs[k]));
         if (!(gain > 0))
             continue;
         logs[n++] = log(gain);
@@ -92,7 +99,7 @@ static group group_of(const dsgd_explained *e, size_t first)
     g.compute = mean_of(e, &g, "compute_share");
     g.communicate = mean_of(e, &g, "comm_share");
     g.wait = mean_of(e, &g, "wait_share");
-    for (int which = 0; which < DSGD_N_COUNTERFACTUALS; which++)
+    for (int which = 0; which < DSGD_SAME_STEPS; which++)
         compare(e, &g, which);
     return g;
 }
@@ -117,7 +124,7 @@ static void print_table(const group *g)
     put_row(&t, "  compute", g->compute * g->step_s, g->compute, NAN);
     put_row(&t, "  communicate", g->communicate * g->step_s, g->communicate, NAN);
     put_row(&t, "  wait", g->wait * g->step_s, g->wait, NAN);
-    for (int which = 0; which < DSGD_N_COUNTERFACTUALS; which++)
+    for (int which = 0; which < DSGD_SAME_STEPS; which++)
         if (!isnan(g->gain[which]))
             put_row(&t, dsgd_counterfactual_names[which], g->then_s[which], NAN, g->gain[which]);
     dsgd_columns_print(&t);
@@ -252,7 +259,7 @@ static int best_of(const group *g, int but)
     const bool network_gains =
         g->gain[DSGD_TWICE_BANDWIDTH] >= least || g->gain[DSGD_HALF_LATENCY] >= least;
     int best = -1;
-    for (int which = 0; which < DSGD_N_COUNTERFACTUALS; which++) {
+    for (int which = 0; which < DSGD_SAME_STEPS; which++) {
         const bool counts = (but < 0 || dsgd_cause_of(which) != dsgd_cause_of(but)) &&
                             !(which == DSGD_IDLE_NETWORK && network_gains);
         if (counts && g->gain[which] >= least &&
@@ -338,6 +345,8 @@ dsgd_status dsgd_explained_print(const dsgd_explained *e, dsgd_error *error)
         group g = group_of(e, i);
         if (g.n > 0)
             status = print_group(e, &g, error);
+        else
+            printf("%s: no step to explain\n\n", e->experiment->runs[i].label);
         free(g.runs);
     }
     print_notes(e);

@@ -514,8 +514,8 @@ void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, long posit
 /** A wait begins, and ends. */
 size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait);
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait);
-/** Whoever waits may wait for fewer now. */
-void dsgd_timeline_look(const dsgd_engine *engine);
+/** A host may have done its part: whoever waits may wait for fewer now. */
+void dsgd_timeline_look(const dsgd_engine *engine, int host);
 
 /** The worker begins its step. */
 void dsgd_timeline_step(dsgd_worker *w);

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/engine/engine.h"
 #include "sim/result.h"
@@ -47,6 +48,12 @@ void dsgd_timeline_open(dsgd_engine *engine)
     t->since_s = t->end_s = INFINITY;
     for (int i = 0; i < engine->n_workers; i++)
         t->recording->n_left += t->chosen[i];
+}
+
+/** Whether spans are, and not handed on: of few workers and steps, as spans have to fit memory. */
+static bool is_kept(const dsgd_engine *engine)
+{
+    return engine->timeline->ended == NULL;
 }
 
 /* --- spans ------------------------------------------------------------------------------------ */
@@ -153,6 +160,8 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
     mark.kind = DSGD_SPAN_CONTRIBUTED;
     mark.peer = -1;
     dsgd_timeline_mark(w, mark);
+    if (!is_kept(w->engine)) /* else another look comes soon */
+        dsgd_timeline_look(w->engine, w->host);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -164,10 +173,18 @@ size_t dsgd_timeline_message(dsgd_engine *engine, dsgd_span message)
     return record(engine, message);
 }
 
+/** Of a message both hosts may have done their part. */
+static void look_at_both(const dsgd_engine *engine, const dsgd_span *message)
+{
+    dsgd_timeline_look(engine, message == NULL ? 0 : message->host);
+    if (message != NULL && !is_kept(engine))
+        dsgd_timeline_look(engine, message->peer);
+}
+
 void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s)
 {
-    dsgd_timeline_look(engine);
     dsgd_span *const span = find(engine, message);
+    look_at_both(engine, span);
     if (span == NULL)
         return;
     span->since_s = since_s;
@@ -230,7 +247,7 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
                       .version = -1,
                       .turn_s = INFINITY,
                       .verb = wait->in->verb};
-    for (int host = 0; host < engine->n_workers + engine->n_servers; host++)
+    for (int host = 0; is_kept(engine) && host < engine->n_workers + engine->n_servers; host++)
         span.n_peers += host != w->host && wait->in->lacks(w, wait->job, host);
     if (span.peer < 0)
         span.turn_s = dsgd_now_s();
@@ -265,16 +282,28 @@ static bool look(const dsgd_timeline *t, open_wait *open)
     return open->lacking >= 0;
 }
 
-void dsgd_timeline_look(const dsgd_engine *engine)
+/** Looks at the waits for a host or of it (-1: at all), and forgets those that are for nobody any more. */
+static void look_for(const dsgd_timeline *t, int host)
 {
-    if (engine->timeline == NULL)
-        return;
-    struct dsgd_recording *const r = engine->timeline->recording;
+    struct dsgd_recording *const r = t->recording;
     size_t n = 0;
-    for (size_t i = 0; i < r->n_waits; i++)
-        if (r->waits[i].wait->span > 0 && look(engine->timeline, &r->waits[i]))
-            r->waits[n++] = r->waits[i];
+    for (size_t i = 0; i < r->n_waits; i++) {
+        const bool may_change = host < 0 || r->waits[i].lacking == host ||
+                                r->waits[i].worker->host == host; /* its own activation, too */
+        if (may_change && !(r->waits[i].wait->span > 0 && look(t, &r->waits[i])))
+            continue;
+        if (n < i)
+            r->waits[n] = r->waits[i];
+        n++;
+    }
     r->n_waits = n;
+}
+
+/* A listener may have ten thousand workers: of their waits, those for one host are few. */
+void dsgd_timeline_look(const dsgd_engine *engine, int host)
+{
+    if (engine->timeline != NULL)
+        look_for(engine->timeline, is_kept(engine) ? -1 : host);
 }
 
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
@@ -282,13 +311,18 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
     const dsgd_span *const span = find(w->engine, wait->span);
     if (span == NULL)
         return;
-    dsgd_timeline_look(w->engine);
+    if (is_kept(w->engine))
+        dsgd_timeline_look(w->engine, w->host);
     struct dsgd_recording *const r = w->engine->timeline->recording;
-    size_t n = 0;
-    for (size_t i = 0; i < r->n_waits; i++)
-        if (r->waits[i].wait != wait)
-            r->waits[n++] = r->waits[i];
-    r->n_waits = n;
+    size_t i = 0;
+    while (span->turn_s == INFINITY && i < r->n_waits && r->waits[i].wait != wait)
+        i++;
+    if (span->turn_s == INFINITY && i < r->n_waits) { /* it ends before all have done their parts */
+        if (!is_kept(w->engine))
+            look(w->engine->timeline, &r->waits[i]);
+        r->n_waits--;
+        memmove(&r->waits[i], &r->waits[i + 1], (r->n_waits - i) * sizeof *r->waits);
+    }
     dsgd_timeline_end(w->engine, wait->span);
 }
 
@@ -332,7 +366,7 @@ void dsgd_timeline_close(dsgd_engine *engine)
     dsgd_timeline *const t = engine->timeline;
     if (t == NULL)
         return;
-    dsgd_timeline_look(engine);
+    look_for(t, -1);
     for (size_t i = 0; i < t->recording->n_waits; i++) {
         const open_wait *const open = &t->recording->waits[i];
         t->spans[open->wait->span - 1].peer = open->lacking;

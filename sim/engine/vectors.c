@@ -95,7 +95,7 @@ dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct 
     DSGD_ASSERT(wait < w->waits + DSGD_MAX_WAITS, "worker %d has %d actors that wait in verbs",
                 w->node.rank, DSGD_MAX_WAITS + 1);
     *wait = (dsgd_wait){.in = in, .job = job, .since_s = dsgd_now_s()};
-    dsgd_timeline_look(w->engine);
+    dsgd_timeline_look(w->engine, w->host);
     wait->span = dsgd_timeline_wait(w, wait);
     return wait;
 }

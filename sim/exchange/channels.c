@@ -107,7 +107,7 @@ void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
     else
         channel->last->next = job;
     channel->last = job;
-    dsgd_timeline_look(w->engine);
+    dsgd_timeline_look(w->engine, w->host);
     if (channel->waits) {
         channel->waits = false;
         dsgd_semaphore_post(channel->semaphore);

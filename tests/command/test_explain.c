@@ -85,8 +85,9 @@ END_TEST
 
 START_TEST(a_slow_host_is_a_straggler)
 {
-    write_ring("workers: 4\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0, hosts: [{first: "
-               "2, speed: 0.8}]}\n");
+    write_ring(
+        "workers: 4\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0, hosts: [{first: "
+        "2, speed: 0.8}]}\n");
     const char *const output = explained("e.yaml");
     expect(output, "without stragglers", 1.25);
     expect(output, "without the slowest worker", 1.25);
@@ -110,6 +111,18 @@ START_TEST(balanced_steps_gain_by_the_network_alone)
 END_TEST
 
 /** Six messages one after another of a millisecond each; reductions of three quarters of 100 MB. */
+/** Steps of 250 ms: the last one of a second would be left over in some, and not in others. */
+START_TEST(a_run_that_ends_by_time_is_compared_by_steps)
+{
+    write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\n");
+    const char *const output = explained("e.yaml --set 'until={seconds: 1.1}'");
+    expect(output, "with an idle network", 2.5);
+    expect(output, "with twice the bandwidth", 0.25 / 0.175);
+    expect_text(output, "\nas it is                      0.25      100.0          1.000\n");
+    expect_text(explained("e.yaml --set 'until={seconds: 0.2}'"), "allreduce: no step to explain");
+}
+END_TEST
+
 START_TEST(latency_reductions_and_copies_have_their_parts)
 {
     write_ring("workers: 4\n"
@@ -332,6 +345,7 @@ Suite *explain_suite(void)
     tcase_add_test(c, a_delay_costs_base_and_delay_over_base);
     tcase_add_test(c, a_slow_host_is_a_straggler);
     tcase_add_test(c, balanced_steps_gain_by_the_network_alone);
+    tcase_add_test(c, a_run_that_ends_by_time_is_compared_by_steps);
     tcase_add_test(c, latency_reductions_and_copies_have_their_parts);
     tcase_add_test(c, a_slow_nic_is_the_busiest_link);
     tcase_add_test(c, a_slow_link_of_a_file_is_the_busiest);
