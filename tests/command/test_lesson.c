@@ -401,6 +401,8 @@ START_TEST(a_figure_and_a_text_go_to_files)
         ck_assert_msg(strstr(svg, texts[i]) != NULL, "no `%s`", texts[i]);
     ck_assert_int_eq(dsgd("explain allreduce -o a.txt", &output), 0);
     ck_assert_ptr_nonnull(strstr(read_file("a.txt"), "Worker 3 is slow."));
+    ck_assert_int_eq(dsgd("explain wagma --format svg", &output), 0);
+    ck_assert_ptr_nonnull(strstr(read_file("wagma.svg"), "late model"));
     ck_assert_int_eq(dsgd("explain allreduce --format svg", &output), 0);
     ck_assert_ptr_null(strstr(read_file("allreduce.svg"), "stale gradient"));
 }
