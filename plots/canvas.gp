@@ -71,6 +71,7 @@ do for [e = 1:n_entries] {
     if (kind eq 'server') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb pale lw line_width; \
         set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 6 ps 0.8 * point_size lc rgb pale }
     if (kind eq 'stale') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.014,20 lc rgb ink dt 2 lw 1.3 }
+    if (kind eq 'late_model') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.012,18 lc rgb ink lw 0.8 }
     if (kind eq 'uncertain') {
         set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
             fc rgb ink fs pattern 2 border lc rgb ink lw 0.5

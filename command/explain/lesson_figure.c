@@ -51,6 +51,47 @@ static void write_path(const dsgd_lesson_run *run, int host, FILE *stream)
     }
 }
 
+static bool same_sum(const dsgd_ledger_entry *a, const dsgd_ledger_entry *b)
+{
+    return a->scope == b->scope && a->number == b->number;
+}
+
+static bool is_model(const dsgd_ledger *ledger, size_t value)
+{
+    for (size_t i = 0; i < ledger->n_entries; i++)
+        if (ledger->entries[i].kind == DSGD_ENTRY_MODEL && ledger->entries[i].value == value)
+            return true;
+    return false;
+}
+
+/** Whether a group's sum takes an older model of this member than the newest of the others'. */
+static bool is_late(const dsgd_ledger *ledger, const dsgd_ledger_entry *sampled)
+{
+    long newest = sampled->stamp;
+    for (size_t i = 0; i < ledger->n_entries; i++) {
+        const dsgd_ledger_entry *const e = &ledger->entries[i];
+        if (e->kind == DSGD_ENTRY_SAMPLED && same_sum(e, sampled) && e->stamp > newest)
+            newest = e->stamp;
+    }
+    return sampled->scope > 0 && sampled->stamp >= 0 && sampled->stamp < newest &&
+           is_model(ledger, sampled->value);
+}
+
+/** From a late model of a group's sum to the models of the others, where they take the sum. */
+static void write_late(const dsgd_lesson_run *run, const dsgd_ledger_entry *sampled, FILE *stream)
+{
+    const dsgd_ledger *const ledger = &run->ledger;
+    size_t model[32] = {0}; /* of each host, now */
+    for (size_t i = 0; i < ledger->n_entries; i++) {
+        const dsgd_ledger_entry *const e = &ledger->entries[i];
+        if (e->kind == DSGD_ENTRY_MODEL)
+            model[e->host] = e->value;
+        if (e->kind == DSGD_ENTRY_USED && same_sum(e, sampled) && e->host != sampled->host)
+            write_line(stream, "late", sampled->host, dsgd_lesson_x(run, sampled->value),
+                       dsgd_lesson_x(run, model[e->host]));
+    }
+}
+
 void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream)
 {
     fputs("kind,number,a,b,to_a,to_b\n", stream);
@@ -68,5 +109,10 @@ void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream)
         const double *const to = dsgd_lesson_x(run, a->to);
         if (a->age > 0 && hypot(to[0] - from[0], to[1] - from[1]) > 0)
             write_line(stream, "stale", g->worker, from, to);
+    }
+    for (size_t i = 0; i < run->ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run->ledger.entries[i];
+        if (e->kind == DSGD_ENTRY_SAMPLED && is_late(&run->ledger, e))
+            write_late(run, e, stream);
     }
 }

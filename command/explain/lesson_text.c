@@ -119,10 +119,13 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
         run->n_workers, bowl->n_points, bowl->minimum[0], bowl->minimum[1], bowl->least);
     dsgd_lesson_append_x(&text, run, 1);
     dsgd_append(&text, ", F = %.3f. ", dsgd_bowl_at(bowl, dsgd_lesson_x(run, 1)));
-    dsgd_append(&text,
-                "Gradient t of a worker is over its %ld points of step t. "
-                "A local step is x <- x - %g g.",
-                run->view.run->learning.batch, run->view.run->learning.optimizer.lr);
+    dsgd_append(&text, "Gradient t of a worker is over its %ld points of step t. ",
+                run->view.run->learning.batch);
+    const dsgd_optimizer by = dsgd_optimizer_resolved(&run->view.run->learning.optimizer);
+    if (dsgd_optimizer_states(&by) == 0 && by.weight_decay == 0)
+        dsgd_append(&text, "A local step is x <- x - %g g.", by.lr);
+    else
+        dsgd_append(&text, "Local steps are by %s.", dsgd_optimizer_kinds[by.kind]);
     if (run->view.straggler >= 0)
         dsgd_append(&text, " Worker %d is slow.", run->view.straggler);
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);

@@ -1,5 +1,6 @@
 # Paths of the workers' models on the contours of the loss, as `dsgd explain ALGORITHM --format svg` draws them: a point per model that a
-# worker has had, the slow worker marked by *; arrows from where a stale gradient was taken to the model that it was applied to.
+# worker has had, the slow worker marked by *; arrows from where a stale gradient was taken to the model that it was applied to, and
+# from a late model of a group's sum to those that are averaged with it.
 # needs: lesson.csv
 no_data = 1
 load common
@@ -11,6 +12,7 @@ stats file using (is('workers') ? $3 : NaN) name 'workers' nooutput
 stats file using (is('workers') ? $4 : NaN) name 'slow' nooutput
 stats file using (is('server') ? 1 : 0) name 'servers' nooutput
 stats file using (is('stale') ? 1 : 0) name 'stales' nooutput
+stats file using (is('late') ? 1 : 0) name 'lates' nooutput
 stats file using (shown($3)) name 'a' nooutput
 stats file using (shown($4)) name 'b' nooutput
 n_series = int(workers_max)
@@ -26,7 +28,7 @@ do for [i = 1:n_series] {
     longest_title = greater(longest_title, strlen(title[i]))
 }
 legend_series = n_series
-extras = 'least_loss'.(servers_max > 0 ? ' server' : '').(stales_max > 0 ? ' stale' : '')
+extras = 'least_loss'.(servers_max > 0 ? ' server' : '').(stales_max > 0 ? ' stale' : '').(lates_max > 0 ? ' late_model' : '')
 frame_height = 3.6
 least_height = 1.8
 load open_canvas
@@ -47,7 +49,8 @@ plot for [c = 1:12] file using (is('contour') && $2 == c ? $3 : NaN):4 with line
      file using (is('minimum') ? $3 : NaN):4 with points pt 2 ps 1.6 * point_size lw 2 lc rgb ink notitle, \
      file using (is('server') ? $3 : NaN):4 with linespoints lc rgb pale lw line_width pt 6 ps 0.8 * point_size notitle, \
      for [w = 1:n_series] file using (is('path') && $2 == w - 1 ? $3 : NaN):4 with linespoints lt w notitle, \
-     file using (is('stale') ? $3 : NaN):4:($5 - $3):($6 - $4) with vectors head filled size screen 0.014,20 lc rgb ink dt 2 lw 1.3 notitle
+     file using (is('stale') ? $3 : NaN):4:($5 - $3):($6 - $4) with vectors head filled size screen 0.014,20 lc rgb ink dt 2 lw 1.3 notitle, \
+     file using (is('late') ? $3 : NaN):4:($5 - $3):($6 - $4) with vectors head filled size screen 0.012,18 lc rgb ink lw 0.8 notitle
 eval legend_drawn
 unset multiplot
 unset output

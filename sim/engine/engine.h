@@ -275,6 +275,12 @@ static inline bool dsgd_watched(const dsgd_engine *engine)
     return engine->timeline != NULL;
 }
 
+/** Whether values are recorded. */
+static inline bool dsgd_entered(const dsgd_engine *engine)
+{
+    return engine->ledger != NULL;
+}
+
 /** Local steps that a worker has made with this piece: the clock by which values age. */
 static inline long dsgd_local_steps(const dsgd_worker *w, size_t piece)
 {
@@ -529,14 +535,11 @@ void dsgd_ledger_end(const dsgd_engine *engine);
 /** After the run, while its values are held: reads them. */
 void dsgd_ledger_close(dsgd_engine *engine);
 
-void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value);
-/** Enters what happens to @p value now; host, step, time and value are set there. */
-static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry,
-                                     dsgd_value value)
-{
-    if (w->engine->ledger != NULL)
-        dsgd_ledger_add(w, entry, value);
-}
+/**
+ * Enters what happens to @p value now; host, step, time and value are set there. Asked before is
+ * dsgd_entered(), so that none is filled in vain.
+ */
+void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value);
 
 /* --- learning.c: data, network and values; evaluations ---------------------------------------- */
 

@@ -47,7 +47,7 @@ static void add_entry(dsgd_ledger *ledger, dsgd_ledger_entry entry)
     ledger->entries[ledger->n_entries++] = entry;
 }
 
-void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value)
+void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value)
 {
     if (w->engine->ledger->recorder->ended)
         return;

@@ -215,7 +215,7 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
 {
     dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
-    if (x == x->owner->model)
+    if (dsgd_entered(x->owner->engine) && x == x->owner->model)
         dsgd_ledger_enter(x->owner, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
 }
 

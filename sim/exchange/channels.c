@@ -216,7 +216,7 @@ static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_piece_wait(request->in, k);
         request->staged_s = dsgd_stage_out(w, request->in, k, request->since_s);
     }
-    if (request->in != NULL)
+    if (dsgd_entered(w->engine) && request->in != NULL)
         dsgd_ledger_enter(
             w,
             (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = request->exchange->waiting.verb},
@@ -369,7 +369,7 @@ double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double 
     const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
     dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
     dsgd_timeline_arrive(w->engine, message->span, started_s);
-    if (message->content.stamp >= 0)
+    if (dsgd_entered(w->engine) && message->content.stamp >= 0)
         dsgd_ledger_enter(w,
                           (dsgd_ledger_entry){.kind = DSGD_ENTRY_RECEIVED,
                                               .peer = message->host,

@@ -120,9 +120,10 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     const double since_s = dsgd_now_s();
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         dsgd_piece_wait(u, k);
-        dsgd_ledger_enter(w,
-                          (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = "dsgd_server_push"},
-                          u->piece[k].value);
+        if (dsgd_entered(w->engine))
+            dsgd_ledger_enter(
+                w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = "dsgd_server_push"},
+                u->piece[k].value);
         dsgd_job *const job = &new_server_job(w, k, PUSH, u->piece[k])->job;
         job->not_before_s = dsgd_stage_out(w, u, k, since_s);
         dsgd_channel_add(w, job);
