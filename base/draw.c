@@ -134,32 +134,47 @@ void dsgd_permuter_free(dsgd_permuter *permuter)
     free(permuter);
 }
 
-/** feistel() at @p step. */
-static uint32_t kept_feistel(dsgd_permuter *p, uint32_t step, uint32_t i)
+/** Draws what the look-up of one round has not found. Rare, and out of the way of the others. */
+__attribute__((noinline, cold)) static uint64_t keep_round(const dsgd_permuter *p, uint64_t *kept,
+                                                           uint32_t step, uint32_t round,
+                                                           uint32_t other_half)
 {
-    const uint32_t mask = (uint32_t)((1ull << p->half) - 1);
-    const uint64_t tag = (uint64_t)step + 1;
-    uint64_t *const rounds = p->rounds + ((size_t)(step % KEPT) * FEISTEL_ROUNDS << p->half);
-    uint32_t left = i >> p->half;
+    dsgd_draw at = p->at;
+    at.step = step;
+    *kept = ((uint64_t)step + 1) << 16 | (round_bits(at, round, other_half) & UINT16_MAX);
+    return *kept;
+}
+
+/** feistel() at @p step. */
+static inline uint32_t kept_feistel(const dsgd_permuter *p, uint32_t step, uint32_t i)
+{
+    const int half = p->half;
+    const uint32_t mask = (uint32_t)((1ull << half) - 1);
+    uint64_t *rounds = p->rounds + ((size_t)(step % KEPT) * FEISTEL_ROUNDS << half);
+    uint32_t left = i >> half;
     uint32_t right = i & mask;
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
-        uint64_t *const kept = &rounds[((size_t)round << p->half) + right];
-        if (*kept >> 16 != tag) {
-            p->at.step = step;
-            *kept = tag << 16 | (round_bits(p->at, round, right) & UINT16_MAX);
-        }
-        const uint32_t next = left ^ ((uint32_t)*kept & mask);
+    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++, rounds += (size_t)1 << half) {
+        uint64_t kept = rounds[right];
+        if (kept >> 16 != (uint64_t)step + 1)
+            kept = keep_round(p, &rounds[right], step, round, right);
+        const uint32_t next = left ^ ((uint32_t)kept & mask);
         left = right;
         right = next;
     }
-    return left << p->half | right;
+    return left << half | right;
 }
 
-uint32_t dsgd_permuter_image(dsgd_permuter *permuter, uint32_t step, uint32_t i)
+void dsgd_permuter_images(const dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
+                          uint32_t *images)
 {
-    DSGD_ASSERT(i < permuter->n, "%u is not below %u", i, permuter->n);
-    do
-        i = kept_feistel(permuter, step, i);
-    while (i >= permuter->n);
-    return i;
+    const dsgd_permuter p = *permuter;
+    DSGD_ASSERT(first <= p.n && n <= p.n - first, "%u images from %u, but %u in all", n, first,
+                p.n);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = first + k;
+        do
+            i = kept_feistel(&p, step, i);
+        while (i >= p.n);
+        images[k] = i;
+    }
 }

@@ -62,7 +62,9 @@ typedef struct dsgd_permuter dsgd_permuter;
 
 /** For permutations of [0, n) at @p at, but at any step. */
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n);
-uint32_t dsgd_permuter_image(dsgd_permuter *permuter, uint32_t step, uint32_t i);
+/** images[n] <- those of first, first + 1, ... at @p step. */
+void dsgd_permuter_images(const dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
+                          uint32_t *images);
 void dsgd_permuter_free(dsgd_permuter *permuter);
 
 #endif

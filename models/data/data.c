@@ -77,12 +77,12 @@ void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t c
     const uint64_t position = position_of(&sampler->stream, w, t, 0);
     uint32_t epoch = (uint32_t)(position / n);
     uint32_t at = (uint32_t)(position % n);
-    for (uint32_t j = 0; j < count; j++) {
-        indices[j] = dsgd_permuter_image(sampler->permuter, epoch, at);
-        if (++at == n) {
-            at = 0;
-            epoch++;
-        }
+    while (count > 0) { /* up to the end of each epoch */
+        const uint32_t here = count < n - at ? count : n - at;
+        dsgd_permuter_images(sampler->permuter, epoch++, at, here, indices);
+        indices += here;
+        count -= here;
+        at = 0;
     }
 }
 

@@ -22,14 +22,22 @@ enum {
     SURPLUS_BYTES = 4 << 20
 };
 
-size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
+void dsgd_buffers_open(dsgd_values *values)
 {
     const dsgd_problem *const p = &values->config.problem;
-    if (shape < p->n_pieces)
-        return p->piece_begin[shape + 1] - p->piece_begin[shape];
-    if (shape == p->n_pieces)
-        return p->network->n_state;
-    return dsgd_optimizer_states(&p->update) * dsgd_shape_size(values, shape - p->n_pieces - 1);
+    const size_t n_states = dsgd_optimizer_states(&p->update);
+    values->shape_sizes = dsgd_xcalloc(dsgd_n_shapes(values), sizeof *values->shape_sizes);
+    for (size_t k = 0; k < p->n_pieces; k++) {
+        const size_t n = p->piece_begin[k + 1] - p->piece_begin[k];
+        values->shape_sizes[k] = n;
+        values->shape_sizes[p->n_pieces + 1 + k] = n_states * n;
+    }
+    values->shape_sizes[p->n_pieces] = p->network->n_state;
+}
+
+size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
+{
+    return values->shape_sizes[shape];
 }
 
 size_t dsgd_value_shape(const dsgd_values *values, dsgd_value value)

@@ -7,6 +7,8 @@
 
 #include "models/values/store.h"
 
+/** Before anything else: the sizes of shapes. */
+void dsgd_buffers_open(dsgd_values *values);
 /**
  * A buffer for @p thread to write. NULL where it would take more than @p room_bytes of the device
  * even if the pools held nothing, or where the device has no more.

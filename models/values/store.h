@@ -132,6 +132,7 @@ typedef struct run_queue {
 struct dsgd_values {
     dsgd_values_config config;
     void *context; /* of the device */
+    size_t *shape_sizes; /* [dsgd_n_shapes()] elements, constant */
 
     /* values.c; caller's thread only */
     dsgd_recorder *recorder; /* or NULL */

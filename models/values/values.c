@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/values/buffers.h"
 #include "models/values/executor.h"
 #include "models/values/lazy_graph.h"
 #include "models/values/nodes.h"
@@ -28,6 +29,7 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
         free(v);
         return status;
     }
+    dsgd_buffers_open(v);
     v->room_bytes = SIZE_MAX;
     if (config->device->room != NULL) {
         v->room_bytes = config->device->room(v->context);
@@ -78,6 +80,7 @@ void dsgd_values_close(dsgd_values *values)
     for (size_t i = 0; i < values->n_tickets; i++)
         free(values->tickets[i]);
     free(values->tickets);
+    free(values->shape_sizes);
     free(values);
 }
 

@@ -1,0 +1,244 @@
+#!/usr/bin/env bash
+# The first day on a GPU: all that the emulation cannot say, in at most half an hour and offline, with a report at the end.
+#   tests/gpu-day.sh pack BUILD FOLDER    here: programs, libraries and expected checksums of a release build, to take there; and
+#                                         the same as FOLDER.tar.gz
+#   FOLDER/gpu-day.sh run [REPORT]        there: writes REPORT (FOLDER/report.md) and all output beside it
+#   tests/gpu-day.sh rehearse BUILD       here: both, on the emulated GPU and with small numbers, to try this script
+# Each step has a limit of time; what a machine lacks (profilers, PyTorch) is reported as missing. Exit status: 0 when every step that
+# could be done did what was predicted or measured something, 1 otherwise.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+
+# --- here -----------------------------------------------------------------------------------------------------------------------------
+
+pack() { # BUILD FOLDER
+    local build=$1 to=$2 program library
+    local emulated=$build/tests/dsgd_cuda_emulated.so
+    mkdir -p "$to/lib" "$to/data"
+    for program in dsgd dsgd_tests dsgd_test_cuda dsgd_bench_cuda dsgd_cuda_checksums; do
+        cp "$build/$program" "$to/" || return 1
+    done
+    cp "$build/dsgd_cuda.so" "$to/" 2>/dev/null || echo "no dsgd_cuda.so in $build: build it with nvcc"
+    cp -r "$here/../traces" "$to/data/"
+    cp "$here/gpu-day.sh" "$here/bench/torch_replicas.py" "$to/"
+    ldd "$to"/dsgd "$to"/dsgd_tests "$to"/dsgd_bench_cuda | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
+        grep -vE '/(libc|libm|libdl|librt|libpthread)\.so' | while read -r library; do cp -L "$library" "$to/lib/"; done
+    DSGD_CUDA_MODULE=$emulated "$build/dsgd_cuda_checksums" >"$to/checksums.txt" || return 1
+    strip "$to"/dsgd* "$to"/lib/* 2>/dev/null
+    if python3 "$here/bench/kernels.py" --times >"$to/predicted.txt" 2>/dev/null; then :; else rm -f "$to/predicted.txt"; fi
+    git -C "$here" rev-parse --short HEAD >"$to/commit.txt"
+    tar czf "$to.tar.gz" -C "$(dirname "$to")" "$(basename "$to")" # a third of it, to be unpacked there
+    du -sh "$to" "$to.tar.gz"
+}
+
+rehearse() { # BUILD
+    local folder
+    folder=$(mktemp -d /tmp/dsgd-gpu-day-XXXXXX)
+    pack "$1" "$folder" && cp "$1/tests/dsgd_cuda_emulated.so" "$folder/dsgd_cuda.so" && touch "$folder/emulated"
+    "$folder/gpu-day.sh" run
+    local ended=$?
+    cat "$folder/report.md"
+    echo "all of it: $folder"
+    return $ended
+}
+
+# --- there ----------------------------------------------------------------------------------------------------------------------------
+
+n_failed=0
+
+row() { # step, predicted, measured, verdict
+    printf '| %s | %s | %s | %s |\n' "$@" >>"$report"
+    [[ "$4" != FAILED && "$4" != "too long" ]] || n_failed=$((n_failed + 1))
+    echo "$1: $3 ($4)"
+}
+
+left_s() {
+    echo $((all_s - SECONDS))
+}
+
+# Runs a command with a limit of time: its output is in $out/NAME.txt, its exit status in $status, 124 where it took too long.
+try() { # NAME SECONDS COMMAND...
+    local name=$1 limit=$2
+    shift 2
+    [ "$limit" -le "$(left_s)" ] || limit=$(left_s)
+    status=124
+    echo "no time was left" >"$out/$name.txt"
+    [ "$limit" -gt 0 ] || return 0
+    timeout -k 5 "$limit" "$@" >"$out/$name.txt" 2>&1
+    status=$?
+    return 0
+}
+
+verdict() {
+    case $status in
+    0) echo ok ;;
+    77) echo skipped ;;
+    124) echo "too long" ;;
+    *) echo FAILED ;;
+    esac
+}
+
+last() { # NAME: the last line of its output
+    tail -n 1 "$out/$1.txt" 2>/dev/null | tr '|' '/' | cut -c1-160
+}
+
+machine() {
+    try machine 60 nvidia-smi --query-gpu=name,memory.total,memory.used,driver_version,compute_cap,clocks.max.sm --format=csv,noheader
+    row machine "" "$(uname -r); $(nproc) cores; $(last machine)" "$([ $status -eq 0 ] && echo ok || echo missing)"
+    try devices 120 "$folder/dsgd" list devices
+    row "dsgd list devices" "an NVIDIA GPU" "$(last devices)" "$(grep -q 'an NVIDIA GPU' "$out/devices.txt" && echo ok || echo FAILED)"
+}
+
+checksums() {
+    try checksums 120 "$folder/dsgd_cuda_checksums"
+    local n
+    n=$(diff "$folder/checksums.txt" "$out/checksums.txt" | grep -c '^>')
+    row "checksums without exp, tanh, log" "those of the emulation" "$n of $(wc -l <"$folder/checksums.txt") differ" \
+        "$(cmp -s "$folder/checksums.txt" "$out/checksums.txt" && echo ok || echo FAILED)"
+}
+
+tests() {
+    try test_cuda "$tests_s" "$folder/dsgd_test_cuda"
+    row "dsgd_test_cuda" "no failure" "$(grep -a '^[0-9]*%' "$out/test_cuda.txt" || last test_cuda)" "$(verdict)"
+    grep -qa ' 0, Errors: 0' "$out/test_cuda.txt" || row "its failures" none "$(grep -a ':[FE]:' "$out/test_cuda.txt" | head -n 3 | tr '|\n' '/ ' | cut -c1-300)" FAILED
+    try conformance "$tests_s" env DSGD_TEST_DEVICE=cuda "$folder/dsgd_tests" conformance
+    row "conformance on CUDA" "no failure; signal 11: a stack of 128 KiB" "$(grep -a '^[0-9]*%' "$out/conformance.txt" || last conformance)" "$(verdict)"
+}
+
+sanitizers() {
+    local tool
+    if ! command -v compute-sanitizer >/dev/null; then
+        row compute-sanitizer "no error" "not on this machine; CUDA_LAUNCH_BLOCKING=1 instead" missing
+        try blocking 200 env CUDA_LAUNCH_BLOCKING=1 "$folder/dsgd_bench_cuda" 8 "$few"
+        row "bench of 8 workers, launches one by one" "checks its answers" "$(last blocking)" "$(verdict)"
+        return
+    fi
+    for tool in memcheck racecheck initcheck; do
+        try "$tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/dsgd_bench_cuda" 4 "$few"
+        row "$tool" "no error" "$(grep -a 'ERROR SUMMARY\|RACECHECK SUMMARY' "$out/$tool.txt" | head -n 1 || last "$tool")" "$(verdict)"
+    done
+}
+
+benches() {
+    local n line predicted
+    for n in $sizes; do
+        try "bench_$n" 180 "$folder/dsgd_bench_cuda" "$n" "$numbers"
+        [ $status -eq 0 ] || row "bench, $n workers" "" "$(last "bench_$n")" "$(verdict)"
+        grep -a '^mlp\|^cnn' "$out/bench_$n.txt" | while IFS= read -r line; do
+            case "$n $line" in
+            "1024 mlp"*) predicted="0.65 to 0.95 ms, 8 launches; batched PyTorch 0.7 to 0.9" ;;
+            "1024 cnn"*) predicted="11 to 16 ms before the kernels were rewritten, 20 launches; memory alone 2.4" ;;
+            *) predicted="launches as at 1,024 while the workspace holds all" ;;
+            esac
+            printf '| bench, %s workers | %s | %s | ok |\n' "$n" "$predicted" "$line" >>"$report"
+        done
+        line=$(grep -a '^means' "$out/bench_$n.txt") && row "means, $n" "60 to 75 % of a copy (goal 85 to 90), copy 4,100 to 4,300 GB/s on an H200" "$line" ok
+    done
+}
+
+profile() {
+    if command -v ncu >/dev/null; then
+        try ncu 360 ncu --clock-control none --set full -k 'regex:multiply|combine|update|map' -c 40 --csv "$folder/dsgd_bench_cuda" 1024 "$numbers"
+        row "ncu, 40 kernels" "dense 1 backward 205 us, combine 110, load 65 before the kernels were rewritten" "$(grep -c . "$out/ncu.txt") lines in ncu.txt" "$(verdict)"
+    elif command -v nsys >/dev/null; then
+        try nsys 240 nsys profile --stats=true -o "$out/profile" "$folder/dsgd_bench_cuda" 1024 "$numbers"
+        row "nsys" "as above" "$(grep -c . "$out/nsys.txt") lines in nsys.txt" "$(verdict)"
+    else
+        row "ncu, nsys" "" "not on this machine" missing
+    fi
+}
+
+torch() {
+    local n
+    if ! python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+        row "batched PyTorch" "ratio 1 at MLP-32" "no PyTorch with CUDA on this machine" missing
+        return
+    fi
+    for n in 1024 64 4096; do
+        try "torch_$n" 240 python3 "$folder/torch_replicas.py" cuda "$folder/dsgd_bench_cuda" "$n"
+        row "batched PyTorch, $n workers" "ratio about 1 for MLP-32, undecided for the cnn" "$(grep -a -i ratio "$out/torch_$n.txt" | tr '\n' ' ' | cut -c1-200)" "$(verdict)"
+    done
+}
+
+experiment() {
+    cat >"$out/jobs.yaml" <<END
+platform: idle-switch
+workload: {bytes: 1M, step: 100ms, samples: 8}
+workers: $workers
+seed: [1, 2, 3, 4, 5, 6]
+algorithms: [d_psgd, ad_psgd]
+until: {steps: 20}
+learn:
+  model: {name: mlp, hidden: [64]}
+  data: {name: sequences, features: 8, points: 512}
+  optimizer: {lr: 0.02, momentum: 0.9}
+  evaluate: {every: 10}
+END
+}
+
+# One of several -j: the time it took, and whether its curves are those of the first.
+jobs() {
+    local j start hide
+    experiment
+    for j in 1 4 12; do
+        start=$SECONDS
+        try "jobs_$j" 240 "$folder/dsgd" run "$out/jobs.yaml" --numerics cuda -j "$j" -o "$out/jobs-$j" --force
+        [ $status -ne 0 ] || cmp -s "$out/jobs-1/curves.csv" "$out/jobs-$j/curves.csv" || status=1
+        row "12 runs of $workers workers, -j $j" "curves of -j 1; less time while cores are free" "$((SECONDS - start)) s; $([ $status -eq 0 ] && echo the same bytes || last "jobs_$j")" "$(verdict)"
+    done
+    start=$SECONDS
+    try jit 200 env CUDA_FORCE_PTX_JIT=1 "$folder/dsgd" list devices
+    row "PTX compiled by the driver" "seconds, once" "$((SECONDS - start)) s; $(last jit)" "$(verdict)"
+    [ -e "$folder/emulated" ] && hide="EMULATED_DEVICES=0" || hide="CUDA_VISIBLE_DEVICES="
+    try hidden 200 env "$hide" "$folder/dsgd" run "$out/jobs.yaml" --only 1 -v -o "$out/hidden" --force
+    grep -q 'numerics on the CPU' "$out/hidden.txt" || status=1
+    row "no GPU to be seen" "the CPU, and a sentence why" "$(grep -a 'numerics on the CPU' "$out/hidden.txt" | cut -c1-140)" "$(verdict)"
+    try refused 100 env "$hide" "$folder/dsgd" run "$out/jobs.yaml" --only 1 --numerics cuda -o "$out/refused" --force
+    row "no GPU, but --numerics cuda" "exit status 4 and a sentence" "$(last refused)" "$([ $status -eq 4 ] && echo ok || echo FAILED)"
+}
+
+run() { # REPORT
+    folder=$here
+    report=${1:-$folder/report.md}
+    out=$(dirname "$report")/gpu-day-output
+    mkdir -p "$out"
+    all_s=1740 sizes="1024 64 4096" numbers=1048576 few=1024 workers=256 tests_s=400
+    [ ! -e "$folder/emulated" ] || sizes=8 numbers=256 few=256 workers=8 tests_s=1200 all_s=3600
+    export LD_LIBRARY_PATH=$folder/lib:${LD_LIBRARY_PATH:-} DSGD_DATA=$folder/data CK_TIMEOUT_MULTIPLIER=5
+    {
+        echo "# A day on a GPU"
+        echo
+        echo "$(date -u +%F), commit $(cat "$folder/commit.txt")$([ ! -e "$folder/emulated" ] || echo ", a rehearsal on the emulated GPU: times mean nothing"). Predictions are a model of an H200, +-30 %."
+        echo
+        echo "| step | predicted | measured | |"
+        echo "|---|---|---|---|"
+    } >"$report"
+    machine
+    checksums
+    benches
+    tests
+    sanitizers
+    jobs
+    torch
+    profile
+    {
+        echo
+        echo "$n_failed steps failed; $SECONDS s in all."
+        if [ -s "$folder/predicted.txt" ]; then
+            printf '\nPredicted from the machine code (tests/bench/kernels.py):\n\n'
+            sed 's/^/    /' "$folder/predicted.txt"
+        fi
+    } >>"$report"
+    echo "report: $report"
+    [ $n_failed -eq 0 ]
+}
+
+case "${1:-} $#" in
+"pack 3") pack "$2" "$3" ;;
+"run 1" | "run 2") run "${2:-}" ;;
+"rehearse 2") rehearse "$2" ;;
+*)
+    sed -n '2,6s/^# \{0,1\}//p' "$0"
+    exit 2
+    ;;
+esac
