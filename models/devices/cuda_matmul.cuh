@@ -28,8 +28,7 @@ template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded against bank conflicts */
     static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
     /* Blocks per multiprocessor: bounds a thread to 80 or 64 registers, so that none are spilled. */
-    static constexpr uint32_t RESIDENT =
-        PARTS == 1 || ROWS == 128 || (ROWS <= 32 && COLUMNS == 16) ? 3 : 4;
+    static constexpr uint32_t RESIDENT = (ROWS + COLUMNS) * DEPTH / THREADS < 10 ? 4 : 3;
     static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* sums of all parts */
     static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice fits the memory of the sums");
 };
@@ -152,15 +151,20 @@ template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &
     real sums[CELL][CELL] = {};
     a_strip.read();
     b_strip.read();
-    for (uint32_t k = 0; k < depth; k += T::DEPTH) {
+    for (uint32_t k = T::DEPTH; k < depth; k += T::DEPTH) {
         a_strip.write();
         b_strip.write();
         __syncthreads();
-        a_strip.read(); /* prefetch of the next slice */
+        a_strip.read(); /* ahead, the next slice */
         b_strip.read();
         add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
         __syncthreads();
     }
+    a_strip.write();
+    b_strip.write();
+    __syncthreads();
+    add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
+    __syncthreads();
 #pragma unroll
     for (uint32_t i = 0; i < CELL; i++)
         *(float4 *)(shared + (part * ROWS + y * CELL + i) * COLUMNS + x * CELL) =

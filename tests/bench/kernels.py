@@ -324,7 +324,7 @@ class Products:
         return sum(math.ceil(m / rows) * math.ceil(n / columns) for m, n, _ in self.full)
 
     def instructions(self, kernels):
-        """One warp of a block finds the tile (`lead`)."""
+        """One warp of a block finds the tile (`lead`); `rest` has the last slice."""
         k = kernels[self.name]
         cells = self.rows * self.columns // 16
         parts = THREADS // cells
@@ -333,7 +333,7 @@ class Products:
         for m, n, depth_all in self.full:
             tiles = math.ceil(m / self.rows) * math.ceil(n / self.columns)
             trips = self.rows * self.columns / THREADS / STORED_AT_ONCE if k.storing else 0
-            tile = k.lead * WARP / THREADS + k.rest + math.ceil(depth_all / depth) * k.product.executed + \
+            tile = k.lead * WARP / THREADS + k.rest + (math.ceil(depth_all / depth) - 1) * k.product.executed + \
                 trips * (k.storing.executed if k.storing else 0)
             warps += tiles * tile * THREADS / WARP
         return REPLICAS * warps
