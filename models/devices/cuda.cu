@@ -1,8 +1,8 @@
 /**
  * @file cuda.cu
  * The CUDA device, in float32: a module that device.c loads on request. This file has the context,
- * its memory and the operations; cuda_layers.cuh, cuda_matmul.cuh and cuda_vectors.cuh have the
- * code that runs on the GPU. They are one translation unit.
+ * its memory and the operations; cuda_layers.cuh, cuda_images.cuh, cuda_matmul.cuh and
+ * cuda_vectors.cuh have the code that runs on the GPU. They are one translation unit.
  *
  * The operations of a call are batched: each launch runs over all replicas, in the sequence that
  * layers.h states. The order of every sum follows from the operation alone: no atomics, and no
@@ -29,6 +29,7 @@ extern "C" {
 #include "models/devices/device.h"
 }
 
+#include "models/devices/cuda_images.cuh"
 #include "models/devices/cuda_layers.cuh"
 #include "models/devices/cuda_matmul.cuh"
 #include "models/devices/cuda_vectors.cuh"
@@ -537,8 +538,9 @@ void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *fin
     if (config->clip != 0)
         launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_global, there, config->clip,
                c->problem.network->n_params);
-    launch(c->stream, dim3(element_blocks(most, THREADS, n_ops), (uint32_t)n_ops), THREADS,
-           update_global, there, finite_there);
+    launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS,
+           config->kind == DSGD_OPTIMIZER_ADAMW ? update_global<true> : update_global<false>, there,
+           finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
@@ -568,9 +570,8 @@ void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, boo
     const dsgd_combine_op *const ops_there = stage(c, staged.data(), n_ops);
     bool *const finite_there = stage(c, finite, n_ops);
     stage_send(c);
-    const uint32_t blocks = element_blocks(blocks_for(most, CELL), THREADS, n_ops);
-    launch(c->stream, dim3(blocks, (uint32_t)n_ops), THREADS, combine_global, ops_there,
-           finite_there);
+    launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS,
+           combination_of(ops, n_ops), ops_there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 

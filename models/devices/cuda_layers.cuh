@@ -63,6 +63,25 @@ void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Par
     DSGD_CUDA(try_launch(stream, grid, threads, kernel, arguments...));
 }
 
+/** The address, which the compiler may take for one of global memory. */
+template <typename T> __device__ T *global(T *at)
+{
+#ifdef __CUDA_ARCH__
+    __builtin_assume(__isGlobal(at));
+#endif
+    return at;
+}
+
+/** Writes 16 bytes by one instruction; left alone the compiler may take four. */
+__device__ void store_float4(real *to, float4 x)
+{
+#ifdef __CUDA_ARCH__
+    __stwb(reinterpret_cast<float4 *>(global(to)), x);
+#else
+    *reinterpret_cast<float4 *>(to) = x;
+#endif
+}
+
 uint32_t blocks_for(size_t n, size_t per_block)
 {
     return (uint32_t)((n + per_block - 1) / per_block);
@@ -73,6 +92,13 @@ uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
 {
     const size_t most = std::max((size_t)MOST_BLOCKS, ALL_BLOCKS / n_rows);
     return (uint32_t)std::max((size_t)1, std::min(most, (n + threads - 1) / threads));
+}
+
+/** Blocks for each of @p n_rows vectors of at most @p n numbers, in cells: enough in all, long. */
+uint32_t cell_blocks(size_t n, size_t n_rows)
+{
+    const size_t most = std::max((size_t)1, n / CELL / THREADS);
+    return (uint32_t)std::min(most, std::max((most + 3) / 4, ALL_BLOCKS / n_rows));
 }
 
 } // namespace
@@ -125,13 +151,6 @@ template <kernel_function *CALLED>
 void map(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
 {
     launch_map<CALLED, true>(e, s, layer, n);
-}
-
-/** One thread per feature, where the CPU loads a sample per call. */
-template <>
-void map<load_kernel>(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
-{
-    launch_map<load_feature_kernel, true>(e, s, layer, n * e->args.data.n_features);
 }
 
 #define MAP(e, s, kernel, layer, n) map<kernel>(e, s, layer, n)

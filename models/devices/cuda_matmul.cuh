@@ -12,7 +12,6 @@ namespace
 {
 
 enum : uint32_t {
-    RESIDENT = 4, /* blocks per multiprocessor: bounds a thread to 64 registers */
     MOST_BATCHED = 128 /* blocks over the products of a replica (SAMPLES_BATCHED) */
 };
 
@@ -28,62 +27,92 @@ template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static constexpr uint32_t DEPTH = 4 * PARTS < 16 ? 16 : 4 * PARTS;
     static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded against bank conflicts */
     static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
+    /* Blocks per multiprocessor: bounds a thread to 80 or 64 registers, so that none are spilled. */
+    static constexpr uint32_t RESIDENT = (ROWS + COLUMNS) * DEPTH / THREADS < 10 ? 4 : 3;
     static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* sums of all parts */
     static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice fits the memory of the sums");
 };
 
-/**
- * Rows of A or columns of B: element k of line i is at[i * line + k * step]. With `ones`, line
- * n_lines is all ones (BIAS_GRAD).
- */
+/** Rows of A or columns of B: element k of line i is at[i * line + k * step]. */
 struct lines {
     const real *at;
-    size_t line, step;
+    uint32_t line, step;
     uint32_t n_lines, depth;
-    bool ones;
+    bool ones; /* line n_lines is all ones (BIAS_GRAD) */
 };
 
-__device__ real element_at(const lines &from, uint32_t i, uint32_t k)
-{
-    if (k >= from.depth || i > from.n_lines)
-        return 0;
-    if (i == from.n_lines)
-        return from.ones ? 1.0f : 0.0f;
-    return from.at[i * from.line + k * from.step];
-}
+/** One product of a replica, and the block's tile of it. */
+struct tile {
+    lines a, b;
+    uint32_t row, column; /* of C, its first */
+    uint32_t n_rows, n_columns; /* of C */
+    uint32_t c_row;
+    real *c;
+    const real *relu_output; /* strided like C; or NULL */
+    const real *bias; /* one per column, bias_step apart; or NULL */
+    uint32_t bias_step;
+    bool adds, relu;
+    bool *finite; /* to be told of non-finite elements; or NULL */
+};
 
-/** A slice of LINES lines in registers, between global and shared memory [DEPTH][WIDTH]. */
+/**
+ * A slice of LINES lines in registers, between global and shared memory [DEPTH][WIDTH]. Adjacent
+ * threads read adjacent addresses: where elements of a line are adjacent a thread keeps its place k
+ * in the slice and goes through lines, else it keeps its line and goes through places. So an
+ * element is a constant number of reals away from the thread's last one, here and there.
+ */
 template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
-    static constexpr uint32_t COUNT = LINES * DEPTH / THREADS;
+    static constexpr uint32_t SIZE = LINES * DEPTH;
+    static constexpr uint32_t COUNT = SIZE < THREADS ? 1 : SIZE / THREADS;
+    static constexpr uint32_t LINES_AWAY = THREADS / DEPTH, PLACES_AWAY = THREADS / LINES;
+    const real *at; /* the thread's first element in the next slice */
+    uint32_t away, next_slice; /* in reals: its next element, the next slice */
+    uint32_t left; /* of its line, from that element on */
+    uint32_t n_valid; /* of its lines, how many lie within the matrix */
+    bool along; /* the line */
+    real other; /* stands for elements outside */
+    real *to; /* in shared memory */
+    uint32_t to_away;
     real carried[COUNT];
 
-    /** Position of element @p c of this thread; adjacent threads read adjacent addresses. */
-    static __device__ void place(const lines &from, uint32_t c, uint32_t *i, uint32_t *k)
+    __device__ strip(const lines &from, uint32_t first_line, real *shared)
     {
-        const uint32_t e = threadIdx.x + c * THREADS;
-        const bool along = from.step == 1;
-        *i = along ? e / DEPTH : e % LINES;
-        *k = along ? e % DEPTH : e / LINES;
+        along = from.line != 1;
+        const uint32_t i = along ? threadIdx.x / DEPTH : threadIdx.x % LINES;
+        const uint32_t line = first_line + i;
+        const uint32_t place = along ? threadIdx.x % DEPTH : threadIdx.x / LINES;
+        at = global(from.at) + (size_t)line * from.line + (size_t)place * from.step;
+        away = along ? LINES_AWAY * from.line : PLACES_AWAY * from.step;
+        next_slice = DEPTH * from.step;
+        left = place < from.depth ? from.depth - place : 0;
+        const uint32_t n_lines = line < from.n_lines ? from.n_lines - line : 0;
+        n_valid = along ? (n_lines + LINES_AWAY - 1) / LINES_AWAY : n_lines;
+        /* Beyond the depth a line of ones meets zeros of the other matrix. */
+        other = from.ones && line == from.n_lines ? 1.0f : 0.0f;
+        to = shared + place * WIDTH + i;
+        to_away = along ? LINES_AWAY : PLACES_AWAY * WIDTH;
     }
 
-    __device__ void read(const lines &from, uint32_t first_line, uint32_t first_k)
+    /** Reads the next slice. */
+    __device__ void read()
     {
+        const uint32_t places = n_valid == 0 ? 0 : (left + PLACES_AWAY - 1) / PLACES_AWAY;
+        const uint32_t lines = left == 0 ? 0 : n_valid;
+        const uint32_t n = along ? lines : places;
 #pragma unroll
-        for (uint32_t c = 0; c < COUNT; c++) {
-            uint32_t i, k;
-            place(from, c, &i, &k);
-            carried[c] = element_at(from, first_line + i, first_k + k);
-        }
+        for (uint32_t c = 0; c < COUNT; c++)
+            carried[c] = c < n ? at[c * away] : other;
+        at += next_slice;
+        left = left > DEPTH ? left - DEPTH : 0;
     }
 
-    __device__ void write(const lines &from, real *shared) const
+    __device__ void write() const
     {
+        if (SIZE < THREADS && threadIdx.x >= SIZE)
+            return;
 #pragma unroll
-        for (uint32_t c = 0; c < COUNT; c++) {
-            uint32_t i, k;
-            place(from, c, &i, &k);
-            shared[k * WIDTH + i] = carried[c];
-        }
+        for (uint32_t c = 0; c < COUNT; c++)
+            to[c * to_away] = carried[c];
     }
 };
 
@@ -108,9 +137,7 @@ __device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t 
 }
 
 /** Computes the tile's sums into shared memory, [PARTS][ROWS][COLUMNS]. */
-template <uint32_t ROWS, uint32_t COLUMNS>
-__device__ void sum_tile(const lines &a, const lines &b, uint32_t row, uint32_t column,
-                         real *shared)
+template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &t, real *shared)
 {
     typedef tiling<ROWS, COLUMNS> T;
     const uint32_t part = threadIdx.x / T::CELLS;
@@ -118,50 +145,86 @@ __device__ void sum_tile(const lines &a, const lines &b, uint32_t row, uint32_t 
     const uint32_t x = threadIdx.x % T::WIDE;
     real *const a_slice = shared;
     real *const b_slice = shared + T::DEPTH * T::A_WIDTH;
-    strip<ROWS, T::DEPTH, T::A_WIDTH> a_strip;
-    strip<COLUMNS, T::DEPTH, T::B_WIDTH> b_strip;
+    strip<ROWS, T::DEPTH, T::A_WIDTH> a_strip(t.a, t.row, a_slice);
+    strip<COLUMNS, T::DEPTH, T::B_WIDTH> b_strip(t.b, t.column, b_slice);
+    const uint32_t depth = t.a.depth;
     real sums[CELL][CELL] = {};
-    a_strip.read(a, row, 0);
-    b_strip.read(b, column, 0);
-    for (uint32_t k = 0; k < a.depth; k += T::DEPTH) {
-        a_strip.write(a, a_slice);
-        b_strip.write(b, b_slice);
+    a_strip.read();
+    b_strip.read();
+    for (uint32_t k = T::DEPTH; k < depth; k += T::DEPTH) {
+        a_strip.write();
+        b_strip.write();
         __syncthreads();
-        a_strip.read(a, row, k + T::DEPTH); /* prefetch of the next slice */
-        b_strip.read(b, column, k + T::DEPTH);
+        a_strip.read(); /* ahead, the next slice */
+        b_strip.read();
         add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
         __syncthreads();
     }
+    a_strip.write();
+    b_strip.write();
+    __syncthreads();
+    add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
+    __syncthreads();
 #pragma unroll
     for (uint32_t i = 0; i < CELL; i++)
         *(float4 *)(shared + (part * ROWS + y * CELL + i) * COLUMNS + x * CELL) =
             make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
 }
 
-/** Adds the parts in order and writes the elements that lie within C. */
-template <uint32_t ROWS, uint32_t COLUMNS>
-__device__ void store_tile(const matmul &p, const matrices &at, uint32_t n_rows, uint32_t row,
-                           uint32_t column, const real *shared, bool *finite)
+/** Writes the thread's elements of its column; PLAIN: what they were, or a mask, plays no role. */
+template <uint32_t ROWS, uint32_t COLUMNS, bool PLAIN>
+__device__ bool store_column(const tile &t, uint32_t row, uint32_t column, const real *shared)
 {
-    for (uint32_t e = threadIdx.x; e < ROWS * COLUMNS; e += THREADS) {
-        const uint32_t i = row + e / COLUMNS;
-        const uint32_t j = column + e % COLUMNS;
-        if (i >= n_rows || j >= p.n)
-            continue;
-        real sum = 0;
-        for (uint32_t part = 0; part < tiling<ROWS, COLUMNS>::PARTS; part++)
-            sum += shared[part * ROWS * COLUMNS + e];
-        real *const to = at.c + i * at.c_row + j;
-        if (p.bias == BIAS_ADD)
-            sum += at.b[at.k * at.b_row + j * at.b_column];
-        if (p.adds)
-            sum += *to;
-        if (at.relu_output != NULL)
-            sum = dsgd_relu_backward(at.relu_output[i * at.c_row + j], sum);
-        *to = p.relu ? dsgd_relu(sum) : sum;
-        if (p.c.in == PARAMETER_GRADS && !isfinite(sum)) /* a race of equal writes */
-            *finite = false;
+    constexpr uint32_t ROWS_AWAY = THREADS / COLUMNS, N = ROWS / ROWS_AWAY;
+    constexpr uint32_t AT_ONCE = N < 4 ? N : 4;
+    const uint32_t n = (t.n_rows - row + ROWS_AWAY - 1) / ROWS_AWAY; /* may exceed N */
+    const uint32_t away = ROWS_AWAY * t.c_row;
+    const bool biased = t.bias != NULL, relu = t.relu;
+    const real bias = biased ? global(t.bias)[(size_t)column * t.bias_step] : 0.0f;
+    const size_t first = (size_t)row * t.c_row + column;
+    real *to = global(t.c + first);
+    const real *output = PLAIN || t.relu_output == NULL ? NULL : global(t.relu_output + first);
+    bool all_finite = true;
+#pragma unroll 1
+    for (uint32_t e = 0; e < N && e < n; e += AT_ONCE) {
+#pragma unroll
+        for (uint32_t j = 0; j < AT_ONCE; j++) {
+            real sum = 0;
+#pragma unroll
+            for (uint32_t part = 0; part < tiling<ROWS, COLUMNS>::PARTS; part++)
+                sum += shared[part * ROWS * COLUMNS + j * THREADS];
+            if (e + j >= n)
+                break;
+            sum = biased ? sum + bias : sum;
+            if (!PLAIN && t.adds)
+                sum += to[j * away];
+            if (!PLAIN && output != NULL)
+                sum = dsgd_relu_backward(output[j * away], sum);
+            all_finite = all_finite && isfinite(sum);
+            to[j * away] = relu ? dsgd_relu(sum) : sum;
+        }
+        to += AT_ONCE * away;
+        if (!PLAIN)
+            output = output == NULL ? NULL : output + AT_ONCE * away;
+        shared += AT_ONCE * THREADS;
     }
+    return all_finite;
+}
+
+/** Adds the parts in order and writes the elements that lie within C. A thread keeps its column. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+__device__ void store_tile(const tile &t, const real *shared)
+{
+    const uint32_t column = t.column + threadIdx.x % COLUMNS;
+    const uint32_t row = t.row + threadIdx.x / COLUMNS;
+    if (column >= t.n_columns || row >= t.n_rows)
+        return;
+    const real *const from = shared + threadIdx.x;
+    const bool finite = t.adds || t.relu_output != NULL
+                            ? store_column<ROWS, COLUMNS, false>(t, row, column, from)
+                            : store_column<ROWS, COLUMNS, true>(t, row, column, from);
+    if (!finite && t.finite != NULL) /* a race of equal writes */
+        *t.finite = false;
 }
 
 /** The matmuls of one launch, of one tiling: tiles of the first, then of the second. */
@@ -170,33 +233,72 @@ struct tiled_matmuls {
     uint32_t n_tiles[MOST_MATMULS];
 };
 
-/** Grid: (tiles, replicas, products of a replica). */
+/** Tile @p i of product @p batched of a replica. */
 template <uint32_t ROWS, uint32_t COLUMNS>
-__global__ void __launch_bounds__(THREADS, RESIDENT)
+__device__ tile tile_of(const matmul *p, const replica *r, sample_range s, size_t batched,
+                        uint32_t i)
+{
+    const matrices at = matrices_of(p, r, s, batched);
+    const uint32_t n_wide = (p->n + COLUMNS - 1) / COLUMNS;
+    const uint32_t m = (uint32_t)at.m, k = (uint32_t)at.k;
+    tile t;
+    t.a = lines{at.a, (uint32_t)at.a_row, (uint32_t)at.a_column, m, k, p->bias == BIAS_GRAD};
+    t.b = lines{at.b, (uint32_t)at.b_column, (uint32_t)at.b_row, p->n, k, false};
+    t.row = i / n_wide * ROWS;
+    t.column = i % n_wide * COLUMNS;
+    t.n_rows = m + (p->bias == BIAS_GRAD ? 1 : 0);
+    t.n_columns = p->n;
+    t.c_row = (uint32_t)at.c_row;
+    t.c = at.c;
+    t.relu_output = at.relu_output;
+    t.bias = p->bias == BIAS_ADD ? at.b + at.k * at.b_row : NULL;
+    t.bias_step = (uint32_t)at.b_column;
+    t.adds = p->adds;
+    t.relu = p->relu;
+    t.finite = p->c.in == PARAMETER_GRADS ? r->finite : NULL;
+    return t;
+}
+
+/** The block's tile of the replica's product @p batched; without rows where there is none. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+__device__ void find_tile(tile *t, const replica *r, const tiled_matmuls *all, sample_range s,
+                          size_t batched)
+{
+    const uint32_t which = blockIdx.x < all->n_tiles[0] ? 0 : 1;
+    const uint32_t i = which == 0 ? blockIdx.x : blockIdx.x - all->n_tiles[0];
+    const matmul *const p = &all->v[which];
+    if (batched < matrices_in(p, r, s))
+        *t = tile_of<ROWS, COLUMNS>(p, r, s, batched, i);
+    else
+        t->n_rows = t->row = 0;
+}
+
+/** Grid: (tiles, replicas, products of a replica). One thread finds out what the block does. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+__global__ void __launch_bounds__(THREADS, tiling<ROWS, COLUMNS>::RESIDENT)
     matmul_global(const replica *replicas, const __grid_constant__ tiled_matmuls all,
                   sample_range s)
 {
     __shared__ __align__(alignment) real shared[tiling<ROWS, COLUMNS>::SHARED];
-    const replica r = replicas[blockIdx.y];
-    const uint32_t which = blockIdx.x < all.n_tiles[0] ? 0 : 1;
-    const uint32_t tile = which == 0 ? blockIdx.x : blockIdx.x - all.n_tiles[0];
-    const matmul &p = all.v[which];
-    const uint32_t n_wide = (p.n + COLUMNS - 1) / COLUMNS;
-    const uint32_t row = tile / n_wide * ROWS;
-    const uint32_t column = tile % n_wide * COLUMNS;
-    const size_t n = matrices_in(&p, &r, s);
-    for (size_t i = blockIdx.z; i < n; i += gridDim.z) {
-        const matrices at = matrices_of(&p, &r, s, i);
-        const uint32_t n_rows = (uint32_t)at.m + (p.bias == BIAS_GRAD ? 1 : 0);
-        if (row >= n_rows)
-            break;
-        const lines a = {at.a, at.a_row, at.a_column, (uint32_t)at.m, (uint32_t)at.k, true};
-        const lines b = {at.b, at.b_column, at.b_row, p.n, (uint32_t)at.k, false};
-        sum_tile<ROWS, COLUMNS>(a, b, row, column, shared);
+    __shared__ tile t;
+    for (uint32_t batched = blockIdx.z;; batched += gridDim.z) {
+        if (threadIdx.x == 0)
+            find_tile<ROWS, COLUMNS>(&t, &replicas[blockIdx.y], &all, s, batched);
         __syncthreads();
-        store_tile<ROWS, COLUMNS>(p, at, n_rows, row, column, shared, r.finite);
+        if (t.row >= t.n_rows)
+            return;
+        sum_tile<ROWS, COLUMNS>(t, shared);
+        __syncthreads();
+        store_tile<ROWS, COLUMNS>(t, shared);
         __syncthreads();
     }
+}
+
+/** Rows of C, of the largest replica. */
+size_t rows_of_c(const execution *e, sample_range s, const matmul *p)
+{
+    return p->m * (p->samples == SAMPLES_ALONG_M ? most_samples(e, s) : 1) +
+           (p->bias == BIAS_GRAD ? 1 : 0);
 }
 
 template <uint32_t ROWS, uint32_t COLUMNS>
@@ -208,10 +310,8 @@ void launch_matmul(const execution *e, sample_range s, const matmul *matmuls, ui
     size_t n_batched = 1;
     for (uint32_t i = 0; i < n_matmuls && n > 0; i++) {
         const matmul *const p = &matmuls[i];
-        const size_t n_rows =
-            p->m * (p->samples == SAMPLES_ALONG_M ? n : 1) + (p->bias == BIAS_GRAD ? 1 : 0);
         all.v[i] = *p;
-        all.n_tiles[i] = blocks_for(n_rows, ROWS) * blocks_for(p->n, COLUMNS);
+        all.n_tiles[i] = blocks_for(rows_of_c(e, s, p), ROWS) * blocks_for(p->n, COLUMNS);
         n_tiles += all.n_tiles[i];
         if (p->samples == SAMPLES_BATCHED)
             n_batched = std::max(n_batched, n * p->n_heads);
@@ -228,9 +328,31 @@ uint32_t tile_size(uint32_t n)
     return n <= 16 ? 0 : n <= 32 ? 1 : 2;
 }
 
+/** Tiles of ROWS x COLUMNS that the products of a replica take. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+size_t tiles_of(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
+{
+    size_t n = 0;
+    for (const matmul *p = matmuls; p < matmuls + n_matmuls; p++)
+        n += (size_t)blocks_for(rows_of_c(e, s, p), ROWS) * blocks_for(p->n, COLUMNS);
+    return n;
+}
+
+/** Tilings with equal PARTS sum in the same order; that with the fewest tiles is free to choose. */
+template <uint32_t ROWS, uint32_t COLUMNS>
+void launch_flat(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
+{
+    static_assert(tiling<ROWS, COLUMNS>::PARTS == tiling<2 * ROWS, COLUMNS / 2>::PARTS, "");
+    if (tiles_of<2 * ROWS, COLUMNS / 2>(e, s, matmuls, n_matmuls) <
+        tiles_of<ROWS, COLUMNS>(e, s, matmuls, n_matmuls))
+        launch_matmul<2 * ROWS, COLUMNS / 2>(e, s, matmuls, n_matmuls);
+    else
+        launch_matmul<ROWS, COLUMNS>(e, s, matmuls, n_matmuls);
+}
+
 } // namespace
 
-/** The tiling depends on the shapes per sample alone, so that the order of sums does. */
+/** The order of sums depends on the shapes per sample alone. */
 static void multiply(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     uint32_t n_rows = 0;
@@ -245,7 +367,7 @@ static void multiply(const execution *e, sample_range s, const matmul *matmuls, 
                                         uint32_t) = {
         {launch_matmul<16, 16>, launch_matmul<16, 32>, launch_matmul<16, 64>},
         {launch_matmul<32, 16>, launch_matmul<32, 32>, launch_matmul<32, 64>},
-        {launch_matmul<64, 16>, launch_matmul<64, 32>, launch_matmul<64, 64>}};
+        {launch_flat<64, 16>, launch_matmul<64, 32>, launch_flat<64, 64>}};
     launches[tile_size(n_rows)][tile_size(n_columns)](e, s, matmuls, n_matmuls);
 }
 

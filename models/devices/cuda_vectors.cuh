@@ -13,6 +13,45 @@ namespace
 
 enum : uint32_t { AHEAD = 4 /* inputs of a combination that are loaded before they are added */ };
 
+/** CELL adjacent numbers, in registers. */
+struct cell {
+    real v[CELL];
+};
+
+/** Cell @p i of a buffer, zeros where it is NULL. */
+__device__ cell load_cell(const real *buffer, uint32_t i)
+{
+    float4 x = make_float4(0, 0, 0, 0);
+    if (buffer != NULL)
+        x = reinterpret_cast<const float4 *>(global(buffer))[i];
+    return cell{{x.x, x.y, x.z, x.w}};
+}
+
+__device__ void store_cell(real *buffer, uint32_t i, const cell &x)
+{
+    store_float4(buffer + (size_t)CELL * i, make_float4(x.v[0], x.v[1], x.v[2], x.v[3]));
+}
+
+/** @p body(i) for each whole cell i of n numbers, in some thread; then @p rest(j) for the rest. */
+template <typename Body, typename Rest> __device__ void for_cells(size_t n, Body body, Rest rest)
+{
+    const uint32_t n_cells = (uint32_t)(n / CELL); /* a buffer is smaller than 64 GiB */
+    const uint32_t first = blockIdx.x * THREADS + threadIdx.x;
+#pragma unroll 1
+    for (uint32_t i = first; i < n_cells; i += gridDim.x * THREADS)
+        body(i);
+    if (first < n % CELL)
+        rest((size_t)n_cells * CELL + first);
+}
+
+/** @p body(j) for each of n numbers, in some thread. */
+template <typename Body> __device__ void for_numbers(size_t n, Body body)
+{
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    for (size_t j = (size_t)blockIdx.x * THREADS + threadIdx.x; j < n; j += stride)
+        body(j);
+}
+
 struct copy {
     real *to;
     const real *from; /* NULL: zeros */
@@ -22,19 +61,17 @@ struct copy {
 __global__ void copy_global(const copy *copies)
 {
     const copy c = copies[blockIdx.y];
-    const size_t stride = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < c.n; i += stride)
-        c.to[i] = c.from == NULL ? 0.0f : c.from[i];
+    for_numbers(c.n, [&](size_t i) { c.to[i] = c.from == NULL ? 0.0f : c.from[i]; });
 }
 
 /** *finite <- false for each replica with a non-finite gradient or state. */
 __global__ void finite_global(const replica *replicas, size_t n_params, size_t n_state)
 {
     const replica r = replicas[blockIdx.y];
-    const size_t stride = (size_t)gridDim.x * THREADS;
     bool all = true;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n_params + n_state; i += stride)
+    for_numbers(n_params + n_state, [&](size_t i) {
         all = isfinite(i < n_params ? r.g[i] : r.state_new[i - n_params]) && all;
+    });
     if (!all)
         *r.finite = false;
 }
@@ -78,69 +115,165 @@ __global__ void clip_global(update *updates, double bound, size_t n_params)
         u->rule.clip = (real)dsgd_clip_factor(bound, u->op.n, n_params, squares);
 }
 
-__global__ void update_global(const update *updates, bool *finite)
+/** Updates a number; returns whether the new ones are finite. */
+template <bool ADAPTIVE>
+__device__ bool update_one(const dsgd_update_rule &of_any, real *x, real g, real *first,
+                           real *second)
 {
-    const update u = updates[blockIdx.y];
+    dsgd_update_rule rule = of_any;
+    rule.adaptive = ADAPTIVE;
+    *x = dsgd_updated(&rule, *x, g, first, second);
+    /* AdamW divides by the second moment: an infinite one would leave x finite. */
+    return isfinite(*x) && (!ADAPTIVE || (isfinite(*first) && isfinite(*second)));
+}
+
+/** The update u by the threads of gridDim.x blocks; returns whether the thread's are finite. */
+template <bool ADAPTIVE> __device__ bool update_all(const update &u)
+{
+    const real *const x = static_cast<const real *>(u.op.x);
+    const real *const g = static_cast<const real *>(u.op.g);
+    const real *const v = static_cast<const real *>(u.op.v);
+    real *const x_new = static_cast<real *>(u.op.x_new);
     real *const v_new = static_cast<real *>(u.op.v_new);
+    const dsgd_update_rule rule = u.rule;
     const size_t n = u.op.n;
-    const size_t stride = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += stride) {
-        real first = element(u.op.v, i);
-        real second = u.rule.adaptive ? element(u.op.v, n + i) : 0.0f;
-        const real x =
-            dsgd_updated(&u.rule, element(u.op.x, i), element(u.op.g, i), &first, &second);
-        static_cast<real *>(u.op.x_new)[i] = x;
+    bool finite = true;
+    const auto rest = [&](size_t j) {
+        real y = element(x, j);
+        real first = element(v, j);
+        real second = ADAPTIVE ? element(v, n + j) : 0.0f;
+        finite = update_one<ADAPTIVE>(rule, &y, element(g, j), &first, &second) && finite;
+        x_new[j] = y;
         if (v_new != NULL)
-            v_new[i] = first;
-        if (u.rule.adaptive)
-            v_new[n + i] = second;
-        /* AdamW divides by the second moment: an infinite one would leave x finite. */
-        if (!isfinite(x) || (u.rule.adaptive && !(isfinite(first) && isfinite(second))))
-            finite[blockIdx.y] = false;
-    }
+            v_new[j] = first;
+        if (ADAPTIVE)
+            v_new[n + j] = second;
+    };
+    const auto body = [&](uint32_t i) {
+        cell y = load_cell(x, i);
+        const cell grad = load_cell(g, i);
+        cell first = load_cell(v, i);
+        cell second = load_cell(ADAPTIVE && v != NULL ? v + n : NULL, i);
+#pragma unroll
+        for (uint32_t j = 0; j < CELL; j++)
+            finite =
+                update_one<ADAPTIVE>(rule, &y.v[j], grad.v[j], &first.v[j], &second.v[j]) && finite;
+        store_cell(x_new, i, y);
+        if (v_new != NULL)
+            store_cell(v_new, i, first);
+        if (ADAPTIVE)
+            store_cell(v_new + n, i, second);
+    };
+    if (!ADAPTIVE || n % CELL == 0)
+        for_cells(n, body, rest);
+    else /* the second moments begin within a cell */
+        for_numbers(n, rest);
+    return finite;
 }
 
-/** Elements [i, i + CELL) of a buffer of n, zeros beyond it. */
-__device__ float4 elements(const void *buffer, size_t i, size_t n)
+template <bool ADAPTIVE> __global__ void update_global(const update *updates, bool *finite)
 {
-    const real *const x = static_cast<const real *>(buffer);
-    if (x == NULL || i >= n)
-        return make_float4(0, 0, 0, 0);
-    if (i + CELL <= n)
-        return *(const float4 *)(x + i);
-    return make_float4(x[i], i + 1 < n ? x[i + 1] : 0.0f, i + 2 < n ? x[i + 2] : 0.0f, 0);
+    if (!update_all<ADAPTIVE>(updates[blockIdx.y]))
+        finite[blockIdx.y] = false;
 }
 
-/** A thread computes CELL adjacent elements. */
+/** Whether 1 / x is exact, so that a product with it has the bits of the quotient. */
+bool has_exact_inverse(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t exponent = bits >> 52 & 0x7ff; /* neither of them is subnormal */
+    return bits << 12 == 0 && exponent > 1 && exponent < 2045;
+}
+
+/** Adds weight * x to the sums, where there is an x. */
+__device__ void add_cell(double *sums, double weight, const cell &x, const real *present)
+{
+    if (present == NULL)
+        return;
+#pragma unroll
+    for (uint32_t j = 0; j < CELL; j++)
+        sums[j] += weight * (double)x.v[j];
+}
+
+/** Of N inputs, or where N is 0 of any number. EXACT: the divisor has_exact_inverse(). */
+template <uint32_t N, bool EXACT> __device__ bool combine_all(const dsgd_combine_op *op)
+{
+    constexpr uint32_t HELD = N == 0 ? AHEAD : N;
+    const uint32_t n_inputs = op->n_inputs;
+    const real *x[HELD];
+    double weights[HELD];
+    const auto hold = [&](uint32_t first) {
+#pragma unroll
+        for (uint32_t k = 0; k < HELD; k++) {
+            const bool is = N != 0 || first + k < n_inputs;
+            x[k] = is ? static_cast<const real *>(op->x[first + k]) : NULL;
+            weights[k] = is ? op->weights[first + k] : 0;
+        }
+    };
+    hold(0);
+    real *const y = static_cast<real *>(op->y);
+    const double divisor = op->divisor;
+    const double inverse = 1 / divisor;
+    const size_t n = op->n;
+    bool finite = true;
+    const auto quotient = [&](double sum) {
+        const real q = (real)(EXACT ? sum * inverse : sum / divisor);
+        finite = isfinite(q) && finite;
+        return q;
+    };
+    const auto body = [&](uint32_t i) {
+        double sums[CELL] = {};
+#pragma unroll 1
+        for (uint32_t first = 0; first < (N == 0 ? n_inputs : 1); first += HELD) {
+            if (N == 0)
+                hold(first);
+            cell in[HELD];
+#pragma unroll
+            for (uint32_t k = 0; k < HELD; k++)
+                in[k] = load_cell(x[k], i);
+#pragma unroll
+            for (uint32_t k = 0; k < HELD; k++)
+                add_cell(sums, weights[k], in[k], x[k]);
+        }
+        store_cell(
+            y, i,
+            cell{{quotient(sums[0]), quotient(sums[1]), quotient(sums[2]), quotient(sums[3])}});
+    };
+    const auto rest = [&](size_t j) {
+        double sum = 0;
+#pragma unroll 1
+        for (uint32_t k = 0; k < n_inputs; k++)
+            if (op->x[k] != NULL)
+                sum += op->weights[k] * (double)element(op->x[k], j);
+        y[j] = quotient(sum);
+    };
+    for_cells(n, body, rest);
+    return finite;
+}
+
+/** Grid: (blocks, operations). */
+template <uint32_t N, bool EXACT>
 __global__ void combine_global(const dsgd_combine_op *ops, bool *finite)
 {
-    const dsgd_combine_op op = ops[blockIdx.y];
-    real *const y = static_cast<real *>(op.y);
-    const size_t stride = (size_t)gridDim.x * THREADS * CELL;
-    for (size_t i = ((size_t)blockIdx.x * THREADS + threadIdx.x) * CELL; i < op.n; i += stride) {
-        double sum[CELL] = {};
-        for (uint32_t first = 0; first < op.n_inputs; first += AHEAD) {
-            float4 x[AHEAD];
-#pragma unroll
-            for (uint32_t k = 0; k < AHEAD; k++)
-                x[k] = elements(first + k < op.n_inputs ? op.x[first + k] : NULL, i, op.n);
-#pragma unroll
-            for (uint32_t k = 0; k < AHEAD; k++) {
-                if (first + k >= op.n_inputs || op.x[first + k] == NULL)
-                    continue;
-                const double weight = op.weights[first + k];
-                sum[0] += weight * (double)x[k].x;
-                sum[1] += weight * (double)x[k].y;
-                sum[2] += weight * (double)x[k].z;
-                sum[3] += weight * (double)x[k].w;
-            }
-        }
-        for (uint32_t j = 0; j < CELL && i + j < op.n; j++) {
-            y[i + j] = (real)(sum[j] / op.divisor);
-            if (!isfinite(y[i + j]))
-                finite[blockIdx.y] = false;
-        }
+    if (!combine_all<N, EXACT>(&ops[blockIdx.y]))
+        finite[blockIdx.y] = false;
+}
+
+/** The kernel for what all operations have in common. */
+auto combination_of(const dsgd_combine_op *ops, size_t n_ops)
+{
+    uint32_t n = ops[0].n_inputs;
+    bool exact = true;
+    for (const dsgd_combine_op *op = ops; op < ops + n_ops; op++) {
+        n = op->n_inputs == n ? n : 0;
+        exact = exact && has_exact_inverse(op->divisor);
     }
+    if (n == 2)
+        return exact ? combine_global<2, true> : combine_global<2, false>;
+    if (n == 3)
+        return exact ? combine_global<3, true> : combine_global<3, false>;
+    return exact ? combine_global<0, true> : combine_global<0, false>;
 }
 
 __global__ void distance_global(dsgd_distance_op *ops)

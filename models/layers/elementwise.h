@@ -146,13 +146,6 @@ KERNEL(load, i)
         y[f] = feature_of(args, sample * n + f);
 }
 
-/** Like load_kernel(), for devices with many threads; i: sample and feature. */
-KERNEL(load_feature, i)
-{
-    const size_t n = args->data.n_features;
-    values_of(r, &l->in)[i] = feature_of(args, sample_of(r, i / n) * n + i % n);
-}
-
 /* --- pointwise layers ------------------------------------------------------------------------- */
 
 KERNEL(relu, i)

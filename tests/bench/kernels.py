@@ -26,7 +26,7 @@ EXPECTED = os.path.join(ROOT, "tests", "bench", "kernels.txt")
 SKIPPED = 77
 ARCHITECTURE = 90  # what kernels.txt holds for
 
-BRANCH, EXIT, NOP, FMA = 0x147, 0x14D, 0x118, 0x023  # of the 9 bits below the operands' kind
+BRANCH, EXIT, NOP, BARRIER, FMA = 0x147, 0x14D, 0x118, 0x11D, 0x023  # of the 9 bits below the operands' kind
 LOAD, LOAD_GENERIC, STORE, STORE_GENERIC = 0x181, 0x180, 0x186, 0x185
 SPILL = (0x183, 0x187)
 SHARED = (0x184, 0x188)
@@ -68,6 +68,7 @@ class Loop:
         self.innermost = not any(l.stores or l.loads for l in inner)
         self.n = len(all_of)
         self.fma = sum(i.operation == FMA for i in all_of)
+        self.shared = sum(i.operation in SHARED for i in all_of)
         self.spills = sum(i.operation in SPILL for i in all_of)
         self.loads = [i.width for i in all_of if i.operation in (LOAD, LOAD_GENERIC)]
         self.stores = [i.width for i in all_of if i.operation in (STORE, STORE_GENERIC)]
@@ -110,7 +111,8 @@ def loops_of(code):
 
 
 class Kernel:
-    """`outside`: the function without its hot loops; product: the loop over k."""
+    """Instructions executed but for hot loops: `outside`; before and behind the first barrier: `lead`,
+    `rest`. `product`: the loop over k."""
 
     def __init__(self, name, resources, code):
         self.name = name
@@ -119,19 +121,25 @@ class Kernel:
         self.instructions = sum(l.n for l in self.loops)
         inner = self.loops[:-1]
         self.product = max(inner, key=lambda l: l.fma, default=None)
-        if self.product is not None and self.product.fma < 16:
+        if self.product is not None and (self.product.fma < 16 or not self.product.shared):
             self.product = None
         storing = [l for l in inner if l.stores and
+                   not (self.product and self.product.within(l)) and
                    not any(o.stores and o is not l and o.within(l) for o in inner)]
+        self.storing_loops = storing
         self.storing = max(storing, key=lambda l: (sum(l.stores), l.n), default=None)
         loading = [l for l in inner if l.loads and not l.stores and l.innermost]
         self.loading = max(loading, key=lambda l: (sum(l.loads), l.n), default=None)
-        if self.product is not None:
-            self.loading = None
+        if self.loading and self.storing and self.storing.loads and \
+                not self.loading.within(self.storing) or self.product:
+            self.loading = None  # the rest of a vector
         self.hot = self.product or self.storing or self.loading or self.loops[-1]
         hot = [l for l in (self.product, self.storing, self.loading) if l is not None]
         self.outside = path(code, 0, len(code), hot)
-        for loop in hot:
+        barrier = next((at for at, i in enumerate(code) if i.operation == BARRIER), 0)
+        self.lead = path(code, 0, barrier, hot)
+        self.rest = path(code, barrier, len(code), hot)
+        for loop in hot + storing:
             others = [l for l in hot if l is not loop and l.within(loop)]
             loop.executed = path(code, loop.begin, loop.end, others)
 
@@ -153,13 +161,13 @@ def short_name(mangled):
             break
         end = found.end() + int(found.group())
         name = mangled[found.end():end]
-        if re.fullmatch(r"[a-z]\w*_(global|kernel)", name):
-            names.append(name[:-7])
+        if re.fullmatch(r"[a-z]\w*_(global|kernel|body)", name):
+            names.append(name[:name.rindex("_")])
             at = end
         else:
             at = end if name.startswith("_GLOBAL") or name.startswith("_INTERNAL") else found.end()
     numbers = re.findall(r"L[a-z]\w*?(\d+)E", mangled[mangled.index("_global"):])
-    if names[0] == "map" and len(names) > 1:
+    if names[0] in ("map", "image") and len(names) > 1:
         return names[1]
     return names[0] + (f"<{','.join(numbers)}>" if numbers else "")
 
@@ -262,6 +270,7 @@ PER_S = 132 * 4 * 1.755e9  # warp instructions that an H200 issues
 COPY_BYTES_PER_S = 4.3e12
 ISSUED, MOVED = 0.75, 0.9  # shares of both that a good kernel reaches
 START_US = 3  # of a launch
+STORED_AT_ONCE = 4  # rows, by store_tile()
 
 
 def time_us(warp_instructions, n_bytes):
@@ -272,16 +281,19 @@ def time_us(warp_instructions, n_bytes):
 class Elements:
     """A launch that computes numbers one by one: of one replica `stores`, from `loads` numbers."""
 
-    def __init__(self, name, stores, n_bytes, threads=None, loads=0):
-        self.name, self.stores, self.loads = name, stores, loads
+    def __init__(self, name, stores, n_bytes, threads=None, loads=0, wide=None):
+        self.name, self.stores, self.loads, self.wide = name, stores, loads, wide
         self.bytes = REPLICAS * n_bytes
-        self.threads = threads or min(stores, 64 * THREADS)
+        self.threads = threads or stores / 16
 
     def instructions(self, kernels):
         k = kernels[self.name]
         total = self.threads * k.outside
-        if k.storing:
-            total += self.stores / max(1, sum(k.storing.stores) / 4) * k.storing.executed
+        storing = k.storing
+        if self.wide:
+            storing = next(l for l in k.storing_loops if sum(l.stores) == 4 * self.wide)
+        if storing:
+            total += self.stores / max(1, sum(storing.stores) / 4) * storing.executed
         if k.loading:
             total += (self.loads or self.stores) / max(1, sum(k.loading.loads) / 4) * k.loading.executed
         return REPLICAS * total / WARP
@@ -294,17 +306,25 @@ def size_class(n):
 class Products:
     """A launch of products, each (m, n, k, along): `along` is the dimension of the samples."""
 
-    def __init__(self, label, *shapes, layout=""):
-        self.label, self.shapes, self.layout = label, shapes, layout
+    def __init__(self, label, *shapes):
+        self.label = label
         rows = max((16 if m == 1 else 64) if along == "m" else m for m, n, k, along in shapes)
         self.rows, self.columns = size_class(rows), size_class(max(s[1] for s in shapes))
-        self.name = f"matmul<{self.rows},{self.columns}>"
         full = [(m * (BATCH if along == "m" else 1), n, k * (BATCH if along == "k" else 1))
                 for m, n, k, along in shapes]
         self.full = full
+        flat = self.rows * 2, self.columns // 2
+        if self.rows == 64 and self.columns != 32 and \
+                self.tiles(*flat) < self.tiles(self.rows, self.columns):
+            self.rows, self.columns = flat
+        self.name = f"matmul<{self.rows},{self.columns}>"
         self.bytes = REPLICAS * 4 * sum(m * k + k * n + m * n for m, n, k in full)
 
+    def tiles(self, rows, columns):
+        return sum(math.ceil(m / rows) * math.ceil(n / columns) for m, n, _ in self.full)
+
     def instructions(self, kernels):
+        """One warp of a block finds the tile (`lead`); `rest` has the last slice."""
         k = kernels[self.name]
         cells = self.rows * self.columns // 16
         parts = THREADS // cells
@@ -312,8 +332,8 @@ class Products:
         warps = 0
         for m, n, depth_all in self.full:
             tiles = math.ceil(m / self.rows) * math.ceil(n / self.columns)
-            trips = self.rows * self.columns / THREADS / len(k.storing.stores) if k.storing else 0
-            tile = k.outside + math.ceil(depth_all / depth) * k.product.executed + \
+            trips = self.rows * self.columns / THREADS / STORED_AT_ONCE if k.storing else 0
+            tile = k.lead * WARP / THREADS + k.rest + (math.ceil(depth_all / depth) - 1) * k.product.executed + \
                 trips * (k.storing.executed if k.storing else 0)
             warps += tiles * tile * THREADS / WARP
         return REPLICAS * warps
@@ -326,46 +346,45 @@ def dense(inputs, outputs, first):
 
 
 def vectors(n):
-    return [Elements("update", n, 20 * n), Elements("combine", n, 12 * n)]
+    return [Elements("update<0>", n, 20 * n), Elements("combine<2,1>", n, 12 * n)]
 
 
 def mlp():
     forward_1, backward_1 = dense(784, 32, True)
     forward_2, backward_2 = dense(32, 10, False)
-    return [Elements("load_feature", BATCH * 784, BATCH * 784 * 5), forward_1, forward_2,
+    return [Elements("load<1>", BATCH * 784, BATCH * 784 * 5), forward_1, forward_2,
             Elements("cross_entropy", BATCH * 10, BATCH * 88, threads=BATCH),
             backward_2, backward_1] + vectors(25450)
 
 
-def image(name, rows, channels, times, row_threads):
-    """A kernel of images: `times` numbers are read per number written."""
+def image(name, rows, channels, read, wide=4):
+    """A kernel of images that reads `read` numbers for each that it writes, `wide` at a time."""
     n = BATCH * rows * channels
-    return Elements(name, n, 4 * n * (1 + times), loads=n * times,
-                    threads=BATCH * rows if row_threads else n)
+    return Elements(name, n, 4 * n * (1 + read), loads=n * read, wide=wide)
 
 
-def cnn(row_threads):
+def cnn():
     forward_3, backward_3 = dense(784, 32, False)
     forward_4, backward_4 = dense(32, 10, False)
-    return [Elements("load_feature", BATCH * 784, BATCH * 784 * 5),
-            image("im2col", 784, 9, 1 / 9, row_threads),
+    return [Elements("load<1>", BATCH * 784, BATCH * 784 * 5),
+            image("im2col", 784, 9, 1 / 9, wide=1),
             Products("convolution 1", (784, 8, 9, "m")),
-            image("max_pool", 196, 8, 4, row_threads),
-            image("im2col", 196, 72, 1 / 9, row_threads),
+            image("max_pool", 196, 8, 4),
+            image("im2col", 196, 72, 1 / 9),
             Products("convolution 2", (196, 16, 72, "m")),
-            image("max_pool", 49, 16, 4, row_threads), forward_3, forward_4,
+            image("max_pool", 49, 16, 4), forward_3, forward_4,
             Elements("cross_entropy", BATCH * 10, BATCH * 88, threads=BATCH),
             backward_4, backward_3,
-            image("max_pool_backward", 196, 16, 2, row_threads),
+            image("max_pool_backward", 196, 16, 2),
             Products("convolution 2, dW", (73, 16, 196, "k")),
             Products("convolution 2, dX", (196, 72, 16, "m")),
-            image("col2im", 196, 8, 9, row_threads),
-            image("max_pool_backward", 784, 8, 2, row_threads),
+            image("col2im", 196, 8, 9),
+            image("max_pool_backward", 784, 8, 2),
             Products("convolution 1, dW", (10, 8, 784, "k"))] + vectors(26698)
 
 
 def times(kernels):
-    for name, launches in (("MLP-32", mlp()), ("cnn", cnn(True))):
+    for name, launches in (("MLP-32", mlp()), ("cnn", cnn())):
         print(f"{name}: {REPLICAS} replicas, batch {BATCH}, on an H200, by the model")
         print(f"{'launch':24} {'kernel':20} {'MB':>6} {'DRAM us':>8} {'issue us':>8} {'us':>7}")
         total = [0, 0]
