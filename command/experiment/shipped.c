@@ -180,7 +180,7 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
                                dsgd_error *error)
 {
-    *platform = (dsgd_platform){.topology = 0}; /* what no option says, too */
+    *platform = (dsgd_platform){0};
     dsgd_options_default(dsgd_platform_options, platform);
     const char *const dot = strrchr(name, '.');
     if (dot != NULL && strcmp(dot, ".xml") == 0) {
