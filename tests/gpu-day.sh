@@ -100,7 +100,7 @@ checksums() {
 tests() {
     try test_cuda "$tests_s" "$folder/dsgd_test_cuda"
     row "dsgd_test_cuda" "no failure" "$(grep -a '^[0-9]*%' "$out/test_cuda.txt" || last test_cuda)" "$(verdict)"
-    grep -qa ' 0, Errors: 0' "$out/test_cuda.txt" || row "its failures" none "$(grep -a ':[FE]:' "$out/test_cuda.txt" | head -n 3 | tr '|\n' '/ ' | cut -c1-300)" FAILED
+    grep -qa ':[FE]:' "$out/test_cuda.txt" && row "its failures" none "$(grep -a ':[FE]:' "$out/test_cuda.txt" | head -n 3 | tr '|\n' '/ ' | cut -c1-300)" FAILED
     try conformance "$tests_s" env DSGD_TEST_DEVICE=cuda "$folder/dsgd_tests" conformance
     row "conformance on CUDA" "no failure; signal 11: a stack of 128 KiB" "$(grep -a '^[0-9]*%' "$out/conformance.txt" || last conformance)" "$(verdict)"
 }
