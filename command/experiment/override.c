@@ -101,10 +101,11 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     char *const value = nested(dot == NULL ? NULL : dot + 1, equals + 1);
     dsgd_status status = DSGD_OK;
     if (!fy_node_is_mapping(place))
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--set %s: there is no such place; elements of a list are named by "
-                           "index, and only keys can be set",
-                           assignment);
+        status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "--set %s: there is no such key; of an element of a list each key is set "
+                      "by itself, as in algorithms.0.period=4, or the list as a whole",
+                      assignment);
     else if (!is_yaml(value) || !put(config, place, rest, value, assignment))
         status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML", assignment);
     free(value);

@@ -159,16 +159,33 @@ static const char *verb_of(const char *verb)
     return strncmp(verb, prefix, strlen(prefix)) == 0 ? verb + strlen(prefix) : verb;
 }
 
+/** From when it only waits: what travels beside computation is waited for at its end, if at all. */
 static void tell_wait(teller *t, const dsgd_span *span)
 {
-    const double end_s = dsgd_view_end_s(&t->run->view, span);
-    if (span->track != 0 || end_s - span->since_s < least_wait_s)
+    const dsgd_view *const view = &t->run->view;
+    const dsgd_row *const row = &view->rows[dsgd_view_row(view, span->host)];
+    const double end_s = dsgd_view_end_s(view, span);
+    double since_s = span->since_s, idle_s = 0;
+    for (size_t i = 0; i < row->n_tiles; i++) {
+        const dsgd_tile *const tile = &row->tiles[i];
+        const double both_s = fmin(end_s, tile->end_s) - fmax(since_s, tile->since_s);
+        if (both_s <= 0)
+            continue;
+        if (tile->state == DSGD_TILE_WAIT)
+            idle_s += both_s;
+        if (tile->state == DSGD_TILE_FORWARD || tile->state == DSGD_TILE_BACKWARD) {
+            since_s = fmin(end_s, tile->end_s);
+            idle_s = 0;
+        }
+    }
+    if (span->track != 0 || end_s - since_s < least_wait_s)
         return;
-    char *const whom =
-        dsgd_is_held_up(&t->run->view, span) ? dsgd_view_waits_for(&t->run->view, span) : NULL;
-    tell(t, span->since_s, 2, span->host,
-         dsgd_xprintf("waits until %.3f s%s%s (%s)", end_s, whom == NULL ? "" : " for ",
-                      whom == NULL ? " for messages" : whom, verb_of(span->verb)));
+    char *const whom = idle_s > least_wait_s ? dsgd_view_waits_for(view, span) : NULL;
+    char *text = dsgd_xstrdup("waits ");
+    if (span->end_s <= view->timeline->end_s)
+        dsgd_append(&text, "until %.3f s ", end_s);
+    dsgd_append(&text, "for %s (%s)", whom == NULL ? "messages" : whom, verb_of(span->verb));
+    tell(t, since_s, 2, span->host, text);
     free(whom);
 }
 
@@ -335,15 +352,18 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
     }
     if (gradients != NULL && (alone || t->n_received[e->host] == 0)) /* else it has been told */
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
-    if (t->run->ledger.values[e->value].from[0] == t->model[e->host]) {
+    const size_t from = t->run->ledger.values[e->value].from[0];
+    if (from == t->model[e->host]) {
         dsgd_append(&text, ": ");
         append_new_x(t, &text, e->value);
-    } else {
-        dsgd_append(&text, " a vector beside x, now ");
+        t->updated[e->host] = e->value;
+    } else { /* of a vector beside the model */
+        dsgd_append(&text, " from ");
+        dsgd_lesson_append_x(&text, t->run, from);
+        dsgd_append(&text, " to ");
         dsgd_lesson_append_x(&text, t->run, e->value);
     }
     free(gradients);
-    t->updated[e->host] = e->value;
     tell(t, e->at_s, 1, e->host, text);
     tell_stale(t, e);
 }

@@ -151,6 +151,16 @@ static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
         fprintf(stream, "%6s %4s", "-", "-");
 }
 
+/** Gradients that it has computed to the end. */
+static int n_steps(const dsgd_lesson_run *run, const dsgd_row *row)
+{
+    int n = 0;
+    for (size_t i = 0; i < row->n_spans; i++)
+        n += row->spans[i]->kind == DSGD_SPAN_COMPUTE &&
+             row->spans[i]->end_s <= run->view.timeline->end_s;
+    return n;
+}
+
 static size_t last_model(const dsgd_lesson_run *run, int host)
 {
     size_t i = run->ledger.n_entries;
@@ -179,7 +189,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         if (server)
             fprintf(stream, "%7s ", "");
         else
-            fprintf(stream, "%7d ", row->n_computed);
+            fprintf(stream, "%7d ", n_steps(run, row));
         print_ages(run, stream, row->host);
         if (!server)
             fprintf(stream, "%5.0f %%", 100 * row->wait_s / (timeline->end_s - timeline->since_s));

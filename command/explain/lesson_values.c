@@ -73,6 +73,7 @@ typedef struct follower {
     dsgd_lesson_run *run;
     size_t *model; /* [n_hosts] now */
     bool *of_server; /* [n_values] that have been the server's model */
+    bool *brought; /* [n_values] gradients that pushes have had before, also in part */
     size_t pushed; /* what the last message has brought the server */
     double *weights; /* [n_values] */
 } follower;
@@ -137,7 +138,7 @@ static void apply_at_worker(follower *f, size_t entry)
                                       .age = age_at_worker(f, entry, i, to)});
 }
 
-/** A server adds what was pushed: gradients that are in it as a local step would take them. */
+/** A server adds what was pushed: new gradients that are in it as a local step would take them. */
 static void apply_at_server(follower *f, size_t entry)
 {
     static const double whole = 0.999; /* of a learning rate; a smaller part is no step */
@@ -150,7 +151,9 @@ static void apply_at_server(follower *f, size_t entry)
     dsgd_lesson_expand(ledger, f->pushed, true, f->of_server, f->weights);
     for (size_t i = 0; i < ledger->n_values; i++) {
         const dsgd_made *const g = &ledger->values[i];
-        if (g->by != DSGD_MADE_GRADIENT || fabs(f->weights[i]) < whole * lr)
+        const bool first = g->by == DSGD_MADE_GRADIENT && f->weights[i] != 0 && !f->brought[i];
+        f->brought[i] = f->brought[i] || first;
+        if (!first || fabs(f->weights[i]) < whole * lr)
             continue;
         const long age =
             g->from[0] == to ? 0 : changes_since(f->run, e->host, g->from[0], g->at_s, entry);
@@ -166,6 +169,7 @@ void dsgd_lesson_apply(dsgd_lesson_run *run)
     follower f = {.run = run,
                   .model = dsgd_xcalloc((size_t)run->n_hosts, sizeof *f.model),
                   .of_server = dsgd_xcalloc(ledger->n_values + 1, sizeof *f.of_server),
+                  .brought = dsgd_xcalloc(ledger->n_values + 1, sizeof *f.brought),
                   .weights = dsgd_xcalloc(ledger->n_values + 1, sizeof *f.weights)};
     for (size_t i = 0; i < ledger->n_entries; i++) {
         const dsgd_ledger_entry *const e = &ledger->entries[i];
@@ -184,5 +188,6 @@ void dsgd_lesson_apply(dsgd_lesson_run *run)
     }
     free(f.model);
     free(f.of_server);
+    free(f.brought);
     free(f.weights);
 }

@@ -46,7 +46,11 @@ static char *table_of(const dsgd_facts *f, double median_s)
             const double x = worst(f, (long[]){i, t}, (long[]){i + each[0], t + each[1]}, median_s);
             fprintf(stream, "%ld,%ld,%ld,%ld,", i, least(each[0], f->n_workers - i), t,
                     least(each[1], f->n_steps - t));
-            dsgd_csv_number(stream, x);
+            if (isnan(
+                    x)) /* an empty cell would move those after it: an image is rows of one length */
+                fputs("nan", stream);
+            else
+                dsgd_csv_number(stream, x);
             fputc('\n', stream);
         }
     fclose(stream);

@@ -136,8 +136,9 @@ static char *title_of(const dsgd_explained *e, const group *g)
     const dsgd_planned_run *const run = &e->experiment->runs[g->runs[0]];
     char *const swept = dsgd_row_swept(e->experiment, g->runs[0]);
     char *title =
-        dsgd_xprintf("%s%s%s, %d workers, %s on %s, ", run->label, *swept == '\0' ? "" : " ", swept,
-                     run->config.workers, run->workload_name, run->platform_name);
+        dsgd_xprintf("%s%s%s, %d worker%s, %s on %s, ", run->label, *swept == '\0' ? "" : " ",
+                     swept, run->config.workers, run->config.workers == 1 ? "" : "s",
+                     run->workload_name, run->platform_name);
     if (g->n > 1)
         dsgd_append(&title, "%zu seeds from %ld", g->n, run->seed);
     else
@@ -244,7 +245,9 @@ static void print_links(const dsgd_facts *f)
     else
         dsgd_columns_print(&t);
     if (n_alike > n_named)
-        printf("%zu more links are as busy as the last of these\n", n_alike - n_named);
+        printf(n_alike - n_named == 1 ? "%zu more link is as busy as the last of these\n"
+                                      : "%zu more links are as busy as the last of these\n",
+               n_alike - n_named);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */

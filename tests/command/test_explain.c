@@ -293,6 +293,29 @@ START_TEST(a_map_says_how_many_workers_a_cell_has)
 }
 END_TEST
 
+/** A worker's row of cells is an eighth of the map, also where it has computed fewer steps. */
+START_TEST(a_map_keeps_its_rows_where_workers_are_ahead)
+{
+    static const char cell[] = "<polygon fill";
+    write_ring("workers: 8\nplatform: idle-switch\nname: ahead\n"
+               "imbalance: {kind: slow, worker: 1, factor: 2}\n");
+    explained("e.yaml --format svg --size two-column --set algorithms=[ad_psgd]");
+    double height = 0, top = 0, lowest = 0;
+    for (const char *at = read_file("ahead-1-slowdown.svg"); (at = strstr(at, cell)) != NULL;
+         at++) {
+        double y[3];
+        ck_assert_int_eq(
+            sscanf(strstr(at, "points"), "points = '%*f,%lf %*f,%lf %*f,%lf", &y[0], &y[1], &y[2]),
+            3);
+        ck_assert_double_eq(y[0], y[1]);
+        height = height > 0 ? height : y[0] - y[2];
+        top = top > 0 ? top : y[2];
+        lowest = fmax(lowest, y[0]);
+    }
+    ck_assert_double_eq_tol(8 * height, lowest - top, 0.1);
+}
+END_TEST
+
 static const struct {
     const char *arguments, *sentence;
 } refused[] = {
@@ -355,6 +378,7 @@ Suite *explain_suite(void)
     tcase_add_test(c, a_folder_of_results_stays_as_it_is);
     tcase_add_loop_test(c, every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2);
     tcase_add_test(c, a_map_says_how_many_workers_a_cell_has);
+    tcase_add_test(c, a_map_keeps_its_rows_where_workers_are_ahead);
     tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
                         sizeof refused / sizeof refused[0]);
     tcase_add_test(c, a_run_that_fails_is_said);

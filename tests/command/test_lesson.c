@@ -392,6 +392,26 @@ START_TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
     ck_assert_ptr_nonnull(strstr(output, "gives to version 0 the x with which it began"));
     ck_assert_int_eq(dsgd("explain drop_compute", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "0.75 of gradient 0 of"));
+    ck_assert_int_eq(dsgd("explain eamsgd", &output), 0); /* its pushes are parts of gradients */
+    ck_assert_ptr_null(strstr(output, "updates old"));
+    ck_assert_ptr_nonnull(strstr(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207"));
+}
+END_TEST
+
+/** Not while it computes, not for who has sent; and a step counts where its gradient is there. */
+START_TEST(a_lesson_says_when_nothing_is_left_but_waiting)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("explain dasgd", &output), 0);
+    const char *const wait = strstr(output, "2      waits until 1.275 s for worker 3 (");
+    ck_assert_ptr_nonnull(wait);
+    ck_assert(strstr(output, "2      gradient 2 = (") < wait);
+    ck_assert_ptr_null(strstr(output, "3      waits until 1.275"));
+    ck_assert_ptr_nonnull(strstr(output, "2      waits for worker 3 (")); /* at the end */
+    ck_assert_int_eq(dsgd("explain sgp", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "3      waits until 0.650 s for messages (gossip)"));
+    ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, "worker 0   (0.259, -0.451)        0.633      6 "));
 }
 END_TEST
 
@@ -477,6 +497,7 @@ Suite *lesson_suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, a_lesson_has_2_to_16_workers_and_its_own_options);
     tcase_add_test(c, a_lesson_says_who_waits_for_whom_and_what_is_stale);
+    tcase_add_test(c, a_lesson_says_when_nothing_is_left_but_waiting);
     tcase_add_test(c, the_lines_in_the_manual_are_those_of_the_command);
     tcase_add_test(c, a_figure_and_a_text_go_to_files);
     tcase_add_loop_test(c, bad_input_of_a_lesson_is_refused_by_a_sentence, 0,
