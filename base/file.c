@@ -1,13 +1,15 @@
 /**
  * @file file.c
- * Reads files.
+ * Reads files; makes and removes folders.
  */
 #include "base/file.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_ENDLESS_BYTES = 64 << 20 };
 
@@ -64,4 +66,31 @@ bool dsgd_is_file_name(const char *text)
     for (const char *c = text; *c != '\0'; c++)
         is = is && *c != '/' && (unsigned char)*c >= ' ' && *c != '\x7f';
     return is;
+}
+
+char *dsgd_folder_new(const char *prefix, dsgd_error *error)
+{
+    const char *const tmp = getenv("TMPDIR");
+    char *const path =
+        prefix != NULL ? dsgd_xprintf("%s.XXXXXX", prefix)
+                       : dsgd_xprintf("%s/dsgd-XXXXXX", tmp == NULL || *tmp == '\0' ? "/tmp" : tmp);
+    if (mkdtemp(path) != NULL)
+        return path;
+    dsgd_fail(error, DSGD_EIO, "%s: no file can be made there: %m", prefix != NULL ? prefix : path);
+    free(path);
+    return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *at)
+{
+    (void)facts, (void)type, (void)at;
+    return remove(path);
+}
+
+void dsgd_folder_remove(char *path)
+{
+    enum { DESCRIPTORS = 8 }; /* deeper folders are read again and again */
+    if (path != NULL)
+        nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+    free(path);
 }

@@ -4,13 +4,13 @@
  */
 #include "command/task/task.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/program.h"
 #include "command/analyse/comparison.h"
 #include "command/analyse/summary.h"
@@ -356,21 +356,12 @@ static dsgd_status tell_failure(const dsgd_pool_config *config, const dsgd_pool_
     return DSGD_ERUNS;
 }
 
-static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place)
-{
-    (void)facts, (void)kind, (void)place;
-    return remove(path);
-}
-
 /** Runs the experiment in a folder that goes when it is judged. */
 static dsgd_status run_task(const arguments *a, const dsgd_experiment *experiment, const task *t,
                             dsgd_error *error)
 {
-    char folder[] = "/tmp/dsgd-task-XXXXXX";
-    enum { MOST_OPEN = 16 };
     const bool watched = isatty(STDERR_FILENO);
     dsgd_pool_config config = {.experiment = experiment,
-                               .folder = folder,
                                .command = "dsgd task",
                                .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
                                .threads = a->threads,
@@ -383,8 +374,10 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
         status = dsgd_prepare_device(experiment, false, &config.numerics, &config.gpus, error);
     if (status != DSGD_OK)
         return status;
-    if (mkdtemp(folder) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", folder);
+    char *const folder = dsgd_folder_new(NULL, error);
+    if (folder == NULL)
+        return DSGD_EIO;
+    config.folder = folder;
     const dsgd_results_config where = {.folder = folder,
                                        .experiment = experiment,
                                        .command = config.command,
@@ -401,7 +394,7 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
         status = tell_failure(&config, &done, error);
     if (status == DSGD_OK)
         status = judge_all(folder, t, error);
-    nftw(folder, remove_entry, MOST_OPEN, FTW_DEPTH | FTW_PHYS);
+    dsgd_folder_remove(folder);
     return status;
 }
 
