@@ -196,6 +196,7 @@ static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_
 static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_seed_group *g,
                          outcome *o, dsgd_error *error)
 {
+    static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
     double *const x = dsgd_xcalloc(3 * g->n_rows, sizeof *x);
     double *const y = x + g->n_rows, *const logs = y + g->n_rows;
     dsgd_status status = DSGD_OK;
@@ -215,8 +216,8 @@ static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_
     dsgd_mean(x, g->n_rows, &o->of, &interval);
     dsgd_mean(y, g->n_rows, &o->against, &interval);
     const double reached = want->against == NULL ? o->of : o->ratio;
-    o->met = (want->at_least < 0 || reached >= want->at_least) &&
-             (want->at_most < 0 || reached <= want->at_most) && !isnan(reached);
+    o->met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
+             (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
     free(x);
     return status;
 }
