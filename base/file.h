@@ -25,6 +25,7 @@ bool dsgd_is_file_name(const char *text);
 /**
  * Makes an empty folder: PREFIX.XXXXXX with some characters, or, where @p prefix is NULL, one for
  * temporary files, in $TMPDIR or /tmp. Its path is for dsgd_folder_remove(). NULL: DSGD_EIO.
+ * While there is one, output that nobody reads any more (SIGPIPE) does not end the program.
  */
 char *dsgd_folder_new(const char *prefix, dsgd_error *error);
 

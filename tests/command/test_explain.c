@@ -337,13 +337,15 @@ START_TEST(a_run_that_fails_is_said)
 }
 END_TEST
 
-START_TEST(no_folder_stays) /* _i: when it is interrupted, and when its output cannot be written */
+/** _i: when it is interrupted, when its output cannot be written, and when nobody reads that. */
+START_TEST(no_folder_stays)
 {
     static const char *const how[] = {
         "%s explain e.yaml -j 2 --set until.steps=100000000 & runs=/proc/$!/task/$!/children && "
         "until grep -q ' .* ' $runs; do :; done && kill -INT $!; wait $!; echo $?",
-        "%s explain e.yaml -o nowhere/x; echo $?"};
-    static const char *const status[] = {"5\n", "3\n"};
+        "%s explain e.yaml -o nowhere/x; echo $?",
+        "{ %s explain e.yaml; echo $? > status; } | true; cat status"};
+    static const char *const status[] = {"5\n", "3\n", "141\n"};
     char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nseed: [1, 2]\n");
     const char *const script = kept(dsgd_xprintf(
@@ -378,7 +380,7 @@ Suite *explain_suite(void)
     tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
                         sizeof refused / sizeof refused[0]);
     tcase_add_test(c, a_run_that_fails_is_said);
-    tcase_add_loop_test(c, no_folder_stays, 0, 2);
+    tcase_add_loop_test(c, no_folder_stays, 0, 3);
     suite_add_tcase(s, c);
     return s;
 }
