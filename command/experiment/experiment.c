@@ -564,12 +564,13 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
                                  dsgd_error *error)
 {
-    *experiment = (dsgd_experiment){.path = path};
+    *experiment = (dsgd_experiment){.config = NULL};
     dsgd_config *config = NULL;
     dsgd_status status = dsgd_config_open(path, &config, error);
     if (status != DSGD_OK)
         return status;
     experiment->config = config;
+    experiment->path = dsgd_config_keep(config, "%s", path);
     experiment->name = default_name(config, path);
     for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
         status = dsgd_config_override(config, sets[i], error);

@@ -98,7 +98,7 @@ static dsgd_status check_options(const arguments *a, bool is_lesson, dsgd_error 
 static dsgd_status explain(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
-        "EXPERIMENT.yaml|DIR|ALGORITHM",
+        "FILE|DIR|ALGORITHM",
         about,
         1,
         1,
@@ -121,7 +121,7 @@ static dsgd_status explain(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_explain = {
     .name = "explain",
-    .usage = "EXPERIMENT|DIR|ALGORITHM",
+    .usage = "FILE|DIR|ALGORITHM",
     .summary = "says where the time of runs went and what would be gained; or shows an "
                "algorithm step by step",
     .run = explain,

@@ -483,6 +483,6 @@ const dsgd_command dsgd_command_run = {
 const dsgd_command dsgd_command_check = {
     .name = "check",
     .usage = "EXPERIMENT.yaml",
-    .summary = "checks an experiment and shows its runs, without running them",
+    .summary = "checks an experiment and shows its runs",
     .run = check,
 };

@@ -302,7 +302,7 @@ void dsgd_timeline_print_example(const char *algorithm)
 static dsgd_status timeline(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
-        "EXPERIMENT.yaml|DIR",
+        "EXPERIMENT|DIR",
         about,
         1,
         1,
@@ -327,7 +327,7 @@ static dsgd_status timeline(int count, char **words, dsgd_error *error)
 
 const dsgd_command dsgd_command_timeline = {
     .name = "timeline",
-    .usage = "EXPERIMENT.yaml|DIR",
+    .usage = "EXPERIMENT|DIR",
     .summary = "shows what happens when inside a run: a trace, or a Gantt chart",
     .run = timeline,
 };

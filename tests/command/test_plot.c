@@ -238,6 +238,8 @@ static const char *drawn_by(const char *figure, const char *in)
 {
     if (strcmp(figure, "timeline") == 0)
         return kept(dsgd_xprintf("timeline %s -o %s/figures/timeline.svg", in, in));
+    if (strcmp(figure, "slowdown") == 0)
+        return kept(dsgd_xprintf("explain %s -o %s/figures/slowdown.svg", in, in));
     if (strcmp(figure, "lesson") == 0)
         return kept(dsgd_xprintf("explain a_psgd -o %s/figures/lesson.svg", in));
     if (strcmp(figure, "slowdown") == 0)

@@ -126,7 +126,7 @@ START_TEST(help_fits_a_screen)
     for (const char *c = output; *c != '\0'; c++)
         lines += *c == '\n';
     ck_assert_uint_le(lines, 40);
-    ck_assert_ptr_nonnull(strstr(output, "\n  timeline EXPERIMENT.yaml|DIR\n      "));
+    ck_assert_ptr_nonnull(strstr(output, "\n  explain FILE|DIR|ALGORITHM\n      "));
 }
 END_TEST
 
