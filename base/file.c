@@ -1,13 +1,16 @@
 /**
  * @file file.c
- * Reads files.
+ * Reads files; makes and removes folders.
  */
 #include "base/file.h"
 
 #include <errno.h>
+#include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_ENDLESS_BYTES = 64 << 20 };
 
@@ -64,4 +67,48 @@ bool dsgd_is_file_name(const char *text)
     for (const char *c = text; *c != '\0'; c++)
         is = is && *c != '/' && (unsigned char)*c >= ' ' && *c != '\x7f';
     return is;
+}
+
+static int n_folders; /* that are there */
+
+/** SIGPIPE ends the program when its folders are removed, not before. */
+static void let_pipe_break(int how)
+{
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGPIPE);
+    sigprocmask(how, &one, NULL);
+}
+
+char *dsgd_folder_new(const char *prefix, dsgd_error *error)
+{
+    const char *const tmp = getenv("TMPDIR");
+    char *const path =
+        prefix != NULL ? dsgd_xprintf("%s.XXXXXX", prefix)
+                       : dsgd_xprintf("%s/dsgd-XXXXXX", tmp == NULL || *tmp == '\0' ? "/tmp" : tmp);
+    if (mkdtemp(path) != NULL) {
+        n_folders++;
+        let_pipe_break(SIG_BLOCK);
+        return path;
+    }
+    dsgd_fail(error, DSGD_EIO, "%s: no file can be made there: %m", prefix != NULL ? prefix : path);
+    free(path);
+    return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *at)
+{
+    (void)facts, (void)type, (void)at;
+    return remove(path);
+}
+
+void dsgd_folder_remove(char *path)
+{
+    enum { DESCRIPTORS = 8 }; /* deeper folders are read again and again */
+    if (path == NULL)
+        return;
+    nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+    free(path);
+    if (--n_folders == 0)
+        let_pipe_break(SIG_UNBLOCK);
 }

@@ -37,8 +37,7 @@ dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
                           .one_at_a_time = (collectives || algorithm->one_at_a_time) && blocking &&
                                            !config->exchange.every_message,
                           .placement = config->placement,
-                          .seed = config->seed,
-                          .scratch = config->scratch};
+                          .seed = config->seed};
 }
 
 dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **imbalance,

@@ -114,8 +114,7 @@ static dsgd_status simulate_volley(const check *c, int n_hosts, const int *to, d
     dsgd_status status = DSGD_OK;
     announce(c, "messages");
     for (int kind = 0; kind < N_NETWORKS; kind++) {
-        const dsgd_machine machine = {
-            .platform = c->platform, .network = kind, .n_hosts = n_hosts, .scratch = "/tmp"};
+        const dsgd_machine machine = {.platform = c->platform, .network = kind, .n_hosts = n_hosts};
         seconds[kind] = NAN;
         if (status == DSGD_OK && kind < c->n_networks)
             status = dsgd_machine_time(&machine, to, bytes, &seconds[kind], error);
@@ -287,8 +286,7 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
                                     .seed = 1,
                                     .until = {.steps = 1},
                                     .exchange = {.pieces = 1, .collective = a->collective},
-                                    .numerics = DSGD_NUMERICS_OFF,
-                                    .scratch = "/tmp"};
+                                    .numerics = DSGD_NUMERICS_OFF};
     dsgd_run_result result;
     const dsgd_status status = dsgd_simulate(&config, &result, error);
     if (status == DSGD_OK)
@@ -328,8 +326,7 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
 
 static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {
-    const dsgd_machine machine = {
-        .platform = c->platform, .n_hosts = c->workers, .scratch = "/tmp"};
+    const dsgd_machine machine = {.platform = c->platform, .n_hosts = c->workers};
     dsgd_status status = dsgd_machine_check(&machine, error);
     if (status != DSGD_OK)
         return status;
@@ -368,7 +365,7 @@ static const dsgd_argument options[] = {
 static dsgd_status count_workers(const arguments *a, const dsgd_platform *platform, int *workers,
                                  dsgd_error *error)
 {
-    dsgd_machine machine = {.platform = platform, .n_hosts = DEFAULT_WORKERS, .scratch = "/tmp"};
+    dsgd_machine machine = {.platform = platform, .n_hosts = DEFAULT_WORKERS};
     while (a->workers == NULL && machine.n_hosts > 2 &&
            dsgd_machine_check(&machine, NULL) != DSGD_OK)
         machine.n_hosts /= 2;

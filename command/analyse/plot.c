@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/child.h"
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/option.h"
 #include "command/analyse/comparison.h"
 #include "command/analyse/figure_data.h"
@@ -119,14 +121,17 @@ static char *settings_of(const arguments *a, const char *folder, const char *fig
 static dsgd_status run_gnuplot(const char *script, const char *folder, const char *settings,
                                dsgd_error *error)
 {
+    void (*const on_interrupt)(int) = signal(SIGINT, SIG_IGN); /* ends gnuplot, and is a failure */
     const pid_t process = dsgd_fork();
     if (process == 0) {
+        signal(SIGINT, SIG_DFL);
         setenv("LC_ALL", "C.UTF-8", 1); /* texts are in UTF-8, whatever the user has */
         execlp("gnuplot", "gnuplot", "-e", settings, script, (char *)NULL);
         _exit(127);
     }
     int state = 0;
     waitpid(process, &state, 0);
+    signal(SIGINT, on_interrupt);
     if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
         return dsgd_fail(error, DSGD_EIO,
                          "gnuplot cannot be started; Debian has it as gnuplot-nox");
@@ -254,7 +259,6 @@ static dsgd_status draw_table(const arguments *a, const char *figure, const char
     dsgd_status status = run_gnuplot(script, folder, settings, error);
     if (status == DSGD_OK && rename(drawn, path) != 0)
         status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
-    unlink(drawn);
     free(drawn);
     free(settings);
     free(script);
@@ -266,11 +270,9 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
 {
     if (strpbrk(path, "'\n") != NULL)
         return dsgd_fail(error, DSGD_EUSAGE, "-o: gnuplot cannot take a ' in `%s`", path);
-    char *const folder = dsgd_xprintf("%s.XXXXXX", path); /* from where a file can be renamed */
-    if (mkdtemp(folder) == NULL) {
-        free(folder);
-        return dsgd_fail(error, DSGD_EIO, "%s: no file can be made there: %m", path);
-    }
+    char *const folder = dsgd_folder_new(path, error); /* from where a file can be renamed */
+    if (folder == NULL)
+        return DSGD_EIO;
     char *const data = dsgd_xprintf("%s/%s.csv", folder, figure);
     const arguments a = {.formats = format, .output = folder, .size = size};
     dsgd_status status = DSGD_EIO;
@@ -281,10 +283,8 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
     }
     if (status == DSGD_OK)
         status = draw_table(&a, figure, folder, path, error);
-    unlink(data);
-    rmdir(folder);
     free(data);
-    free(folder);
+    dsgd_folder_remove(folder);
     return status;
 }
 

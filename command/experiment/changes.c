@@ -7,9 +7,10 @@
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct walk {
-    dsgd_config *config;
+    dsgd_config *config, *given;
     const char *const *free_paths;
     dsgd_error *error;
 } walk;
@@ -86,6 +87,15 @@ static dsgd_status compare_elements(const walk *w, const char *path, dsgd_entry 
     return status;
 }
 
+/** Whether texts name one file, which each may call by its way from its own folder. */
+static bool name_one_file(const walk *w, const char *mine, const char *given)
+{
+    struct stat a, b;
+    return stat(dsgd_config_path(w->config, mine), &a) == 0 &&
+           stat(dsgd_config_path(w->given, given), &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 /** What stands at a path in both; NULL: nothing. @p parent: where it would stand in mine. */
 static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, dsgd_entry *mine,
                            dsgd_entry *given)
@@ -104,7 +114,8 @@ static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, 
     if (fy_node_is_sequence(mine) && fy_node_is_sequence(given))
         return compare_elements(w, path, mine, given);
     const char *const text = dsgd_entry_text(mine), *const other = dsgd_entry_text(given);
-    if (text != NULL && other != NULL && strcmp(text, other) == 0)
+    if (text != NULL && other != NULL &&
+        (strcmp(text, other) == 0 || name_one_file(w, text, other)))
         return DSGD_OK;
     return refuse(w, mine, path, "is another than in the given experiment, which has ", given);
 }
@@ -112,7 +123,7 @@ static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, 
 dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,
                                       const char *const *free_paths, dsgd_error *error)
 {
-    const walk w = {config, free_paths, error};
+    const walk w = {config, given, free_paths, error};
     dsgd_entry *const root = dsgd_config_root(config);
     return compare(&w, root, "", root, dsgd_config_root(given));
 }

@@ -4,12 +4,11 @@
  */
 #include "command/explain/attribution.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/program.h"
 #include "command/command.h"
 #include "command/explain/counterfactuals.h"
@@ -23,7 +22,7 @@ typedef struct attribution {
     dsgd_experiment *experiment;
     int numerics;
     dsgd_device_survey gpus;
-    char folder[64];
+    char *folder;
     bool *wanted; /* [n_unchanged] */
     bool is_second; /* round: the counterfactuals */
     dsgd_error failure; /* the first */
@@ -32,34 +31,17 @@ typedef struct attribution {
 
 /* --- a folder for the results ----------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *at)
-{
-    (void)facts;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 static dsgd_status open_folder(attribution *a, dsgd_error *error)
 {
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(a->folder, sizeof a->folder, "%.40s/dsgd-explain-XXXXXX",
-             tmp == NULL || strlen(tmp) > 40 ? "/tmp" : tmp);
-    if (mkdtemp(a->folder) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: no folder for temporary files: %m", a->folder);
+    a->folder = dsgd_folder_new(NULL, error);
+    if (a->folder == NULL)
+        return DSGD_EIO;
     const dsgd_results_config where = {.folder = a->folder,
                                        .experiment = a->experiment,
                                        .command = "dsgd explain",
                                        .plugins = &a->options->plugins,
                                        .numerics = a->numerics};
     return dsgd_results_open(&where, error);
-}
-
-static void close_folder(const attribution *a)
-{
-    enum { DESCRIPTORS = 8 };
-    if (a->folder[0] != '\0')
-        nftw(a->folder, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 }
 
 char *dsgd_facts_path(const char *folder, size_t i)
@@ -179,16 +161,19 @@ static dsgd_status print_text(const attribution *a, const dsgd_explained *explai
 {
     const char *const output = a->options->output;
     dsgd_program_flush();
-    if (output != NULL && freopen(output, "w", stdout) == NULL)
+    FILE *const file = output == NULL ? stdout : fopen(output, "w");
+    if (file == NULL || dup2(fileno(file), STDOUT_FILENO) < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", output);
+    if (file != stdout)
+        fclose(file);
     return dsgd_explained_print(explained, error);
 }
 
 static dsgd_status explain(attribution *a, dsgd_error *error)
 {
-    const dsgd_explained explained = {a->experiment, a->folder, a->wanted};
     dsgd_pool_counts done = {0};
     dsgd_status status = open_folder(a, error);
+    const dsgd_explained explained = {a->experiment, a->folder, a->wanted};
     if (status == DSGD_OK)
         status = run_all(a, &done, error);
     if (status == DSGD_OK)
@@ -196,7 +181,7 @@ static dsgd_status explain(attribution *a, dsgd_error *error)
                                                          : write_map(a, &explained, error);
     if (status == DSGD_OK && done.n_failed > 0)
         status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed", done.n_failed, done.n_runs);
-    close_folder(a);
+    dsgd_folder_remove(a->folder);
     return status;
 }
 

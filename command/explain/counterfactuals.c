@@ -130,9 +130,9 @@ dsgd_status dsgd_counterfactuals_add(dsgd_experiment *experiment, dsgd_numerics 
     const size_t n = experiment->n_unchanged;
     if (n > DSGD_MOST_RUNS / (1 + DSGD_N_COUNTERFACTUALS))
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: with what would be if, the %zu runs are more than %d; shorten a list "
-                         "or a sweep, or take one with --run",
-                         experiment->path, n, DSGD_MOST_RUNS);
+                         "%s: with %d others for each, the %zu runs are more than %d; shorten a "
+                         "list or a sweep",
+                         experiment->path, DSGD_N_COUNTERFACTUALS, n, DSGD_MOST_RUNS);
     experiment->n_runs = n * (1 + DSGD_N_COUNTERFACTUALS);
     experiment->runs =
         dsgd_xrealloc(experiment->runs, experiment->n_runs, sizeof *experiment->runs);

@@ -119,11 +119,13 @@ static void put_row(dsgd_columns *t, const char *what, double step_s, double sha
 
 static void print_table(const group *g)
 {
+    static const double rounding = 1e-9;
     dsgd_columns t = {.wraps = false};
     put_row(&t, "as it is", g->step_s, 1, 1);
     put_row(&t, "  compute", g->compute * g->step_s, g->compute, NAN);
     put_row(&t, "  communicate", g->communicate * g->step_s, g->communicate, NAN);
-    put_row(&t, "  wait", g->wait * g->step_s, g->wait, NAN);
+    const double wait = g->wait < rounding ? 0 : g->wait;
+    put_row(&t, "  wait", wait * g->step_s, wait, NAN);
     for (int which = 0; which < DSGD_SAME_STEPS; which++)
         if (!isnan(g->gain[which]))
             put_row(&t, dsgd_counterfactual_names[which], g->then_s[which], NAN, g->gain[which]);
@@ -245,9 +247,7 @@ static void print_links(const dsgd_facts *f)
     else
         dsgd_columns_print(&t);
     if (n_alike > n_named)
-        printf(n_alike - n_named == 1 ? "%zu more link is as busy as the last of these\n"
-                                      : "%zu more links are as busy as the last of these\n",
-               n_alike - n_named);
+        printf("as busy as the last of these: %zu more\n", n_alike - n_named);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include "command/run/pool.h"
 #include "base/program.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -47,7 +46,6 @@ typedef struct task {
 
 typedef struct pool {
     const dsgd_pool_config *config;
-    char scratch[64];
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
     size_t n_rows; /* runs that have a row */
@@ -163,7 +161,6 @@ static void run_here(const pool *p, const task *t)
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
     config.memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2 /
                           (size_t)p->config->jobs;
-    config.scratch = p->scratch;
     config.progress = &p->progress[i];
     config.record = record_path(p->config, i);
     if (config.record != NULL)
@@ -586,28 +583,6 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** A folder for temporary files. */
-static dsgd_status make_scratch(pool *p, dsgd_error *error)
-{
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(p->scratch, sizeof p->scratch, "%.40s/dsgd-XXXXXX",
-             tmp == NULL || strlen(tmp) > 40 ? "/tmp" : tmp);
-    if (mkdtemp(p->scratch) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: no folder for temporary files: %m", p->scratch);
-    return DSGD_OK;
-}
-
-/** Removes it, with what runs left that were killed. */
-static void remove_scratch(const pool *p)
-{
-    DIR *const directory = opendir(p->scratch);
-    for (struct dirent *e = NULL; directory != NULL && (e = readdir(directory)) != NULL;)
-        unlinkat(dirfd(directory), e->d_name, 0);
-    if (directory != NULL)
-        closedir(directory);
-    rmdir(p->scratch);
-}
-
 dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
@@ -619,17 +594,13 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
                        .start_wall_s = dsgd_wall_s(),
                        .last_wall_s = dsgd_wall_s()}};
     catch_signals();
-    dsgd_status status = make_scratch(&p, error);
-    if (status != DSGD_OK)
-        return status;
     const size_t shared_bytes = experiment->n_runs * sizeof *p.progress;
     p.progress =
         mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     DSGD_ASSERT(p.progress != MAP_FAILED, "no shared memory of %zu bytes", shared_bytes);
-    status = list_tasks(&p, error);
+    dsgd_status status = list_tasks(&p, error);
     if (status == DSGD_OK)
         status = run_all(&p, error);
-    remove_scratch(&p);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
     munmap((void *)p.progress, shared_bytes);
     free(p.tasks);

@@ -4,13 +4,13 @@
  */
 #include "command/task/task.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/program.h"
 #include "command/analyse/comparison.h"
 #include "command/analyse/summary.h"
@@ -196,6 +196,7 @@ static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_
 static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_seed_group *g,
                          outcome *o, dsgd_error *error)
 {
+    static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
     double *const x = dsgd_xcalloc(3 * g->n_rows, sizeof *x);
     double *const y = x + g->n_rows, *const logs = y + g->n_rows;
     dsgd_status status = DSGD_OK;
@@ -215,8 +216,8 @@ static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_
     dsgd_mean(x, g->n_rows, &o->of, &interval);
     dsgd_mean(y, g->n_rows, &o->against, &interval);
     const double reached = want->against == NULL ? o->of : o->ratio;
-    o->met = (want->at_least < 0 || reached >= want->at_least) &&
-             (want->at_most < 0 || reached <= want->at_most) && !isnan(reached);
+    o->met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
+             (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
     free(x);
     return status;
 }
@@ -356,21 +357,12 @@ static dsgd_status tell_failure(const dsgd_pool_config *config, const dsgd_pool_
     return DSGD_ERUNS;
 }
 
-static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place)
-{
-    (void)facts, (void)kind, (void)place;
-    return remove(path);
-}
-
 /** Runs the experiment in a folder that goes when it is judged. */
 static dsgd_status run_task(const arguments *a, const dsgd_experiment *experiment, const task *t,
                             dsgd_error *error)
 {
-    char folder[] = "/tmp/dsgd-task-XXXXXX";
-    enum { MOST_OPEN = 16 };
     const bool watched = isatty(STDERR_FILENO);
     dsgd_pool_config config = {.experiment = experiment,
-                               .folder = folder,
                                .command = "dsgd task",
                                .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
                                .threads = a->threads,
@@ -383,8 +375,10 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
         status = dsgd_prepare_device(experiment, false, &config.numerics, &config.gpus, error);
     if (status != DSGD_OK)
         return status;
-    if (mkdtemp(folder) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", folder);
+    char *const folder = dsgd_folder_new(NULL, error);
+    if (folder == NULL)
+        return DSGD_EIO;
+    config.folder = folder;
     const dsgd_results_config where = {.folder = folder,
                                        .experiment = experiment,
                                        .command = config.command,
@@ -401,7 +395,7 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
         status = tell_failure(&config, &done, error);
     if (status == DSGD_OK)
         status = judge_all(folder, t, error);
-    nftw(folder, remove_entry, MOST_OPEN, FTW_DEPTH | FTW_PHYS);
+    dsgd_folder_remove(folder);
     return status;
 }
 

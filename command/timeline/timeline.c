@@ -219,10 +219,7 @@ static dsgd_status simulate(const dsgd_planned_run *run, int numerics, dsgd_time
                             dsgd_view *view, dsgd_error *error)
 {
     dsgd_run_config config = run->config;
-    char scratch[] = "/tmp/dsgd-timeline-XXXXXX"; /* as dsgd_pool_run() has it */
     *view = (dsgd_view){.n_rows = 0};
-    if (mkdtemp(scratch) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", scratch);
     config.timeline = t;
     const bool in_double =
         config.learning != NULL && config.learning->precision == DSGD_PRECISION_DOUBLE;
@@ -231,10 +228,7 @@ static dsgd_status simulate(const dsgd_planned_run *run, int numerics, dsgd_time
     config.numerics = dsgd_numerics_resolved((dsgd_numerics)numerics, has_cuda, in_double);
     config.threads = 1;
     config.memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
-    config.scratch = scratch;
-    const dsgd_status status = dsgd_view_open(run, &config, view, error);
-    rmdir(scratch);
-    return status;
+    return dsgd_view_open(run, &config, view, error);
 }
 
 static dsgd_status show_run(const arguments *a, const dsgd_experiment *experiment,

@@ -45,7 +45,6 @@ static void set_number(const dsgd_pick *pick, const char *name, double value)
 dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_tester_alloc(t, sizeof *trial);
-    const char *const scratch = getenv("TMPDIR");
     trial->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
                                       .host_bandwidth_bytes_per_s = 10e9,
                                       .host_latency_s = 1e-6};
@@ -72,8 +71,7 @@ dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int work
                                       .learning = &trial->learning,
                                       .numerics = t->how->numerics,
                                       .threads = 1,
-                                      .memory_bytes = (size_t)1 << 30,
-                                      .scratch = scratch == NULL ? "/tmp" : scratch};
+                                      .memory_bytes = (size_t)1 << 30};
     return trial;
 }
 

@@ -42,7 +42,6 @@ typedef struct dsgd_machine {
     bool one_at_a_time;
     dsgd_lines placement; /* sim/network/placement.h */
     uint64_t seed;
-    const char *scratch; /* folder for the platform's XML */
 } dsgd_machine;
 
 /** What a link has carried in one direction. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -167,16 +168,19 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
     return found;
 }
 
-/** Opens the cluster by an XML file that is there only meanwhile. */
+/** Opens the cluster by an XML file in memory: of a run that is killed none stays. */
 static dsgd_status open_written(const dsgd_machine *machine, const int *places, int n_hosts,
                                 dsgd_error *error)
 {
-    char *const path = dsgd_xprintf("%s/dsgd-%ld.xml", machine->scratch, (long)getpid());
+    const int file = memfd_create("platform", MFD_CLOEXEC);
+    if (file < 0)
+        return dsgd_fail(error, DSGD_EIO, "no file in memory can be made for the platform: %m");
+    char *const path = dsgd_xprintf("/proc/self/fd/%d", file);
     const dsgd_platform_use use = {machine->n_hosts, places, machine->at_once};
     dsgd_status status = dsgd_platform_write(machine->platform, n_hosts, &use, path, error);
     if (status == DSGD_OK)
         status = dsgd_cluster_open(machine, n_hosts, path, error);
-    unlink(path);
+    close(file);
     free(path);
     return status;
 }

@@ -60,7 +60,6 @@ static void run_here(dsgd_run_config config, measure *m)
 {
     config.until.steps = (double)n_steps;
     config.memory_bytes = (size_t)2 << 30;
-    config.scratch = "/tmp";
     dsgd_run_result r;
     dsgd_error error = {""};
     DSGD_ASSERT(dsgd_simulate(&config, &r, &error) == DSGD_OK, "%s", error.text);

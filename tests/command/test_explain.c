@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/csv.h"
 #include "sim/timeline.h"
@@ -359,6 +360,27 @@ START_TEST(a_run_that_fails_is_said)
 }
 END_TEST
 
+/** _i: when it is interrupted, when its output cannot be written, and when nobody reads that. */
+START_TEST(no_folder_stays)
+{
+    static const char *const how[] = {
+        "%s explain e.yaml -j 2 --set until.steps=100000000 & runs=/proc/$!/task/$!/children && "
+        "until grep -q ' .* ' $runs; do :; done && kill -INT $!; wait $!; echo $?",
+        "%s explain e.yaml -o nowhere/x; echo $?",
+        "{ %s explain e.yaml; echo $? > status; } | true; cat status"};
+    static const char *const status[] = {"5\n", "3\n", "141\n"};
+    char *output = NULL;
+    write_ring("workers: 4\nplatform: idle-switch\nseed: [1, 2]\n");
+    const char *const script = kept(dsgd_xprintf(
+        "cd %s && exec 2> log && mkdir tmp && export TMPDIR=$PWD/tmp && set -m; ", folder));
+    const char *const command = kept(dsgd_xprintf(how[_i], DSGD_BINARY));
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("%s%s", script, command)), &output), 0);
+    ck_assert_msg(strcmp(output, status[_i]) == 0, "%s%s", output, read_file("log"));
+    ck_assert_ptr_null(strstr(read_file("log"), "standard output"));
+    ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */
+}
+END_TEST
+
 Suite *explain_suite(void)
 {
     Suite *const s = suite_create("explain");
@@ -382,6 +404,7 @@ Suite *explain_suite(void)
     tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
                         sizeof refused / sizeof refused[0]);
     tcase_add_test(c, a_run_that_fails_is_said);
+    tcase_add_loop_test(c, no_folder_stays, 0, 3);
     suite_add_tcase(s, c);
     return s;
 }

@@ -51,7 +51,6 @@ static void record(const char *algorithm, bool with_ledger)
     config.numerics = DSGD_NUMERICS_CPU;
     config.threads = 1;
     config.memory_bytes = SIZE_MAX;
-    config.scratch = folder;
     config.inspect = read_models;
     dsgd_run_result result;
     ck_assert_msg(dsgd_simulate(&config, &result, &error) == DSGD_OK, "%s", error.text);

@@ -420,6 +420,46 @@ START_TEST(each_goal_is_judged_at_its_worst_place)
 }
 END_TEST
 
+static const char one[] = "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
+                          "workload: {bytes: 4, step: 100ms, samples: 1}\n"
+                          "until: {steps: 3}\nseed: [1, 2, 3]\n"; /* 0.1 + 0.1 + 0.1 > 0.3 */
+
+static void write_simple_task(void)
+{
+    write_file("task.yaml",
+               "question: q\ngiven: given.yaml\nmay_change: []\ngoals:\n"
+               "  - {measure: step_mean_s, of: allreduce, at_most: 0.1}\n"
+               "  - {measure: throughput_samples_per_s, of: allreduce, at_least: 10}\n");
+}
+
+START_TEST(what_is_equal_but_for_rounding_is_reached)
+{
+    char *output = NULL;
+    write_simple_task();
+    write_file("given.yaml", one);
+    write_file("e.yaml", kept(dsgd_xprintf("task: task.yaml\n%s", one)));
+    ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
+}
+END_TEST
+
+START_TEST(a_file_is_the_same_by_any_path)
+{
+    char *output = NULL;
+    write_simple_task();
+    write_file("given.yaml", kept(dsgd_xprintf("%splacement: hosts.txt\n", one)));
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/mine", folder)), &output), 0);
+    write_file("hosts.txt", "n0\n");
+    write_file("mine/other.txt", "n0\n");
+    static const char *const path[] = {"../hosts.txt", "other.txt"};
+    static const int status[] = {0, 2};
+    for (int i = 0; i < 2; i++) {
+        write_file("mine/e.yaml",
+                   kept(dsgd_xprintf("task: ../task.yaml\n%splacement: %s\n", one, path[i])));
+        ck_assert_msg(try("mine/e.yaml", &output) == status[i], "%s", output);
+    }
+}
+END_TEST
+
 static const struct {
     const char *set, *sentence; /* --set, or what is appended */
 } refused[] = {
@@ -506,6 +546,8 @@ Suite *course_suite(void)
     tcase_add_loop_test(tasks, a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n);
     tcase_add_test(command, formulas_are_computed);
     tcase_add_test(command, each_goal_is_judged_at_its_worst_place);
+    tcase_add_test(command, what_is_equal_but_for_rounding_is_reached);
+    tcase_add_test(command, a_file_is_the_same_by_any_path);
     tcase_add_loop_test(command, other_changes_are_refused_by_name, 0,
                         sizeof refused / sizeof refused[0]);
     tcase_add_loop_test(command, a_task_that_cannot_be_judged_is_refused, 0,

@@ -92,8 +92,7 @@ enum { HOSTS = 32 };
 
 static double volley_s(const dsgd_platform *platform, int network, const int *to, double bytes)
 {
-    const dsgd_machine machine = {
-        .platform = platform, .network = network, .n_hosts = HOSTS, .scratch = "/tmp"};
+    const dsgd_machine machine = {.platform = platform, .network = network, .n_hosts = HOSTS};
     double seconds = 0;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&

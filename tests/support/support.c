@@ -123,8 +123,7 @@ support_case *support_new(const char *algorithm, int workers)
                                   .learning = &c->learning,
                                   .numerics = support_numerics(),
                                   .threads = 1,
-                                  .memory_bytes = (size_t)1 << 30,
-                                  .scratch = "/tmp"};
+                                  .memory_bytes = (size_t)1 << 30};
     if (algorithm != NULL) {
         const dsgd_pick picked = pick(dsgd_algorithms, algorithm);
         c->config.algorithm = (const dsgd_algorithm *)picked.about;

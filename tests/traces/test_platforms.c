@@ -80,7 +80,7 @@ static dsgd_platform torus(void)
 /** Seconds of one message each from i to to[i]. */
 static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
-    const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts, .scratch = "/tmp"};
+    const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts};
     double seconds = 0;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
@@ -396,11 +396,8 @@ END_TEST
 static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
 {
     const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
-    const dsgd_machine machine = {.platform = &p,
-                                  .n_hosts = workers,
-                                  .placement = placement,
-                                  .seed = seed,
-                                  .scratch = "/tmp"};
+    const dsgd_machine machine = {
+        .platform = &p, .n_hosts = workers, .placement = placement, .seed = seed};
     int to[MOST];
     for (int i = 0; i < workers; i++)
         to[i] = i == 0 ? 1 : -1;
