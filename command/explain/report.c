@@ -247,7 +247,9 @@ static void print_links(const dsgd_facts *f)
     else
         dsgd_columns_print(&t);
     if (n_alike > n_named)
-        printf("as busy as the last of these: %zu more\n", n_alike - n_named);
+        printf(n_alike - n_named == 1 ? "%zu more link is as busy as the last of these\n"
+                                      : "%zu more links are as busy as the last of these\n",
+               n_alike - n_named);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */

@@ -284,7 +284,8 @@ static dsgd_status judge_goal(const char *folder, const task *t, size_t i, bool 
         outcome o;
         if (strcmp(dsgd_seed_groups_key(&c.groups, g, 0), want->of) != 0)
             continue;
-        status = judge(&c, want, g, &o, error);
+        if (judge(&c, want, g, &o, NULL) != DSGD_OK)
+            status = goal_fails(t, i, "measure", error, "measure is a column of texts");
         if (shown == NULL || !o.met) {
             shown = g;
             of_shown = o;

@@ -242,8 +242,6 @@ static const char *drawn_by(const char *figure, const char *in)
         return kept(dsgd_xprintf("explain %s -o %s/figures/slowdown.svg", in, in));
     if (strcmp(figure, "lesson") == 0)
         return kept(dsgd_xprintf("explain a_psgd -o %s/figures/lesson.svg", in));
-    if (strcmp(figure, "slowdown") == 0)
-        return kept(dsgd_xprintf("explain %s -o %s/figures/slowdown.svg", in, in));
     return kept(dsgd_xprintf("plot %s %s %s", in, figure,
                              strcmp(figure, "to_target") == 0 ? "--target loss=1" : ""));
 }

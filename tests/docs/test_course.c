@@ -497,6 +497,7 @@ static const struct {
 } bad_goals[] = {
     {"{measure: wait_share, of: allreduce}", "task.yaml:5:15: the goal needs at_least or at_most"},
     {"{measure: waits, of: allreduce, at_least: 1}", "task.yaml:5:15: measure is no column"},
+    {"{measure: platform, of: allreduce, at_least: 1}", "task.yaml:5:15: measure is a column of"},
     {"{measure: wait_share, of: wagma, at_least: 1}", "no algorithm is called `wagma`"},
     {"{measure: wait_share, of: allreduce, against: x, at_least: 1}",
      "no algorithm is called `x`, as a goal"},
