@@ -363,10 +363,11 @@ END_TEST
 /** _i: when it is interrupted, when its output cannot be written, and when nobody reads that. */
 START_TEST(no_folder_stays)
 {
-    static const char *const how[] = {
+    static const char interrupted[] =
         "%s explain e.yaml -j 2 --set until.steps=100000000 & runs=/proc/$!/task/$!/children && "
-        "until grep -q ' .* ' $runs; do :; done && kill -INT $!; wait $!; echo $?",
-        "%s explain e.yaml -o nowhere/x; echo $?",
+        "until grep -q ' .* ' $runs; do :; done && kill -INT $!; wait $!; echo $?";
+    static const char *const how[] = {
+        interrupted, "%s explain e.yaml -o nowhere/x; echo $?",
         "{ %s explain e.yaml; echo $? > status; } | true; cat status"};
     static const char *const status[] = {"5\n", "3\n", "141\n"};
     char *output = NULL;
