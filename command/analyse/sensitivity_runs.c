@@ -59,26 +59,18 @@ static void add_variation(dsgd_experiment *experiment, size_t i, size_t part,
     experiment->runs[experiment->n_runs++] = run;
 }
 
-/** The columns `parameter` and `factor` behind those of the sweeps. */
+/** The columns `parameter` and `factor`. */
 static void add_columns(dsgd_experiment *experiment)
 {
-    dsgd_config *const config = experiment->config;
+    static const char *const names[] = {"parameter", "factor"};
     const size_t n = experiment->n_columns;
-    const char **const columns = dsgd_config_alloc(config, (n + 2) * sizeof *columns);
-    memcpy(columns, experiment->columns, n * sizeof *columns);
-    columns[n] = "parameter";
-    columns[n + 1] = "factor";
-    experiment->columns = columns;
-    experiment->n_columns += 2;
+    dsgd_experiment_add_columns(experiment, names, 2);
     for (size_t i = 0; i < experiment->n_runs; i++) {
-        dsgd_planned_run *const run = &experiment->runs[i];
-        const char **const swept = dsgd_config_alloc(config, (n + 2) * sizeof *swept);
-        memcpy(swept, run->swept, n * sizeof *swept);
-        run->swept = swept;
+        const dsgd_planned_run *const run = &experiment->runs[i];
         if (run->parameter == NULL)
             continue;
-        swept[n] = run->parameter;
-        swept[n + 1] = dsgd_config_keep(config, "%.6g", run->factor);
+        run->swept[n] = run->parameter;
+        run->swept[n + 1] = dsgd_config_keep(experiment->config, "%.6g", run->factor);
     }
 }
 

@@ -560,6 +560,22 @@ static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
     return path;
 }
 
+void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n)
+{
+    const size_t before = experiment->n_columns, all = before + n;
+    const char **const columns = dsgd_config_alloc(experiment->config, all * sizeof *columns);
+    memcpy(columns, experiment->columns, before * sizeof *columns);
+    memcpy(columns + before, names, n * sizeof *columns);
+    experiment->columns = columns;
+    experiment->n_columns = all;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        dsgd_planned_run *const run = &experiment->runs[i];
+        const char **const values = dsgd_config_alloc(experiment->config, all * sizeof *values);
+        memcpy(values, run->swept, before * sizeof *values);
+        run->swept = values;
+    }
+}
+
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
                                  dsgd_error *error)

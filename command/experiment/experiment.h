@@ -72,6 +72,12 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
                                  dsgd_error *error);
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
+/**
+ * Adds columns behind those of the sweeps; all runs have NULL there. Their names outlive the
+ * experiment.
+ */
+void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n);
+
 /** Leaves out the runs that are not in keep[n_runs]; to be settled then. */
 void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep);
 

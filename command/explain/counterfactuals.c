@@ -105,25 +105,6 @@ size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
     return experiment->n_unchanged + i * DSGD_N_COUNTERFACTUALS + which;
 }
 
-/** The column behind those of the sweeps. */
-static void add_column(dsgd_experiment *experiment)
-{
-    dsgd_config *const config = experiment->config;
-    const size_t n = experiment->n_columns;
-    const char **const columns = dsgd_config_alloc(config, (n + 1) * sizeof *columns);
-    memcpy(columns, experiment->columns, n * sizeof *columns);
-    columns[n] = "what_if";
-    experiment->columns = columns;
-    experiment->n_columns++;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        dsgd_planned_run *const run = &experiment->runs[i];
-        const char **const swept = dsgd_config_alloc(config, (n + 1) * sizeof *swept);
-        memcpy(swept, run->swept, n * sizeof *swept);
-        swept[n] = run->parameter;
-        run->swept = swept;
-    }
-}
-
 dsgd_status dsgd_counterfactuals_add(dsgd_experiment *experiment, dsgd_numerics numerics,
                                      dsgd_error *error)
 {
@@ -145,7 +126,10 @@ dsgd_status dsgd_counterfactuals_add(dsgd_experiment *experiment, dsgd_numerics 
             run->parameter = dsgd_counterfactual_names[which];
             change_platform(&run->platform, experiment->config, which);
         }
-    add_column(experiment);
+    static const char *const column = "what_if";
+    dsgd_experiment_add_columns(experiment, &column, 1);
+    for (size_t i = n; i < experiment->n_runs; i++)
+        experiment->runs[i].swept[experiment->n_columns - 1] = experiment->runs[i].parameter;
     return dsgd_experiment_settle(experiment, numerics, error);
 }
 

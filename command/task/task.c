@@ -308,14 +308,12 @@ typedef struct arguments {
     dsgd_run_limits limits;
 } arguments;
 
-static const char *const numerics_words[] = {"auto", "cpu", "cuda", NULL};
-
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu or cuda",
-                  .words = numerics_words),
+                  .words = dsgd_computing_words),
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N", "As in `dsgd run`"),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT_PLUGIN,

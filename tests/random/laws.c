@@ -27,13 +27,11 @@ typedef struct trial {
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-/** The exit status of `dsgd ARGUMENTS` in the folder, 128 and more for a signal. */
-static int run(const trial *t, char **output, const char *arguments)
+/** The exit status of a command of the shell in the folder, 128 and more for a signal. */
+static int shell(const trial *t, char **output, const char *words)
 {
-    const char *const other = getenv("DSGD_PROGRAM");
     char *const command =
-        dsgd_xprintf("cd %s && ulimit -t %d && DSGD_DATA=%s %s %s 2>&1", t->folder, PATIENCE_S,
-                     DSGD_SOURCE_DIR, other == NULL ? DSGD_BINARY : other, arguments);
+        dsgd_xprintf("cd %s && ulimit -t %d && { %s; } 2>&1", t->folder, PATIENCE_S, words);
     FILE *const stream = popen(command, "r");
     DSGD_ASSERT(stream != NULL, "no shell");
     size_t room = 0;
@@ -45,6 +43,17 @@ static int run(const trial *t, char **output, const char *arguments)
     const int state = pclose(stream);
     free(command);
     return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+}
+
+/** The same of `dsgd ARGUMENTS`. */
+static int run(const trial *t, char **output, const char *arguments)
+{
+    const char *const other = getenv("DSGD_PROGRAM");
+    char *const command = dsgd_xprintf("DSGD_DATA=%s %s %s", DSGD_SOURCE_DIR,
+                                       other == NULL ? DSGD_BINARY : other, arguments);
+    const int exit_status = shell(t, output, command);
+    free(command);
+    return exit_status;
 }
 
 /** Writes an experiment as FOLDER/NAME.yaml. */
@@ -144,13 +153,12 @@ static char *samples_are_steps_times_batch(const trial *t)
 /** Same bytes however many processes and threads there are. */
 static char *threads_change_nothing(const trial *t)
 {
+    static const char compare[] =
+        "for d in a b; do sed 's/,[^,]*$//' $d/runs.csv > $d/without_wall.csv; done; for f in "
+        "without_wall workers curves staleness steps; do cmp a/$f.csv b/$f.csv || exit; done";
     char *output = NULL;
     char *why = run_into(t, "b", "a", "-j 2 --threads 3");
-    if (why == NULL &&
-        run(t, &output,
-            "list algorithms >/dev/null; for f in runs workers curves staleness steps; do if [ "
-            "$f = runs ]; then for d in a b; do sed 's/,[^,]*$//' $d/$f.csv > $d/cut; done; cmp "
-            "a/cut b/cut; else cmp a/$f.csv b/$f.csv; fi || exit 1; done") != 0)
+    if (why == NULL && shell(t, &output, compare) != 0)
         why = dsgd_xprintf("threads: %s", output);
     free(output);
     return why;
@@ -250,13 +258,16 @@ static char *bandwidth_is_never_slower(const trial *t)
 /** A record computes what the run did. */
 static char *replay_gives_the_same(const trial *t)
 {
-    char *output = NULL;
+    char *replayed = NULL, *compared = NULL;
     if (part_find(t->experiment, "learn") == NULL || t->runs.n_rows == 0)
         return NULL;
     char *why = run_into(t, "f", "a", "--record f.record");
-    if (why == NULL && run(t, &output, "replay -o g f.record; cmp f/curves.csv g/curves.csv") != 0)
-        why = dsgd_xprintf("replay: %s", output);
-    free(output);
+    if (why == NULL && run(t, &replayed, "replay -o g f.record") != 0)
+        why = dsgd_xprintf("replay: %s", replayed);
+    if (why == NULL && shell(t, &compared, "cmp f/curves.csv g/curves.csv") != 0)
+        why = dsgd_xprintf("replay: %s", compared);
+    free(compared);
+    free(replayed);
     return why;
 }
 
