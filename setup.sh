@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up and does one of two things, on Debian 12 or 13, as root or with sudo; harmless the second time.
 #   ./setup.sh headline          builds, runs the headline comparison and draws its figures
-#   ./setup.sh test [PRESET...]  builds and passes the tests: dev, asan and release, or only those named
+#   ./setup.sh test [PRESET...]  builds and passes the tests: dev, asan, release and long, or only those named
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -36,7 +36,7 @@ headline)
     ;;
 test)
     shift
-    [ $# -gt 0 ] || set -- dev asan release
+    [ $# -gt 0 ] || set -- dev asan release long
     install_missing
     for preset in "$@"; do
         build "$preset"

@@ -14,7 +14,7 @@ static void allreduce_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_allreduce_mean(self, g); /* g <- (1/P) sum g */
+        dsgd_allreduce_mean(self, g, DSGD_WORLD); /* g <- (1/P) sum g */
         dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), alike everywhere */
     }
 }

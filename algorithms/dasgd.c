@@ -27,14 +27,14 @@ static void dasgd_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (p->d == 0 && s == p->tau - 1)
-            round = dsgd_allreduce_begin(self, x);
+            round = dsgd_allreduce_begin(self, x, DSGD_WORLD);
         if (round != NULL && (p->d == 0 || s == p->d - 1)) {
             dsgd_allreduce_end(self, round, mean);
             dsgd_combine(self, x, p->xi, 1 - p->xi, mean);
             round = NULL;
         }
         if (p->d > 0 && s == p->tau - 1)
-            round = dsgd_allreduce_begin(self, x);
+            round = dsgd_allreduce_begin(self, x, DSGD_WORLD);
     }
 }
 
@@ -93,6 +93,7 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
          .waits = "no worker, as long as the average takes no longer than d steps of the slowest"},
     .check = dasgd_check,
     .work = dasgd_work,
+    .averages_models = true,
     .traffic = dasgd_traffic,
     .only_allreduces = true,
     .period = dasgd_period,

@@ -31,7 +31,7 @@ static void diloco_work(dsgd_node *self)
             continue;
         dsgd_copy(self, change, start);
         dsgd_combine(self, change, 1, -1, x);
-        dsgd_allreduce_mean(self, change); /* D = (1/P) sum of (start - x) */
+        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* D = (1/P) sum of (start - x) */
         dsgd_combine(self, u, p->outer_momentum, 1, change); /* u <- mu u + D */
         dsgd_combine(self, start, 1, -p->outer_lr, change);
         dsgd_combine(self, start, 1, -p->outer_lr * p->outer_momentum, u); /* Nesterov: D + mu u */

@@ -91,11 +91,11 @@ static double calibrate(dsgd_node *self, const double *mine_s, double wall_s)
 {
     const drop_compute_params *p = self->params;
     const size_t n = (size_t)p->calibration;
-    measured m = {dsgd_allgather(self, mine_s, n), wall_s / (double)n};
+    measured m = {dsgd_allgather(self, mine_s, n, DSGD_WORLD), wall_s / (double)n};
     for (long t = 0; self->rank == 0 && t < p->calibration; t++)
         m.overhead_s -= longest_computation(self, &m, t) / (double)n;
     const double found = self->rank == 0 ? best_threshold(self, &m) : 0;
-    return dsgd_allgather(self, &found, 1)[0];
+    return dsgd_allgather(self, &found, 1, DSGD_WORLD)[0];
 }
 
 static void drop_compute_work(dsgd_node *self)
@@ -113,7 +113,7 @@ static void drop_compute_work(dsgd_node *self)
         if (t == 0)
             began_s = dsgd_time_s(self);
         dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);
-        dsgd_allreduce_mean(self, g); /* dropped micro-batches count as zeros */
+        dsgd_allreduce_mean(self, g, DSGD_WORLD); /* dropped micro-batches count as zeros */
         dsgd_local_step(self, x, g);
         if (automatic && t >= 0 && t < p->calibration)
             mine_s[t] = dsgd_compute_time_s(self);

@@ -38,14 +38,14 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
         if (synchronous_every > 0 && (self->step + 1) % synchronous_every == 0) {
             dsgd_partial_take(self, sum, late);
             dsgd_combine(self, g, 1, 1, late);
-            dsgd_allreduce_sum(self, g);
+            dsgd_allreduce_sum(self, g, DSGD_WORLD);
         } else {
             dsgd_partial_sum(self, sum, g, g); /* send buffer += g; g <- latest completed sum */
         }
         dsgd_divide(self, g, self->n_workers); /* by P: who was late has contributed zeros */
         dsgd_local_step(self, x, g);
         if (p->period > 0 && (self->step + 1) % p->period == 0)
-            dsgd_allreduce_mean(self, x);
+            dsgd_allreduce_mean(self, x, DSGD_WORLD);
     }
 }
 

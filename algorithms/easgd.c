@@ -46,7 +46,7 @@ static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
     dsgd_copy(self, tie->e, tie->centre);
     dsgd_combine(self, tie->e, -tie->alpha, tie->alpha, x);
     dsgd_copy(self, tie->sum, tie->e);
-    dsgd_allreduce_sum(self, tie->sum);
+    dsgd_allreduce_sum(self, tie->sum, DSGD_WORLD);
     dsgd_combine(self, tie->centre, 1, 1, tie->sum);
 }
 

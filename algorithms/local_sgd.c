@@ -30,7 +30,7 @@ static void local_sgd_work(dsgd_node *self)
         else
             dsgd_follow(self, x, g); /* a piece of the old x is sent when its gradient is ready */
         if (every_step || (self->step + 1) % p->period == 0)
-            dsgd_allreduce_mean(self, x); /* x <- (1/P) sum x */
+            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x */
         if (p->order == CTA)
             dsgd_local_step(self, x, g);
     }
@@ -75,6 +75,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
             .waits =
                 "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
+    .averages_models = true,
     .traffic = local_sgd_traffic,
     .only_allreduces = true,
     .period = local_sgd_period,

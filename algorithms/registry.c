@@ -14,6 +14,7 @@
     X(local_sgd)                                                                                   \
     X(dasgd)                                                                                       \
     X(d_psgd)                                                                                      \
+    X(gradient_tracking)                                                                           \
     X(sgp)                                                                                         \
     X(osgp)                                                                                        \
     X(ad_psgd)                                                                                     \
@@ -22,7 +23,20 @@
     X(eamsgd)                                                                                      \
     X(drop_compute)                                                                                \
     X(slowmo)                                                                                      \
-    X(diloco)
+    X(diloco)                                                                                      \
+    X(streaming_diloco)                                                                            \
+    X(noloco)                                                                                      \
+    X(hierarchical)                                                                                \
+    X(top_k)                                                                                       \
+    X(ok_topk)                                                                                     \
+    X(power_sgd)                                                                                   \
+    X(choco)                                                                                       \
+    X(ssp)                                                                                         \
+    X(backup_workers)                                                                              \
+    X(rennala)                                                                                     \
+    X(ringmaster)                                                                                  \
+    X(async_local_sgd)                                                                             \
+    X(dsgd_aau)
 
 enum {
 #define X(name) BUILT_IN_##name,

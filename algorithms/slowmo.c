@@ -29,7 +29,7 @@ static void slowmo_work(dsgd_node *self)
         if ((self->step + 1) % p->period != 0)
             continue;
         const double rate = dsgd_learning_rate(self);
-        dsgd_allreduce_mean(self, x);
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
         /* lr u <- beta lr u + (start - x); a change of lr rescales the old lr u. */
         dsgd_combine(self, u, old_rate > 0 ? p->beta * rate / old_rate : 0, 1, start);
         dsgd_combine(self, u, 1, -1, x);
@@ -73,6 +73,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
          .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
          .waits = "everyone for the slowest, every tau steps"},
     .work = slowmo_work,
+    .averages_models = true,
     .traffic = slowmo_traffic,
     .only_allreduces = true,
     .period = slowmo_period,

@@ -54,7 +54,7 @@ static void wagma_work(dsgd_node *self)
         else
             dsgd_follow(self, x, g); /* a piece of the old x arrives when its gradient is ready */
         if ((self->step + 1) % p->period == 0) {
-            dsgd_allreduce_mean(self, x); /* waits for all */
+            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* waits for all */
             dsgd_partial_publish(self, average, x);
         } else {
             /* x <- sum / S; if late, (sum + x) / (S + 1) */
@@ -137,6 +137,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
          .waits = "no worker for a computation, but everyone for the slowest once per period"},
     .check = wagma_check,
     .work = wagma_work,
+    .averages_models = true,
     .traffic = wagma_traffic,
     .period = wagma_period,
     .only_collectives = true,

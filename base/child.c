@@ -4,6 +4,7 @@
  */
 #include "base/child.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,14 @@ pid_t dsgd_fork(void)
     return 0;
 }
 
+int dsgd_child_end(pid_t process)
+{
+    int state = 0;
+    while (waitpid(process, &state, 0) < 0 && errno == EINTR) {
+    }
+    return state;
+}
+
 dsgd_status
 dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error *error),
               const void *argument, void *report, size_t bytes, const char *died, dsgd_error *error)
@@ -50,9 +59,7 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     close(ends[1]);
     const bool received = process > 0 && read(ends[0], message, length) == (ssize_t)length;
     close(ends[0]);
-    int state = 0;
-    if (process > 0)
-        waitpid(process, &state, 0);
+    const int state = process > 0 ? dsgd_child_end(process) : 0;
     const dsgd_status status = received ? first->status : DSGD_EIO;
     if (received)
         memcpy(report, message + sizeof(head), bytes);

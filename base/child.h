@@ -17,6 +17,9 @@
  */
 pid_t dsgd_fork(void);
 
+/** The state of a child that has ended, as waitpid() has it: waits for its end. */
+int dsgd_child_end(pid_t process);
+
 /**
  * Calls work(argument, report, error) in a child process and returns its status. Copies back its
  * error and the @p bytes at @p report (at most 60 KiB, the capacity of a pipe). DSGD_EIO with the

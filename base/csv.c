@@ -267,14 +267,34 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     if (descriptor < 0 && errno == EEXIST && unlink(file->beside) == 0)
         descriptor = open(file->beside, flags, 0666);
     file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (file->stream != NULL)
+    if (file->stream != NULL) {
+        dsgd_file_unfinished(file->beside);
         return file->stream;
+    }
     dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
-    if (descriptor >= 0)
+    if (descriptor >= 0) {
         close(descriptor);
+        unlink(file->beside);
+    }
     free(file->path);
     free(file->beside);
     return NULL;
+}
+
+/** Has a file's name on the disk, too; some file systems have no way to ask for that. */
+static bool flush_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    char *const folder =
+        slash == NULL ? dsgd_xstrdup(".") : dsgd_xprintf("%.*s", (int)(slash - path) + 1, path);
+    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is = descriptor < 0 ? errno == EACCES : fsync(descriptor) == 0 || errno == EINVAL;
+    const int why = errno;
+    if (descriptor >= 0)
+        close(descriptor);
+    free(folder);
+    errno = why;
+    return is;
 }
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
@@ -290,7 +310,10 @@ dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
     if (!written || !closed || rename(file->beside, file->path) != 0) {
         status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
         unlink(file->beside);
+    } else if (!flush_name(file->path)) {
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
     }
+    dsgd_file_finished(file->beside);
     free(file->path);
     free(file->beside);
     return status;
@@ -300,6 +323,7 @@ void dsgd_whole_drop(dsgd_whole_file *file)
 {
     fclose(file->stream);
     unlink(file->beside);
+    dsgd_file_finished(file->beside);
     free(file->path);
     free(file->beside);
 }

@@ -5,6 +5,7 @@
 #include "base/draw.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/philox.h"
 #include "base/status.h"
@@ -104,25 +105,37 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
 /** Permutations whose rounds are kept at the same time: workers are not all in the same epoch. */
 enum { KEPT = 4 };
 
+/** Set in a round's number that has been drawn, until all have. */
+static const uint32_t drawn = 1u << 31;
+
 /**
- * A round is a function of one half of the bits, and 2^half is about the root of n: so a few
- * hundred draws per permutation are all that it needs.
+ * The rounds of one permutation. A round is a function of one half of the bits, and 2^half is about
+ * the root of n: so a few hundred draws per permutation are all that it needs.
  */
+typedef struct kept_rounds {
+    uint64_t step; /* + 1; 0: of none yet */
+    uint64_t n_images; /* asked for while not all numbers are drawn; UINT64_MAX: they are */
+    uint32_t *v; /* [FEISTEL_ROUNDS][2^half] */
+} kept_rounds;
+
 struct dsgd_permuter {
     dsgd_draw at;
     uint32_t n;
     int half;
-    /* [KEPT][FEISTEL_ROUNDS][2^half]: (step + 1) << 16 | the lowest 16 bits of the round, drawn when
-     * they are first asked for; another step's are overwritten */
-    uint64_t *rounds;
+    kept_rounds kept[KEPT];
 };
+
+static size_t numbers_of(const dsgd_permuter *p)
+{
+    return (size_t)FEISTEL_ROUNDS << p->half;
+}
 
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n)
 {
     dsgd_permuter *const p = dsgd_xcalloc(1, sizeof *p);
-    const int half = half_bits(n);
-    *p = (dsgd_permuter){at, n, half, NULL};
-    p->rounds = dsgd_xcalloc((size_t)KEPT * FEISTEL_ROUNDS << half, sizeof *p->rounds);
+    *p = (dsgd_permuter){.at = at, .n = n, .half = half_bits(n)};
+    for (int i = 0; i < KEPT; i++)
+        p->kept[i].v = dsgd_xcalloc(numbers_of(p), sizeof *p->kept[i].v);
     return p;
 }
 
@@ -130,51 +143,110 @@ void dsgd_permuter_free(dsgd_permuter *permuter)
 {
     if (permuter == NULL)
         return;
-    free(permuter->rounds);
+    for (int i = 0; i < KEPT; i++)
+        free(permuter->kept[i].v);
     free(permuter);
 }
 
-/** Draws what the look-up of one round has not found. Rare, and out of the way of the others. */
-__attribute__((noinline, cold)) static uint64_t keep_round(const dsgd_permuter *p, uint64_t *kept,
-                                                           uint32_t step, uint32_t round,
-                                                           uint32_t other_half)
+/** Number @p i of a permutation's rounds. */
+static uint32_t draw_number(const dsgd_permuter *p, uint32_t step, size_t i)
 {
+    const uint32_t mask = (uint32_t)((1ull << p->half) - 1);
     dsgd_draw at = p->at;
     at.step = step;
-    *kept = ((uint64_t)step + 1) << 16 | (round_bits(at, round, other_half) & UINT16_MAX);
-    return *kept;
+    return round_bits(at, (uint32_t)(i >> p->half), (uint32_t)i & mask) & mask;
 }
 
-/** feistel() at @p step. */
-static inline uint32_t kept_feistel(const dsgd_permuter *p, uint32_t step, uint32_t i)
+/** The rounds at @p step, maybe in place of another step's. */
+static kept_rounds *rounds_at(dsgd_permuter *p, uint32_t step)
 {
-    const int half = p->half;
-    const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    uint64_t *rounds = p->rounds + ((size_t)(step % KEPT) * FEISTEL_ROUNDS << half);
-    uint32_t left = i >> half;
+    kept_rounds *const kept = &p->kept[step % KEPT];
+    if (kept->step == (uint64_t)step + 1)
+        return kept;
+    kept->step = (uint64_t)step + 1;
+    kept->n_images = 0;
+    memset(kept->v, 0, numbers_of(p) * sizeof *kept->v);
+    return kept;
+}
+
+/** Draws what is missing, once so many images are asked for that most would be drawn anyway. */
+static void complete(const dsgd_permuter *p, kept_rounds *kept)
+{
+    for (size_t i = 0; i < numbers_of(p); i++)
+        kept->v[i] = (kept->v[i] & drawn) != 0 ? kept->v[i] ^ drawn
+                                               : draw_number(p, (uint32_t)(kept->step - 1), i);
+    kept->n_images = UINT64_MAX;
+}
+
+/** feistel(), which draws what it needs. */
+static uint32_t drawing_feistel(const dsgd_permuter *p, const kept_rounds *kept, uint32_t i)
+{
+    const uint32_t mask = (uint32_t)((1ull << p->half) - 1);
+    uint32_t left = i >> p->half;
     uint32_t right = i & mask;
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++, rounds += (size_t)1 << half) {
-        uint64_t kept = rounds[right];
-        if (kept >> 16 != (uint64_t)step + 1)
-            kept = keep_round(p, &rounds[right], step, round, right);
-        const uint32_t next = left ^ ((uint32_t)kept & mask);
+    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+        const size_t at = ((size_t)round << p->half) + right;
+        if ((kept->v[at] & drawn) == 0)
+            kept->v[at] = draw_number(p, (uint32_t)(kept->step - 1), at) | drawn;
+        const uint32_t next = left ^ (kept->v[at] ^ drawn);
         left = right;
         right = next;
     }
-    return left << half | right;
+    return left << p->half | right;
 }
 
-void dsgd_permuter_images(const dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
+/** feistel() of complete rounds: nothing but look-ups, so that those of many images overlap. */
+static inline uint32_t complete_feistel(const uint32_t *v, int half, uint32_t a, uint32_t b)
+{
+    const size_t n = (size_t)1 << half;
+    const uint32_t c = a ^ v[b];
+    const uint32_t d = b ^ v[n + c];
+    const uint32_t e = c ^ v[2 * n + d];
+    const uint32_t f = d ^ v[3 * n + e];
+    return e << half | f;
+}
+
+/** The images of first, first + 1, ... under complete rounds. */
+static void complete_images(const dsgd_permuter *p, const uint32_t *v, uint32_t first, uint32_t n,
+                            uint32_t *images)
+{
+    const int half = p->half;
+    const uint32_t below = p->n;
+    const uint32_t mask = (uint32_t)((1ull << half) - 1);
+    while (n > 0) { /* those with one left half, whose right halves are in a row */
+        const uint32_t left = first >> half;
+        const uint32_t right = first & mask;
+        const uint32_t here = n - 1 <= mask - right ? n : mask - right + 1;
+        for (uint32_t k = 0; k < here; k++) {
+            uint32_t image = complete_feistel(v, half, left, right + k);
+            while (image >= below)
+                image = complete_feistel(v, half, image >> half, image & mask);
+            images[k] = image;
+        }
+        first += here;
+        images += here;
+        n -= here;
+    }
+}
+
+void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
                           uint32_t *images)
 {
-    const dsgd_permuter p = *permuter;
-    DSGD_ASSERT(first <= p.n && n <= p.n - first, "%u images from %u, but %u in all", n, first,
-                p.n);
+    const dsgd_permuter *const p = permuter;
+    DSGD_ASSERT(first <= p->n && n <= p->n - first, "%u images from %u, but %u in all", n, first,
+                p->n);
+    kept_rounds *const kept = rounds_at(permuter, step);
+    if (kept->n_images != UINT64_MAX && (kept->n_images += n) >= 1ull << p->half)
+        complete(p, kept);
+    if (kept->n_images == UINT64_MAX) {
+        complete_images(p, kept->v, first, n, images);
+        return;
+    }
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = first + k;
         do
-            i = kept_feistel(&p, step, i);
-        while (i >= p.n);
+            i = drawing_feistel(p, kept, i);
+        while (i >= p->n);
         images[k] = i;
     }
 }

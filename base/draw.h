@@ -23,7 +23,8 @@ typedef enum dsgd_purpose {
     DSGD_DRAW_PARTITION = 8, /* samples to workers, where the data is skewed */
     DSGD_DRAW_GRAPH = 9, /* random gossip graphs */
     DSGD_DRAW_POLICY = 10, /* actions, and transitions of an environment */
-    DSGD_DRAW_EPISODE = 11 /* initial states of episodes; worker -1: test episodes */
+    DSGD_DRAW_EPISODE = 11, /* initial states of episodes; worker -1: test episodes */
+    DSGD_DRAW_ENCODING = 12 /* of encodings; purpose of encoding i of a step: this + 256 i */
 } dsgd_purpose;
 
 /** The coordinates of a draw. */
@@ -63,7 +64,7 @@ typedef struct dsgd_permuter dsgd_permuter;
 /** For permutations of [0, n) at @p at, but at any step. */
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n);
 /** images[n] <- those of first, first + 1, ... at @p step. */
-void dsgd_permuter_images(const dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
+void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
                           uint32_t *images);
 void dsgd_permuter_free(dsgd_permuter *permuter);
 

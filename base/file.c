@@ -40,6 +40,21 @@ static size_t read_all(FILE *stream, char **text)
     return n;
 }
 
+static dsgd_error unread; /* of the last that is there */
+
+void dsgd_file_note_unread(const char *path)
+{
+    const int why = errno;
+    if (why != ENOENT && why != ENOTDIR && why != EISDIR)
+        dsgd_fail(&unread, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    errno = why;
+}
+
+dsgd_status dsgd_file_unread(dsgd_error *error)
+{
+    return unread.text[0] == '\0' ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s", unread.text);
+}
+
 dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_error *error)
 {
     *text = NULL;
@@ -56,9 +71,29 @@ dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_e
         *text = NULL;
     }
     errno = why;
+    dsgd_file_note_unread(path);
     dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     errno = why;
     return DSGD_EIO;
+}
+
+FILE *dsgd_file_open(const char *path)
+{
+    FILE *const stream = fopen(path, "r");
+    if (stream == NULL)
+        dsgd_file_note_unread(path);
+    return stream;
+}
+
+bool dsgd_read_line(FILE *stream, char **line, size_t *room)
+{
+    errno = 0;
+    const bool got = getline(line, room, stream) > 0;
+    if (!got && errno == ENOMEM)
+        dsgd_no_memory();
+    if (!got && ferror(stream))
+        dsgd_file_note_unread("a file of lines");
+    return got;
 }
 
 bool dsgd_is_file_name(const char *text)
@@ -67,6 +102,22 @@ bool dsgd_is_file_name(const char *text)
     for (const char *c = text; *c != '\0'; c++)
         is = is && *c != '/' && (unsigned char)*c >= ' ' && *c != '\x7f';
     return is;
+}
+
+size_t dsgd_utf8_length(const char *text, size_t n)
+{
+    const unsigned char *const s = (const unsigned char *)text;
+    if (s[0] < 0x80)
+        return s[0] != 0;
+    const size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4 || length > n)
+        return 0;
+    for (size_t k = 1; k < length; k++)
+        if ((s[k] & 0xc0) != 0x80)
+            return 0;
+    const bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    const bool surrogate = s[0] == 0xed && s[1] >= 0xa0;
+    return overlong || surrogate || (s[0] == 0xf4 && s[1] >= 0x90) ? 0 : length;
 }
 
 static int n_folders; /* that are there */
@@ -80,6 +131,48 @@ static void let_pipe_break(int how)
     sigprocmask(how, &one, NULL);
 }
 
+static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *at)
+{
+    (void)facts, (void)type, (void)at;
+    return remove(path);
+}
+
+enum { DESCRIPTORS = 8 }; /* deeper folders are read again and again */
+
+/** What goes where memory runs out, if it is of this process and not of the one that forked it. */
+static struct {
+    const char *path; /* NULL: a free place */
+    pid_t process;
+} unfinished[32];
+enum { MOST_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
+
+/** Leaves something only where even that finds no memory. */
+static void remove_unfinished(void)
+{
+    for (int k = 0; k < MOST_UNFINISHED; k++)
+        if (unfinished[k].path != NULL && unfinished[k].process == getpid())
+            nftw(unfinished[k].path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+}
+
+void dsgd_file_unfinished(const char *path)
+{
+    int k = 0;
+    while (k < MOST_UNFINISHED && unfinished[k].path != NULL && unfinished[k].process == getpid())
+        k++;
+    if (k < MOST_UNFINISHED) {
+        unfinished[k].path = path;
+        unfinished[k].process = getpid();
+    }
+    dsgd_at_no_memory(remove_unfinished);
+}
+
+void dsgd_file_finished(const char *path)
+{
+    for (int k = 0; k < MOST_UNFINISHED; k++)
+        if (unfinished[k].path == path)
+            unfinished[k].path = NULL;
+}
+
 char *dsgd_folder_new(const char *prefix, dsgd_error *error)
 {
     const char *const tmp = getenv("TMPDIR");
@@ -88,6 +181,7 @@ char *dsgd_folder_new(const char *prefix, dsgd_error *error)
                        : dsgd_xprintf("%s/dsgd-XXXXXX", tmp == NULL || *tmp == '\0' ? "/tmp" : tmp);
     if (mkdtemp(path) != NULL) {
         n_folders++;
+        dsgd_file_unfinished(path);
         let_pipe_break(SIG_BLOCK);
         return path;
     }
@@ -96,17 +190,11 @@ char *dsgd_folder_new(const char *prefix, dsgd_error *error)
     return NULL;
 }
 
-static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *at)
-{
-    (void)facts, (void)type, (void)at;
-    return remove(path);
-}
-
 void dsgd_folder_remove(char *path)
 {
-    enum { DESCRIPTORS = 8 }; /* deeper folders are read again and again */
     if (path == NULL)
         return;
+    dsgd_file_finished(path);
     nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
     free(path);
     if (--n_folders == 0)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -16,11 +17,33 @@
  */
 dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_error *error);
 
+/** fopen() of a file to be read; NULL: it cannot be, or is not there. */
+FILE *dsgd_file_open(const char *path);
+
+/** Notes that a file cannot be read, as errno says, for dsgd_file_unread(); errno stays. */
+void dsgd_file_note_unread(const char *path);
+
+/** Like getline(); false at the end, and where it fails. Out of memory ends the process. */
+bool dsgd_read_line(FILE *stream, char **line, size_t *room);
+
+/**
+ * DSGD_EIO with a sentence: a file that is there could not be read by the functions above. Whoever
+ * goes on as if it were not there need not say so: dsgd_program_end() does.
+ */
+dsgd_status dsgd_file_unread(dsgd_error *error);
+
+/** A file or folder that goes where memory runs out before it is finished; @p path stays as it is. */
+void dsgd_file_unfinished(const char *path);
+void dsgd_file_finished(const char *path);
+
 /**
  * Whether a text can name a file or folder inside another: it is not empty, does not begin with a
  * dot, and has neither slashes nor control characters.
  */
 bool dsgd_is_file_name(const char *text);
+
+/** Bytes of the character of UTF-8 at @p text, of which @p n are left; 0: there is none. */
+size_t dsgd_utf8_length(const char *text, size_t n);
 
 /**
  * Makes an empty folder: PREFIX.XXXXXX with some characters, or, where @p prefix is NULL, one for

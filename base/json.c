@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 json_t *dsgd_json_text(const char *text)
 {
     if (text == NULL)
@@ -246,4 +248,15 @@ dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, voi
                 return dsgd_fail(error, DSGD_EIO, "option `%.60s` is unknown", name);
         }
     return DSGD_OK;
+}
+
+json_t *dsgd_json_file(const char *path)
+{
+    char *text = NULL;
+    size_t n = 0;
+    if (dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
+        return NULL;
+    json_t *const json = json_loadb(text, n, 0, NULL);
+    free(text);
+    return json;
 }

@@ -39,4 +39,10 @@ void dsgd_memory_free(dsgd_memory *memory);
 dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
                            dsgd_memory *memory, dsgd_error *error);
 
+/**
+ * The JSON of a file; NULL: it is not there, or no JSON (or cannot be read: dsgd_file_unread()).
+ * For json_decref().
+ */
+json_t *dsgd_json_file(const char *path);
+
 #endif

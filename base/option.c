@@ -203,6 +203,7 @@ static const suffix bytes_per_s[] = {{"kBps", 1e3},   {"MBps", 1e6},   {"GBps", 
                                      {"Mb/s", 125e3}, {"Gb/s", 125e6}, {NULL, 0}};
 static const suffix watts[] = {{"W", 1}, {"kW", 1e3}, {NULL, 0}};
 static const suffix flops[] = {{"Mf", 1e6}, {"Gf", 1e9}, {"Tf", 1e12}, {NULL, 0}};
+static const suffix shares[] = {{"%", 0.01}, {NULL, 0}};
 
 static const suffix *suffixes_of(const char *unit)
 {
@@ -216,6 +217,8 @@ static const suffix *suffixes_of(const char *unit)
         return bytes_per_s;
     if (strcmp(unit, "W") == 0)
         return watts;
+    if (strcmp(unit, "share") == 0)
+        return shares;
     return strcmp(unit, "flop/s") == 0 ? flops : NULL;
 }
 

@@ -6,26 +6,44 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-char *dsgd_program_folder(void)
+#include "base/file.h"
+
+char *dsgd_program_path(void)
 {
     char program[4096];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length < 0 ? 0 : length] = '\0';
-    char *const slash = strrchr(program, '/');
-    if (slash == NULL)
+    return length < 0 ? NULL : dsgd_xprintf("%.*s", (int)length, program);
+}
+
+char *dsgd_program_folder(void)
+{
+    char *const program = dsgd_program_path();
+    char *const slash = program == NULL ? NULL : strrchr(program, '/');
+    if (slash == NULL) {
+        free(program);
         return dsgd_xstrdup(".");
+    }
     *slash = '\0';
-    return dsgd_xstrdup(program);
+    return program;
+}
+
+/** Whoever asks jansson for something need not ask whether there was memory. */
+static void *allocate(size_t size)
+{
+    return dsgd_xrealloc(NULL, size, 1);
 }
 
 void dsgd_program_begin(void)
 {
+    json_set_alloc_funcs(allocate, free);
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
             (void)open("/dev/null", O_RDONLY); /* the lowest that is free: i */
@@ -41,7 +59,10 @@ void dsgd_program_flush(void)
 
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error)
 {
+    dsgd_error unread = {""};
     dsgd_program_flush();
+    if (status == DSGD_OK && (status = dsgd_file_unread(&unread)) != DSGD_OK)
+        error = &unread;
     if (status != DSGD_OK && error->text[0] != '\0')
         fprintf(stderr, "%s: %s\n", program, error->text);
     const bool failed = ferror(stdout) != 0;
@@ -52,9 +73,30 @@ dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd
     return status == DSGD_OK ? DSGD_EIO : status;
 }
 
+static void (*before_the_end)(void);
+
+void dsgd_at_no_memory(void (*clean)(void))
+{
+    before_the_end = clean;
+}
+
+void dsgd_give_up(const char *sentence)
+{
+    if (before_the_end != NULL)
+        before_the_end();
+    fprintf(stderr, "dsgd: %s\n", sentence);
+    /* No abort(), as nothing is wrong in the program; no exit(), as other threads may compute. */
+    _exit(DSGD_ERUNS);
+}
+
 double dsgd_wall_s(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+size_t dsgd_physical_bytes(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }

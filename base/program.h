@@ -8,7 +8,8 @@
 
 #include "base/status.h"
 
-/** The folder of the executable; the caller frees it. */
+/** The executable, and its folder; NULL and "." where the system does not tell. The caller frees them. */
+char *dsgd_program_path(void);
 char *dsgd_program_folder(void);
 
 /**
@@ -22,11 +23,22 @@ void dsgd_program_flush(void);
 
 /**
  * For the end of main(): prints the sentence of a failure, closes standard output, and gives the
- * exit status. Output that could not be written is a failure.
+ * exit status. Output that could not be written is a failure, and so is a file that is there and
+ * could not be read, whatever was made of it.
  */
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error);
 
+/**
+ * Something that the process cannot go on without is not to be had, such as a thread: says the
+ * sentence and ends the process, with exit status DSGD_ERUNS (of a run: it failed, the others are
+ * kept). What dsgd_at_no_memory() named is called before.
+ */
+void dsgd_give_up(const char *sentence) __attribute__((noreturn));
+
 /** Seconds of a monotonic wall clock. */
 double dsgd_wall_s(void);
+
+/** Memory of the machine. */
+size_t dsgd_physical_bytes(void);
 
 #endif

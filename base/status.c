@@ -1,12 +1,14 @@
 /**
  * @file status.c
- * Error sentences, allocations that abort where memory runs out, and asserts.
+ * Error sentences, allocations that end the process where memory runs out, and asserts.
  */
 #include "base/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/program.h"
 
 #undef dsgd_fail /* what analyzers see */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
@@ -20,12 +22,15 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
     return status;
 }
 
+void dsgd_no_memory(void)
+{
+    dsgd_give_up("out of memory");
+}
+
 static void *or_die(void *memory)
 {
-    if (memory == NULL) {
-        fputs("dsgd: out of memory\n", stderr);
-        abort();
-    }
+    if (memory == NULL)
+        dsgd_no_memory();
     return memory;
 }
 
@@ -62,6 +67,24 @@ char *dsgd_xprintf(const char *format, ...)
     return text;
 }
 
+FILE *dsgd_text_open(char **text, size_t *length)
+{
+    return or_die(open_memstream(text, length));
+}
+
+void dsgd_text_flush(FILE *stream)
+{
+    if (fflush(stream) != 0 || ferror(stream))
+        dsgd_no_memory();
+}
+
+void dsgd_text_close(FILE *stream)
+{
+    const bool is_whole = !ferror(stream);
+    if (fclose(stream) != 0 || !is_whole)
+        dsgd_no_memory();
+}
+
 void dsgd_append(char **text, const char *format, ...)
 {
     va_list arguments;
@@ -74,18 +97,32 @@ void dsgd_append(char **text, const char *format, ...)
     *text = both;
 }
 
-void dsgd_append_word(char **text, const char *word)
+char *dsgd_shell_word(const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./,:=+@%";
-    if (*word != '\0' && strspn(word, plain) == strlen(word)) {
-        dsgd_append(text, " %s", word);
-        return;
-    }
-    dsgd_append(text, " '");
-    for (; *word != '\0'; word++)
-        dsgd_append(text, *word == '\'' ? "'\\''" : "%c", *word);
-    dsgd_append(text, "'");
+    if (*text != '\0' && strspn(text, plain) == strlen(text))
+        return dsgd_xstrdup(text);
+    char *word = dsgd_xstrdup("'");
+    for (; *text != '\0'; text++)
+        dsgd_append(&word, *text == '\'' ? "'\\''" : "%c", *text);
+    dsgd_append(&word, "'");
+    return word;
+}
+
+void dsgd_append_word(char **text, const char *word)
+{
+    char *const quoted = dsgd_shell_word(word);
+    dsgd_append(text, " %s", quoted);
+    free(quoted);
+}
+
+char *dsgd_shell_command(size_t n, char *const *words)
+{
+    char *command = dsgd_xstrdup(words[0]);
+    for (size_t i = 1; i < n; i++)
+        dsgd_append_word(&command, words[i]);
+    return command;
 }
 
 void dsgd_assert_failed(const char *condition, const char *file, int line, const char *format, ...)

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /** One list; the enum and the exit codes that `dsgd --help` prints follow from it. */
 #define DSGD_STATUS_LIST(X)                                                                        \
@@ -42,9 +43,17 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
 #define dsgd_fail(error, status, ...) ((dsgd_fail)(error, status, __VA_ARGS__), (status))
 #endif
 
-/** Zeroed memory, which the caller frees with free(); out of memory aborts the process. */
+/**
+ * Memory ran out: says so and ends the process, with exit status DSGD_ERUNS (of a run: it failed,
+ * the others are kept).
+ */
+void dsgd_no_memory(void) __attribute__((noreturn));
+/** What dsgd_no_memory() calls before it ends the process; NULL: nothing. */
+void dsgd_at_no_memory(void (*clean)(void));
+
+/** Zeroed memory, which the caller frees with free(); out of memory ends the process. */
 void *dsgd_xcalloc(size_t count, size_t size);
-/** Like realloc() of @p count elements; out of memory aborts. */
+/** Like realloc() of @p count elements; out of memory ends the process. */
 void *dsgd_xrealloc(void *memory, size_t count, size_t size);
 /** A copy of @p text that the caller frees. NULL gives NULL. */
 char *dsgd_xstrdup(const char *text);
@@ -52,10 +61,19 @@ char *dsgd_xstrdup(const char *text);
 char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Like dsgd_xprintf(), from arguments that a caller with `...` has opened. */
 char *dsgd_xvprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/** open_memstream(): text is written into memory that the caller frees. */
+FILE *dsgd_text_open(char **text, size_t *length);
+/** *text and *length are up to date; text that found no memory ends the process. */
+void dsgd_text_flush(FILE *stream);
+void dsgd_text_close(FILE *stream);
 /** Appends to *text, which dsgd_xprintf() or dsgd_xstrdup() allocated. */
 void dsgd_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/** Appends a blank and @p word as a shell reads it, in quotes where it needs them. */
+/** @p text as a word that a shell reads, in quotes where it needs them; the caller frees it. */
+char *dsgd_shell_word(const char *text);
+/** Appends a blank and such a word. */
 void dsgd_append_word(char **text, const char *word);
+/** A command line of words, the first as it is ("dsgd run"); the caller frees it. */
+char *dsgd_shell_command(size_t n, char *const *words);
 
 /** A bug: prints place and condition, then aborts. Never compiled out. */
 #define DSGD_ASSERT(condition, ...)                                                                \

@@ -112,15 +112,14 @@ static char *values_text(const dsgd_option *o)
 {
     char *text = NULL;
     size_t n = 0;
-    FILE *const stream = open_memstream(&text, &n);
-    DSGD_ASSERT(stream != NULL, "no memory for an option");
+    FILE *const stream = dsgd_text_open(&text, &n);
     char *const init = default_text(o);
     fputs(o->required ? "required" : init == NULL ? "none" : init, stream);
     free(init);
     if (o->unit != NULL)
         fprintf(stream, " (%s)", o->unit);
     print_allowed(stream, o);
-    fclose(stream);
+    dsgd_text_close(stream);
     return text;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "command/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
@@ -19,6 +20,7 @@
 #include "command/keys.h"
 #include "command/run/results.h"
 #include "command/table.h"
+#include "models/data/split.h"
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "traces/imbalance.h"
@@ -30,18 +32,34 @@ typedef struct family {
     const char *folder; /* of files, below the data folder; NULL: none */
 } family;
 
-static const family families[] = {
-    {"algorithms", "algorithm", dsgd_algorithms, NULL},
-    {"models", "model", dsgd_model_kinds, NULL},
-    {"data", "data", dsgd_data_sources, NULL},
-    {"imbalance", "imbalance", dsgd_imbalance_kinds, "traces/imbalance"},
-    {"workloads", "workload", NULL, "traces/workloads"},
-    {"platforms", "platform", NULL, "traces/platforms"},
-    {"graphs", "graph", dsgd_graph_kinds, NULL},
-    {"figures", "figure", NULL, "plots"},
-};
+#define FAMILIES(X)                                                                                \
+    X("algorithms", "algorithm", dsgd_algorithms, NULL)                                            \
+    X("models", "model", dsgd_model_kinds, NULL)                                                   \
+    X("data", "data", dsgd_data_sources, NULL)                                                     \
+    X("splits", "split", dsgd_split_kinds, NULL)                                                   \
+    X("imbalance", "imbalance", dsgd_imbalance_kinds, "traces/imbalance")                          \
+    X("workloads", "workload", NULL, "traces/workloads")                                           \
+    X("platforms", "platform", NULL, "traces/platforms")                                           \
+    X("graphs", "graph", dsgd_graph_kinds, NULL)                                                   \
+    X("encodings", "encoding", dsgd_encoding_kinds, NULL)                                          \
+    X("figures", "figure", NULL, "plots")
+
+#define X(...) {__VA_ARGS__},
+static const family families[] = {FAMILIES(X)};
+#undef X
+
+/** All that is listed, in a text of the program's help. */
+#define NAME(plural, ...) plural ", "
+#define FAMILY_NAMES FAMILIES(NAME)
 
 enum { N_FAMILIES = sizeof families / sizeof families[0] };
+
+bool dsgd_kind_at(size_t i, const char **plural, const char **singular)
+{
+    *plural = i < N_FAMILIES ? families[i].plural : "devices";
+    *singular = i < N_FAMILIES ? families[i].singular : NULL;
+    return i <= N_FAMILIES;
+}
 
 static const family *find_family(const char *name, dsgd_error *error)
 {
@@ -165,14 +183,13 @@ static dsgd_status list_devices(void)
 static dsgd_status list(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
-        "KIND",
-        "Lists algorithms, models, data, imbalance, workloads, platforms, graphs, figures or "
-        "devices.",
-        1,
-        1,
-        "list: give one of algorithms, models, data, imbalance, workloads, platforms, graphs, "
-        "figures, devices",
-        plugin_option};
+        .operands = "KIND",
+        .help = "Lists " FAMILY_NAMES "or devices.",
+        .least = 1,
+        .most = 1,
+        .expected = "list: give one of " FAMILY_NAMES "devices",
+        .options = plugin_option,
+    };
     arguments a = {.words = {0, NULL}};
     const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
@@ -265,10 +282,9 @@ static void print_remark(char **remark)
     size_t n = 0;
     if (**remark == '\0')
         return;
-    FILE *const stream = open_memstream(&text, &n);
-    DSGD_ASSERT(stream != NULL, "no memory for a remark");
+    FILE *const stream = dsgd_text_open(&text, &n);
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH - 2, *remark);
-    fclose(stream);
+    dsgd_text_close(stream);
     char *rest = text;
     for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL && *line != '\0';)
         printf("# %s\n", line);
@@ -280,11 +296,11 @@ static void print_remark(char **remark)
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
-    FILE *const stream = fopen(path, "r");
+    FILE *const stream = dsgd_file_open(path);
     char *remark = dsgd_xstrdup("");
     char *line = NULL;
     size_t room = 0;
-    while (stream != NULL && getline(&line, &room, stream) > 0) {
+    while (stream != NULL && dsgd_read_line(stream, &line, &room)) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0] == '#') {
             dsgd_append(&remark, "%s%s", *remark == '\0' ? "" : " ", line + 1 + (line[1] == ' '));
@@ -554,8 +570,7 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_list = {
     .name = "list",
     .usage = "KIND",
-    .summary = "lists algorithms, models, data, imbalance, workloads, platforms, "
-               "graphs, figures or devices",
+    .summary = "lists " FAMILY_NAMES "or devices",
     .run = list,
 };
 

@@ -10,37 +10,9 @@
 #include "base/option.h"
 #include "base/program.h"
 #include "command/command.h"
-#include "command/run/replay.h"
 #include "command/table.h"
 
 const char *argp_program_version = "dsgd " DSGD_VERSION;
-
-static const dsgd_command command_replay = {
-    .name = "replay",
-    .usage = "FILE...",
-    .summary = DSGD_REPLAY_SUMMARY,
-    .run = dsgd_command_replay_run,
-};
-
-static const dsgd_command *const commands[] = {
-    &dsgd_command_run,
-    &dsgd_command_check,
-    &dsgd_command_tune,
-    &command_replay,
-    &dsgd_command_timeline,
-    &dsgd_command_explain,
-    &dsgd_command_plot,
-    &dsgd_command_compare,
-    &dsgd_command_report,
-    &dsgd_command_reproduce,
-    &dsgd_command_list,
-    &dsgd_command_describe,
-    &dsgd_command_test,
-    &dsgd_command_platform,
-    &dsgd_command_imbalance,
-    &dsgd_command_task,
-    NULL,
-};
 
 static void print_help(FILE *stream)
 {
@@ -49,9 +21,10 @@ static void print_help(FILE *stream)
         "Usage: dsgd COMMAND ...\nSimulates distributed SGD: how long training takes on a cluster, "
         "and how well\nit learns. `dsgd COMMAND --help` has the options of a command.\n\n",
         stream);
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        char *const heading = dsgd_xprintf("  %s %s", commands[i]->name, commands[i]->usage);
-        dsgd_print_wrapped(stream, heading, INDENT, WIDTH, commands[i]->summary);
+    for (size_t i = 0; dsgd_commands[i] != NULL; i++) {
+        char *const heading =
+            dsgd_xprintf("  %s %s", dsgd_commands[i]->name, dsgd_commands[i]->usage);
+        dsgd_print_wrapped(stream, heading, INDENT, WIDTH, dsgd_commands[i]->summary);
         free(heading);
     }
     fputs("\nExit status:\n", stream);
@@ -62,9 +35,9 @@ static void print_help(FILE *stream)
 
 static dsgd_status unknown(const char *name, dsgd_error *error)
 {
-    const char *names[sizeof commands / sizeof commands[0]] = {NULL};
-    for (size_t i = 0; commands[i] != NULL; i++)
-        names[i] = commands[i]->name;
+    const char *names[DSGD_MOST_COMMANDS] = {NULL};
+    for (size_t i = 0; dsgd_commands[i] != NULL; i++)
+        names[i] = dsgd_commands[i]->name;
     char *const hint = dsgd_hint(name, names);
     dsgd_fail(error, DSGD_EUSAGE, "`%s` is no command%s; `dsgd --help` lists them", name, hint);
     free(hint);
@@ -86,8 +59,8 @@ int main(int count, char **words)
     argp_err_exit_status = DSGD_EUSAGE;
     dsgd_status status = DSGD_EUSAGE;
     const dsgd_command *command = NULL;
-    for (size_t i = 0; commands[i] != NULL; i++)
-        command = strcmp(commands[i]->name, words[1]) == 0 ? commands[i] : command;
+    for (size_t i = 0; dsgd_commands[i] != NULL; i++)
+        command = strcmp(dsgd_commands[i]->name, words[1]) == 0 ? dsgd_commands[i] : command;
     if (command == NULL) {
         status = unknown(words[1], &error);
     } else {

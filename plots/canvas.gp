@@ -4,7 +4,7 @@ n_entries = where eq 'off' ? 0 : legend_series + n_extras
 longest_entry = legend_series > 0 ? longest_title : 0
 do for [k = 1:n_extras] { longest_entry = greater(longest_entry, strlen(extra_title(word(extras, k)))) }
 # Short names are capitals, which are wide.
-entry = letter * (longest_entry + (longest_entry < 15 ? 5.7 : 5.2))
+entry = letter * (longest_entry + (longest_entry < 15 ? 5.2 + 0.2 * longest_entry : 5.2))
 beside = n_entries > 0 && where eq 'right'
 above = n_entries > 0 && !beside
 legend_across = beside ? 1 : int(greater(1, lesser(n_entries, floor((W - 0.2) / entry))))

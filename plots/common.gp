@@ -97,7 +97,7 @@ prefix(scale) = scale == 1e9 ? 'G' : scale == 1e6 ? 'M' : scale == 1e3 ? 'k' : '
 label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
     quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : \
     quantity eq 'time_to_target_s' ? 'time ('.thousands_text(scale).'s)' : quantity eq 'energy_to_target_j' ? 'energy ('.prefix(scale).'J)' : \
-    quantity eq 'cost_to_target' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'sent_to_target_bytes' ? prefix(scale).'B per worker' : quantity
+    quantity eq 'cost_to_target' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'sent_to_target_bytes' || quantity eq 'sent_mean_bytes' ? prefix(scale).'B per worker' : quantity
 # What the runs of a panel at a place have in common.
 title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis.' '.place[j]
 both(a, b) = a.(a ne '' && b ne '' ? '; ' : '').b

@@ -17,6 +17,7 @@
 
 #include "base/option.h"
 #include "base/status.h"
+#include "models/encodings/params.h"
 #include "sim/abi.h" /* DSGD_PLUGIN_ABI; written by sim/abi.cmake */
 #include "sim/graph.h"
 
@@ -43,8 +44,9 @@ typedef struct dsgd_doc {
 typedef struct dsgd_scale {
     int n_workers, n_servers;
     size_t n_pieces;
-    const double *piece_bytes; /* [n_pieces] */
+    const double *piece_bytes; /* [n_pieces]; of parts: dsgd_scale_piece() */
     int collective, partial_collective; /* dsgd_collective */
+    size_t skipped; /* pieces between two of them; 0 but in a fragment */
 } dsgd_scale;
 
 /** Means over workers and over a whole number of the algorithm's periods (dsgd_algorithm). */
@@ -57,7 +59,8 @@ typedef enum dsgd_law_kind {
     DSGD_LAW_END,
     DSGD_LAW_PLAIN_SGD, /* with P = 1 it is its optimizer alone */
     DSGD_LAW_ALLREDUCE, /* equals allreduce, to rounding, if the optimizer is linear in g */
-    DSGD_LAW_KEEPS_MEAN, /* g = 0, no message on its way: sum of x_i is constant */
+    /* g = 0, all have made as many steps, no message on its way: sum of x_i is constant */
+    DSGD_LAW_KEEPS_MEAN,
     DSGD_LAW_KEEPS_SUM, /* like KEEPS_MEAN, for the sum over workers and servers */
     DSGD_LAW_KEEPS_WEIGHT /* push-sum weights, at workers or on their way, sum to P at any time */
 } dsgd_law_kind;
@@ -88,6 +91,11 @@ typedef struct dsgd_algorithm {
     /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
+    /* Each of n_servers() has a whole vector, by letters alone: servers of regions. Without it the
+     * servers share one, and every exchange is cut into a part for each, letters too. */
+    bool whole_servers;
+    /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
+    long (*least_pieces)(const void *params, int n_workers);
     /**
      * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time.
      * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
@@ -96,30 +104,61 @@ typedef struct dsgd_algorithm {
     /** Optional, pure. Steps after which what is sent repeats itself; NULL: 1. */
     long (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
-    /* Vectors travel by dsgd_allreduce_*() alone, so that `exchange: fusion` is possible. */
+    /* Vectors travel by dsgd_allreduce_*() of all workers alone, so that `exchange: fusion` is possible. */
     bool only_allreduces;
     /* By collectives alone, of groups and partial ones too: a channel sends one message at a time,
-     * and so does a worker with `exchange: blocking`. Simulates faster; only_allreduces says it. */
+     * and so does a worker with `exchange: blocking`. Simulates faster; only_allreduces says it. A
+     * non-blocking collective of some workers then keeps those behind it waiting, unless it overlaps. */
     bool only_collectives;
+    /* Optional, pure. Whether, with these options, non-blocking collectives of some workers go beside
+     * the others, so that only_collectives does not hold. */
+    bool (*overlaps)(const void *params);
     /* By pairs of which one end never asks, or asks for vectors alone, or between a worker and
      * servers one at a time: with `exchange: blocking` a worker sends one vector's piece at a time,
      * and receives one. Simulates faster. */
     bool one_at_a_time;
+    /* Its collectives carry models, not gradients or differences: `exchange: encoding` refuses to
+     * send a few numbers of them. */
+    bool averages_models;
+    /* work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end. */
+    bool cancels;
 } dsgd_algorithm;
 
 /* --- steps and gradients ---------------------------------------------------------------------- */
 
-/** Waits for this step's computation; begins the next step. False: work() has to return. */
+/**
+ * Waits for this step's computation; begins the next step. False: work() has to return. Others may
+ * still be in their last steps, and in some tests of laws they are: who waits for one that has
+ * returned waits for ever, so that a server which lets workers wait for each other has to be told.
+ */
 bool dsgd_next_step(dsgd_node *self);
 
-/** This worker's model x_i. All workers begin with the same values. */
+/**
+ * This worker's model x_i. All workers begin with the same values. Evaluations read it at any
+ * instant, also while a verb waits: sums, and the share that a worker keeps of a model, belong in a
+ * vector of their own until they are a model again.
+ */
 dsgd_vector *dsgd_model(dsgd_node *self);
 
 /** A new vector of zeros. */
 dsgd_vector *dsgd_vector_new(dsgd_node *self);
 
-/** n zeros, for an algorithm's counters. */
+/** How many pieces x has: those of a whole vector are exchanged one by one (`exchange: pieces`). */
+size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x);
+
+/**
+ * Views of x: its pieces index, index + n, index + 2 n, ..., or first to end - 1. A view shares its
+ * pieces with x, and costs nothing. The vectors of one call are views of the same pieces. All verbs
+ * take views, but those of gradients and of versions: dsgd_gradient(), dsgd_partial_sum(), _mix().
+ */
+dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n);
+dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end);
+
+/** n zeros, for an algorithm's numbers and counters. */
 double *dsgd_numbers_new(dsgd_node *self, size_t n);
+long *dsgd_integers_new(dsgd_node *self, size_t n);
+/** Anything else: n objects of a size, zeroed. */
+void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size);
 
 /** A second vector, the same in work() and assist() of a worker. It begins as the model. */
 dsgd_vector *dsgd_shared(dsgd_node *self);
@@ -146,6 +185,15 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s);
 
+/**
+ * Throws this step's gradient away, which is being computed or is ready and was not used: no update
+ * may follow it. Next dsgd_next_step() returns at once for the same step, the same mini-batch and
+ * another draw of its time. What was computed counts neither as a step nor as samples; its time is
+ * lost. The algorithm says that it `cancels`. Typically behind dsgd_wait_any() of DSGD_ON_LETTER and
+ * DSGD_ON_GRADIENT.
+ */
+void dsgd_cancel(dsgd_node *self);
+
 /** The part of a step that a limit leaves. */
 typedef struct dsgd_cut {
     int done; /* micro-batches */
@@ -164,12 +212,13 @@ double dsgd_time_s(dsgd_node *self);
 /** Each piece of x becomes ready when that piece of g does. For an x computed from g. */
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
-/** The optimizer's learning rate in this step. */
+/** The optimizer's learning rate in this step; at a server, in its next local step. */
 double dsgd_learning_rate(dsgd_node *self);
 
 /**
  * x <- x + U(g, x, t), U the worker's optimizer, t its step. Does not wait: each piece is updated
- * when that piece of g is ready, from the value that x then has.
+ * when that piece of g is ready, from the value that x then has. A server has an optimizer of its
+ * own, whose t counts its local steps.
  */
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
@@ -189,30 +238,125 @@ void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vect
 /** x <- x / divisor. */
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
-/* --- collectives of all workers --------------------------------------------------------------- */
+/* --- encodings -------------------------------------------------------------------------------- */
 
-/* As in MPI, all workers call the same collectives in the same order, at any steps of theirs. */
+/* `dsgd list encodings` has them. What is encoded travels as its encoding says: every exchange of
+ * q costs its encoded bytes, and an allreduce is an allgather and a local sum, or encodes again what
+ * it has added. What a verb makes of q is sent as a whole again, but for a copy. Like linear
+ * combinations these do not wait; an exchange waits until the worker's encoder is done. */
 
-/** x_i <- (1/P) sum_j x_j. Like MPI_Allreduce: waits for all workers, piece by piece. */
-void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x);
+/**
+ * q <- Q(x); with `feedback`, q <- Q(x + e), e <- x + e - q, e kept by the run for x, zeros at first.
+ * q and x may be the same.
+ */
+void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pick *encoding);
+
+/** y <- y where x is not 0, else 0. */
+void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
+
+/*
+ * Low rank: each piece is a matrix A, as near to a square as it can be; a factor has `rank` columns,
+ * and as many rows as A, or as A has columns (`of_columns`). Where factors would be no smaller than
+ * the piece, a factor is the piece, and these verbs let it be.
+ */
+
+/** A factor y, drawn alike at all workers. */
+void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns);
+
+/** The columns of the factor y <- orthonormal ones that span the same. */
+void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns);
+
+/** y <- A y; @p transposed: y <- A^T y. */
+void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bool transposed);
+
+/** y <- factor y^T, a matrix; @p transposed: y <- y factor^T. */
+void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank, bool transposed);
+
+/* --- communicators ---------------------------------------------------------------------------- */
+
+/** A group of workers, as in MPI. Its members are numbered from 0, in the order of ranks. */
+typedef struct dsgd_comm dsgd_comm;
+
+#define DSGD_WORLD ((const dsgd_comm *)NULL) /* all workers */
+
+/** All that a colouring may depend on, so that it is the same at all workers. */
+typedef struct dsgd_colouring {
+    const void *params;
+    int n_workers;
+    uint64_t seed; /* of random groups: dsgd_shuffled() */
+    long round;
+} dsgd_colouring;
+
+/** Fills colour[n_workers]: workers of one colour are a group, those of a negative one in none. */
+typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
+
+/**
+ * This worker's group in a round of a colouring, like MPI_Comm_split(), but without a message: takes
+ * no time, and need not be called by all. Valid until this worker has split by the same colours for
+ * 8 other rounds. In a group of no one size and rank are 0 and -1, and it takes part in nothing.
+ */
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round);
+
+/** Number of this worker in it, and of its members. */
+int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm);
+int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm);
+
+/** Rank of a member among all workers. */
+int dsgd_comm_worker(const dsgd_node *self, const dsgd_comm *comm, int index);
+
+/** Place in [0, n_workers) of a rank in a random order of all, a function of seed and round. */
+int dsgd_shuffled(const dsgd_colouring *at, int rank);
+
+/* --- collectives ------------------------------------------------------------------------------ */
+
+/*
+ * Of the members of @p comm; n is their number. As in MPI, all of them call the same collectives of a
+ * communicator in the same order, at any steps of theirs. Stricter than in MPI: members that two
+ * communicators have in common call the collectives of both in one order, non-blocking ones too.
+ * Members of another order wait for ever, which the run reports. Non-blocking ones on a split-off
+ * communicator go beside all others, unless `.only_collectives` holds. Members that get the same sum hold
+ * one value, whose gradient is computed once.
+ */
+
+/** x_i <- (1/n) sum_j x_j. Like MPI_Allreduce: waits for all members, piece by piece. */
+void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
 /** x_i <- sum_j x_j. Like MPI_Allreduce(MPI_SUM). */
-void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x);
+void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
 /** A non-blocking verb under way, like an MPI_Request. One call of its _end() consumes it. */
 typedef struct dsgd_request dsgd_request;
 
 /** Begins dsgd_allreduce_mean() with x as it is now, and returns. Like MPI_Iallreduce. */
-dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x);
+dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
-/** mean <- (1/P) sum_j x_j of the request. Waits for all workers, like MPI_Wait. */
+/** mean <- (1/n) sum_j x_j of the request. Waits for all members, like MPI_Wait. */
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean);
 
 /**
- * Returns all[P][n]: all[j] is mine[n] of worker j. Like MPI_Allgather, but that all workers read
+ * x_root <- sum_j x_j, piece by piece: of models, take a copy; other x stay. Like
+ * MPI_Reduce(MPI_SUM); @p root is a member's number.
+ */
+void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm);
+
+/** x_i <- x_root. Like MPI_Bcast: waits for who is before it in a tree, not for all. */
+void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm);
+
+/**
+ * x_i <- sum_j x_j, of which each member has got its n-th share of every piece alone: until
+ * dsgd_allgather_shares() it may change x by verbs that act element by element (combinations, local
+ * steps), all members in the same way. Like MPI_Reduce_scatter_block(MPI_SUM).
+ */
+void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
+
+/** The members' shares of every piece, together, at all. Like MPI_Allgather. */
+void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
+
+/**
+ * Returns all[n][m]: all[j] is mine[m] of member j. Like MPI_Allgather, but that all members read
  * the same memory; valid until this worker's next dsgd_allgather(). For control data.
  */
-const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t n);
+const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, const dsgd_comm *comm);
 
 /* --- partial collectives: they start without waiting for all workers -------------------------- */
 
@@ -277,6 +421,11 @@ typedef enum dsgd_shares {
 const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
                                           dsgd_shares shares);
 
+/*
+ * A list may also be made by hand, and is read before the verb returns. What it promises
+ * (sim/graph.h) is checked: a worker whose shares do not sum to 1 stops the program.
+ */
+
 /**
  * x_i <- a_ii x_i + sum_j a_ij x_j over the j that send to i; waits for all of them. Like
  * MPI_Neighbor_allgather and a weighted sum. The push-sum weight of x, which begins as 1, is mixed
@@ -284,7 +433,10 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *grap
  */
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
-/** Sends the shares; x_i <- a_ii x_i. Like MPI_Ineighbor_allgather. */
+/**
+ * Sends the shares; x_i <- a_ii x_i, which is no model until dsgd_gossip_end(): to gossip
+ * dsgd_model(), begin with a copy. Like MPI_Ineighbor_allgather.
+ */
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
 /**
@@ -336,7 +488,7 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
-/* The servers hold one vector z together, each an even part of each exchange. */
+/* The servers hold one vector z together, each an even part of each exchange. Not for `whole_servers`. */
 
 /** z <- z + u. Does not wait for the servers. */
 void dsgd_server_push(dsgd_node *self, dsgd_vector *u);
@@ -354,6 +506,70 @@ void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 /** For serve(): waits for a push or fetch of a piece, and answers it with x, its part of z. */
 void dsgd_serve(dsgd_node *self, dsgd_vector *x);
 
+/* --- letters ---------------------------------------------------------------------------------- */
+
+/*
+ * From any worker or server to any other, which sees them whole, in the order in which they get
+ * complete, those of one sender in the order of sending, when it likes: for servers that decide by
+ * themselves, for waiting for some of the neighbours, for control data. What a letter is for is in
+ * its numbers: late ones are told by a round in them. Their wire costs 8 bytes per number, and the vector; nobody acknowledges them. For
+ * work() and serve(), not for assist().
+ */
+
+typedef struct dsgd_letter {
+    int from; /* a worker's rank; n_workers + rank: a server */
+    dsgd_vector *x; /* as its sender had it, piece by piece, at the call; NULL: none */
+    size_t n;
+    const long *numbers; /* [n] */
+} dsgd_letter;
+
+/** Where letters to a server go. */
+static inline int dsgd_server_address(const dsgd_node *self, int server)
+{
+    return self->n_workers + server;
+}
+
+/** Sends x (NULL: none) and numbers[n]. Waits for nobody. Like MPI_Isend. */
+void dsgd_letter_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n);
+
+/**
+ * The next letter, which belongs to the run, with its vector, until this host's next call. Waits
+ * until virtual time @p until_s (INFINITY: no limit), when it returns NULL. Like MPI_Recv of
+ * MPI_ANY_SOURCE.
+ */
+const dsgd_letter *dsgd_letter_receive(dsgd_node *self, double until_s);
+
+/**
+ * For a receiver that applies what is in a letter. Counts how old that is: of a gradient or an
+ * update @p missed, the updates of the receiver's model since the one at which it was computed; of
+ * another worker's model (@p missed below 0) its local steps, as of gossip.
+ */
+void dsgd_letter_used(dsgd_node *self, const dsgd_letter *letter, long missed);
+
+/** For one that comes too late to be used: the samples of its sender's step do not count. */
+void dsgd_letter_drop(dsgd_node *self, const dsgd_letter *letter);
+
+/** What a worker or server can wait for. */
+enum {
+    DSGD_ON_LETTER = 1, /* there is one to receive */
+    DSGD_ON_GRADIENT = 2, /* nothing is being computed */
+    DSGD_ON_REQUEST = 4 /* one that is under way is done: its _end() would not wait */
+};
+
+/**
+ * Sleeps until one of @p events holds, at most until virtual time @p until_s (INFINITY: no limit).
+ * Returns all that hold; 0: it is until_s. Like MPI_Waitany.
+ */
+unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
+
+/** For `.n_servers`: one. */
+static inline int dsgd_one_server(const void *params, int n_workers)
+{
+    (void)params;
+    (void)n_workers;
+    return 1;
+}
+
 /* --- draws ------------------------------------------------------------------------------------ */
 
 /** A random integer in [0, n): a function of seed, worker, step, and earlier calls in this step. */
@@ -361,8 +577,56 @@ uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */
 
-/** One allreduce of a vector: messages and bytes per worker. Without `exchange: fusion`. */
+/* Each per worker, or, by dsgd_scale_of_comm(), per member. Without `exchange: fusion`. */
+
+/** One allreduce of a vector. */
 dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
+
+/** One reduce, and one broadcast. */
+dsgd_traffic dsgd_reduce_traffic(const dsgd_scale *scale);
+dsgd_traffic dsgd_broadcast_traffic(const dsgd_scale *scale);
+
+/** One reduce-scatter, or one allgather of shares. */
+dsgd_traffic dsgd_shares_traffic(const dsgd_scale *scale);
+
+/** Bytes of a vector's k-th piece. */
+static inline double dsgd_scale_piece(const dsgd_scale *scale, size_t k)
+{
+    return scale->piece_bytes[k * (1 + scale->skipped)];
+}
+
+/** One dsgd_allreduce_*() of encoded vectors; @p times of these, sent piece by piece. */
+dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_pick *encoding);
+dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
+                                         double times);
+/** One allreduce of factors. */
+dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_columns);
+
+/** The scale of a communicator of @p n members. */
+static inline dsgd_scale dsgd_scale_of_comm(const dsgd_scale *scale, int n)
+{
+    dsgd_scale s = *scale;
+    s.n_workers = n;
+    return s;
+}
+
+/** The scale of dsgd_fragment(), and of dsgd_range(). */
+static inline dsgd_scale dsgd_scale_of_fragment(const dsgd_scale *scale, size_t index, size_t n)
+{
+    dsgd_scale s = *scale;
+    s.n_pieces = index < s.n_pieces ? (s.n_pieces - index + n - 1) / n : 0;
+    s.piece_bytes += index * (1 + s.skipped);
+    s.skipped = n * (1 + s.skipped) - 1;
+    return s;
+}
+
+static inline dsgd_scale dsgd_scale_of_range(const dsgd_scale *scale, size_t first, size_t end)
+{
+    dsgd_scale s = *scale;
+    s.n_pieces = end - first;
+    s.piece_bytes += first * (1 + s.skipped);
+    return s;
+}
 
 /** @p times vectors, sent piece by piece. */
 dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times);
@@ -400,6 +664,15 @@ static inline int dsgd_log2(long n)
 
 /** Refuses P unless it is a power of two; the sentence names the two nearest. */
 dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error);
+
+/** Refuses P unless groups of @p size divide it; fewer than a group are one. Names two that would do. */
+dsgd_status dsgd_check_groups(const char *name, long size, int n_workers, dsgd_error *error);
+
+/** Workers in a group of @p size where there are @p n_workers. */
+static inline int dsgd_group_size(long size, int n_workers)
+{
+    return size < n_workers ? (int)size : n_workers;
+}
 
 /* --- algorithms from outside the tree --------------------------------------------------------- */
 

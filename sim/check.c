@@ -5,14 +5,22 @@
 #include "sim/run.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/round.h"
+#include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"
 
 int dsgd_n_servers(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
     return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
+}
+
+int dsgd_server_parts(const dsgd_run_config *config)
+{
+    const int n_servers = dsgd_n_servers(config);
+    return config->algorithm->whole_servers || n_servers < 1 ? 1 : n_servers;
 }
 
 size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
@@ -25,10 +33,17 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
                                 in_buckets ? exchange->bucket_bytes : 0, bytes);
 }
 
+bool dsgd_only_collectives(const dsgd_run_config *config)
+{
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    return (algorithm->only_allreduces || algorithm->only_collectives) &&
+           (algorithm->overlaps == NULL || !algorithm->overlaps(config->params));
+}
+
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
-    const bool collectives = algorithm->only_allreduces || algorithm->only_collectives;
+    const bool collectives = dsgd_only_collectives(config);
     const bool blocking = config->exchange.blocking;
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
@@ -119,14 +134,45 @@ static dsgd_status check_fusion(const dsgd_run_config *config, dsgd_error *error
         return DSGD_OK;
     if (!config->algorithm->only_allreduces)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: fusion: it is of allreduces, but %s exchanges otherwise too; "
-                         "give fusion to those algorithms that it is for: {name: allreduce, "
+                         "exchange: fusion: it is of all workers' allreduces of what is not "
+                         "encoded, but %s exchanges otherwise; give fusion to those algorithms "
+                         "that it is for: {name: allreduce, "
                          "exchange: {fusion: 64Mi}}",
                          config->algorithm->about.name);
     if (!config->exchange.blocking)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "exchange: fusion: fused allreduces follow one another; leave out "
                          "blocking: false");
+    return DSGD_OK;
+}
+
+static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_pick *const encoding = &config->exchange.encoding;
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    if (encoding->about == NULL || dsgd_encoding_is_none(encoding))
+        return DSGD_OK;
+    if (config->exchange.fusion_bytes > 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: encoding: pieces are encoded one by one; leave out fusion");
+    if (algorithm->averages_models && dsgd_encoding_kind_of(encoding)->of_differences)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: encoding: %s leaves out most of what it is given, but %s sums "
+                         "models, which must not lose it; uniform or qsgd would do",
+                         encoding->about->name, algorithm->about.name);
+    if (dsgd_encoding_feeds_back(encoding) && !algorithm->only_allreduces &&
+        dsgd_n_servers(config) == 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: encoding: feedback: %s exchanges otherwise than by allreduces "
+                         "of all workers and servers, so that what is not sent is lost or kept by "
+                         "itself; leave out feedback",
+                         algorithm->about.name);
+    if (dsgd_encoding_feeds_back(encoding) && dsgd_encoding_expands(encoding))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "exchange: encoding: feedback: with these options %s errs by more than "
+                         "what it is given, and what is kept grows for ever; unbiased: false (of "
+                         "qsgd damped: true, or more levels) would do",
+                         encoding->about->name);
     return DSGD_OK;
 }
 
@@ -145,14 +191,32 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
                          "tensors); give a number of pieces, or buckets");
     const double buckets =
         in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes) : 0;
-    const int n_servers = dsgd_n_servers(config);
-    const double pieces = fmax(buckets, (double)exchange->pieces) * fmax(1, n_servers);
+    const double pieces = fmax(buckets, (double)exchange->pieces) * dsgd_server_parts(config);
     if (pieces > MOST_PIECES)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "exchange: %.0f pieces, but at most %d are possible (a piece of each "
                          "exchange for every server)",
                          pieces, MOST_PIECES);
     return DSGD_OK;
+}
+
+/** "streaming_diloco needs 4 pieces" */
+static dsgd_status check_pieces(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    if (algorithm->least_pieces == NULL)
+        return DSGD_OK;
+    double *bytes = NULL;
+    const long parts = dsgd_server_parts(config);
+    const long n = (long)dsgd_pieces_of(config, &bytes) * parts;
+    const long least = algorithm->least_pieces(config->params, config->workers);
+    free(bytes);
+    if (n >= least)
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "exchange: pieces: %ld, but %s needs %ld or more with these options; give "
+                     "exchange: {pieces: %ld}",
+                     n / parts, algorithm->about.name, least, (least + parts - 1) / parts);
 }
 
 static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
@@ -197,7 +261,11 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
     if (status == DSGD_OK)
         status = check_exchange(config, error);
     if (status == DSGD_OK)
+        status = check_pieces(config, error);
+    if (status == DSGD_OK)
         status = check_fusion(config, error);
+    if (status == DSGD_OK)
+        status = check_encoding(config, error);
     if (status == DSGD_OK)
         status = check_stops(config, error);
     if (status == DSGD_OK)

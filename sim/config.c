@@ -4,6 +4,8 @@
  */
 #include "sim/config.h"
 
+#include "models/encodings/encoding.h"
+
 const char *const dsgd_collective_names[] = {
     "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", NULL};
 
@@ -31,6 +33,9 @@ const dsgd_option dsgd_learning_options[] = {
                      .required = true),
     DSGD_OPTION_PICK(dsgd_learning, data, dsgd_data_sources, "name", "what it learns from",
                      .required = true),
+    DSGD_OPTION_PICK(dsgd_learning, split, dsgd_split_kinds, "kind",
+                     "whose the samples to train on are; the same for all algorithms",
+                     .init_text = "iid"),
     DSGD_OPTION_LONG(dsgd_learning, batch, 4, 1, 1 << 20, NULL, "samples per worker and gradient"),
     DSGD_OPTION_RECORD(dsgd_learning, optimizer, dsgd_optimizer_options,
                        "what a local step does with a gradient", .required = true),
@@ -70,6 +75,8 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
                        "library has recursive-doubling at any size"),
+    DSGD_OPTION_PICK(dsgd_exchange_config, encoding, dsgd_encoding_kinds, "kind",
+                     "what is sent in place of every vector; absent: all its numbers"),
     DSGD_OPTION_AS(
         "fusion", DOUBLE, dsgd_exchange_config, fusion_bytes,
         "allreduces as Horovod does them: in each cycle the tensors that are ready at all "

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/option.h"
+#include "models/data/split.h"
 #include "models/optim/optimizer.h"
 #include "models/values/values.h"
 #include "traces/platform.h"
@@ -41,6 +42,7 @@ typedef struct dsgd_evaluate_config {
 typedef struct dsgd_learning {
     dsgd_pick model; /* out of dsgd_model_kinds; about == NULL: timing only */
     dsgd_pick data; /* out of dsgd_data_sources */
+    dsgd_pick split; /* out of dsgd_split_kinds; about == NULL: as iid */
     long batch; /* samples per worker and gradient */
     dsgd_optimizer optimizer;
     dsgd_evaluate_config evaluate;
@@ -69,6 +71,7 @@ typedef struct dsgd_exchange_config {
     double cycle_s; /* of its background loop */
     bool every_message; /* they are simulated where they could be computed */
     int partial_collective; /* of partial collectives and groups: DSGD_PARTIAL_* */
+    dsgd_pick encoding; /* of what is sent; about NULL: vectors are sent as they are */
 } dsgd_exchange_config;
 
 /** When a run ends: at the first bound; 0: no bound. At least one is set. */

@@ -10,12 +10,19 @@
 #include "base/option.h"
 #include "base/status.h"
 
+/** What the shares of all ranks' lists of a round promise, which is checked; to be combined. */
+enum {
+    DSGD_PROMISE_COLUMNS = 1, /* what a rank keeps and gives sums to 1: gossip keeps the mean */
+    DSGD_PROMISE_ROWS = 2 /* what it keeps and gets sums to 1: gossip keeps what is equal */
+};
+
 /** One rank's neighbours in one round, and the shares of its model. */
 typedef struct dsgd_neighbours {
     int n_to, n_from;
     const int *to, *from; /* ascending, without the rank itself */
     double keep; /* the share that stays */
     const double *share; /* [n_to] */
+    unsigned promises; /* 0: none */
 } dsgd_neighbours;
 
 /** Arguments of the functions of a dsgd_graph_kind. */

@@ -9,7 +9,9 @@
 #ifndef DSGD_SIM_LEDGER_H
 #define DSGD_SIM_LEDGER_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "models/values/values.h"
 
@@ -18,7 +20,8 @@ typedef enum dsgd_made_by {
     DSGD_MADE_CONSTANT, /* the model at time 0 */
     DSGD_MADE_GRADIENT, /* at from[0], by a worker in its step */
     DSGD_MADE_UPDATE, /* of from[0], by the optimizer, with from[1] */
-    DSGD_MADE_COMBINATION /* sum of weights[i] from[i] */
+    DSGD_MADE_COMBINATION, /* sum of weights[i] from[i] */
+    DSGD_MADE_ENCODED /* by an encoding; of what is not recorded */
 } dsgd_made_by;
 
 typedef struct dsgd_made {
@@ -40,6 +43,14 @@ typedef enum dsgd_entry_kind {
     DSGD_ENTRY_SAMPLED, /* the host gives it to a sum */
     DSGD_ENTRY_USED /* the host uses that sum */
 } dsgd_entry_kind;
+
+/** Scopes of sums from here on are of communicators; below are 0, all workers, and versions. */
+#define DSGD_SCOPE_COMM ((uint64_t)1 << 32)
+
+static inline bool dsgd_scope_is_of_versions(uint64_t scope)
+{
+    return scope > 0 && scope < DSGD_SCOPE_COMM;
+}
 
 typedef struct dsgd_ledger_entry {
     dsgd_entry_kind kind;

@@ -21,9 +21,12 @@ typedef enum dsgd_outcome {
     DSGD_RUN_FAILED
 } dsgd_outcome;
 
-/** Shares of a worker's time; sum 1. Communication hidden by computation counts as the latter. */
+/**
+ * Shares of a worker's time; compute, wait and communicate sum to 1. Communication hidden by
+ * computation counts as the latter. What was computed and cancelled is `lost`, a part of `wait`.
+ */
 typedef struct dsgd_time_shares {
-    double compute, wait, communicate;
+    double compute, wait, communicate, lost;
 } dsgd_time_shares;
 
 /** A histogram: share[i] of the uses are of age i; the last bin possible holds all greater too. */
@@ -68,6 +71,7 @@ typedef struct dsgd_run_result {
     double gradient_staleness_mean, gradient_staleness_max;
     dsgd_ages gradient_ages; /* a sum of several workers' gradients counts with its mean */
 
+    uint64_t dropped; /* contributions that came too late to be used: dsgd_letter_drop() */
     uint64_t messages;
     double bytes;
     double sent_mean_bytes, sent_max_bytes; /* over workers; without what servers send */

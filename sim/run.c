@@ -62,12 +62,12 @@ static void open_node(dsgd_engine *engine, int host)
     w->model = dsgd_vector_new(&w->node);
     w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
     w->computation.ready_s = dsgd_run_alloc(engine, n * sizeof *w->computation.ready_s);
+    w->work_semaphore = dsgd_semaphore_new();
+    w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
     if (server)
         return;
-    w->work_semaphore = dsgd_semaphore_new();
     w->ready_semaphore = dsgd_semaphore_new();
     w->gpu_semaphore = dsgd_semaphore_new();
-    w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
     w->initial = dsgd_vector_new(&w->node);
 }
 
@@ -99,9 +99,9 @@ static void close_workers(dsgd_engine *engine)
         dsgd_channels_close(&engine->workers[i]);
         free(engine->workers[i].earlier);
         free(engine->workers[i].put_off);
+        dsgd_semaphore_free(engine->workers[i].work_semaphore);
         if (i >= engine->n_workers)
             continue;
-        dsgd_semaphore_free(engine->workers[i].work_semaphore);
         dsgd_semaphore_free(engine->workers[i].ready_semaphore);
         dsgd_semaphore_free(engine->workers[i].gpu_semaphore);
     }
@@ -249,12 +249,12 @@ static long steps_bound(const dsgd_run_config *config)
     return bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
 }
 
-/** Cuts the workload's bytes for their exchanges, and each of those evenly among the servers. */
+/** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share it. */
 static void cut_bytes(dsgd_engine *engine)
 {
     double *bytes = NULL;
     const size_t n = dsgd_pieces_of(engine->config, &bytes);
-    const size_t parts = engine->n_servers > 1 ? (size_t)engine->n_servers : 1;
+    const size_t parts = (size_t)dsgd_server_parts(engine->config);
     engine->n_pieces = n * parts;
     engine->piece_bytes = dsgd_xcalloc(engine->n_pieces, sizeof *engine->piece_bytes);
     for (size_t k = 0; k < engine->n_pieces; k++)
@@ -282,6 +282,7 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     }
     if (config->workload->memory == DSGD_MEMORY_DEVICE)
         engine->staging_s_per_byte = config->platform->staging_s_per_byte;
+    engine->encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
     engine->steps_bound = steps_bound(config);
     engine->most_steps = config->steps_each;
 }

@@ -23,10 +23,12 @@ void dsgd_run_result_free(dsgd_run_result *result);
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
 
 /**
- * Loads the data and builds the model, to refuse bad ones. Keeps the data for the runs of this
- * process and those that it forks. (engine/learning.c)
+ * Loads the data, builds the model and splits the samples, to refuse bad ones. Keeps the data for
+ * the runs of this process and those that it forks. Free *split, which is NULL where nothing is
+ * split, by dsgd_split_free(). (engine/learning.c)
  */
-dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error);
+dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, int n_workers,
+                                dsgd_split **split, dsgd_error *error);
 
 /**
  * Bytes of a GPU that a run can use: its data and, of every worker, the model, its next value or a
@@ -41,11 +43,17 @@ size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 /** Servers that the algorithm needs; negative where it is wrong. */
 int dsgd_n_servers(const dsgd_run_config *config);
 
+/** Parts of each exchange, one for each of several servers that share a vector; else 1. */
+int dsgd_server_parts(const dsgd_run_config *config);
+
 /**
  * The pieces into which a vector is cut for its exchanges, before each of several servers takes its
  * part; *bytes has their sizes, in backward order, and the caller frees it.
  */
 size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes);
+
+/** Whether only_allreduces or only_collectives holds, with these options. */
+bool dsgd_only_collectives(const dsgd_run_config *config);
 
 /** The machine that the run needs. Borrows from @p config. */
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config);

@@ -39,8 +39,18 @@ typedef struct dsgd_span {
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
     double turn_s; /* a gradient's backward pass begins; of a wait: the last peer did his part */
     double bytes;
-    const char *verb; /* of a wait or exchange; of a message "activation", or NULL */
+    /* Of a wait or exchange; of a message "activation", or NULL; dsgd_cancelled of a gradient that was
+     * cancelled at its end. */
+    const char *verb;
 } dsgd_span;
+
+extern const char dsgd_cancelled[];
+
+/** A gradient that was cancelled at the span's end. */
+static inline bool dsgd_is_cancelled(const dsgd_span *span)
+{
+    return span->kind == DSGD_SPAN_COMPUTE && span->verb == dsgd_cancelled;
+}
 
 /** Spans in memory, and in files of some 100 bytes each. */
 enum { DSGD_MOST_SPANS = 1000000 };

@@ -3,7 +3,8 @@
 #   tests/gpu-day.sh pack BUILD FOLDER    here: programs, libraries and expected checksums of a release build, to take there; and
 #                                         the same as FOLDER.tar.gz
 #   FOLDER/gpu-day.sh run [REPORT]        there: writes REPORT (FOLDER/report.md) and all output beside it
-#   tests/gpu-day.sh rehearse BUILD       here: both, on the emulated GPU and with small numbers, to try this script
+#   tests/gpu-day.sh rehearse BUILD       here: both, on the emulated GPU, with small numbers and few tests, to try this script; twice,
+#                                         on a machine with all tools and on one with hardly any (stand-ins: tests/cuda/stand-ins)
 # Each step has a limit of time; what a machine lacks (profilers, PyTorch) is reported as missing. Exit status: 0 when every step that
 # could be done did what was predicted or measured something, 1 otherwise.
 set -uo pipefail
@@ -31,15 +32,34 @@ pack() { # BUILD FOLDER
     du -sh "$to" "$to.tar.gz"
 }
 
+# What was packed is unpacked elsewhere, as on another machine.
 rehearse() { # BUILD
-    local folder
+    local folder tools place ended=0
     folder=$(mktemp -d /tmp/dsgd-gpu-day-XXXXXX)
-    pack "$1" "$folder" && cp "$1/tests/dsgd_cuda_emulated.so" "$folder/dsgd_cuda.so" && touch "$folder/emulated"
-    "$folder/gpu-day.sh" run
-    local ended=$?
-    cat "$folder/report.md"
-    echo "all of it: $folder"
+    pack "$1" "$folder/packed" || return 1
+    for tools in many few; do
+        place=$folder/$tools
+        mkdir "$place" && tar xzf "$folder/packed.tar.gz" -C "$place" --strip-components 1 || return 1
+        cp "$1/tests/dsgd_cuda_emulated.so" "$place/dsgd_cuda.so" && touch "$place/emulated"
+        PATH=$here/cuda/stand-ins/$tools:$PATH "$place/gpu-day.sh" run || ended=1
+        cat "$place/report.md"
+        complete "$place/report.md" "$tools" || ended=1
+    done
+    if [ $ended -eq 0 ]; then rm -r "$folder"; else echo "all of it: $folder"; fi
     return $ended
+}
+
+# Whether a report has a line for each step that this machine, with many tools or few, can do.
+complete() { # REPORT TOOLS
+    local step steps="machine devices checksums bench, means, dsgd_test_cuda conformance -j.1.. -j.12 PTX no.GPU"
+    case $2 in
+    many) steps+=" ncu:.matmul ncu:.mlp memcheck racecheck initcheck PyTorch.*1.1.x" ;;
+    few) steps+=" nsys:.*matmul launches.one.by.one no.PyTorch" ;;
+    esac
+    for step in $steps; do
+        grep -q "^|.*$step" "$1" || { echo "the report says nothing of: $step" && return 1; }
+    done
+    ! grep -q "/tmp/\|$here\|FAILED\|too long" "$1" || { echo "the report has a failure, or a path of this machine" && return 1; }
 }
 
 # --- there ----------------------------------------------------------------------------------------------------------------------------
@@ -47,7 +67,7 @@ rehearse() { # BUILD
 n_failed=0
 
 row() { # step, predicted, measured, verdict
-    printf '| %s | %s | %s | %s |\n' "$@" >>"$report"
+    printf '| %s | %s | %s | %s |\n' "${@//$folder\//}" >>"$report"
     [[ "$4" != FAILED && "$4" != "too long" ]] || n_failed=$((n_failed + 1))
     echo "$1: $3 ($4)"
 }
@@ -98,10 +118,10 @@ checksums() {
 }
 
 tests() {
-    try test_cuda "$tests_s" "$folder/dsgd_test_cuda"
+    try test_cuda "$tests_s" env ${only:+CK_RUN_CASE=$only} "$folder/dsgd_test_cuda"
     row "dsgd_test_cuda" "no failure" "$(grep -a '^[0-9]*%' "$out/test_cuda.txt" || last test_cuda)" "$(verdict)"
     grep -qa ':[FE]:' "$out/test_cuda.txt" && row "its failures" none "$(grep -a ':[FE]:' "$out/test_cuda.txt" | head -n 3 | tr '|\n' '/ ' | cut -c1-300)" FAILED
-    try conformance "$tests_s" env DSGD_TEST_DEVICE=cuda "$folder/dsgd_tests" conformance
+    try conformance "$tests_s" env DSGD_TEST_DEVICE=cuda "$folder/dsgd_tests" "$suite"
     row "conformance on CUDA" "no failure; signal 11: a stack of 128 KiB" "$(grep -a '^[0-9]*%' "$out/conformance.txt" || last conformance)" "$(verdict)"
 }
 
@@ -115,7 +135,7 @@ sanitizers() {
     fi
     for tool in memcheck racecheck initcheck; do
         try "$tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$folder/dsgd_bench_cuda" 4 "$few"
-        row "$tool" "no error" "$(grep -a 'ERROR SUMMARY\|RACECHECK SUMMARY' "$out/$tool.txt" | head -n 1 || last "$tool")" "$(verdict)"
+        row "$tool" "no error" "$(grep -a -m 1 'ERROR SUMMARY\|RACECHECK SUMMARY' "$out/$tool.txt" || last "$tool")" "$(verdict)"
     done
 }
 
@@ -126,8 +146,8 @@ benches() {
         [ $status -eq 0 ] || row "bench, $n workers" "" "$(last "bench_$n")" "$(verdict)"
         grep -a '^mlp\|^cnn' "$out/bench_$n.txt" | while IFS= read -r line; do
             case "$n $line" in
-            "1024 mlp"*) predicted="0.65 to 0.95 ms, 8 launches; batched PyTorch 0.7 to 0.9" ;;
-            "1024 cnn"*) predicted="11 to 16 ms before the kernels were rewritten, 20 launches; memory alone 2.4" ;;
+            "1024 mlp"*) predicted="the sum below and 0.1 to 0.2 ms of the host, 3 launches; batched PyTorch 0.7 to 0.9" ;;
+            "1024 cnn"*) predicted="the sum below and 0.1 to 0.2 ms of the host, 20 launches; memory alone 2.4" ;;
             *) predicted="launches as at 1,024 while the workspace holds all" ;;
             esac
             printf '| bench, %s workers | %s | %s | ok |\n' "$n" "$predicted" "$line" >>"$report"
@@ -136,13 +156,39 @@ benches() {
     done
 }
 
+# Of each kernel the launch that took longest: ncu's raw page is a line of names, one of units, and a line per launch.
+slowest_kernels() {
+    awk -F '","' '
+        { sub(/^"/, ""); sub(/"$/, "") }
+        !names && /"Kernel Name"/ { for (i = 1; i <= NF; i++) at[$i] = i; names = NR; n = NF }
+        names && NR > names + 1 && NF == n && match($at["Kernel Name"], /[a-z_]+_global(<[^>]*>)?/) {
+            kernel = substr($at["Kernel Name"], RSTART, RLENGTH)
+            time = $at["gpu__time_duration.sum"]; gsub(/,/, "", time)
+            if (time + 0 > slowest[kernel]) {
+                slowest[kernel] = time + 0
+                rest[kernel] = sprintf("%s %% of the issue slots, %s %% of the memory rate, grid %s", $at["smsp__issue_active.avg.pct_of_peak_sustained_active"],
+                                       $at["dram__throughput.avg.pct_of_peak_sustained_elapsed"], $at["Grid Size"])
+            }
+        }
+        END { for (kernel in slowest) printf "%s\t%.1f us; %s\n", kernel, slowest[kernel] / 1000, rest[kernel] }' "$out/ncu.txt" | sort
+}
+
 profile() {
+    local kernel measured predicted="its line in the table below"
     if command -v ncu >/dev/null; then
-        try ncu 360 ncu --clock-control none --set full -k 'regex:multiply|combine|update|map' -c 40 --csv "$folder/dsgd_bench_cuda" 1024 "$numbers"
-        row "ncu, 40 kernels" "dense 1 backward 205 us, combine 110, load 65 before the kernels were rewritten" "$(grep -c . "$out/ncu.txt") lines in ncu.txt" "$(verdict)"
+        try ncu 240 ncu --clock-control none --csv --page raw --print-units base -k 'regex:_global' -c 200 --metrics \
+            gpu__time_duration.sum,smsp__issue_active.avg.pct_of_peak_sustained_active,dram__throughput.avg.pct_of_peak_sustained_elapsed \
+            "$folder/dsgd_bench_cuda" "${sizes%% *}" "$numbers"
+        row "ncu, 200 launches" "" "$(last ncu | cut -c1-60)" "$(verdict)"
+        while IFS=$'\t' read -r kernel measured; do
+            row "ncu: $kernel" "$predicted" "$measured" ok
+        done < <(slowest_kernels)
     elif command -v nsys >/dev/null; then
-        try nsys 240 nsys profile --stats=true -o "$out/profile" "$folder/dsgd_bench_cuda" 1024 "$numbers"
-        row "nsys" "as above" "$(grep -c . "$out/nsys.txt") lines in nsys.txt" "$(verdict)"
+        try nsys 240 nsys profile --force-overwrite true --stats=true -o "$out/profile" "$folder/dsgd_bench_cuda" "${sizes%% *}" "$numbers"
+        row "nsys" "" "$(grep -c . "$out/nsys.txt") lines of output" "$(verdict)"
+        while read -r measured; do # share, total ns, launches, mean, median, least, most, deviation, name
+            row "nsys: ${measured##* }" "$predicted" "$(awk '{printf "%s launches, median %.1f us, most %.1f us", $3, $5 / 1000, $7 / 1000}' <<<"$measured")" ok
+        done < <(grep -a '^ *[0-9.]* .*_global' "$out/nsys.txt" | sed 's/(anonymous namespace):://g; s/([a-z ]*)//g; s/, /,/g; s/(.*//')
     else
         row "ncu, nsys" "" "not on this machine" missing
     fi
@@ -150,13 +196,14 @@ profile() {
 
 torch() {
     local n
-    if ! python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-        row "batched PyTorch" "ratio 1 at MLP-32" "no PyTorch with CUDA on this machine" missing
+    try torch 60 python3 -c 'import torch; assert torch.cuda.is_available()'
+    if [ $status -ne 0 ]; then
+        row "batched PyTorch" "ratio 1 or more at MLP-32" "no PyTorch with CUDA on this machine" missing
         return
     fi
-    for n in 1024 64 4096; do
-        try "torch_$n" 240 python3 "$folder/torch_replicas.py" cuda "$folder/dsgd_bench_cuda" "$n"
-        row "batched PyTorch, $n workers" "ratio about 1 for MLP-32, undecided for the cnn" "$(grep -a -i ratio "$out/torch_$n.txt" | tr '\n' ' ' | cut -c1-200)" "$(verdict)"
+    for n in $sizes; do
+        try "torch_$n" 120 python3 "$folder/torch_replicas.py" cuda "$folder/dsgd_bench_cuda" "$n"
+        row "batched PyTorch, $n workers" "ratio 1 or more for MLP-32, undecided for the cnn" "$(grep -a '^mlp,\|^cnn,' "$out/torch_$n.txt" | tr '\n' ' ' || last "torch_$n")" "$(verdict)"
     done
 }
 
@@ -202,8 +249,10 @@ run() { # REPORT
     report=${1:-$folder/report.md}
     out=$(dirname "$report")/gpu-day-output
     mkdir -p "$out"
-    all_s=1740 sizes="1024 64 4096" numbers=1048576 few=1024 workers=256 tests_s=400
-    [ ! -e "$folder/emulated" ] || sizes=8 numbers=256 few=256 workers=8 tests_s=1200 all_s=3600
+    all_s=1740 sizes="1024 64 4096" numbers=1048576 few=1024 workers=256 tests_s=300 suite=conformance only=
+    if [ -e "$folder/emulated" ]; then
+        sizes=2 numbers=256 few=256 workers=8 suite=status only=mlp
+    fi
     export LD_LIBRARY_PATH=$folder/lib:${LD_LIBRARY_PATH:-} DSGD_DATA=$folder/data CK_TIMEOUT_MULTIPLIER=5
     {
         echo "# A day on a GPU"
@@ -213,14 +262,14 @@ run() { # REPORT
         echo "| step | predicted | measured | |"
         echo "|---|---|---|---|"
     } >"$report"
-    machine
+    machine # what tells most comes first: the time may not do for all
     checksums
     benches
+    profile
+    torch
     tests
     sanitizers
     jobs
-    torch
-    profile
     {
         echo
         echo "$n_failed steps failed; $SECONDS s in all."

@@ -46,6 +46,8 @@ int main(int count, char **arguments)
         fprintf(stderr, "skipped: %s\n", error.text);
         return SKIPPED;
     }
+    if (!support_keep_data())
+        return EXIT_FAILURE;
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
         if (wanted(suites[i].name, count, arguments))

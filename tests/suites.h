@@ -21,6 +21,7 @@
     X(data)                                                                                        \
     X(images)                                                                                      \
     X(stream)                                                                                      \
+    X(split)                                                                                       \
     X(matmul)                                                                                      \
     X(devices)                                                                                     \
     X(zoo)                                                                                         \
@@ -28,31 +29,50 @@
     X(states)                                                                                      \
     X(trainings)                                                                                   \
     X(values)                                                                                      \
+    X(encodings)                                                                                   \
     X(record)                                                                                      \
+    X(record_damage)                                                                               \
+    X(record_files)                                                                                \
     X(graph)                                                                                       \
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \
     X(alone)                                                                                       \
     X(closed)                                                                                      \
+    X(communicators)                                                                               \
+    X(splits)                                                                                      \
     X(exchange)                                                                                    \
+    X(outer)                                                                                       \
+    X(fragments)                                                                                   \
     X(pair)                                                                                        \
     X(hang)                                                                                        \
     X(partial)                                                                                     \
     X(staging)                                                                                     \
+    X(cancel)                                                                                      \
+    X(letters)                                                                                     \
     X(server)                                                                                      \
     X(accounting)                                                                                  \
+    X(traffic)                                                                                     \
+    X(spans)                                                                                       \
     X(loggp)                                                                                       \
     X(smpi)                                                                                        \
     X(microbenchmark)                                                                              \
     X(algorithms)                                                                                  \
     X(conformance)                                                                                 \
     X(laws)                                                                                        \
+    X(encoded)                                                                                     \
     X(scale)                                                                                       \
+    X(servers)                                                                                     \
     X(staleness)                                                                                   \
     X(drop_compute)                                                                                \
+    X(differing_data)                                                                              \
     X(oracle)                                                                                      \
+    X(fixtures)                                                                                    \
+    X(arrivals)                                                                                    \
     X(against_oracle)                                                                              \
+    X(against_younger)                                                                             \
+    X(against_arrivals)                                                                            \
     X(emulation)                                                                                   \
+    X(fuzz)                                                                                        \
     X(describe)                                                                                    \
     X(schema)                                                                                      \
     X(report)                                                                                      \
@@ -60,6 +80,7 @@
     X(run)                                                                                         \
     X(exchanges)                                                                                   \
     X(expenses)                                                                                    \
+    X(shards)                                                                                      \
     X(sweep)                                                                                       \
     X(phase)                                                                                       \
     X(tune)                                                                                        \
@@ -74,7 +95,9 @@
     X(lesson)                                                                                      \
     X(plugin)                                                                                      \
     X(random)                                                                                      \
+    X(faults)                                                                                      \
     X(gpu)                                                                                         \
+    X(gpu_scale_long)                                                                              \
     X(models_long)                                                                                 \
     X(laws_long)                                                                                   \
     X(scale_long)                                                                                  \

@@ -56,6 +56,7 @@ typedef struct dsgd_platform {
     double reduction_s_per_byte; /* of adding or averaging received bytes, serial with the wire */
     double cached_reduction_s_per_byte; /* likewise where two vectors fit cache_bytes; at servers */
     double cache_bytes; /* 0: all vectors are alike */
+    double encoding_s_per_byte; /* of encoding or decoding a vector; below 0: by a GPU's memory */
     double staging_s_per_byte; /* of copying between device and host memory, each way */
     /**
      * Host speed to which workload times refer. 0: the nominal speed; for XML the speed of worker
@@ -93,6 +94,9 @@ bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int othe
  * add with all their cores, which the memory of one does not bind: as fast as from cache.
  */
 double dsgd_platform_reduction_s_per_byte(const dsgd_platform *platform, double bytes, bool server);
+
+/** Seconds per byte of a vector, of encoding or decoding it. */
+double dsgd_platform_encoding_s_per_byte(const dsgd_platform *platform);
 
 /** Bytes per second of all links of a NIC, in each direction. NAN: known to SimGrid only (XML). */
 double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic);

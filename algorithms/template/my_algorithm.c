@@ -25,7 +25,7 @@ static void doubling_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
         if (self->step == last) {
-            dsgd_allreduce_mean(self, x); /* x <- (1/P) sum x, waits for all */
+            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x, waits for all */
             period *= 2;
             last += period;
         }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/json.h"
 #include "base/option.h"
 #include "command/analyse/figure_cells.h"
 #include "command/analyse/figure_curves.h"
@@ -409,7 +410,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
         status != DSGD_OK ? NULL : dsgd_whole_open(&file, error, "%s/data.gp", output);
     if (out != NULL) {
         char *const path = dsgd_xprintf("%s/manifest.json", folder);
-        d.manifest = json_load_file(path, 0, NULL);
+        d.manifest = dsgd_json_file(path);
         free(path);
         d.group = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.group);
         d.x = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.x);

@@ -14,6 +14,7 @@
 #include "base/child.h"
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/option.h"
 #include "command/analyse/comparison.h"
 #include "command/analyse/figure_data.h"
@@ -41,11 +42,11 @@ static bool has_table(const char *folder, const char *name)
 static char *needs_of(const char *script)
 {
     static const char mark[] = "# needs:";
-    FILE *const stream = fopen(script, "r");
+    FILE *const stream = dsgd_file_open(script);
     char *line = NULL;
     char *needs = NULL;
     size_t room = 0;
-    while (stream != NULL && getline(&line, &room, stream) > 0 && line[0] == '#') {
+    while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#') {
         if (strncmp(line, mark, strlen(mark)) != 0)
             continue;
         needs = needs == NULL ? dsgd_xstrdup("") : needs;
@@ -82,6 +83,7 @@ typedef struct arguments {
     const char *style, *size, *font, *legend, *formats, *output;
     dsgd_texts logs;
     dsgd_figure_choice choice;
+    bool has_runs; /* the folder has runs.csv, and OUTPUT/data.gp is made of it: prepare() */
 } arguments;
 
 static const char default_formats[] = "svg,png,pdf";
@@ -114,6 +116,8 @@ static char *settings_of(const arguments *a, const char *folder, const char *fig
     set_text(&settings, "target", a->choice.target);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
+    if (!a->has_runs) /* a data.gp that is there is not ours */
+        dsgd_append(&settings, "no_data=1; ");
     free(shipped);
     return settings;
 }
@@ -126,11 +130,10 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
     if (process == 0) {
         signal(SIGINT, SIG_DFL);
         setenv("LC_ALL", "C.UTF-8", 1); /* texts are in UTF-8, whatever the user has */
-        execlp("gnuplot", "gnuplot", "-e", settings, script, (char *)NULL);
+        execlp("gnuplot", "gnuplot", "-d", "-e", settings, script, (char *)NULL);
         _exit(127);
     }
-    int state = 0;
-    waitpid(process, &state, 0);
+    const int state = process < 0 ? 0 : dsgd_child_end(process);
     signal(SIGINT, on_interrupt);
     if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
         return dsgd_fail(error, DSGD_EIO,
@@ -146,40 +149,30 @@ static bool is_shipped(const char *name)
     return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
 }
 
-/** The folder of the experiment's file, as the manifest has it; NULL: unknown. The caller frees. */
-static char *experiment_folder(const char *folder)
+/**
+ * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
+ * none is found by looking. NULL: there is none. The caller frees it.
+ */
+static char *script_of(const char *figure)
 {
-    char *const path = dsgd_xprintf("%s/manifest.json", folder);
-    json_t *const manifest = json_load_file(path, 0, NULL);
-    const char *const file = json_string_value(json_object_get(manifest, "file"));
-    const char *const slash = file == NULL ? NULL : strrchr(file, '/');
-    char *const found = file == NULL    ? NULL
-                        : slash == NULL ? dsgd_xstrdup(".")
-                                        : dsgd_xprintf("%.*s", (int)(slash - file), file);
-    json_decref(manifest);
-    free(path);
-    return found;
+    const size_t n = strlen(figure);
+    char *const script =
+        n > 3 && strcmp(figure + n - 3, ".gp") == 0
+            ? dsgd_xprintf("%s%s", figure[0] == '/' ? "" : "./", figure)
+            : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
+    if (is_script(script))
+        return script;
+    free(script);
+    return NULL;
 }
 
-/**
- * The script of a figure: beside the results, shipped, or beside their experiment. NULL: there is
- * none. The caller frees it.
- */
-static char *find_script(const char *name, const char *folder)
+/** What the files of a figure are called: of a path the last part, without its .gp. The caller frees it. */
+static char *name_of(const char *figure)
 {
-    char *const beside = experiment_folder(folder);
-    char *const candidates[] = {dsgd_xprintf("%s/%s.gp", folder, name),
-                                dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name),
-                                dsgd_xprintf("%s/%s.gp", beside == NULL ? folder : beside, name)};
-    char *found = NULL;
-    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        if (found == NULL && is_script(candidates[i]))
-            found = candidates[i];
-        else
-            free(candidates[i]);
-    }
-    free(beside);
-    return found;
+    const char *const slash = strrchr(figure, '/');
+    const char *const last = slash == NULL ? figure : slash + 1;
+    const size_t n = strlen(last);
+    return dsgd_xprintf("%.*s", (int)(n > 3 && strcmp(last + n - 3, ".gp") == 0 ? n - 3 : n), last);
 }
 
 bool dsgd_figure_exists(const char *name)
@@ -199,7 +192,8 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
 static dsgd_status draw(const arguments *a, const char *figure, const char *folder, bool *drawn,
                         dsgd_error *error)
 {
-    char *const script = find_script(figure, folder);
+    char *const script = script_of(figure);
+    char *const name = name_of(figure);
     char *const formats = dsgd_xstrdup(a->formats);
     char *files = dsgd_xstrdup("");
     dsgd_status status = DSGD_OK;
@@ -207,25 +201,26 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
     char *rest = NULL;
     for (char *format = strtok_r(formats, ",", &rest);
          *drawn && format != NULL && status == DSGD_OK; format = strtok_r(NULL, ",", &rest)) {
-        char *const settings = settings_of(a, folder, figure, format);
+        char *const settings = settings_of(a, folder, name, format);
         status = run_gnuplot(script, folder, settings, error);
         dsgd_append(&files, "%s.%s", *files == '\0' ? "" : ", ",
                     strcmp(format, "tikz") == 0 ? "tex" : format);
         free(settings);
     }
     if (*drawn && status == DSGD_OK)
-        printf("%-12s %s/%s%s\n", figure, a->output, figure, files);
+        printf("%-12s %s/%s%s\n", name, a->output, name, files);
     free(files);
     free(formats);
+    free(name);
     free(script);
     return status;
 }
 
 /** What all figures of a folder draw; a folder of `imbalance fit` has no runs, and its own table. */
-static dsgd_status prepare(const arguments *a, const char *folder, dsgd_error *error)
+static dsgd_status prepare(arguments *a, const char *folder, dsgd_error *error)
 {
-    return has_table(folder, "runs.csv") ? dsgd_figure_data(folder, a->output, &a->choice, error)
-                                         : DSGD_OK;
+    a->has_runs = has_table(folder, "runs.csv");
+    return a->has_runs ? dsgd_figure_data(folder, a->output, &a->choice, error) : DSGD_OK;
 }
 
 static dsgd_status draw_one(const arguments *a, const char *figure, const char *folder,
@@ -241,7 +236,7 @@ static dsgd_status draw_one(const arguments *a, const char *figure, const char *
 dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
 {
     char *const output = dsgd_xprintf("%s/figures", folder);
-    const arguments a = {.formats = default_formats, .output = output};
+    arguments a = {.formats = default_formats, .output = output};
     dsgd_status status = prepare(&a, folder, error);
     if (status == DSGD_OK)
         status = draw_one(&a, figure, folder, error);
@@ -296,32 +291,9 @@ static void refresh_comparison(const char *folder)
         printf("%-12s not made: %s\n", "compare.csv", error.text);
 }
 
-/** Draws the user's own scripts of a folder that are no shipped figures. */
-static dsgd_status draw_own(const arguments *a, const char *scripts, const char *folder,
-                            dsgd_error *error)
+static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *error)
 {
-    struct dirent **entries = NULL;
-    const int n = scandir(scripts, &entries, NULL, alphasort);
-    dsgd_status status = DSGD_OK;
-    for (int i = 0; i < n; i++) {
-        char *const dot = strrchr(entries[i]->d_name, '.');
-        char *const path = dsgd_xprintf("%s/%s", scripts, entries[i]->d_name);
-        bool drawn = false;
-        if (status == DSGD_OK && dot != NULL && strcmp(dot, ".gp") == 0 && is_script(path)) {
-            *dot = '\0';
-            if (!is_shipped(entries[i]->d_name))
-                status = draw(a, entries[i]->d_name, folder, &drawn, error);
-        }
-        free(path);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
-static dsgd_status draw_shipped(const arguments *a, const char *folder, int *n_skipped,
-                                dsgd_error *error)
-{
+    int n_skipped = 0;
     char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
     struct dirent **entries = NULL;
     const int n = scandir(plots, &entries, NULL, alphasort);
@@ -331,26 +303,13 @@ static dsgd_status draw_shipped(const arguments *a, const char *folder, int *n_s
         bool drawn = true;
         if (status == DSGD_OK && is_shipped(entries[i]->d_name))
             status = draw(a, entries[i]->d_name, folder, &drawn, error);
-        *n_skipped += !drawn;
+        n_skipped += !drawn;
         free(entries[i]);
     }
     free(entries);
     free(plots);
-    return status;
-}
-
-static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *error)
-{
-    int n_skipped = 0;
-    dsgd_status status = draw_shipped(a, folder, &n_skipped, error);
-    char *const beside = experiment_folder(folder);
-    if (status == DSGD_OK)
-        status = draw_own(a, folder, folder, error);
-    if (status == DSGD_OK && beside != NULL)
-        status = draw_own(a, beside, folder, error);
     if (status == DSGD_OK && n_skipped > 0)
         printf("%d figures need other results (dsgd list figures)\n", n_skipped);
-    free(beside);
     return status;
 }
 
@@ -416,6 +375,7 @@ static dsgd_status check_texts(const arguments *a, dsgd_error *error)
     const char *const texts[][2] = {{"--style", a->style},
                                     {"--font", a->font},
                                     {"-o", a->output},
+                                    {"FIGURE", a->words.n == 2 ? a->words.v[1] : NULL},
                                     {"--target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i][1] != NULL && strpbrk(texts[i][1], "'\n") != NULL)
@@ -480,7 +440,7 @@ static dsgd_status plot_folder(arguments *a, dsgd_error *error)
         return status;
     if (a->font != NULL)
         warn_of_font(a->font);
-    if (has_table(folder, "runs.csv"))
+    if (a->has_runs)
         refresh_comparison(folder);
     return figure != NULL ? draw_one(a, figure, folder, error) : draw_all(a, folder, error);
 }
@@ -488,7 +448,9 @@ static dsgd_status plot_folder(arguments *a, dsgd_error *error)
 static dsgd_status plot(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {"DIR [FIGURE]",
-                                       "Draws the figures of a folder of results into DIR/figures.",
+                                       "Draws the figures of a folder of results into DIR/figures: "
+                                       "all, or one of `dsgd list figures`, or that of a gnuplot "
+                                       "script FILE.gp.",
                                        1,
                                        2,
                                        "plot: give the folder of an experiment's results",
@@ -503,9 +465,11 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                          "%s: there is no runs.csv with a row in it, nor quantiles.csv of "
                          "`dsgd imbalance fit`",
                          folder);
-    char *const script = a.words.n == 2 ? find_script(a.words.v[1], folder) : NULL;
+    char *const script = a.words.n == 2 ? script_of(a.words.v[1]) : NULL;
     if (a.words.n == 2 && script == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "figure `%s` is unknown; `dsgd list figures` has them",
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
+                         ".gp file with a line `# needs:`",
                          a.words.v[1]);
     free(script);
     char *const output = a.output == NULL ? dsgd_xprintf("%s/figures", folder) : NULL;

@@ -471,6 +471,6 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_reproduce = {
     .name = "reproduce",
     .usage = "[FIGURE...]",
-    .summary = "runs the experiments of published figures and scores them",
+    .summary = "runs experiments of published figures, with scores",
     .run = reproduce,
 };

@@ -4,6 +4,7 @@
  */
 #include "command/experiment/config.h"
 
+#include <errno.h>
 #include <libfyaml.h>
 #include <math.h>
 #include <stdarg.h>
@@ -65,29 +66,13 @@ const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
-/** Bytes of the character of UTF-8 at @p s, of which @p n are left; 0: there is none. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    if (s[0] < 0x80)
-        return s[0] != 0;
-    const size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || length > n)
-        return 0;
-    for (size_t k = 1; k < length; k++)
-        if ((s[k] & 0xc0) != 0x80)
-            return 0;
-    const bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    const bool surrogate = s[0] == 0xed && s[1] >= 0xa0;
-    return overlong || surrogate || (s[0] == 0xf4 && s[1] >= 0x90) ? 0 : length;
-}
-
 /** libfyaml ends silently at a byte that is no UTF-8 and at a null byte. */
 static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd_error *error)
 {
     const char *line = text;
     size_t number = 1;
     for (size_t i = 0, length = 0; i < n; i += length) {
-        length = utf8_length((const unsigned char *)text + i, n - i);
+        length = dsgd_utf8_length(text + i, n - i);
         if (length == 0)
             return dsgd_fail(error, DSGD_EIO,
                              "%s:%zu:%td: byte 0x%02x is no text in UTF-8; save the file as UTF-8",
@@ -148,11 +133,13 @@ static dsgd_status no_document(const char *path, const char *text, struct fy_dia
 static struct fy_parser *open_parser(const char *text, size_t n, struct fy_diag **diag)
 {
     *diag = fy_diag_create(NULL);
+    if (*diag == NULL)
+        dsgd_no_memory();
     fy_diag_set_collect_errors(*diag, true);
     const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET, .diag = *diag};
     struct fy_parser *const parser = fy_parser_create(&cfg);
-    DSGD_ASSERT(parser != NULL, "no memory for a parser");
-    fy_parser_set_string(parser, text, n);
+    if (parser == NULL || fy_parser_set_string(parser, text, n) != 0)
+        dsgd_no_memory();
     return parser;
 }
 
@@ -161,7 +148,10 @@ struct fy_document *dsgd_config_document(const char *text)
     struct fy_diag *diag = NULL;
     struct fy_parser *const parser = open_parser(text, FY_NT, &diag);
     struct fy_document *document = fy_parse_load_document(parser);
-    if (fy_parser_get_stream_error(parser)) {
+    /* What follows the first document is no part of it: libfyaml would find that out later, and leak. */
+    struct fy_document *const second = document == NULL ? NULL : fy_parse_load_document(parser);
+    if (second != NULL || fy_parser_get_stream_error(parser)) {
+        fy_parse_document_destroy(parser, second);
         fy_parse_document_destroy(parser, document);
         document = NULL;
     }
@@ -368,7 +358,7 @@ static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *nod
 dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry)
 {
     const dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
-    return sweep == NULL ? entry : dsgd_entry_at(dsgd_entry_find(entry, "sweep"), sweep->chosen);
+    return sweep == NULL ? entry : sweep->values[sweep->chosen];
 }
 
 dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o)
@@ -411,6 +401,17 @@ dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i)
     return fy_node_is_sequence(entry) ? fy_node_sequence_get_by_index(entry, (int)i) : entry;
 }
 
+dsgd_entry **dsgd_entry_elements(dsgd_config *config, dsgd_entry *entry, size_t *n)
+{
+    *n = dsgd_entry_count(entry);
+    dsgd_entry **const elements = dsgd_config_alloc(config, (*n + 1) * sizeof(dsgd_entry *));
+    elements[0] = entry == NULL || fy_node_is_sequence(entry) ? NULL : entry;
+    void *iterator = NULL;
+    for (size_t i = 0; i < *n && fy_node_is_sequence(entry); i++)
+        elements[i] = fy_node_sequence_iterate(entry, &iterator);
+    return elements;
+}
+
 bool dsgd_entry_is_empty(dsgd_entry *entry)
 {
     if (fy_node_is_mapping(entry))
@@ -419,22 +420,35 @@ bool dsgd_entry_is_empty(dsgd_entry *entry)
            (dsgd_entry_text(entry) != NULL && *dsgd_entry_text(entry) == '\0');
 }
 
+/** libfyaml has no text where there is none, and where there is no memory for it. */
+static void check_memory(const char *text)
+{
+    if (text == NULL && errno == ENOMEM)
+        dsgd_no_memory();
+}
+
 const char *dsgd_entry_text(dsgd_entry *entry)
 {
-    return entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
+    errno = 0;
+    const char *const text =
+        entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
+    check_memory(text);
+    return text;
 }
 
 char *dsgd_entry_yaml(dsgd_entry *entry)
 {
-    return fy_emit_node_to_string(entry, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
+    errno = 0;
+    char *const text = fy_emit_node_to_string(entry, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
+    check_memory(text);
+    return text;
 }
 
 static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
 {
     dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
-    *sweep = (dsgd_sweep){.entry = node,
-                          .path = dsgd_config_keep(config, "%s", path),
-                          .n = dsgd_entry_count(dsgd_entry_find(node, "sweep"))};
+    *sweep = (dsgd_sweep){.entry = node, .path = dsgd_config_keep(config, "%s", path)};
+    sweep->values = dsgd_entry_elements(config, dsgd_entry_find(node, "sweep"), &sweep->n);
     config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
     config->sweeps[config->n_sweeps++] = sweep;
 }
@@ -506,7 +520,7 @@ static void put_values(dsgd_config *config, dsgd_sweep *sweep, const char *list)
     struct fy_node *const values =
         fy_node_build_from_string(config->document, dsgd_config_keep(config, "%s", list), FY_NT);
     DSGD_ASSERT(values != NULL && fy_node_pair_set_value(pair, values) == 0, "no list: %s", list);
-    sweep->n = dsgd_entry_count(values);
+    sweep->values = dsgd_entry_elements(config, values, &sweep->n);
     sweep->is_range = true;
 }
 

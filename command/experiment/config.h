@@ -61,6 +61,9 @@ dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
 size_t dsgd_entry_count(dsgd_entry *entry);
 dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i);
 
+/** All of these, [*n]; for long lists. The config owns the array. */
+dsgd_entry **dsgd_entry_elements(dsgd_config *config, dsgd_entry *entry, size_t *n);
+
 /** Whether there is nothing in it: an empty mapping, list or text, or no entry. */
 bool dsgd_entry_is_empty(dsgd_entry *entry);
 
@@ -104,7 +107,8 @@ dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd
 typedef struct dsgd_sweep {
     dsgd_entry *entry;
     const char *path; /* such as imbalance.0.seconds */
-    size_t n; /* values */
+    size_t n;
+    dsgd_entry **values; /* [n] */
     size_t chosen; /* which the reader takes */
     bool is_range; /* its values are computed */
     bool is_number; /* the option that has been read from it is one, ... */

@@ -156,6 +156,15 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
         char *const anew = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
         *text = dsgd_xprintf("%s\n", anew);
         free(anew);
+        /* libfyaml writes some keys, such as %c, without the quotes that it needs to read them. */
+        struct fy_document *const again = dsgd_config_document(*text);
+        if (again == NULL) {
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: with these values the file could not be read again", path);
+            free(*text);
+            *text = NULL;
+        }
+        fy_document_destroy(again);
     }
     dsgd_config_close(config);
     return status;

@@ -9,14 +9,12 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "command/experiment/config.h"
+#include "command/experiment/list.h"
 #include "command/experiment/shipped.h"
-#include "sim/network/cluster.h"
 #include "sim/network/placement.h"
 #include "sim/registry.h"
 #include "sim/run.h"
-#include "traces/expenses.h"
 #include "traces/imbalance.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -169,22 +167,41 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
     return status;
 }
 
+/** @p before has the same platform, or workload, where `same` says so; then it is not read again. */
 static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
-                             dsgd_planned_run *run, dsgd_error *error)
+                             const bool same[DSGD_N_AXES], dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    dsgd_status status = read_platform(experiment, entries[DSGD_AXIS_PLATFORM], run, error);
-    if (status == DSGD_OK)
+    const dsgd_planned_run *const before = run - 1;
+    dsgd_status status = DSGD_OK;
+    if (same[DSGD_AXIS_PLATFORM]) {
+        run->platform = before->platform;
+        run->platform_name = before->platform_name;
+    } else {
+        status = read_platform(experiment, entries[DSGD_AXIS_PLATFORM], run, error);
+    }
+    if (same[DSGD_AXIS_WORKLOAD]) {
+        run->workload = before->workload;
+        run->workload_name = before->workload_name;
+    } else if (status == DSGD_OK) {
         status = read_workload(experiment, entries[DSGD_AXIS_WORKLOAD], run, error);
+    }
     if (status == DSGD_OK)
         status = dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
                                         &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error);
     if (status == DSGD_OK)
         status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
-    if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
-        status = dsgd_config_read_value(config, entries[DSGD_AXIS_SEED],
-                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error);
     run->config.workers = (int)run->workers;
+    return status;
+}
+
+static dsgd_status read_seed(dsgd_experiment *experiment, dsgd_entry *entry, dsgd_planned_run *run,
+                             dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    if (entry != NULL)
+        status = dsgd_config_read_value(experiment->config, entry,
+                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error);
     run->config.seed = (uint64_t)run->seed;
     return status;
 }
@@ -206,13 +223,13 @@ static dsgd_status read_name(dsgd_experiment *experiment, const char *name, dsgd
 
 /** Reads a run with the sweeps chosen as they are. */
 static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
-                            dsgd_planned_run *run, dsgd_error *error)
+                            const bool same[DSGD_N_AXES], dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
     dsgd_status status = dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options,
                                           NULL, run, error);
     if (status == DSGD_OK)
-        status = read_axes(experiment, entries, run, error);
+        status = read_axes(experiment, entries, same, run, error);
     if (status != DSGD_OK)
         return status;
     status = read_name(experiment, run->name, error);
@@ -233,7 +250,7 @@ typedef struct swept {
 
 /** The chosen element of each axis, and the sweeps. */
 typedef struct odometer {
-    dsgd_entry *lists[DSGD_N_AXES];
+    dsgd_entry **elements[DSGD_N_AXES]; /* [n] of each; NULL where the file gives none */
     size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
     swept *sweeps; /* [n_columns] */
 } odometer;
@@ -251,10 +268,9 @@ static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **s
     for (size_t k = 0; k < experiment->n_columns; k++)
         o->sweeps[k] = (swept){sweeps[k], DSGD_N_AXES, 0};
     for (size_t a = 0; a < DSGD_N_AXES; a++)
-        for (size_t i = 0; experiment->n_columns > 0 && o->lists[a] != NULL && i < o->n[a]; i++) {
+        for (size_t i = 0; o->elements[a][0] != NULL && i < o->n[a]; i++) {
             size_t n = 0;
-            dsgd_sweep **const inside =
-                dsgd_config_sweeps(config, dsgd_entry_at(o->lists[a], i), &n);
+            dsgd_sweep **const inside = dsgd_config_sweeps(config, o->elements[a][i], &n);
             for (size_t j = 0; j < n; j++)
                 for (size_t k = 0; k < experiment->n_columns; k++)
                     if (inside[j] == sweeps[k])
@@ -280,23 +296,41 @@ static double count_runs(const dsgd_experiment *experiment, const odometer *o)
     return n_runs;
 }
 
+/** Whether the next run has the same element of an axis as the last one, with no sweep in it. */
+static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t axis)
+{
+    const size_t n = experiment->n_runs;
+    if (n == 0 || experiment->runs[n - 1].chosen[axis] != o->chosen[axis])
+        return false;
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        if (o->sweeps[k].axis == axis && applies(o, &o->sweeps[k]))
+            return false;
+    return true;
+}
+
 static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
     dsgd_entry *entries[DSGD_N_AXES];
-    for (size_t a = 0; a < DSGD_N_AXES; a++)
-        entries[a] = o->lists[a] == NULL ? NULL : dsgd_entry_at(o->lists[a], o->chosen[a]);
-    experiment->runs =
-        dsgd_xrealloc(experiment->runs, experiment->n_runs + 1, sizeof *experiment->runs);
-    dsgd_planned_run *const run = &experiment->runs[experiment->n_runs++];
-    *run = (dsgd_planned_run){
-        .unchanged = experiment->n_runs - 1,
-        .swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *))};
+    bool same[DSGD_N_AXES];
+    bool by_seed_alone = experiment->n_columns == 0; /* differs from the last run */
+    for (size_t a = 0; a < DSGD_N_AXES; a++) {
+        entries[a] = o->elements[a][o->chosen[a]];
+        same[a] = is_same(experiment, o, a);
+        by_seed_alone = by_seed_alone && (same[a] || a == DSGD_AXIS_SEED);
+    }
+    const size_t i = experiment->n_runs++;
+    dsgd_planned_run *const run = &experiment->runs[i];
+    *run = by_seed_alone ? run[-1] : (dsgd_planned_run){.name = NULL};
+    run->unchanged = i;
     memcpy(run->chosen, o->chosen, sizeof run->chosen);
-    const dsgd_status status = read_run(experiment, entries, run, error);
-    for (size_t i = 0; i < experiment->n_columns; i++)
-        run->swept[i] =
-            applies(o, &o->sweeps[i]) ? dsgd_sweep_text(config, o->sweeps[i].sweep) : NULL;
+    dsgd_status status = by_seed_alone ? DSGD_OK : read_run(experiment, entries, same, run, error);
+    if (status == DSGD_OK)
+        status = read_seed(experiment, entries[DSGD_AXIS_SEED], run, error);
+    run->swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        run->swept[k] =
+            applies(o, &o->sweeps[k]) ? dsgd_sweep_text(config, o->sweeps[k].sweep) : NULL;
     return status;
 }
 
@@ -333,176 +367,13 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
     dsgd_config *const config = experiment->config;
     for (size_t a = 0; a < DSGD_N_AXES; a++) {
         const dsgd_option *const option = &dsgd_experiment_options[a];
-        o->lists[a] = dsgd_entry_find(dsgd_config_root(config), option->name);
-        o->n[a] = !option->required && o->lists[a] == NULL ? 1 : dsgd_entry_count(o->lists[a]);
+        dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(config), option->name);
+        o->elements[a] = dsgd_entry_elements(config, list, &o->n[a]);
+        if (!option->required && list == NULL)
+            o->n[a] = 1;
         if (o->n[a] == 0)
-            return dsgd_entry_fail(config, o->lists[a], error,
+            return dsgd_entry_fail(config, list, error,
                                    "%s is missing; `dsgd list` shows what there is", option->name);
-    }
-    return DSGD_OK;
-}
-
-static bool same_options(const dsgd_option *options, const void *a, const void *b)
-{
-    json_t *const of_a = dsgd_json_options(options, a);
-    json_t *const of_b = dsgd_json_options(options, b);
-    const bool same = json_equal(of_a, of_b) == 1;
-    json_decref(of_a);
-    json_decref(of_b);
-    return same;
-}
-
-/** Whether a user's XML, which takes a process to check, is checked by the run before. */
-static bool is_checked(const dsgd_experiment *experiment, size_t i)
-{
-    static const dsgd_option placement[] = {
-        DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL), DSGD_OPTION_END};
-    const dsgd_planned_run *const run = &experiment->runs[i];
-    if (i == 0 || run->platform.topology != DSGD_TOPOLOGY_XML)
-        return false;
-    const dsgd_planned_run *const before = &experiment->runs[i - 1];
-    return run->config.network == before->config.network &&
-           dsgd_machine_of(&run->config).n_hosts == dsgd_machine_of(&before->config).n_hosts &&
-           same_options(dsgd_platform_options, &run->platform, &before->platform) &&
-           same_options(placement, &run->config, &before->config);
-}
-
-dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
-                                   dsgd_error *error)
-{
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        dsgd_planned_run *const run = &experiment->runs[i];
-        run->config.numerics = numerics;
-        run->config.platform = &run->platform;
-        run->config.workload = &run->workload;
-        run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
-        run->config.machine_checked = is_checked(experiment, i);
-        dsgd_error why;
-        const dsgd_status status = dsgd_run_check(&run->config, &why);
-        if (status != DSGD_OK)
-            return dsgd_fail(error, status, "%s: run %zu: %s", experiment->path, i + 1, why.text);
-        run->config.machine_checked = true;
-    }
-    return DSGD_OK;
-}
-
-/** Whether the algorithm takes so many workers with these options. */
-static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
-{
-    const dsgd_algorithm *const algorithm = run->config.algorithm;
-    return algorithm->check == NULL ||
-           algorithm->check(run->config.params, run->config.workers, why) == DSGD_OK;
-}
-
-/** A line on the first run of those that are left out for the same reason. */
-static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *run, const char *why)
-{
-    char *const line = dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why);
-    if (experiment->left_out == NULL)
-        experiment->left_out = dsgd_xstrdup("");
-    if (strstr(experiment->left_out, line) == NULL)
-        dsgd_append(&experiment->left_out, "%s", line);
-    free(line);
-}
-
-void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        if (!keep[i])
-            continue;
-        experiment->runs[n] = experiment->runs[i];
-        experiment->runs[n].unchanged = n;
-        n++;
-    }
-    experiment->n_runs = n;
-    experiment->n_unchanged = n;
-}
-
-/**
- * Leaves out what an algorithm refuses, such as 6 workers in groups of 4. Of an algorithm that
- * refuses everything all stays, to be refused.
- */
-static void leave_out(dsgd_experiment *experiment, size_t n_algorithms)
-{
-    bool *const possible = dsgd_xcalloc(n_algorithms, sizeof *possible);
-    dsgd_error why;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        const dsgd_planned_run *const run = &experiment->runs[i];
-        possible[run->chosen[DSGD_AXIS_ALGORITHM]] |= is_possible(run, &why);
-    }
-    bool *const keep = dsgd_xcalloc(experiment->n_runs + 1, sizeof *keep);
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        const dsgd_planned_run *const run = &experiment->runs[i];
-        keep[i] = !possible[run->chosen[DSGD_AXIS_ALGORITHM]] || is_possible(run, &why);
-        if (!keep[i]) {
-            note_left_out(experiment, run, why.text);
-            experiment->n_left_out++;
-        }
-    }
-    dsgd_experiment_keep(experiment, keep);
-    free(keep);
-    free(possible);
-}
-
-/** What rows of results tell a run by. */
-typedef struct name_of_run {
-    char *text;
-    size_t run;
-} name_of_run;
-
-static int compare_names(const void *a, const void *b)
-{
-    const name_of_run *const x = a, *const y = b;
-    const int order = strcmp(x->text, y->text);
-    return order != 0 ? order : (x->run > y->run) - (x->run < y->run);
-}
-
-/** No two runs may have the same name: their rows would count as two seeds, or as one algorithm. */
-static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
-{
-    const size_t n = experiment->n_runs;
-    name_of_run *const names = dsgd_xcalloc(n + 1, sizeof *names);
-    for (size_t i = 0; i < n; i++) {
-        const dsgd_planned_run *const run = &experiment->runs[i];
-        names[i] = (name_of_run){dsgd_xprintf("%s, %ld workers, seed %ld, %s on %s", run->label,
-                                              run->workers, run->seed, run->workload_name,
-                                              run->platform_name),
-                                 i};
-        for (size_t k = 0; k < experiment->n_columns; k++)
-            dsgd_append(&names[i].text, "%s%s", run->swept[k] == NULL ? "" : ", ",
-                        run->swept[k] == NULL ? "" : run->swept[k]);
-    }
-    qsort(names, n, sizeof *names, compare_names);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 1; i < n && status == DSGD_OK; i++)
-        if (strcmp(names[i - 1].text, names[i].text) == 0)
-            status =
-                dsgd_fail(error, DSGD_EUSAGE,
-                          "%s: results could not tell run %zu from run %zu: %s; give a value "
-                          "once, two entries of an algorithm a `label` each, and what differs in "
-                          "platforms or workloads as {sweep: [...]}",
-                          experiment->path, names[i].run + 1, names[i - 1].run + 1, names[i].text);
-    for (size_t i = 0; i < n; i++)
-        free(names[i].text);
-    free(names);
-    return status;
-}
-
-/** Costs of all runs can be compared. */
-static dsgd_status refuse_currencies(const dsgd_experiment *experiment, dsgd_error *error)
-{
-    dsgd_price first = {0, ""}, price;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        if (!dsgd_platform_price(&experiment->runs[i].platform, &price))
-            continue;
-        if (first.currency[0] == '\0')
-            first = price;
-        if (strcmp(price.currency, first.currency) != 0)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "%s: prices are in %s and %s; give all platforms of an experiment a "
-                             "price in one currency",
-                             experiment->path, first.currency, price.currency);
     }
     return DSGD_OK;
 }
@@ -517,6 +388,7 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
                          "%s: there are %.10g runs, but %d is the most; shorten a list or a sweep, "
                          "or cut the experiment in several",
                          experiment->path, n_runs, DSGD_MOST_RUNS);
+    experiment->runs = dsgd_xcalloc((size_t)n_runs + 1, sizeof *experiment->runs);
     const dsgd_status status = add_all(experiment, o, 0, error);
     if (status == DSGD_OK && !dsgd_is_file_name(experiment->name))
         return dsgd_fail(error, DSGD_EUSAGE,
@@ -560,22 +432,6 @@ static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
     return path;
 }
 
-void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n)
-{
-    const size_t before = experiment->n_columns, all = before + n;
-    const char **const columns = dsgd_config_alloc(experiment->config, all * sizeof *columns);
-    memcpy(columns, experiment->columns, before * sizeof *columns);
-    memcpy(columns + before, names, n * sizeof *columns);
-    experiment->columns = columns;
-    experiment->n_columns = all;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        dsgd_planned_run *const run = &experiment->runs[i];
-        const char **const values = dsgd_config_alloc(experiment->config, all * sizeof *values);
-        memcpy(values, run->swept, before * sizeof *values);
-        run->swept = values;
-    }
-}
-
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
                                  dsgd_error *error)
@@ -605,13 +461,11 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     for (size_t i = 0; status == DSGD_OK && i < experiment->n_columns; i++)
         experiment->columns[i] = column_of(config, sweeps[i]);
     if (status == DSGD_OK) {
-        leave_out(experiment, o.n[DSGD_AXIS_ALGORITHM]);
+        dsgd_experiment_leave_out(experiment, o.n[DSGD_AXIS_ALGORITHM]);
         status = dsgd_experiment_settle(experiment, numerics, error);
     }
     if (status == DSGD_OK)
-        status = refuse_twins(experiment, error);
-    if (status == DSGD_OK)
-        status = refuse_currencies(experiment, error);
+        status = dsgd_experiment_refuse_alike(experiment, error);
     experiment->n_unchanged = experiment->n_runs;
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);

@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 #include "sim/run.h"
 
-/** Of one experiment, with the variations of `--sensitivity`; each takes some 10 kB. */
+/** Of one experiment, with the variations of `--sensitivity`; each takes some 2 kB. */
 enum { DSGD_MOST_RUNS = 100000 };
 
 /** The lists that multiply the runs, slowest first. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "command/experiment/config.h"
 
 /** The deepest place along a.b.c that exists; *rest is what is left of the path. */
@@ -55,11 +56,34 @@ static void remove_key(struct fy_node *mapping, const char *key)
     }
 }
 
+/** Whether a value repeats another. The file's aliases are resolved by then. */
+static bool has_alias(struct fy_node *node)
+{
+    bool has = fy_node_is_alias(node);
+    void *iterator = NULL;
+    if (fy_node_is_sequence(node))
+        for (struct fy_node *e = NULL; (e = fy_node_sequence_iterate(node, &iterator)) != NULL;)
+            has = has || has_alias(e);
+    else if (fy_node_is_mapping(node))
+        for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(node, &iterator)) != NULL;)
+            has = has || has_alias(fy_node_pair_key(p)) || has_alias(fy_node_pair_value(p));
+    return has;
+}
+
 static bool is_yaml(const char *text)
 {
     struct fy_document *const document = dsgd_config_document(text);
+    const bool is = document != NULL && !has_alias(fy_document_root(document));
     fy_document_destroy(document);
-    return document != NULL;
+    return is;
+}
+
+static bool is_utf8(const char *text)
+{
+    size_t n = strlen(text), length = 1;
+    for (; n > 0 && length > 0; text += length, n -= length)
+        length = dsgd_utf8_length(text, n);
+    return length > 0;
 }
 
 /** Puts a value, which is YAML, under a key. */
@@ -74,8 +98,11 @@ static bool put(dsgd_config *config, struct fy_node *mapping, const char *key, c
         return false;
     remove_key(mapping, key);
     struct fy_node *const name = fy_node_create_scalar_copy(document, key, FY_NT);
-    if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0)
+    if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0) {
+        fy_node_free(name); /* which was there already, but for blanks */
+        fy_node_free(node);
         return false;
+    }
     dsgd_config_note_override(config, name, assignment);
     dsgd_config_note_override(config, node, assignment);
     return true;
@@ -88,6 +115,8 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
         return dsgd_fail(error, DSGD_EUSAGE,
                          "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1",
                          assignment);
+    if (!is_utf8(assignment))
+        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: this is no text in UTF-8", assignment);
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
     if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL) {
         free(keys);
@@ -107,7 +136,8 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
                       "by itself, as in algorithms.0.period=4, or the list as a whole",
                       assignment);
     else if (!is_yaml(value) || !put(config, place, rest, value, assignment))
-        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML", assignment);
+        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML without aliases",
+                           assignment);
     free(value);
     free(keys);
     return status;

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "command/experiment/config.h"
 #include "command/experiment/shipped.h"
+#include "sim/registry.h"
 
 /** What stands there, for a sentence. */
 static const char *shown(dsgd_entry *entry)
@@ -46,9 +47,10 @@ static const struct renaming *renamed(const char *name)
     return NULL;
 }
 
-/** What there is instead, and which of it could have been meant. */
+/** What there is instead, and which of it could have been meant; @p more: how there is more. */
 static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *what,
-                           const char *name, const char *const *names, dsgd_error *error)
+                           const char *name, const char *const *names, const char *more,
+                           dsgd_error *error)
 {
     const struct renaming *const now = renamed(name);
     if (now != NULL && dsgd_find_word(names, now->now) >= 0)
@@ -56,8 +58,8 @@ static dsgd_status unknown(dsgd_config *config, dsgd_entry *entry, const char *w
     char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, " or ");
     const dsgd_status status =
-        dsgd_entry_fail(config, entry, error, "%s `%s` is unknown%s%s%s", what, name, hint,
-                        *hint == '\0' ? "; there is " : " There is ", all);
+        dsgd_entry_fail(config, entry, error, "%s `%s` is unknown%s%s%s%s", what, name, hint,
+                        *hint == '\0' ? "; there is " : " There is ", all, more);
     free(hint);
     free(all);
     return status;
@@ -110,7 +112,8 @@ static dsgd_status read_word(dsgd_config *config, dsgd_entry *entry, const dsgd_
                              int *field, dsgd_error *error)
 {
     *field = dsgd_find_word(o->words, dsgd_entry_text(entry));
-    return *field >= 0 ? DSGD_OK : unknown(config, entry, o->name, shown(entry), o->words, error);
+    return *field >= 0 ? DSGD_OK
+                       : unknown(config, entry, o->name, shown(entry), o->words, "", error);
 }
 
 static dsgd_status read_bool(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
@@ -345,7 +348,9 @@ static dsgd_status read_pick(dsgd_config *config, dsgd_entry *entry, const dsgd_
     if (pick->about == NULL) {
         const char *names[DSGD_MOST_NAMES];
         dsgd_about_names(o->registry, names);
-        return unknown(config, named, o->key, name, names, error);
+        const bool is_algorithm = o->registry == dsgd_algorithms;
+        return unknown(config, named, is_algorithm ? "algorithm" : o->key, name, names,
+                       is_algorithm ? "; --plugin FILE adds others" : "", error);
     }
     pick->params = dsgd_config_alloc(config, pick->about->params_size);
     const char *others[16] = {o->key};
@@ -483,7 +488,7 @@ static dsgd_status unknown_key(dsgd_config *config, dsgd_entry *key, const dsgd_
         names[n++] = o->name;
     for (; elsewhere != NULL && *elsewhere != NULL && n < 63; elsewhere++)
         names[n++] = *elsewhere;
-    return unknown(config, key, "key", shown(key), names, error);
+    return unknown(config, key, "key", shown(key), names, "", error);
 }
 
 dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,

@@ -16,7 +16,7 @@ const char *dsgd_data_folder(void)
 {
     static char *installed; /* lives as long as the program */
     const char *const named = getenv("DSGD_DATA");
-    if (named != NULL)
+    if (named != NULL && named[0] != '\0')
         return named;
     if (installed == NULL) {
         char *const program = dsgd_program_folder();

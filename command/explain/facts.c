@@ -96,7 +96,7 @@ static void hear(void *of, const dsgd_span *span)
     listener *const l = of;
     if (span->host >= l->n_workers)
         return;
-    if (span->kind == DSGD_SPAN_COMPUTE && span->step >= 0)
+    if (span->kind == DSGD_SPAN_COMPUTE && span->step >= 0 && !dsgd_is_cancelled(span))
         hear_computation(l, &l->workers[span->host], span);
     else if (span->kind == DSGD_SPAN_WAIT && span->track == 0 && span->peer >= 0 &&
              span->peer < l->n_workers)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "command/command.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
@@ -19,10 +20,10 @@ enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS 
 /** The algorithm's entry in the file, a line as `  - {name: easgd, period: 2}`; else one with its name. */
 static char *entry_of(const char *path, const char *algorithm)
 {
-    FILE *const stream = fopen(path, "r");
+    FILE *const stream = dsgd_file_open(path);
     char *line = NULL, *entry = NULL;
     size_t room = 0;
-    while (stream != NULL && entry == NULL && getline(&line, &room, stream) > 0) {
+    while (stream != NULL && entry == NULL && dsgd_read_line(stream, &line, &room)) {
         char name[64] = "";
         line[strcspn(line, "\n")] = '\0';
         if (sscanf(line, " - {name: %63[a-z0-9_]", name) == 1 && strcmp(name, algorithm) == 0)
@@ -88,6 +89,9 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algo
     return DSGD_OK;
 }
 
+/** Steps of the mean worker for each that a lesson is to have: some cancel a slow one's for ever. */
+enum { MOST_LEAD = 25 };
+
 /** The points, which have to be of one feature. */
 static dsgd_status read_bowl(const dsgd_run_config *config, dsgd_bowl *bowl, dsgd_error *error)
 {
@@ -117,6 +121,7 @@ static dsgd_status simulate(const dsgd_planned_run *planned, long n_steps, dsgd_
     config.numerics = DSGD_NUMERICS_CPU;
     config.threads = 1;
     config.memory_bytes = SIZE_MAX;
+    config.until.steps = fmin(config.until.steps, MOST_LEAD * (double)n_steps);
     const dsgd_status status = dsgd_view_open(planned, &config, &run->view, error);
     run->n_workers = config.workers;
     run->n_hosts = config.workers + dsgd_n_servers(&config);
@@ -145,10 +150,9 @@ static dsgd_status write_run(const char *name, const dsgd_explain_options *optio
             status = dsgd_whole_close(&file, error);
         }
     } else {
-        FILE *const stream = open_memstream(&table, &size);
-        DSGD_ASSERT(stream != NULL, "no memory for a table");
+        FILE *const stream = dsgd_text_open(&table, &size);
         dsgd_lesson_write_csv(run, stream);
-        fclose(stream);
+        dsgd_text_close(stream);
         status = dsgd_figure_write("lesson", table, options->size, format, path, error);
     }
     if (status == DSGD_OK)

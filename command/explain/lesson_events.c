@@ -137,7 +137,9 @@ static void tell_gradient(teller *t, const dsgd_span *span)
     if (span->end_s > t->run->view.timeline->end_s)
         return;
     char *text = dsgd_xprintf("gradient %ld", span->step);
-    if (g == NULL) {
+    if (dsgd_is_cancelled(span)) {
+        dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
+    } else if (g == NULL) {
         dsgd_append(&text, " is dropped: no part of it is ready in time");
     } else {
         dsgd_append(&text, " = ");
@@ -236,7 +238,8 @@ static const dsgd_span *contribution_of(const dsgd_lesson_run *run, const dsgd_l
 /** What a partial collective takes of a host is told where it is not what it sends in that step. */
 static void tell_late(teller *t, const dsgd_ledger_entry *e)
 {
-    const dsgd_span *const span = e->scope == 0 ? NULL : contribution_of(t->run, e);
+    const dsgd_span *const span =
+        dsgd_scope_is_of_versions(e->scope) ? contribution_of(t->run, e) : NULL;
     if (span == NULL || !dsgd_is_late(span))
         return;
     char *text = dsgd_xprintf("gives to version %ld ", span->version);
@@ -298,9 +301,10 @@ static void tell_used(teller *t, const dsgd_ledger_entry *e)
         weight += sum->weights[i];
     const char *const what = fabs(weight - 1) < 1e-9 ? "mean" : "sum";
     char *text = dsgd_xprintf("gets the %s", what);
-    if (e->scope > 0)
+    const bool is_version = dsgd_scope_is_of_versions(e->scope);
+    if (is_version)
         dsgd_append(&text, " of version %llu", (unsigned long long)e->number);
-    if (e->scope > 0 && (long)e->number != e->step)
+    if (is_version && (long)e->number != e->step)
         dsgd_append(&text, " (in its step %ld)", e->step);
     dsgd_append(&text, ", ");
     dsgd_lesson_append_x(&text, t->run, e->value);

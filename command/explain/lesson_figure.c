@@ -73,8 +73,8 @@ static bool is_late(const dsgd_ledger *ledger, const dsgd_ledger_entry *sampled)
         if (e->kind == DSGD_ENTRY_SAMPLED && same_sum(e, sampled) && e->stamp > newest)
             newest = e->stamp;
     }
-    return sampled->scope > 0 && sampled->stamp >= 0 && sampled->stamp < newest &&
-           is_model(ledger, sampled->value);
+    return dsgd_scope_is_of_versions(sampled->scope) && sampled->stamp >= 0 &&
+           sampled->stamp < newest && is_model(ledger, sampled->value);
 }
 
 /** From a late model of a group's sum to the models of the others, where they take the sum. */

@@ -156,7 +156,7 @@ static int n_steps(const dsgd_lesson_run *run, const dsgd_row *row)
 {
     int n = 0;
     for (size_t i = 0; i < row->n_spans; i++)
-        n += row->spans[i]->kind == DSGD_SPAN_COMPUTE &&
+        n += row->spans[i]->kind == DSGD_SPAN_COMPUTE && !dsgd_is_cancelled(row->spans[i]) &&
              row->spans[i]->end_s <= run->view.timeline->end_s;
     return n;
 }

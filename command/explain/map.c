@@ -37,8 +37,7 @@ static char *table_of(const dsgd_facts *f, double median_s)
 {
     char *text = NULL;
     size_t n_bytes = 0;
-    FILE *const stream = open_memstream(&text, &n_bytes);
-    DSGD_ASSERT(stream != NULL, "no memory for a map");
+    FILE *const stream = dsgd_text_open(&text, &n_bytes);
     const long each[2] = {per_cell(f->n_workers, MOST_ROWS), per_cell(f->n_steps, MOST_COLUMNS)};
     fputs("worker,workers,step,steps,slowdown\n", stream);
     for (long i = 0; i < f->n_workers; i += each[0])
@@ -53,7 +52,7 @@ static char *table_of(const dsgd_facts *f, double median_s)
                 dsgd_csv_number(stream, x);
             fputc('\n', stream);
         }
-    fclose(stream);
+    dsgd_text_close(stream);
     return text;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "command/run/parts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,9 +95,39 @@ char *dsgd_part_section(const char *folder, size_t i, int k)
     return text;
 }
 
+bool dsgd_part_exists(const char *folder, size_t i)
+{
+    char *const path = dsgd_xprintf(PART, folder, i + 1);
+    const bool exists = access(path, F_OK) == 0;
+    free(path);
+    return exists;
+}
+
+bool dsgd_parts_exist(const char *folder)
+{
+    char *const path = dsgd_xprintf("%s/.parts", folder);
+    DIR *const parts = opendir(path);
+    free(path);
+    bool exist = false;
+    for (const struct dirent *e = NULL; parts != NULL && !exist && (e = readdir(parts)) != NULL;) {
+        const char *const dot = strrchr(e->d_name, '.');
+        exist = dot != NULL && strcmp(dot, ".part") == 0;
+    }
+    if (parts != NULL)
+        closedir(parts);
+    return exist;
+}
+
 void dsgd_part_remove(const char *folder, size_t i)
 {
     char *const path = dsgd_xprintf(PART, folder, i + 1);
+    unlink(path);
+    free(path);
+}
+
+void dsgd_part_remove_unfinished(const char *folder, size_t i)
+{
+    char *const path = dsgd_xprintf(PART ".new", folder, i + 1); /* as base/csv.c has it */
     unlink(path);
     free(path);
 }

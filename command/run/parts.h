@@ -6,6 +6,7 @@
 #ifndef DSGD_COMMAND_RUN_PARTS_H
 #define DSGD_COMMAND_RUN_PARTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -38,7 +39,14 @@ dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_erro
 /** One section of a part, NULL without a part; the caller frees it. */
 char *dsgd_part_section(const char *folder, size_t i, int k);
 
+/** Whether there is a part of run @p i, be it whole or not; whether there is one of any run. */
+bool dsgd_part_exists(const char *folder, size_t i);
+bool dsgd_parts_exist(const char *folder);
+
 void dsgd_part_remove(const char *folder, size_t i);
+
+/** Removes what a process that died has written of a part. */
+void dsgd_part_remove_unfinished(const char *folder, size_t i);
 
 /** CRC-32, as in zlib. */
 unsigned long dsgd_checksum(const char *bytes, size_t n);

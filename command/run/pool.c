@@ -21,8 +21,11 @@
 
 #include "base/child.h"
 #include "base/csv.h"
+#include "base/file.h"
 #include "command/run/gpus.h"
+#include "command/run/parts.h"
 #include "command/run/results.h"
+#include "command/run/selection.h"
 #include "sim/network/cluster.h"
 #include "sim/run.h"
 
@@ -79,16 +82,6 @@ long dsgd_cores(void)
     return n < 1 ? 1 : n;
 }
 
-static double estimated_cost(const dsgd_run_config *config)
-{
-    const double p = config->workers;
-    const double steps = config->until.steps > 0 ? config->until.steps : 100;
-    double *bytes = NULL;
-    const double pieces = (double)dsgd_pieces_of(config, &bytes);
-    free(bytes);
-    return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) * pieces;
-}
-
 static int by_cost(const void *a, const void *b)
 {
     const task *const s = a;
@@ -102,7 +95,7 @@ bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
 {
     const char *const record = config->record;
     struct stat facts;
-    return (config->experiment->n_runs > 1 && config->only == 0) ||
+    return (config->experiment->n_runs > 1 && !config->is_single) ||
            record[strlen(record) - 1] == '/' ||
            (stat(record, &facts) == 0 && S_ISDIR(facts.st_mode));
 }
@@ -159,8 +152,7 @@ static void run_here(const pool *p, const task *t)
     const long threads =
         p->config->threads > 0 ? p->config->threads : dsgd_cores() / p->config->jobs - 1;
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
-    config.memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2 /
-                          (size_t)p->config->jobs;
+    config.memory_bytes = dsgd_physical_bytes() / 2 / (size_t)p->config->jobs;
     config.progress = &p->progress[i];
     config.record = record_path(p->config, i);
     if (config.record != NULL)
@@ -295,9 +287,10 @@ static dsgd_status join(pool *p, dsgd_error *error)
     return status;
 }
 
-/** A record that its process left unfinished. */
-static void remove_unfinished_record(const pool *p, size_t i)
+/** Results and a record that their process left unfinished. */
+static void remove_unfinished(const pool *p, size_t i)
 {
+    dsgd_part_remove_unfinished(p->config->folder, i);
     char *const record = record_path(p->config, i);
     char *const beside = record == NULL ? NULL : dsgd_xprintf("%s.part", record);
     if (beside != NULL)
@@ -310,7 +303,7 @@ static void remove_unfinished_record(const pool *p, size_t i)
 static dsgd_status end(pool *p, task *t, dsgd_error *error)
 {
     if (t->process != 0)
-        remove_unfinished_record(p, t->i);
+        remove_unfinished(p, t->i);
     if (t->on_gpu)
         dsgd_gpus_give(&p->gpus, &t->place);
     t->process = 0;
@@ -501,7 +494,7 @@ static void kill_all(pool *p)
         p->is_stale = true;
         t->process = 0;
         stop_hearing(p, t);
-        remove_unfinished_record(p, t->i);
+        remove_unfinished(p, t->i);
     }
 }
 
@@ -552,11 +545,13 @@ static dsgd_status find_results(const pool *p, size_t i, bool *has_row, bool *is
     dsgd_run_state state = DSGD_RUN_ABSENT;
     const dsgd_status status = dsgd_results_state(p->config->folder, i, &state, error);
     char *const record = record_path(p->config, i);
+    const bool has_record =
+        record == NULL || dsgd_results_has_record(p->config->experiment, i, record);
     *has_row = state != DSGD_RUN_ABSENT;
-    *is_done = state == DSGD_RUN_DONE &&
-               (record == NULL || dsgd_results_has_record(p->config->experiment, i, record));
+    *is_done = state == DSGD_RUN_DONE && has_record;
     free(record);
-    return status;
+    /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
+    return status == DSGD_OK && !has_record ? dsgd_file_unread(error) : status;
 }
 
 /** Lists the runs to do, longest first. */
@@ -569,15 +564,17 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
         const dsgd_status status = find_results(p, i, &has_row, &is_done, error);
         if (status != DSGD_OK)
             return status;
-        const bool is_left_out = (p->config->only > 0 && (size_t)p->config->only != i + 1) ||
+        const bool is_left_out = (p->config->selected != NULL && !p->config->selected[i]) ||
                                  (p->config->chosen != NULL && !p->config->chosen[i]);
         if (is_left_out || (is_done && !p->config->anew)) {
             p->n_rows += has_row;
             continue;
         }
+        if (!has_row && !p->config->anew && dsgd_part_exists(p->config->folder, i))
+            dsgd_progress_say(&p->view, i, "its results are damaged, so it is run again");
         dsgd_results_forget(p->config->folder, i);
         p->tasks[p->n_tasks++] =
-            (task){.i = i, .cost = estimated_cost(&p->config->experiment->runs[i].config)};
+            (task){.i = i, .cost = dsgd_run_cost(&p->config->experiment->runs[i].config)};
     }
     qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
     return DSGD_OK;
@@ -597,7 +594,8 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
     const size_t shared_bytes = experiment->n_runs * sizeof *p.progress;
     p.progress =
         mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    DSGD_ASSERT(p.progress != MAP_FAILED, "no shared memory of %zu bytes", shared_bytes);
+    if (p.progress == MAP_FAILED)
+        dsgd_no_memory();
     dsgd_status status = list_tasks(&p, error);
     if (status == DSGD_OK)
         status = run_all(&p, error);

@@ -25,8 +25,9 @@ typedef struct dsgd_pool_config {
     const char *record; /* file or folder of records; NULL: none */
     long jobs; /* processes at the same time */
     long threads; /* computing threads per process; 0: cores / jobs - 1 */
-    long only; /* this run alone, counted from 1; 0: all */
-    const bool *chosen; /* [n_runs]: of which of these; NULL: all */
+    const bool *selected; /* [n_runs]: of which of all by the command line; NULL: all */
+    bool is_single; /* that is one, by its number: its record is one file */
+    const bool *chosen; /* [n_runs]: of which of these by rounds; NULL: all */
     int numerics; /* dsgd_numerics */
     dsgd_device_survey gpus; /* of dsgd_prepare_device() */
     dsgd_run_limits limits;

@@ -7,6 +7,44 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command/analyse/sensitivity.h"
+#include "command/experiment/plugin.h"
+#include "command/run/splits.h"
+
+dsgd_status dsgd_prepare_experiment(const dsgd_request *request, dsgd_experiment *experiment,
+                                    double *percent, dsgd_error *error)
+{
+    const char *const sensitivity = request->sensitivity;
+    if (sensitivity != NULL &&
+        (!dsgd_parse_number(sensitivity, NULL, percent) || !(*percent > 0 && *percent < 100)))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--sensitivity=%s: a number of per cent above 0 and below 100 is expected",
+                         sensitivity);
+    if (request->baseline != NULL && sensitivity == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
+                         request->baseline);
+    dsgd_status status = dsgd_plugins_load(request->plugins, error);
+    if (status == DSGD_OK)
+        status = dsgd_experiment_open(request->path, request->sets->v, request->sets->n,
+                                      (dsgd_numerics)request->numerics, experiment, error);
+    if (status != DSGD_OK || sensitivity == NULL)
+        return status;
+    status = dsgd_sensitivity_check(experiment, request->baseline, error);
+    if (status == DSGD_OK)
+        status = dsgd_sensitivity_vary(experiment, *percent, error);
+    if (status != DSGD_OK)
+        dsgd_experiment_close(experiment);
+    return status;
+}
+
+/** Whether run @p i splits its samples among another number of workers than the run before. */
+static bool splits_anew(const dsgd_experiment *experiment, size_t i)
+{
+    return dsgd_splits_has(experiment, i) &&
+           (i == 0 || experiment->runs[i].config.workers != experiment->runs[i - 1].config.workers);
+}
+
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error)
 {
     size_t n = experiment->n_runs > 0 ? 1 : 0;
@@ -14,10 +52,14 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
         if (strncmp(experiment->columns[k], "learn", 5) == 0)
             n = experiment->n_unchanged;
     dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < n; i++)
-        if (experiment->runs[i].config.learning != NULL)
-            status = dsgd_learning_check(experiment->runs[i].config.learning,
-                                         experiment->runs[i].config.seed, error);
+    for (size_t i = 0; status == DSGD_OK && i < experiment->n_unchanged; i++) {
+        const dsgd_run_config *const config = &experiment->runs[i].config;
+        dsgd_split *split = NULL;
+        if (config->learning != NULL && (i < n || splits_anew(experiment, i)))
+            status =
+                dsgd_learning_check(config->learning, config->seed, config->workers, &split, error);
+        dsgd_split_free(split);
+    }
     return status;
 }
 

@@ -5,9 +5,28 @@
 #ifndef DSGD_COMMAND_RUN_PREPARE_H
 #define DSGD_COMMAND_RUN_PREPARE_H
 
+#include "command/arguments.h"
 #include "command/experiment/experiment.h"
 
-/** Checks data and models: of one run, or of every run where an option of `learn` is swept. */
+/** What a command line says of an experiment. */
+typedef struct dsgd_request {
+    const char *path;
+    const dsgd_texts *sets, *plugins;
+    int numerics; /* dsgd_numerics */
+    const char *sensitivity, *baseline; /* NULL: not given */
+} dsgd_request;
+
+/**
+ * Opens it, with its variations; *percent: by how much. Plug-ins come first, so that the file can
+ * name their algorithms.
+ */
+dsgd_status dsgd_prepare_experiment(const dsgd_request *request, dsgd_experiment *experiment,
+                                    double *percent, dsgd_error *error);
+
+/**
+ * Checks data and models: of one run, of every run where an option of `learn` is swept, and of
+ * every number of workers where samples are split.
+ */
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error);
 
 /**

@@ -111,8 +111,7 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
 {
     char *rows = NULL;
     size_t n_bytes = 0;
-    FILE *const stream = open_memstream(&rows, &n_bytes);
-    DSGD_ASSERT(stream != NULL, "no memory for rows");
+    FILE *const stream = dsgd_text_open(&rows, &n_bytes);
     const bool has_cuda =
         a->numerics == DSGD_NUMERICS_AUTO && dsgd_device_cuda_try(NULL, NULL) == DSGD_OK;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -129,8 +128,7 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
                                            .threads = (uint32_t)(a->threads > 0 ? a->threads
                                                                  : cores < 1    ? 1
                                                                                 : cores),
-                                           .memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) *
-                                                           (size_t)sysconf(_SC_PAGESIZE) / 2,
+                                           .memory_bytes = dsgd_physical_bytes() / 2,
                                            .n_data = a->data.n,
                                            .data = a->data.v,
                                            .progress = show,
@@ -143,14 +141,14 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
             const dsgd_run_key key = {result.run, result.label, result.workers, result.seed,
                                       result.cells};
             dsgd_curve_print(stream, &key, result.n_points, result.points);
-            fflush(stream);
+            dsgd_text_flush(stream);
             status = write_curves(folder, &result, rows, error);
         }
         if (status == DSGD_OK)
             print_result(&result);
         dsgd_replay_result_free(&result);
     }
-    fclose(stream);
+    dsgd_text_close(stream);
     free(rows);
     return status;
 }

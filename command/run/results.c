@@ -4,28 +4,20 @@
  */
 #include "command/run/results.h"
 
-#include <cblas.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gnu/libc-version.h>
-#include <gsl/gsl_version.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/csv.h"
-#include "base/file.h"
-#include "base/json.h"
-#include "command/experiment/config.h"
 #include "command/run/curve.h"
 #include "command/run/histograms.h"
+#include "command/run/manifest.h"
 #include "command/run/parts.h"
-#include "models/record/replay.h"
 #include "sim/network/cluster.h"
 #include "traces/expenses.h"
 
@@ -41,18 +33,16 @@ static const char worker_columns[] =
     "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps";
 static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
 
-/** The last cells of a row, each behind a comma: swept values, or their columns. In fresh memory. */
-static char *swept_cells(const dsgd_experiment *experiment, const char *const *texts)
+char *dsgd_swept_cells(const dsgd_experiment *experiment, const char *const *texts)
 {
     char *cells = NULL;
     size_t n_bytes = 0;
-    FILE *const stream = open_memstream(&cells, &n_bytes);
-    DSGD_ASSERT(stream != NULL, "no memory for cells");
+    FILE *const stream = dsgd_text_open(&cells, &n_bytes);
     for (size_t k = 0; k < experiment->n_columns; k++) {
         fputc(',', stream);
         dsgd_csv_text(stream, texts[k] == NULL ? "" : texts[k]);
     }
-    fclose(stream);
+    dsgd_text_close(stream);
     return cells;
 }
 
@@ -204,13 +194,12 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    char *const swept = swept_cells(experiment, run->swept);
+    char *const swept = dsgd_swept_cells(experiment, run->swept);
     const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed, swept};
     char *text = NULL;
     size_t n = 0;
     size_t ends[DSGD_PART_SECTIONS];
-    FILE *const stream = open_memstream(&text, &n);
-    DSGD_ASSERT(stream != NULL, "no memory for rows");
+    FILE *const stream = dsgd_text_open(&text, &n);
     for (int k = 0; k < DSGD_PART_SECTIONS; k++) {
         if (k == DSGD_PART_RUNS)
             print_run(stream, experiment, &key, result);
@@ -224,10 +213,10 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
             dsgd_step_times_print(stream, &key, result);
         else
             print_note(stream, result, run->config.workers);
-        fflush(stream);
+        dsgd_text_flush(stream);
         ends[k] = n;
     }
-    fclose(stream);
+    dsgd_text_close(stream);
     const dsgd_status status = dsgd_part_write(folder, i, text, ends, error);
     free(text);
     free(swept);
@@ -333,7 +322,7 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
     static const char *const headers[] = {run_columns, dsgd_curve_columns, worker_columns,
                                           dsgd_staleness_columns, dsgd_step_columns};
     dsgd_whole_file files[DSGD_PART_TABLES];
-    char *const swept = swept_cells(experiment, experiment->columns);
+    char *const swept = dsgd_swept_cells(experiment, experiment->columns);
     size_t n_open = 0;
     while (n_open < DSGD_PART_TABLES &&
            dsgd_whole_open(&files[n_open], error, "%s/%s.csv", folder, tables[n_open]) != NULL)
@@ -350,195 +339,30 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
     return status;
 }
 
-/* --- the manifest ----------------------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
-/** Members of a run in the manifest that are options of its configuration. */
-static const dsgd_option run_options[] = {
-    DSGD_OPTION_AS("imbalance", PICKS, dsgd_run_config, imbalance, NULL),
-    DSGD_OPTION_AS("until", RECORD, dsgd_run_config, until, NULL, .fields = dsgd_until_options),
-    DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL),
-    DSGD_OPTION_AS("network", CHOICE, dsgd_run_config, network, NULL, .words = dsgd_network_names),
-    DSGD_OPTION_AS("exchange", RECORD, dsgd_run_config, exchange, NULL,
-                   .fields = dsgd_exchange_options),
-    DSGD_OPTION_AS("stops", RECORDS, dsgd_run_config, stops, NULL, .fields = dsgd_stop_options,
-                   .record_size = sizeof(dsgd_stop)),
-    DSGD_OPTION_END,
-};
-
-static json_t *run_json(const dsgd_planned_run *run)
+/** Who has the lock: what he wrote into its file, as " (...)"; "" where nobody said so. */
+static char *holder_of(int descriptor)
 {
-    const dsgd_run_config *const c = &run->config;
-    json_t *const learn =
-        c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
-    /* The nulls keep the places of the options. */
-    json_t *const json =
-        json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o}", "algorithm",
-                  dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers",
-                  c->workers, "seed", (json_int_t)c->seed, "platform",
-                  dsgd_json_options(dsgd_platform_options, &run->platform), "workload",
-                  dsgd_json_options(dsgd_workload_options, &run->workload), "inherent",
-                  (int)c->inherent, "imbalance", "until", "learn", learn);
-    json_object_update_new(json, dsgd_json_options(run_options, c));
-    return json;
+    char text[256];
+    const ssize_t n = pread(descriptor, text, sizeof text - 1, 0);
+    text[n < 0 ? 0 : n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return text[0] == '\0' ? dsgd_xstrdup("") : dsgd_xprintf(" (%s)", text);
 }
 
-/** What simulates the networks of the runs first, first + 1, ..., end - 1; the caller frees it. */
-static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t end)
+/** Says whose lock it is now; where that fails, the lock holds all the same. */
+static void sign(int descriptor)
 {
-    char *text = dsgd_xstrdup("");
-    for (int kind = 0; dsgd_network_names[kind] != NULL; kind++)
-        for (size_t i = first; i < end; i++) {
-            if (experiment->runs[i].config.network != kind)
-                continue;
-            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ", dsgd_network_version(kind));
-            break;
-        }
-    return text;
-}
-
-/** Of runs first, first + 1, ..., end - 1. */
-static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t end,
-                        const char *command)
-{
-    json_t *const runs = json_array();
-    for (size_t i = first; i < end; i++)
-        json_array_append_new(runs, run_json(&experiment->runs[i]));
-    char *const networks = networks_of(experiment, first, end);
-    json_t *const json = json_pack(
-        "{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd", DSGD_VERSION,
-        "experiment", dsgd_json_text(experiment->name), "file", dsgd_json_text(experiment->path),
-        "command", dsgd_json_text(command), "libraries", "network", networks, "openblas",
-        openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl", gsl_version, "jansson",
-        JANSSON_VERSION, "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
-    free(networks);
-    return json;
-}
-
-char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
-{
-    char *const columns = swept_cells(experiment, experiment->columns);
-    char *const cells = swept_cells(experiment, experiment->runs[i].swept);
-    json_t *const about = json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
-                                    dsgd_json_text(experiment->runs[i].label), "columns",
-                                    dsgd_json_text(columns), "cells", dsgd_json_text(cells),
-                                    "manifest", manifest(experiment, i, i + 1, command));
-    free(columns);
-    free(cells);
-    char *const text = json_dumps(about, JSON_COMPACT);
-    json_decref(about);
-    return text;
-}
-
-/**
- * Where there are values, and not only times: runs with and without them, and of a CPU and of a GPU,
- * do not go into one table.
- */
-static const char *computed_on(const dsgd_experiment *experiment, int numerics)
-{
-    const char *where = "off";
-    for (size_t i = 0; i < experiment->n_runs && numerics != DSGD_NUMERICS_OFF; i++) {
-        const dsgd_learning *const learning = experiment->runs[i].config.learning;
-        if (learning == NULL)
-            continue;
-        if (numerics != DSGD_NUMERICS_CPU && learning->precision == DSGD_PRECISION_FLOAT)
-            return "cuda";
-        where = "cpu";
-    }
-    return where;
-}
-
-static bool same_member(const json_t *a, const json_t *b, const char *key)
-{
-    return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
-}
-
-bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
-{
-    char *const head = dsgd_record_head(path);
-    if (head == NULL)
-        return false;
-    char *const about = dsgd_results_about(experiment, i, "");
-    json_t *const old = json_loads(head, 0, NULL);
-    json_t *const new = json_loads(about, 0, NULL);
-    const bool has =
-        same_member(old, new, "run") &&
-        same_member(json_object_get(old, "manifest"), json_object_get(new, "manifest"), "runs");
-    json_decref(old);
-    json_decref(new);
-    free(head);
-    free(about);
-    return has;
-}
-
-/** Checksum and length of a regular file; NULL of anything else. The caller frees it. */
-static char *fingerprint(const char *path)
-{
-    struct stat facts;
-    char *text = NULL;
-    size_t n = 0;
-    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) ||
-        dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
-        return NULL;
-    char *const print = dsgd_xprintf("%08lx %zu", dsgd_checksum(text, n), n);
+    char host[128] = "";
+    gethostname(host, sizeof host - 1);
+    char *const text = dsgd_xprintf("process %ld on %s\n", (long)getpid(), host);
+    if (ftruncate(descriptor, 0) == 0 &&
+        pwrite(descriptor, text, strlen(text), 0) != (ssize_t)strlen(text))
+        errno = 0;
     free(text);
-    return print;
 }
 
-/** Adds {name: fingerprint of the file}. */
-static void add_file(json_t *json, const char *path, const char *name)
-{
-    char *const print = fingerprint(path);
-    json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
-    if (print != NULL)
-        json_object_set_new(json, json_string_value(key), json_string(print));
-    json_decref(key);
-    free(print);
-}
-
-/**
- * The manifest of the folder. Beside the experiment it has what else decides results: the program
- * with its plug-ins, and files of data.
- */
-static json_t *whole_manifest(const dsgd_results_config *config)
-{
-    const dsgd_experiment *const experiment = config->experiment;
-    json_t *const json = manifest(experiment, 0, experiment->n_runs, config->command);
-    DSGD_ASSERT(json != NULL, "the manifest is no JSON");
-    json_object_set_new(json, "computed", json_string(computed_on(experiment, config->numerics)));
-    json_t *const program = json_object();
-    add_file(program, "/proc/self/exe", "dsgd");
-    for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++) {
-        const char *const path = config->plugins->v[i];
-        const char *const slash = strrchr(path, '/');
-        add_file(program, path, slash == NULL ? path : slash + 1);
-    }
-    json_object_set_new(json, "program", program);
-    json_t *const files = json_object();
-    for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
-        add_file(files, *f, *f);
-    json_object_set_new(json, "files", files);
-    return json;
-}
-
-/** In which way a folder's results are not those that would be written; NULL: they are. */
-static const char *other(const char *folder, const json_t *old, const json_t *new)
-{
-    if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
-        return dsgd_can_read("%s/runs.csv", folder) ? "results without a manifest.json" : NULL;
-    if (!same_member(old, new, "runs"))
-        return "the results of another experiment";
-    if (!same_member(old, new, "computed"))
-        return "the results of this experiment with other --numerics";
-    if (!same_member(old, new, "files"))
-        return "the results of this experiment with other contents of a file that it names";
-    if (!same_member(old, new, "program"))
-        return "the results of this experiment by another build of dsgd or a plug-in";
-    return same_member(old, new, "libraries")
-               ? NULL
-               : "the results of this experiment with other libraries or on another kind of CPU";
-}
-
-/** Nobody else writes here until this process and those that it starts have ended. */
 static dsgd_status lock(const char *folder, dsgd_error *error)
 {
     char *const path = dsgd_xprintf("%s/.parts/lock", folder);
@@ -546,58 +370,71 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     dsgd_status status = DSGD_OK;
     if (descriptor < 0)
         status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
-    else if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-        status = dsgd_fail(error, errno == EWOULDBLOCK ? DSGD_EUSAGE : DSGD_EIO,
-                           errno == EWOULDBLOCK
-                               ? "%s: another dsgd is writing its results here; wait for its end, "
-                                 "or take another folder with -o"
-                               : "%s: the folder cannot be locked: %m",
-                           folder);
-    if (status != DSGD_OK && descriptor >= 0)
-        close(descriptor);
     free(path);
+    if (status != DSGD_OK || flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+        if (status == DSGD_OK)
+            sign(descriptor);
+        return status;
+    }
+    if (errno == EWOULDBLOCK) {
+        char *const holder = holder_of(descriptor);
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "%s: another dsgd%s is writing its results here; wait for its end, or "
+                           "take another folder with -o",
+                           folder, holder);
+        free(holder);
+    } else {
+        status = dsgd_fail(error, DSGD_EIO,
+                           "%s: the folder cannot be locked: %m; take a folder with -o on a file "
+                           "system with locks, such as a local one",
+                           folder);
+    }
+    close(descriptor);
     return status;
 }
 
-static dsgd_status write_manifest(const char *folder, const char *text, dsgd_error *error)
+dsgd_status dsgd_results_lock(const char *folder, dsgd_error *error)
 {
-    dsgd_whole_file file;
-    if (dsgd_whole_open(&file, error, "%s/manifest.json", folder) == NULL)
-        return DSGD_EIO;
-    fprintf(file.stream, "%s\n", text);
-    return dsgd_whole_close(&file, error);
+    dsgd_status status = dsgd_make_folder(error, "%s", folder);
+    if (status == DSGD_OK)
+        status = dsgd_make_folder(error, "%s/.parts", folder);
+    return status == DSGD_OK ? lock(folder, error) : status;
+}
+
+dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
+                              dsgd_error *error)
+{
+    const dsgd_status status = dsgd_results_lock(folder, error);
+    if (status != DSGD_OK)
+        return status;
+    json_t *const old = dsgd_manifest_read(folder);
+    const char *const are = dsgd_manifest_other(folder, old, manifest);
+    json_decref(old);
+    if (are != NULL && !force)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the folder has %s; take another folder with -o, or --force to "
+                         "replace them",
+                         folder, are);
+    for (size_t i = 0; are != NULL && i < n_runs; i++)
+        dsgd_results_forget(folder, i);
+    return dsgd_manifest_write(folder, manifest, error);
 }
 
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *error)
 {
-    const char *const folder = config->folder;
-    dsgd_status status = dsgd_make_folder(error, "%s", folder);
+    json_t *manifest = NULL;
+    dsgd_status status = dsgd_manifest_new(config, &manifest, error);
     if (status == DSGD_OK)
-        status = dsgd_make_folder(error, "%s/.parts", folder);
-    if (status == DSGD_OK)
-        status = lock(folder, error);
-    if (status != DSGD_OK)
-        return status;
-    json_t *const new = whole_manifest(config);
-    char *const path = dsgd_xprintf("%s/manifest.json", folder);
-    json_t *const old = json_load_file(path, 0, NULL);
-    /* Read back what would be written, so that numbers are compared as they stand in a file. */
-    char *const text = json_dumps(new, JSON_INDENT(1));
-    json_t *const again = json_loads(text, 0, NULL);
-    const char *const are = other(folder, old, again);
-    if (are != NULL && !config->force)
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "%s: the folder has %s; take another folder with -o, or --force to "
-                           "replace them",
-                           folder, are);
-    for (size_t i = 0; status == DSGD_OK && are != NULL && i < config->experiment->n_runs; i++)
-        dsgd_results_forget(folder, i);
-    if (status == DSGD_OK)
-        status = write_manifest(folder, text, error);
-    json_decref(old);
-    json_decref(again);
-    json_decref(new);
-    free(path);
-    free(text);
+        status = dsgd_results_take(config->folder, manifest, config->experiment->n_runs,
+                                   config->force, error);
+    json_decref(manifest);
     return status;
+}
+
+char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
+                          bool is_sensitivity)
+{
+    return folder != NULL ? dsgd_xstrdup(folder)
+                          : dsgd_xprintf("results/%s%s", experiment->name,
+                                         is_sensitivity ? "-sensitivity" : "");
 }

@@ -10,6 +10,8 @@
 #ifndef DSGD_COMMAND_RUN_RESULTS_H
 #define DSGD_COMMAND_RUN_RESULTS_H
 
+#include <jansson.h>
+
 #include "base/csv.h"
 #include "command/arguments.h"
 #include "command/experiment/experiment.h"
@@ -24,12 +26,32 @@ typedef struct dsgd_results_config {
 } dsgd_results_config;
 
 /**
- * Makes the folder, locks it until this process ends, and writes the manifest. DSGD_EUSAGE: another
+ * Makes the folder, which nobody else writes to until this process and those that it starts have
+ * ended, however they end. DSGD_EUSAGE: another process does, which the sentence names.
+ */
+dsgd_status dsgd_results_lock(const char *folder, dsgd_error *error);
+
+/**
+ * Makes and locks the folder, and writes the manifest. DSGD_EUSAGE: another
  * process has the lock; or the folder has results, and not @p force, of another experiment, other
  * contents of the files that it names, other libraries, or another build of the program or its
  * plug-ins.
  */
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *error);
+
+/** The same with a manifest that is there. */
+dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
+                              dsgd_error *error);
+
+/** Where results go: @p folder, or where there is none as the experiment is called. The caller frees it. */
+char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
+                          bool is_sensitivity);
+
+/**
+ * The last cells of a row, each behind a comma: swept values [n_columns], or their columns. The
+ * caller frees them.
+ */
+char *dsgd_swept_cells(const dsgd_experiment *experiment, const char *const *texts);
 
 /**
  * JSON on run @p i with its manifest, for the head of a record (models/record/record.h). The caller

@@ -4,12 +4,23 @@
  */
 #include "command/run/rows.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/analyse/summary.h"
 #include "command/run/results.h"
+
+void dsgd_row_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
+{
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    dsgd_columns_row(t);
+    dsgd_columns_put(t, "run", "%zu", i + 1);
+    dsgd_columns_put(t, "algorithm", "%s", run->label);
+    dsgd_columns_put(t, "workers", "%d", run->config.workers);
+    dsgd_columns_put(t, "seed", "%" PRIu64, run->config.seed);
+}
 
 bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k)
 {

@@ -6,6 +6,10 @@
 #define DSGD_COMMAND_RUN_ROWS_H
 
 #include "command/experiment/experiment.h"
+#include "command/table.h"
+
+/** A row of run @p i, with the cells that are known before it. */
+void dsgd_row_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i);
 
 /** Whether column @p k is shown as swept: not workers and seeds, which rows have anyway. */
 bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k);

@@ -3,7 +3,6 @@
  * `dsgd run` and `dsgd check`: the runs of an experiment, and their table.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +17,21 @@
 #include "command/analyse/summary.h"
 #include "command/command.h"
 #include "command/experiment/experiment.h"
-#include "command/experiment/plugin.h"
 #include "command/run/exchanges.h"
 #include "command/run/pool.h"
 #include "command/run/prepare.h"
 #include "command/run/results.h"
 #include "command/run/rows.h"
+#include "command/run/selection.h"
+#include "command/run/splits.h"
 #include "command/table.h"
 
 typedef struct arguments {
     dsgd_operands file;
     const char *folder, *record, *baseline, *sensitivity;
     dsgd_texts sets, plugins;
-    long jobs, only, threads; /* 0: not given */
+    const char *only, *shard;
+    long jobs, threads; /* 0: not given */
     int numerics, progress;
     double sensitivity_percent; /* 0: none */
     dsgd_run_limits limits;
@@ -51,7 +52,11 @@ static const dsgd_argument run_options[] = {
                   "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or "
                   "where FILE is a folder, to FILE/RUN.record. With --numerics off nothing is "
                   "computed"),
-    DSGD_ARGUMENT(COUNT, only, "only", 0, "RUN", "Does this run alone"),
+    DSGD_ARGUMENT(TEXT, only, "only", 0, "RUNS",
+                  "Does these runs alone: a number, or a list with ranges, such as 1,3,7:9"),
+    DSGD_ARGUMENT(TEXT, shard, "shard", 0, "I/N",
+                  "Does the I-th of N shares of the runs, of about the same work each; every share "
+                  "goes into a folder of its own, for `dsgd merge`"),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(WORD, progress, "progress", 0, "FORM",
                   "On stderr: auto (a bar, and a row of each run that ended), json (an object per "
@@ -81,39 +86,17 @@ static const dsgd_argument run_options[] = {
     {.name = NULL},
 };
 
-static const dsgd_argument check_options[] = {
-    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
-                  "Overrides a value of the experiment; may be repeated"),
-    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "As in `dsgd run`",
-                  .words = dsgd_numerics_words),
-    DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT", "As in `dsgd run`",
-                  .implied = "20"),
-    DSGD_ARGUMENT_PLUGIN,
-    {.name = NULL},
-};
-
 enum { MOST_ROWS = 40, MOST_REASONS = 10 };
 
 /**
- * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or the one of
- * --only.
+ * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or those of --only
+ * and --shard.
  */
 static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
     if (p->chosen != NULL && !p->chosen[i])
         return false;
-    return p->only > 0 ? (size_t)p->only == i + 1 : i < p->experiment->n_unchanged;
-}
-
-/** The cells that are known before a run. */
-static void put_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
-{
-    const dsgd_planned_run *const run = &experiment->runs[i];
-    dsgd_columns_row(t);
-    dsgd_columns_put(t, "run", "%zu", i + 1);
-    dsgd_columns_put(t, "algorithm", "%s", run->label);
-    dsgd_columns_put(t, "workers", "%d", run->config.workers);
-    dsgd_columns_put(t, "seed", "%" PRIu64, run->config.seed);
+    return p->selected != NULL ? p->selected[i] : i < p->experiment->n_unchanged;
 }
 
 static void print_note(char *heading, const char *text)
@@ -193,7 +176,7 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     for (size_t i = 0; i < experiment->n_runs; i++) {
         if (!is_shown(p, i) || (n++ >= MOST_ROWS && !verbose))
             continue;
-        put_plan(&t, experiment, i);
+        dsgd_row_plan(&t, experiment, i);
         put_swept(&t, experiment, i);
         for (size_t k = 0; k < N_RESULTS; k++)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->folder, i, results[k].name));
@@ -209,6 +192,8 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     if (n > n_rows)
         printf("... %zu more in %s/runs.csv\n", n - n_rows, p->folder);
     print_notes(p, verbose);
+    if (p->numerics != DSGD_NUMERICS_OFF)
+        dsgd_splits_print(experiment);
     char *plot = dsgd_xstrdup("dsgd plot");
     dsgd_append_word(&plot, p->folder);
     printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: %s\n",
@@ -271,7 +256,7 @@ static dsgd_status run_all(const arguments *a, dsgd_pool_config *config, bool *c
         if (has_phase)
             dsgd_phase_want_all(&phase);
     }
-    if (status == DSGD_OK && has_phase && a->only == 0)
+    if (status == DSGD_OK && has_phase && config->selected == NULL)
         status = dsgd_phase_write(&phase, error);
     dsgd_phase_close(&phase);
     return status;
@@ -289,6 +274,8 @@ static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, 
                                        .numerics = config->numerics,
                                        .force = a->force};
     dsgd_status status = dsgd_results_open(&where, error);
+    if (status == DSGD_OK && config->numerics != DSGD_NUMERICS_OFF)
+        status = dsgd_splits_write(experiment, folder, error);
     bool *const chosen = dsgd_xcalloc(experiment->n_runs, sizeof *chosen);
     if (status == DSGD_OK)
         status = run_all(a, config, chosen, &done, error);
@@ -296,7 +283,7 @@ static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, 
         print_table(config, a->verbose);
     if (status == DSGD_OK)
         warn(config);
-    if (status == DSGD_OK && a->sensitivity_percent > 0 && a->only == 0)
+    if (status == DSGD_OK && a->sensitivity_percent > 0 && config->selected == NULL)
         status =
             dsgd_sensitivity_report(experiment, folder, a->sensitivity_percent, a->baseline, error);
     if (status == DSGD_OK && done.n_failed > 0)
@@ -337,31 +324,20 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
     return status;
 }
 
-/** Plug-ins come first, so that the file can name their algorithms. */
-static dsgd_status open_experiment(arguments *a, dsgd_experiment *experiment, dsgd_error *error)
+/** Marks the runs of --only or --shard in has[n_runs]. */
+static dsgd_status select_runs(const arguments *a, dsgd_pool_config *config, bool *has,
+                               dsgd_error *error)
 {
-    double *const percent = &a->sensitivity_percent;
-    if (a->sensitivity != NULL &&
-        (!dsgd_parse_number(a->sensitivity, NULL, percent) || !(*percent > 0 && *percent < 100)))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--sensitivity=%s: a number of per cent above 0 and below 100 is expected",
-                         a->sensitivity);
-    if (a->baseline != NULL && a->sensitivity == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
-                         a->baseline);
-    dsgd_status status = dsgd_plugins_load(&a->plugins, error);
-    if (status == DSGD_OK)
-        status = dsgd_experiment_open(a->file.v[0], a->sets.v, a->sets.n, a->numerics, experiment,
-                                      error);
-    if (status != DSGD_OK || a->sensitivity == NULL)
-        return status;
-    status = dsgd_sensitivity_check(experiment, a->baseline, error);
-    if (status == DSGD_OK)
-        status = dsgd_sensitivity_vary(experiment, *percent, error);
-    if (status != DSGD_OK)
-        dsgd_experiment_close(experiment);
-    return status;
+    const dsgd_experiment *const experiment = config->experiment;
+    if (a->only == NULL && a->shard == NULL)
+        return DSGD_OK;
+    config->selected = has;
+    if (a->shard != NULL && a->only != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "--shard %s: it goes without --only", a->shard);
+    if (a->shard != NULL)
+        return dsgd_selection_shard(experiment, a->shard, has, error);
+    config->is_single = strpbrk(a->only, ",:") == NULL;
+    return dsgd_selection_only(experiment, a->only, has, error);
 }
 
 /** Checks an experiment against the command line, and runs it. */
@@ -370,15 +346,11 @@ static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *
     const dsgd_experiment *const experiment = config->experiment;
     dsgd_status status = DSGD_OK;
     dsgd_prepare_left_out(experiment);
-    if (a->refine && (a->only > 0 || a->sensitivity != NULL))
+    if (a->refine && (a->only != NULL || a->shard != NULL || a->sensitivity != NULL))
         return dsgd_fail(
             error, DSGD_EUSAGE,
-            "--refine: it chooses the runs itself; leave out --only and --sensitivity");
-    if (a->only > 0 && (size_t)a->only > experiment->n_runs)
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--only %ld: there are %zu runs; `dsgd check %s` lists them", a->only,
-                           experiment->n_runs, a->file.v[0]);
-    if (status == DSGD_OK && a->record != NULL)
+            "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
+    if (a->record != NULL)
         status = check_record(config, error);
     if (status == DSGD_OK && (a->numerics != DSGD_NUMERICS_OFF || a->record != NULL))
         status = dsgd_prepare_data(experiment, error);
@@ -398,78 +370,33 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
         "run: give the file of one experiment",
         run_options};
     arguments a = {.folder = NULL};
-    char *command = dsgd_xstrdup(words[0]);
-    for (int i = 1; i < count; i++)
-        dsgd_append_word(&command, words[i]);
+    char *const command = dsgd_shell_command((size_t)count, words);
     dsgd_experiment experiment;
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status == DSGD_OK)
-        status = open_experiment(&a, &experiment, error);
+        status = dsgd_prepare_experiment(&(dsgd_request){a.file.v[0], &a.sets, &a.plugins,
+                                                         a.numerics, a.sensitivity, a.baseline},
+                                         &experiment, &a.sensitivity_percent, error);
     if (status == DSGD_OK) {
-        const char *const ending = a.sensitivity == NULL ? "" : "-sensitivity";
-        char *const folder = a.folder != NULL
-                                 ? dsgd_xstrdup(a.folder)
-                                 : dsgd_xprintf("results/%s%s", experiment.name, ending);
+        char *const folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL);
         dsgd_pool_config config = {.experiment = &experiment,
                                    .folder = folder,
                                    .command = command,
                                    .record = a.record,
                                    .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
                                    .threads = a.threads,
-                                   .only = a.only,
                                    .limits = a.limits,
                                    .anew = a.force,
                                    .progress = (dsgd_progress_form)a.progress};
-        status = run_open(&a, &config, error);
+        bool *const selected = dsgd_xcalloc(experiment.n_runs + 1, sizeof *selected);
+        status = select_runs(&a, &config, selected, error);
+        if (status == DSGD_OK)
+            status = run_open(&a, &config, error);
+        free(selected);
         free(folder);
         dsgd_experiment_close(&experiment);
     }
     free(command);
-    return status;
-}
-
-static void print_plan(const dsgd_experiment *experiment)
-{
-    printf("%s: %zu runs\n", experiment->name, experiment->n_runs);
-    dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        const dsgd_planned_run *const run = &experiment->runs[i];
-        put_plan(&t, experiment, i);
-        dsgd_columns_put(&t, "workload", "%s", run->workload_name);
-        dsgd_columns_put(&t, "platform", "%s", run->platform_name);
-        for (size_t k = 0; k < experiment->n_columns; k++)
-            dsgd_columns_put(&t, experiment->columns[k], "%s",
-                             run->swept[k] == NULL ? "" : run->swept[k]);
-    }
-    dsgd_columns_print(&t);
-}
-
-static dsgd_status check(int count, char **words, dsgd_error *error)
-{
-    static const dsgd_syntax syntax = {
-        "EXPERIMENT.yaml",
-        "Checks an experiment and shows its runs, without running them.",
-        1,
-        1,
-        "check: give the file of one experiment",
-        check_options};
-    arguments a = {.folder = NULL};
-    dsgd_experiment experiment;
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK)
-        status = open_experiment(&a, &experiment, error);
-    if (status != DSGD_OK)
-        return status;
-    if (a.numerics != DSGD_NUMERICS_OFF)
-        status = dsgd_prepare_data(&experiment, error);
-    if (status == DSGD_OK) {
-        print_plan(&experiment);
-        dsgd_prepare_left_out(&experiment);
-        dsgd_program_flush();
-        dsgd_exchanges_warn_of_unused(stderr, &experiment, NULL);
-        dsgd_exchanges_warn_of_default(stderr, &experiment);
-    }
-    dsgd_experiment_close(&experiment);
     return status;
 }
 
@@ -478,11 +405,4 @@ const dsgd_command dsgd_command_run = {
     .usage = "EXPERIMENT.yaml",
     .summary = "runs an experiment and writes its results",
     .run = run,
-};
-
-const dsgd_command dsgd_command_check = {
-    .name = "check",
-    .usage = "EXPERIMENT.yaml",
-    .summary = "checks an experiment and shows its runs",
-    .run = check,
 };

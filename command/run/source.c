@@ -3,6 +3,7 @@
  * An experiment, by its file or by its results.
  */
 #include "command/run/source.h"
+#include "base/json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
 {
     const bool is_folder = dsgd_source_is_folder(source);
     char *const path = dsgd_xprintf("%s/manifest.json", source->path);
-    json_t *const manifest = is_folder ? json_load_file(path, 0, NULL) : NULL;
+    json_t *const manifest = is_folder ? dsgd_json_file(path) : NULL;
     const char *const file = json_string_value(json_object_get(manifest, "file"));
     dsgd_status status = DSGD_OK;
     if (is_folder && file == NULL)

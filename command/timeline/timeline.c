@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/program.h"
 #include "command/arguments.h"
 #include "command/command.h"
 #include "command/experiment/plugin.h"
@@ -173,8 +173,7 @@ static dsgd_status write_text(const char *path, const char *text, size_t n, dsgd
 static char *in_memory(const dsgd_view *view, format f, size_t *n)
 {
     char *text = NULL;
-    FILE *const stream = open_memstream(&text, n);
-    DSGD_ASSERT(stream != NULL, "no memory for a timeline");
+    FILE *const stream = dsgd_text_open(&text, n);
     if (f == JSON) {
         dsgd_view_write_json(view, stream);
     } else if (f == TEXT) {
@@ -183,7 +182,7 @@ static char *in_memory(const dsgd_view *view, format f, size_t *n)
     } else {
         dsgd_view_write_csv(view, stream);
     }
-    fclose(stream);
+    dsgd_text_close(stream);
     return text;
 }
 
@@ -227,7 +226,7 @@ static dsgd_status simulate(const dsgd_planned_run *run, int numerics, dsgd_time
                           dsgd_device_cuda_try(NULL, NULL) == DSGD_OK;
     config.numerics = dsgd_numerics_resolved((dsgd_numerics)numerics, has_cuda, in_double);
     config.threads = 1;
-    config.memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
+    config.memory_bytes = dsgd_physical_bytes() / 2;
     return dsgd_view_open(run, &config, view, error);
 }
 

@@ -87,9 +87,10 @@ static int by_host_and_begin(const void *a, const void *b)
     return s < t ? -1 : s > t; /* as they were recorded */
 }
 
+/** What was computed and cancelled counts as a wait, which it names. */
 static bool is_wait(const dsgd_span *span)
 {
-    return span->kind == DSGD_SPAN_WAIT && span->track == 0;
+    return (span->kind == DSGD_SPAN_WAIT && span->track == 0) || dsgd_is_cancelled(span);
 }
 
 /**
@@ -149,6 +150,11 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
             end_s <= at_s)
             continue;
         add_tile(row, DSGD_TILE_WAIT, at_s, since_s);
+        at_s = end_s;
+        if (dsgd_is_cancelled(span)) {
+            add_tile(row, DSGD_TILE_WAIT, since_s, end_s);
+            continue;
+        }
         const double turn_s = fmin(end_s, fmax(since_s, span->turn_s));
         if (span->kind == DSGD_SPAN_COMPUTE) {
             add_tile(row, DSGD_TILE_FORWARD, since_s, turn_s);
@@ -157,7 +163,6 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
         } else {
             add_tile(row, DSGD_TILE_COMMUNICATE, since_s, end_s);
         }
-        at_s = end_s;
     }
     add_tile(row, DSGD_TILE_WAIT, at_s, view->timeline->end_s);
     name_waits(row);

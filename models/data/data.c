@@ -1,12 +1,13 @@
 /**
  * @file data.c
- * The order of training samples, and the release of a data set.
+ * The order of training samples, of all or of each worker, and the release of a data set.
  */
 #include "models/data/data.h"
 
 #include <stdlib.h>
 
 #include "base/draw.h"
+#include "models/data/split.h"
 
 static void free_samples(dsgd_samples *samples)
 {
@@ -32,10 +33,22 @@ double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t co
         .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = part, .step = row, .index = column});
 }
 
-/** Of the permutation of an epoch. */
-static dsgd_draw draw_of(const dsgd_stream *stream, uint64_t epoch)
+/** Of the permutation of an epoch; worker 0: of all samples, or of its own. */
+static dsgd_draw draw_of(const dsgd_stream *stream, uint32_t worker, uint64_t epoch)
 {
-    return (dsgd_draw){.seed = stream->seed, .purpose = DSGD_DRAW_SAMPLES, .step = (uint32_t)epoch};
+    return (dsgd_draw){.seed = stream->seed,
+                       .purpose = DSGD_DRAW_SAMPLES,
+                       .worker = worker,
+                       .step = (uint32_t)epoch};
+}
+
+/** Of a split. One worker has all samples in the order of those that are not split. */
+static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
+{
+    const uint32_t *const own = stream->split->samples + stream->split->begin[w];
+    const uint32_t n = stream->split->begin[w + 1] - stream->split->begin[w];
+    const uint64_t position = t * stream->batch + j;
+    return own[dsgd_draw_permuted(draw_of(stream, w, position / n), n, (uint32_t)(position % n))];
 }
 
 static uint64_t position_of(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
@@ -45,20 +58,27 @@ static uint64_t position_of(const dsgd_stream *stream, uint32_t w, uint64_t t, u
 
 uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
+    if (stream->split != NULL)
+        return own_sample(stream, w, t, j);
     const uint64_t position = position_of(stream, w, t, j);
-    return dsgd_draw_permuted(draw_of(stream, position / stream->n_samples), stream->n_samples,
+    return dsgd_draw_permuted(draw_of(stream, 0, position / stream->n_samples), stream->n_samples,
                               (uint32_t)(position % stream->n_samples));
 }
 
 struct dsgd_sampler {
     dsgd_stream stream;
     dsgd_permuter *permuter;
+    uint32_t *drawn; /* [batch] by dsgd_sampler_rows() */
 };
 
 dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream)
 {
     dsgd_sampler *const sampler = dsgd_xcalloc(1, sizeof *sampler);
-    *sampler = (dsgd_sampler){*stream, dsgd_permuter_new(draw_of(stream, 0), stream->n_samples)};
+    *sampler = (dsgd_sampler){
+        .stream = *stream,
+        .permuter = dsgd_permuter_new(draw_of(stream, 0, 0), stream->n_samples),
+        .drawn = dsgd_xcalloc(stream->batch, sizeof *sampler->drawn),
+    };
     return sampler;
 }
 
@@ -67,12 +87,17 @@ void dsgd_sampler_free(dsgd_sampler *sampler)
     if (sampler == NULL)
         return;
     dsgd_permuter_free(sampler->permuter);
+    free(sampler->drawn);
     free(sampler);
 }
 
 void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
                        uint32_t *indices)
 {
+    for (uint32_t j = 0; sampler->stream.split != NULL && j < count; j++)
+        indices[j] = own_sample(&sampler->stream, w, t, j);
+    if (sampler->stream.split != NULL)
+        return;
     const uint32_t n = sampler->stream.n_samples;
     const uint64_t position = position_of(&sampler->stream, w, t, 0);
     uint32_t epoch = (uint32_t)(position / n);
@@ -86,15 +111,18 @@ void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t c
     }
 }
 
-void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t w, uint64_t t,
-                      double *rows, double *longest)
+void dsgd_sampler_rows(dsgd_sampler *sampler, const dsgd_data *data, uint32_t w, uint64_t t,
+                       double *rows, double *longest)
 {
-    *rows = 0;
-    *longest = 0;
-    for (uint32_t j = 0; j < stream->batch; j++) {
-        const uint16_t *const lengths = data->train.lengths;
-        const double n =
-            lengths == NULL ? data->n_rows : lengths[dsgd_stream_sample(stream, w, t, j)];
+    const uint32_t batch = sampler->stream.batch;
+    const uint16_t *const lengths = data->train.lengths;
+    *rows = lengths == NULL ? (double)batch * data->n_rows : 0;
+    *longest = lengths == NULL ? data->n_rows : 0;
+    if (lengths == NULL)
+        return;
+    dsgd_sampler_draw(sampler, w, t, batch, sampler->drawn);
+    for (uint32_t j = 0; j < batch; j++) {
+        const double n = lengths[sampler->drawn[j]];
         *rows += n;
         *longest = n > *longest ? n : *longest;
     }

@@ -78,21 +78,22 @@ double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t co
 /** @p data may be NULL. */
 void dsgd_data_free(dsgd_data *data);
 
+typedef struct dsgd_split dsgd_split;
+
 /**
  * The order of training samples: sample j of worker w's step t is at position (t * P + w) * b + j
  * of one global stream, P workers of batch b. Each epoch of the stream is a new random permutation
- * of the training set. So P workers of batch b see the samples of one worker of batch P * b.
+ * of the training set. So P workers of batch b see the samples of one worker of batch P * b. Where
+ * samples are split, each worker has a stream of its own ones, in which sample j of step t is at
+ * t * b + j.
  */
 typedef struct dsgd_stream {
     uint64_t seed;
     uint32_t n_samples; /* of the training set */
     uint32_t n_workers;
     uint32_t batch; /* per worker and step */
+    const dsgd_split *split; /* whose the samples are (split.h); NULL: everybody's */
 } dsgd_stream;
-
-/** Rows of worker @p w's mini-batch at step @p t: sum over its samples, and the longest one. */
-void dsgd_stream_rows(const dsgd_stream *stream, const dsgd_data *data, uint32_t w, uint64_t t,
-                      double *rows, double *longest);
 
 /** Index into the training set of sample @p j of worker @p w's step @p t. */
 uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j);
@@ -101,9 +102,15 @@ uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, u
 typedef struct dsgd_sampler dsgd_sampler;
 
 dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream);
-/** indices[count] <- the first samples of worker @p w's step @p t. */
+/**
+ * indices[count] <- the first samples of worker @p w's step @p t. Where samples are not split, those
+ * of the next workers follow them.
+ */
 void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
                        uint32_t *indices);
+/** Rows of worker @p w's mini-batch at step @p t: sum over its samples, and the longest one. */
+void dsgd_sampler_rows(dsgd_sampler *sampler, const dsgd_data *data, uint32_t w, uint64_t t,
+                       double *rows, double *longest);
 void dsgd_sampler_free(dsgd_sampler *sampler);
 
 #endif

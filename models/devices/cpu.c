@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "models/devices/device.h"
+#include "models/devices/encode.h"
 #include "models/devices/multiply.h"
 
 #define MULTIPLY DSGD_JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
+#define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
 #define DEVICE DSGD_JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
 typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
@@ -467,6 +469,14 @@ static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *op
         finite[i] = one_combination(&c->threads[thread], &ops[i]);
 }
 
+static void cpu_encode(void *opened, uint32_t thread, const dsgd_encode_op *ops, size_t n_ops,
+                       bool *finite)
+{
+    (void)opened, (void)thread;
+    for (size_t i = 0; i < n_ops; i++)
+        finite[i] = ENCODE(&ops[i]);
+}
+
 /* --- evaluation ------------------------------------------------------------------------------- */
 
 static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
@@ -533,4 +543,5 @@ const dsgd_device DEVICE = {
     .combine = cpu_combine,
     .evaluate = cpu_evaluate,
     .distance = cpu_distance,
+    .encode = cpu_encode,
 };

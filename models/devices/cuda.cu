@@ -1,14 +1,14 @@
 /**
  * @file cuda.cu
  * The CUDA device, in float32: a module that device.c loads on request. This file has the context,
- * its memory and the operations; cuda_layers.cuh, cuda_images.cuh, cuda_matmul.cuh and
- * cuda_vectors.cuh have the code that runs on the GPU. They are one translation unit.
+ * its memory and the operations; cuda_layers.cuh, cuda_images.cuh, cuda_matmul.cuh, cuda_mlp.cuh
+ * and cuda_vectors.cuh have the code that runs on the GPU. They are one translation unit.
  *
  * The operations of a call are batched: each launch runs over all replicas, in the sequence that
- * layers.h states. The order of every sum follows from the operation alone: no atomics, and no
- * library that picks an algorithm by batch size. So a result does not depend on which operations
- * share a call. --fmad=false forbids the compiler to contract a * b + c; fmaf() states it where it
- * is meant. Updates and combinations thus have the CPU's bits.
+ * layers.h states. The order of every sum follows from the operation alone: no atomics but on
+ * counts, and no library that picks an algorithm by batch size. So a result does not depend on which
+ * operations share a call. --fmad=false forbids the compiler to contract a * b + c; fmaf() states it
+ * where it is meant. Updates and combinations thus have the CPU's bits.
  *
  * A context has one stream on one device, which every function makes the calling thread's current
  * one. alloc, release, put and get touch no state of an operation in progress and may run beside
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -29,9 +30,11 @@ extern "C" {
 #include "models/devices/device.h"
 }
 
+#include "models/devices/cuda_encode.cuh"
 #include "models/devices/cuda_images.cuh"
 #include "models/devices/cuda_layers.cuh"
 #include "models/devices/cuda_matmul.cuh"
+#include "models/devices/cuda_mlp.cuh"
 #include "models/devices/cuda_vectors.cuh"
 #include "models/layers/layers.h"
 
@@ -47,10 +50,17 @@ const size_t most_used = 9; /* tenths of the free memory: others have contexts t
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/** Mirrored host and device memory, so that a call needs one copy in each direction. */
+/**
+ * Mirrored host and device memory, so that a call needs one copy in each direction. There are two:
+ * a call is staged while the one before is computed.
+ */
 struct staging {
     char *host, *device;
     size_t used, room;
+    cudaEvent_t fetched; /* the results are in host[] */
+    bool in_flight; /* they are not yet where the caller wants them */
+    void *to;
+    size_t offset, bytes;
 };
 
 struct context {
@@ -61,9 +71,12 @@ struct context {
     std::vector<void *> uploaded; /* their arrays */
     size_t uploaded_bytes;
     size_t room_bytes; /* for buffers */
-    staging staged;
+    staging staging_of[2];
+    staging *staged; /* the current one */
+    uint32_t ahead; /* calls that may be in flight when a call returns */
     real *workspace;
     size_t workspace_room, workspace_limit; /* in reals */
+    size_t block_bytes; /* of shared memory that a block of launch_mlp() may take */
     double *scores; /* [test.n][2] */
 };
 
@@ -75,11 +88,35 @@ context *entered(void *opened)
     return c;
 }
 
+/** Waits for the results of a call that is in flight. */
+void land(staging *s)
+{
+    if (!s->in_flight)
+        return;
+    DSGD_CUDA(cudaEventSynchronize(s->fetched));
+    memcpy(s->to, s->host + s->offset, s->bytes);
+    s->in_flight = false;
+}
+
+staging *other_staging(context *c)
+{
+    return &c->staging_of[c->staged == &c->staging_of[0]];
+}
+
+/** Leaves at most so many calls in flight. */
+void land_all_but(context *c, uint32_t calls)
+{
+    land(other_staging(c));
+    if (calls == 0)
+        land(c->staged);
+}
+
 /** Begins a call that stages at most @p bytes, in @p n_parts calls of stage(). */
 void stage_begin(context *c, size_t bytes, size_t n_parts)
 {
-    staging *const s = &c->staged;
+    staging *const s = c->staged = other_staging(c);
     const size_t room = bytes + n_parts * alignment;
+    land(s);
     s->used = 0;
     if (room <= s->room)
         return;
@@ -90,31 +127,55 @@ void stage_begin(context *c, size_t bytes, size_t n_parts)
     DSGD_CUDA(cudaMalloc((void **)&s->device, s->room));
 }
 
-/** Stages from[n]; returns its device address, valid after stage_send(). */
+/** Something staged: where the host writes it, and its device address, valid after stage_send(). */
+template <typename T> struct mirrored {
+    T *here, *there;
+};
+
+/** Room for n of a kind. */
+template <typename T> mirrored<T> stage(context *c, size_t n)
+{
+    staging *const s = c->staged;
+    const size_t at = s->used;
+    s->used += (n * sizeof(T) + alignment - 1) / alignment * alignment;
+    return {reinterpret_cast<T *>(s->host + at), reinterpret_cast<T *>(s->device + at)};
+}
+
+/** Stages from[n]. */
 template <typename T> T *stage(context *c, const T *from, size_t n)
 {
-    staging *const s = &c->staged;
-    char *const at = s->device + s->used;
-    std::copy_n(from, n, reinterpret_cast<T *>(s->host + s->used));
-    s->used += (n * sizeof(T) + alignment - 1) / alignment * alignment;
-    return reinterpret_cast<T *>(at);
+    const mirrored<T> to = stage<T>(c, n);
+    std::copy_n(from, n, to.here);
+    return to.there;
+}
+
+/** Stages that all operations are finite, until one is found not to be. */
+bool *stage_finite(context *c, size_t n_ops)
+{
+    const mirrored<bool> finite = stage<bool>(c, n_ops);
+    std::fill_n(finite.here, n_ops, true);
+    return finite.there;
 }
 
 void stage_send(context *c)
 {
-    DSGD_CUDA(cudaMemcpyAsync(c->staged.device, c->staged.host, c->staged.used,
+    DSGD_CUDA(cudaMemcpyAsync(c->staged->device, c->staged->host, c->staged->used,
                               cudaMemcpyHostToDevice, c->stream));
 }
 
-/** Ends a call: waits for its launches, then copies what was staged at @p from back. */
+/** Ends a call: after its launches, what was staged at @p from is copied back; maybe later. */
 template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t n)
 {
+    staging *const s = c->staged;
     DSGD_CUDA(cudaGetLastError());
-    const size_t offset = (size_t)(reinterpret_cast<const char *>(from) - c->staged.device);
-    DSGD_CUDA(cudaMemcpyAsync(c->staged.host + offset, from, n * sizeof(T), cudaMemcpyDeviceToHost,
-                              c->stream));
-    DSGD_CUDA(cudaStreamSynchronize(c->stream));
-    std::copy_n(reinterpret_cast<const T *>(c->staged.host + offset), n, to);
+    s->to = to;
+    s->offset = (size_t)(reinterpret_cast<const char *>(from) - s->device);
+    s->bytes = n * sizeof(T);
+    DSGD_CUDA(
+        cudaMemcpyAsync(s->host + s->offset, from, s->bytes, cudaMemcpyDeviceToHost, c->stream));
+    DSGD_CUDA(cudaEventRecord(s->fetched, c->stream));
+    s->in_flight = true;
+    land_all_but(c, c->ahead);
 }
 
 /** cudaMalloc(), but NULL where there is no room. */
@@ -134,6 +195,7 @@ bool workspace_for(context *c, size_t n)
 {
     if (n <= c->workspace_room)
         return true;
+    DSGD_CUDA(cudaStreamSynchronize(c->stream)); /* a call in flight may use it */
     DSGD_CUDA(cudaFree(c->workspace));
     c->workspace_room = std::max(n, std::min(n + n / 4, c->workspace_limit));
     c->workspace = static_cast<real *>(malloc_or_null(c->workspace_room * sizeof(real)));
@@ -241,7 +303,7 @@ cudaError_t try_out(const context *c)
     copy *there = NULL;
     TRY(cudaMallocAsync((void **)&there, sizeof nothing, c->stream));
     TRY(cudaMemcpyAsync(there, &nothing, sizeof nothing, cudaMemcpyHostToDevice, c->stream));
-    TRY(try_launch(c->stream, dim3(1), THREADS, copy_global, (const copy *)there));
+    TRY(try_launch(c->stream, dim3(1), THREADS, 0, copy_global, (const copy *)there));
     TRY(cudaFreeAsync(there, c->stream));
     return cudaStreamSynchronize(c->stream);
 }
@@ -272,7 +334,14 @@ cudaError_t prepare(context *c, const dsgd_device_place *place)
     if (place->shares_cores && cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) != cudaSuccess)
         cudaGetLastError(); /* a device that this process has used before goes on as it was */
     TRY(cudaStreamCreate(&c->stream));
+    c->staged = &c->staging_of[0];
+    unsigned flags = cudaEventDisableTiming;
+    if (place->shares_cores)
+        flags |= cudaEventBlockingSync;
+    for (staging &s : c->staging_of)
+        TRY(cudaEventCreateWithFlags(&s.fetched, flags));
     TRY(try_out(c));
+    TRY(allow_mlp(c->device, &c->block_bytes));
     const dsgd_data *const data = c->problem.data;
     TRY(upload_samples(c, &c->train, &data->train));
     TRY(upload_samples(c, &c->test, &data->test));
@@ -288,8 +357,12 @@ void cuda_close(void *opened)
         cudaFree(array);
     cudaFree(c->scores);
     cudaFree(c->workspace);
-    cudaFree(c->staged.device);
-    cudaFreeHost(c->staged.host);
+    for (staging &s : c->staging_of) {
+        cudaFree(s.device);
+        cudaFreeHost(s.host);
+        if (s.fetched != NULL)
+            cudaEventDestroy(s.fetched);
+    }
     if (c->stream != NULL)
         cudaStreamDestroy(c->stream);
     delete c;
@@ -405,35 +478,34 @@ size_t space_of(const context *c, const dsgd_gradient_op *op)
            replica_space(c->problem.network, op->n_samples, true);
 }
 
-/** What a call of gradients stages. */
-struct gradients {
-    std::vector<replica> replicas;
-    std::vector<uint32_t> samples;
+/** The copies that gather and scatter the vectors of gradients in workspace. */
+struct gatherings {
     std::vector<copy> before, after;
-    uint32_t most;
 };
 
-/** Describes everything but the addresses of the samples and of `finite`. */
-gradients describe(const context *c, const dsgd_gradient_op *ops, size_t n_ops, real *memory)
+gatherings gatherings_of(const context *c, const dsgd_gradient_op *ops, size_t n_ops)
 {
-    gradients out = {};
+    gatherings out;
+    real *memory = c->workspace;
     for (size_t i = 0; i < n_ops; i++) {
-        const dsgd_gradient_op *const op = &ops[i];
-        real *const x = memory;
-        real *const g = x + vector_space(c, op->x);
-        append_copies(c, &out.before, op->x, x, true);
-        append_copies(c, &out.after, op->g, g, false);
-        replica r = replica_of(c->problem.network, op->n_samples, true, g + vector_space(c, op->g));
-        r.x = vector_at(c, op->x, x);
-        r.g = vector_at(c, op->g, g);
-        r.state = static_cast<const real *>(op->state);
-        r.state_new = static_cast<real *>(op->state_new);
-        out.replicas.push_back(r);
-        out.samples.insert(out.samples.end(), op->samples, op->samples + op->n_samples);
-        out.most = std::max(out.most, op->n_samples);
-        memory += space_of(c, op);
+        append_copies(c, &out.before, ops[i].x, memory, true);
+        append_copies(c, &out.after, ops[i].g, memory + vector_space(c, ops[i].x), false);
+        memory += space_of(c, &ops[i]);
     }
     return out;
+}
+
+/** A gradient in the workspace at @p memory; all but its samples and what it is to report. */
+replica replica_at(const context *c, const dsgd_gradient_op *op, real *memory)
+{
+    real *const x = memory;
+    real *const g = x + vector_space(c, op->x);
+    replica r = replica_of(c->problem.network, op->n_samples, true, g + vector_space(c, op->g));
+    r.x = vector_at(c, op->x, x);
+    r.g = vector_at(c, op->g, g);
+    r.state = static_cast<const real *>(op->state);
+    r.state_new = static_cast<real *>(op->state_new);
+    return r;
 }
 
 /** Whether matmuls write the whole gradient: they note non-finite values themselves. */
@@ -448,36 +520,55 @@ bool by_matmuls(const dsgd_network *network)
     return all;
 }
 
+/** Stages the replicas of operations, with their samples. */
+const replica *stage_replicas(context *c, const dsgd_gradient_op *ops, size_t n_ops,
+                              size_t n_samples, bool *finite)
+{
+    const mirrored<uint32_t> samples = stage<uint32_t>(c, n_samples);
+    const mirrored<replica> replicas = stage<replica>(c, n_ops);
+    real *memory = c->workspace;
+    size_t at = 0;
+    for (size_t i = 0; i < n_ops; i++) {
+        replica r = replica_at(c, &ops[i], memory);
+        r.samples = samples.there + at;
+        r.finite = finite + i;
+        replicas.here[i] = r;
+        std::copy_n(ops[i].samples, ops[i].n_samples, samples.here + at);
+        at += ops[i].n_samples;
+        memory += space_of(c, &ops[i]);
+    }
+    return replicas.there;
+}
+
 /** The operations of one batch, for which there is workspace. */
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_network *const network = c->problem.network;
-    gradients all = describe(c, ops, n_ops, c->workspace);
-    stage_begin(c,
-                n_ops * (sizeof(replica) + sizeof(bool)) + all.samples.size() * sizeof(uint32_t) +
-                    (all.before.size() + all.after.size()) * sizeof(copy),
-                5);
-    const uint32_t *samples = stage(c, all.samples.data(), all.samples.size());
-    for (replica &r : all.replicas) {
-        r.samples = samples;
-        samples += r.n;
+    const gatherings copies = gatherings_of(c, ops, n_ops);
+    size_t n_samples = 0;
+    uint32_t most = 0;
+    for (size_t i = 0; i < n_ops; i++) {
+        n_samples += ops[i].n_samples;
+        most = std::max(most, ops[i].n_samples);
     }
-    std::fill(finite, finite + n_ops, true);
-    bool *const finite_there = stage(c, finite, n_ops);
-    for (size_t i = 0; i < n_ops; i++)
-        all.replicas[i].finite = finite_there + i;
-    const replica *const replicas = stage(c, all.replicas.data(), n_ops);
-    const copy *const before = stage(c, all.before.data(), all.before.size());
-    const copy *const after = stage(c, all.after.data(), all.after.size());
+    stage_begin(c,
+                n_ops * (sizeof(replica) + sizeof(bool)) + n_samples * sizeof(uint32_t) +
+                    (copies.before.size() + copies.after.size()) * sizeof(copy),
+                5);
+    bool *const finite_there = stage_finite(c, n_ops);
+    const replica *const replicas = stage_replicas(c, ops, n_ops, n_samples, finite_there);
+    const copy *const before = stage(c, copies.before.data(), copies.before.size());
+    const copy *const after = stage(c, copies.after.data(), copies.after.size());
     stage_send(c);
-    run_copies(c, all.before, before);
-    execution one = execution_of(c, &c->train, replicas, n_ops, all.most);
-    network_gradient(&one, network, all.most);
+    run_copies(c, copies.before, before);
+    execution one = execution_of(c, &c->train, replicas, n_ops, most);
+    if (!launch_mlp(&one, network, c->block_bytes))
+        network_gradient(&one, network, most);
     const size_t n_state = ops[0].state_new == NULL ? 0 : network->n_state;
     const dim3 grid(element_blocks(network->n_params + n_state, THREADS, n_ops), (uint32_t)n_ops);
     if (n_state > 0 || !by_matmuls(network))
         launch(c->stream, grid, THREADS, finite_global, replicas, network->n_params, n_state);
-    run_copies(c, all.after, after);
+    run_copies(c, copies.after, after);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
@@ -524,54 +615,66 @@ void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finit
 void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_optimizer *const config = &c->problem.update;
-    std::vector<update> updates;
+    stage_begin(c, n_ops * (sizeof(update) + sizeof(bool)), 2);
+    const mirrored<update> updates = stage<update>(c, n_ops);
     size_t most = 0;
     for (size_t i = 0; i < n_ops; i++) {
-        updates.push_back(update{ops[i], dsgd_update_rule_of(config, ops[i].lr, ops[i].t, 1)});
+        updates.here[i] = update{ops[i], dsgd_update_rule_of(config, ops[i].lr, ops[i].t, 1)};
         most = std::max(most, ops[i].n);
     }
-    stage_begin(c, n_ops * (sizeof(update) + sizeof(bool)), 2);
-    std::fill(finite, finite + n_ops, true);
-    update *const there = stage(c, updates.data(), n_ops);
-    bool *const finite_there = stage(c, finite, n_ops);
+    bool *const finite_there = stage_finite(c, n_ops);
     stage_send(c);
     if (config->clip != 0)
-        launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_global, there, config->clip,
+        launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_global, updates.there, config->clip,
                c->problem.network->n_params);
     launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS,
-           config->kind == DSGD_OPTIMIZER_ADAMW ? update_global<true> : update_global<false>, there,
-           finite_there);
+           config->kind == DSGD_OPTIMIZER_ADAMW ? update_global<true> : update_global<false>,
+           updates.there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
 void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, bool *finite)
 {
     size_t most = 0;
-    std::vector<dsgd_combine_op> staged(ops, ops + n_ops);
-    std::vector<dsgd_buffer> x;
-    std::vector<double> weights;
-    for (const dsgd_combine_op &op : staged) {
-        most = std::max(most, op.n);
-        x.insert(x.end(), op.x, op.x + op.n_inputs);
-        weights.insert(weights.end(), op.weights, op.weights + op.n_inputs);
+    size_t n_inputs = 0;
+    for (size_t i = 0; i < n_ops; i++) {
+        most = std::max(most, ops[i].n);
+        n_inputs += ops[i].n_inputs;
     }
     stage_begin(
-        c, n_ops * (sizeof *ops + sizeof(bool)) + x.size() * (sizeof(dsgd_buffer) + sizeof(double)),
+        c, n_ops * (sizeof *ops + sizeof(bool)) + n_inputs * (sizeof(dsgd_buffer) + sizeof(double)),
         4);
-    const dsgd_buffer *x_there = stage(c, x.data(), x.size());
-    const double *weights_there = stage(c, weights.data(), weights.size());
-    for (dsgd_combine_op &op : staged) {
-        op.x = x_there;
-        op.weights = weights_there;
-        x_there += op.n_inputs;
-        weights_there += op.n_inputs;
+    const mirrored<dsgd_buffer> x = stage<dsgd_buffer>(c, n_inputs);
+    const mirrored<double> weights = stage<double>(c, n_inputs);
+    const mirrored<dsgd_combine_op> staged = stage<dsgd_combine_op>(c, n_ops);
+    size_t at = 0;
+    for (size_t i = 0; i < n_ops; i++) {
+        std::copy_n(ops[i].x, ops[i].n_inputs, x.here + at);
+        std::copy_n(ops[i].weights, ops[i].n_inputs, weights.here + at);
+        dsgd_combine_op op = ops[i];
+        op.x = x.there + at;
+        op.weights = weights.there + at;
+        staged.here[i] = op;
+        at += op.n_inputs;
     }
-    std::fill(finite, finite + n_ops, true);
-    const dsgd_combine_op *const ops_there = stage(c, staged.data(), n_ops);
-    bool *const finite_there = stage(c, finite, n_ops);
+    bool *const finite_there = stage_finite(c, n_ops);
     stage_send(c);
     launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS,
-           combination_of(ops, n_ops), ops_there, finite_there);
+           combination_of(ops, n_ops), staged.there, finite_there);
+    stage_fetch(c, finite, finite_there, n_ops);
+}
+
+void some_encodings(context *c, const dsgd_encode_op *ops, size_t n_ops, bool *finite)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < n_ops; i++)
+        most = std::max(most, ops[i].n);
+    stage_begin(c, n_ops * (sizeof *ops + sizeof(bool)), 2);
+    const dsgd_encode_op *const there = stage(c, ops, n_ops);
+    bool *const finite_there = stage_finite(c, n_ops);
+    stage_send(c);
+    launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS, encode_global,
+           there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
@@ -653,10 +756,19 @@ void cuda_distance(void *opened, uint32_t, dsgd_distance_op *ops, size_t n_ops)
     stage_send(c);
     launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_global, ops_there);
     stage_fetch(c, ops, ops_there, n_ops);
+    land_all_but(c, 0);
+}
+
+void cuda_ahead(void *opened, uint32_t calls)
+{
+    context *const c = entered(opened);
+    c->ahead = calls;
+    land_all_but(c, calls);
 }
 
 const auto cuda_update = in_batches<dsgd_update_op, some_updates>;
 const auto cuda_combine = in_batches<dsgd_combine_op, some_combinations>;
+const auto cuda_encode = in_batches<dsgd_encode_op, some_encodings>;
 
 /* --- what it exports -------------------------------------------------------------------------- */
 
@@ -668,6 +780,11 @@ uint64_t cuda_launches(void)
 void cuda_limit_workspace(void *opened, size_t n_reals)
 {
     static_cast<context *>(opened)->workspace_limit = n_reals;
+}
+
+void cuda_limit_block(void *opened, size_t bytes)
+{
+    static_cast<context *>(opened)->block_bytes = bytes;
 }
 
 void cuda_copy(void *opened, dsgd_buffer to, dsgd_buffer from, size_t n)
@@ -687,7 +804,7 @@ extern "C" const dsgd_device dsgd_device_module = {
     cuda_survey,     cuda_alloc,   cuda_release,
     cuda_put,        cuda_get,     cuda_gradient,
     cuda_update,     cuda_combine, cuda_evaluate,
-    cuda_distance,
+    cuda_distance,   cuda_encode,  cuda_ahead,
 };
 extern "C" const dsgd_cuda_probe dsgd_cuda_probe_module = {cuda_launches, cuda_limit_workspace,
-                                                           cuda_copy};
+                                                           cuda_limit_block, cuda_copy};

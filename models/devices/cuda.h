@@ -12,6 +12,8 @@ typedef struct dsgd_cuda_probe {
     uint64_t (*launches)(void);
     /** Bounds the workspace of a context, in reals; a single operation may exceed it. */
     void (*limit_workspace)(void *context, size_t n_reals);
+    /** Bounds the shared memory of a block; 0: a launch for each product of an MLP, too. */
+    void (*limit_block)(void *context, size_t bytes);
     /** Copies n reals by cudaMemcpyAsync() and waits: the reference for bandwidth. */
     void (*copy)(void *context, dsgd_buffer to, dsgd_buffer from, size_t n);
 } dsgd_cuda_probe;

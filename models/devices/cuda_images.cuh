@@ -37,11 +37,17 @@ __device__ uint32_t split(uint32_t *x, const divisor &by)
     return all - *x * by.n;
 }
 
-/** WIDE adjacent numbers, 1 or CELL. */
+/** WIDE adjacent numbers: 1, 2 or CELL. */
 template <uint32_t WIDE> __device__ void load_wide(real *to, const real *from)
 {
     if (WIDE == 1) {
         *to = *from;
+        return;
+    }
+    if (WIDE == 2) {
+        const float2 x = *reinterpret_cast<const float2 *>(from);
+        to[0] = x.x;
+        to[1] = x.y;
         return;
     }
     const float4 x = *reinterpret_cast<const float4 *>(from);
@@ -51,6 +57,18 @@ template <uint32_t WIDE> __device__ void load_wide(real *to, const real *from)
     to[3] = x.w;
 }
 
+/** To any memory. */
+template <uint32_t WIDE> __device__ void store_here(real *to, const real *x)
+{
+    if (WIDE == 1)
+        *to = *x;
+    else if (WIDE == 2)
+        *reinterpret_cast<float2 *>(to) = make_float2(x[0], x[1]);
+    else
+        *reinterpret_cast<float4 *>(to) = make_float4(x[0], x[1], x[2], x[3]);
+}
+
+/** To global memory. */
 template <uint32_t WIDE> __device__ void store_wide(real *to, const real *x)
 {
     if (WIDE == 1)
@@ -206,6 +224,21 @@ struct col2im_body {
     }
 };
 
+/** visit(v) for the numbers of the window at @p corner that come before its place (ky, kx). */
+template <uint32_t WIDE, typename Visit>
+__device__ void for_those_before(const image &p, const real *corner, uint32_t ky, uint32_t kx,
+                                 Visit visit)
+{
+#pragma unroll 1
+    for (uint32_t y = 0; y <= ky; y++, corner += p.in_width * p.columns)
+#pragma unroll 1
+        for (uint32_t x = 0; x < (y < ky ? p.kernel_size : kx); x++) {
+            real v[WIDE];
+            load_wide<WIDE>(v, corner + x * p.columns);
+            visit(v);
+        }
+}
+
 struct max_pool_body {
     static uint32_t size(const image &p)
     {
@@ -216,21 +249,16 @@ struct max_pool_body {
     {
         uint32_t sample = e;
         const place at = split_place<WIDE>(&sample, p, p.by_out_width, p.by_out_height);
-        const real *row = t.x + (size_t)sample * p.in_size +
-                          (at.y * p.kernel_size * p.in_width + at.x * p.kernel_size) * p.columns +
-                          at.column;
+        const real *const corner =
+            t.x + (size_t)sample * p.in_size +
+            (at.y * p.kernel_size * p.in_width + at.x * p.kernel_size) * p.columns + at.column;
         real y[WIDE];
-        load_wide<WIDE>(y, row);
-#pragma unroll 1
-        for (uint32_t ky = 0; ky < p.kernel_size; ky++, row += p.in_width * p.columns)
-#pragma unroll 2
-            for (uint32_t kx = 0; kx < p.kernel_size; kx++) {
-                real z[WIDE];
-                load_wide<WIDE>(z, row + kx * p.columns);
+        load_wide<WIDE>(y, corner);
+        for_those_before<WIDE>(p, corner, p.kernel_size, 0, [&](const real *z) {
 #pragma unroll
-                for (uint32_t j = 0; j < WIDE; j++)
-                    y[j] = z[j] <= y[j] || y[j] != y[j] ? y[j] : z[j]; /* NaN propagates */
-            }
+            for (uint32_t j = 0; j < WIDE; j++)
+                y[j] = z[j] <= y[j] || y[j] != y[j] ? y[j] : z[j]; /* NaN propagates */
+        });
         store_wide<WIDE>(t.y + (size_t)e * WIDE, y);
     }
 };
@@ -267,16 +295,11 @@ struct max_pool_backward_body {
         }
         if (p.adds)
             load_wide<WIDE>(dx, t.dx + (size_t)e * WIDE);
-#pragma unroll 1
-        for (uint32_t y = 0; y <= ky; y++) /* those before it in its window */
-#pragma unroll 1
-            for (uint32_t x = 0; x < (y < ky ? p.kernel_size : kx); x++) {
-                real before[WIDE];
-                load_wide<WIDE>(before, corner + (y * p.in_width + x) * p.columns);
+        for_those_before<WIDE>(p, corner, ky, kx, [&](const real *before) {
 #pragma unroll
-                for (uint32_t j = 0; j < WIDE; j++)
-                    first[j] = first[j] && before[j] != largest[j];
-            }
+            for (uint32_t j = 0; j < WIDE; j++)
+                first[j] = first[j] && before[j] != largest[j];
+        });
 #pragma unroll
         for (uint32_t j = 0; j < WIDE; j++) {
             dx[j] += first[j] ? dy[j] : 0.0f;
@@ -288,8 +311,9 @@ struct max_pool_backward_body {
 
 /** Grid: (blocks, replicas). */
 template <typename Body>
-__global__ void image_global(const replica *replicas, const __grid_constant__ image p,
-                             sample_range s, uint32_t size)
+__global__ void __launch_bounds__(THREADS, 8)
+    image_global(const replica *replicas, const __grid_constant__ image p, sample_range s,
+                 uint32_t size)
 {
     const replica r = replicas[blockIdx.y];
     const tensors t = tensors_of(p, r, s.first);
@@ -351,6 +375,21 @@ void map<max_pool_backward_kernel>(const execution *e, sample_range s, const dsg
 
 /* --- input ------------------------------------------------------------------------------------ */
 
+/** WIDE features, from element @p at of the data set on. */
+template <uint32_t WIDE, bool BYTES>
+__device__ void features(real *v, const dataset_view &data, size_t at)
+{
+    if (BYTES) {
+        const uint8_t *const from = global(data.samples.x_bytes) + at;
+        const uint32_t word = WIDE == 1 ? *from : *reinterpret_cast<const uint32_t *>(from);
+#pragma unroll
+        for (uint32_t j = 0; j < WIDE; j++)
+            v[j] = (real)(word >> 8 * j & 0xff) * data.scale + data.shift;
+    } else {
+        load_wide<WIDE>(v, global(data.samples.x_real) + at);
+    }
+}
+
 /** Features of the batch's samples [n][n_features] in y. WIDE: divides n_features. */
 template <uint32_t WIDE, bool BYTES>
 __device__ void load_features(const replica &r, const dataset_view &data, const divisor &by_feature,
@@ -363,15 +402,7 @@ __device__ void load_features(const replica &r, const dataset_view &data, const 
         const uint32_t f = split(&i, by_feature) * WIDE;
         const size_t at = sample_of(&r, first_sample + i) * data.n_features + f;
         real v[WIDE];
-        if (BYTES) {
-            const uint8_t *const from = global(data.samples.x_bytes) + at;
-            const uint32_t word = WIDE == 1 ? *from : *reinterpret_cast<const uint32_t *>(from);
-#pragma unroll
-            for (uint32_t j = 0; j < WIDE; j++)
-                v[j] = (real)(word >> 8 * j & 0xff) * data.scale + data.shift;
-        } else {
-            load_wide<WIDE>(v, global(data.samples.x_real) + at);
-        }
+        features<WIDE, BYTES>(v, data, at);
         store_wide<WIDE>(y + (size_t)e * WIDE, v);
     }
 }

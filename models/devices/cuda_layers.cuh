@@ -43,14 +43,15 @@ void check(cudaError_t error, const char *file, int line)
 
 std::atomic<uint64_t> n_launches; /* by all contexts */
 
+/** @p shared_bytes: of dynamic_shared() in each block. */
 template <typename... Parameters, typename... Arguments>
-cudaError_t try_launch(cudaStream_t stream, dim3 grid, uint32_t threads,
+cudaError_t try_launch(cudaStream_t stream, dim3 grid, uint32_t threads, size_t shared_bytes,
                        void (*kernel)(Parameters...), Arguments... arguments)
 {
 #ifdef __CUDACC__
-    kernel<<<grid, threads, 0, stream>>>(arguments...);
+    kernel<<<grid, threads, shared_bytes, stream>>>(arguments...);
 #else
-    emulated_launch(stream, grid, threads, [=] { kernel(arguments...); });
+    emulated_launch(stream, grid, threads, shared_bytes, [=] { kernel(arguments...); });
 #endif
     n_launches++;
     return cudaGetLastError();
@@ -60,7 +61,18 @@ template <typename... Parameters, typename... Arguments>
 void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Parameters...),
             Arguments... arguments)
 {
-    DSGD_CUDA(try_launch(stream, grid, threads, kernel, arguments...));
+    DSGD_CUDA(try_launch(stream, grid, threads, 0, kernel, arguments...));
+}
+
+/** The block's shared memory that its launch asks for. */
+__device__ real *dynamic_shared()
+{
+#ifdef __CUDACC__
+    extern __shared__ float4 all[];
+    return reinterpret_cast<real *>(all);
+#else
+    return static_cast<real *>(emulated_shared());
+#endif
 }
 
 /** The address, which the compiler may take for one of global memory. */

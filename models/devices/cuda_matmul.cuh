@@ -322,10 +322,30 @@ void launch_matmul(const execution *e, sample_range s, const matmul *matmuls, ui
         launch(e->stream, grid, THREADS, matmul_global<ROWS, COLUMNS>, e->replicas, all, s);
 }
 
-/** Index of the tile size for n rows or columns: 16, 32 or 64. */
-uint32_t tile_size(uint32_t n)
+/** The shape of a call's tiles: 16 << rows by 16 << columns. */
+struct tile_shape {
+    uint32_t rows, columns;
+};
+
+tile_shape tile_shape_of(const matmul *matmuls, uint32_t n_matmuls)
 {
-    return n <= 16 ? 0 : n <= 32 ? 1 : 2;
+    const auto size = [](uint32_t n) { return n <= 16 ? 0u : n <= 32 ? 1u : 2u; };
+    uint32_t n_rows = 0;
+    uint32_t n_columns = 0;
+    for (const matmul *p = matmuls; p < matmuls + n_matmuls; p++) {
+        const bool samples = p->samples == SAMPLES_ALONG_M;
+        n_rows = std::max(n_rows,
+                          samples ? (p->m == 1 ? 16 : 64) : p->m + (p->bias == BIAS_GRAD ? 1 : 0));
+        n_columns = std::max(n_columns, p->n);
+    }
+    return tile_shape{size(n_rows), size(n_columns)};
+}
+
+/** In how many parts a call splits sums: part i has the terms i, i + parts, ... */
+uint32_t parts_of(const matmul *matmuls, uint32_t n_matmuls)
+{
+    const tile_shape shape = tile_shape_of(matmuls, n_matmuls);
+    return tiling<16, 16>::PARTS >> shape.rows >> shape.columns;
 }
 
 /** Tiles of ROWS x COLUMNS that the products of a replica take. */
@@ -355,20 +375,13 @@ void launch_flat(const execution *e, sample_range s, const matmul *matmuls, uint
 /** The order of sums depends on the shapes per sample alone. */
 static void multiply(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
-    uint32_t n_rows = 0;
-    uint32_t n_columns = 0;
-    for (const matmul *p = matmuls; p < matmuls + n_matmuls; p++) {
-        const bool samples = p->samples == SAMPLES_ALONG_M;
-        n_rows = std::max(n_rows,
-                          samples ? (p->m == 1 ? 16 : 64) : p->m + (p->bias == BIAS_GRAD ? 1 : 0));
-        n_columns = std::max(n_columns, p->n);
-    }
     static void (*const launches[3][3])(const execution *, sample_range, const matmul *,
                                         uint32_t) = {
         {launch_matmul<16, 16>, launch_matmul<16, 32>, launch_matmul<16, 64>},
         {launch_matmul<32, 16>, launch_matmul<32, 32>, launch_matmul<32, 64>},
         {launch_flat<64, 16>, launch_matmul<64, 32>, launch_flat<64, 64>}};
-    launches[tile_size(n_rows)][tile_size(n_columns)](e, s, matmuls, n_matmuls);
+    const tile_shape shape = tile_shape_of(matmuls, n_matmuls);
+    launches[shape.rows][shape.columns](e, s, matmuls, n_matmuls);
 }
 
 #endif

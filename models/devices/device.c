@@ -74,10 +74,6 @@ const char *dsgd_device_cpu_level(void)
     return chosen_level()->name;
 }
 
-#ifndef DSGD_MODULE_DIR
-#define DSGD_MODULE_DIR "" /* where the module is installed; empty: beside the program only */
-#endif
-
 static const char module_name[] = "dsgd_cuda.so";
 
 /** DSGD_CUDA_MODULE, else the module beside the running program, else the installed one. */
@@ -87,12 +83,18 @@ static char *module_path(void)
     if (named != NULL)
         return dsgd_xstrdup(named);
     char *const folder = dsgd_program_folder();
-    char *const beside = dsgd_xprintf("%s/%s", folder, module_name);
+    char *path = dsgd_xprintf("%s/%s", folder, module_name);
+    if (access(path, R_OK) != 0) {
+        char *const installed =
+            dsgd_xprintf("%s/" DSGD_INSTALLED_MODULE "/%s", folder, module_name);
+        if (access(installed, R_OK) == 0) {
+            free(path);
+            path = dsgd_xstrdup(installed);
+        }
+        free(installed);
+    }
     free(folder);
-    if (access(beside, R_OK) == 0 || DSGD_MODULE_DIR[0] == '\0')
-        return beside;
-    free(beside);
-    return dsgd_xprintf("%s/%s", DSGD_MODULE_DIR, module_name);
+    return path;
 }
 
 static dsgd_status load(const char *path, const dsgd_device **device, dsgd_error *error)

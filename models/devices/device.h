@@ -1,13 +1,13 @@
 /**
  * @file device.h
- * A device computes gradients, updates, linear combinations, evaluations and distances; it is one
- * table of functions. The CPU has two tables (float, double), CUDA is a module loaded at run time
+ * A device computes gradients, updates, linear combinations, encodings, evaluations and distances;
+ * it is one table of functions. The CPU has two tables (float, double), CUDA is a module loaded at run time
  * (float).
  *
  * Promises: an operation is a pure function of its buffers. Its result does not depend on the other
  * operations of the same call, on the thread, or on the number of threads. Non-finite values
- * propagate and are reported. Not promised: equal bits on different devices, except for updates and
- * combinations on CPU and CUDA in float.
+ * propagate and are reported. Not promised: equal bits on different devices, except for updates,
+ * combinations and encodings on CPU and CUDA in float.
  */
 #ifndef DSGD_MODELS_DEVICES_DEVICE_H
 #define DSGD_MODELS_DEVICES_DEVICE_H
@@ -17,11 +17,12 @@
 
 #include "base/status.h"
 #include "models/data/data.h"
+#include "models/encodings/code.h"
 #include "models/optim/optimizer.h"
 #include "models/zoo/model.h"
 
 /** Version of this file: dsgd_device_cuda() refuses a module with another. */
-enum { DSGD_DEVICE_ABI = 4 };
+enum { DSGD_DEVICE_ABI = 5 };
 
 enum { DSGD_MOST_GPUS = 16 };
 
@@ -83,6 +84,14 @@ typedef struct dsgd_combine_op {
     dsgd_buffer y; /* [n] */
 } dsgd_combine_op;
 
+/** y <- Q(x) of one piece; some codes have a second input z (models/encodings/code.h). */
+typedef struct dsgd_encode_op {
+    size_t n; /* reals in the piece, at least 1 */
+    dsgd_buffer x, z; /* [n]; NULL only where the code has no such input */
+    dsgd_code code;
+    dsgd_buffer y; /* [n] */
+} dsgd_encode_op;
+
 /** loss, accuracy <- means over the test set at x; accuracy in [0, 1], NAN for regression. */
 typedef struct dsgd_evaluate_op {
     const dsgd_buffer *x; /* [n_pieces] */
@@ -140,6 +149,16 @@ typedef struct dsgd_device {
                     bool *finite);
     void (*evaluate)(void *context, uint32_t thread, dsgd_evaluate_op *ops, size_t n_ops);
     void (*distance)(void *context, uint32_t thread, dsgd_distance_op *ops, size_t n_ops);
+    void (*encode)(void *context, uint32_t thread, const dsgd_encode_op *ops, size_t n_ops,
+                   bool *finite);
+
+    /**
+     * NULL where every operation is done when its call returns. Else so many calls that write
+     * finite[] may from now on return before they are done, 0 or 1 (0 at first): operations and
+     * copies are computed in the order of the calls, finite[] of a call is written by the time the
+     * next one returns, and must live until then. Waits for calls that are in flight beyond that.
+     */
+    void (*ahead)(void *context, uint32_t calls);
 } dsgd_device;
 
 /**

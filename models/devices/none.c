@@ -52,6 +52,7 @@ static void none_get(void *context, double *to, dsgd_buffer from, size_t n)
 COMPUTE_NOTHING(gradient)
 COMPUTE_NOTHING(update)
 COMPUTE_NOTHING(combine)
+COMPUTE_NOTHING(encode)
 
 static void none_evaluate(void *context, uint32_t thread, dsgd_evaluate_op *ops, size_t n)
 {
@@ -84,4 +85,5 @@ const dsgd_device dsgd_device_none = {
     .combine = none_combine,
     .evaluate = none_evaluate,
     .distance = none_distance,
+    .encode = none_encode,
 };

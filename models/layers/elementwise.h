@@ -62,6 +62,13 @@ typedef struct kernel_args {
         DSGD_UNUSED const kernel_args *args, DSGD_UNUSED size_t i)
 #define DSGD_UNUSED __attribute__((unused))
 
+/** Before a long sum by few threads: a GPU has so many of its loads under way at a time. */
+#ifdef __CUDA_ARCH__
+#define DSGD_LOADS_AHEAD _Pragma("unroll 16")
+#else
+#define DSGD_LOADS_AHEAD
+#endif
+
 static inline DSGD_DEVICE_FUNCTION size_t tensor_size(const dsgd_tensor *t)
 {
     return (size_t)t->n_rows * t->n_columns;
@@ -343,10 +350,12 @@ KERNEL(batch_norm_statistics, j)
     real variance = old[c + j];
     if (r->g != NULL) {
         real sum = 0;
+        DSGD_LOADS_AHEAD
         for (size_t i = 0; i < n; i++)
             sum += x[i * c];
         mean = sum / (real)n;
         real squares = 0;
+        DSGD_LOADS_AHEAD
         for (size_t i = 0; i < n; i++)
             squares += (x[i * c] - mean) * (x[i * c] - mean);
         variance = squares / (real)n;
@@ -383,6 +392,7 @@ static inline DSGD_DEVICE_FUNCTION void norm_backward_params(const replica *r, c
     const real *const dy = grads_of(r, &l->out) + j;
     real sum = 0;
     real with_x = 0;
+    DSGD_LOADS_AHEAD
     for (size_t i = 0; i < n; i++) {
         sum += dy[i * c];
         with_x += dy[i * c] * ((x[i * c] - mean[i * step]) * mean[i * step + gap]);

@@ -145,38 +145,49 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
 }
 
 /** Y = X W + b, then ReLU; X [rows][n_inputs] is a tensor or the output of im2col. */
-static void linear_forward(execution *e, sample_range s, const dsgd_layer *l, operand x,
-                           uint32_t n_inputs, bool biased)
+static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_inputs, bool biased)
 {
     matmul p =
         matmul_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ALONG_M, x,
                   parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
     p.bias = biased ? BIAS_ADD : BIAS_NONE;
     p.relu = l->relu;
-    multiply(e, s, &p, 1);
+    return p;
 }
 
 /**
  * dW = X^T dY and db; dX = dY W^T unless the layer reads the network's input. A convolution's dX
- * overwrites its im2col rows.
+ * overwrites its im2col rows. Returns how many of them can be computed at once.
  */
-static void linear_backward(execution *e, sample_range s, const dsgd_layer *l, operand x,
-                            uint32_t n_inputs, bool biased)
+static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t n_inputs,
+                                       bool biased, matmul *both)
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n = l->out.n_columns;
     const operand dy = rows_of(GRADS, &l->out);
-    matmul both[MOST_MATMULS] = {matmul_of(n_inputs, n, l->out.n_rows, SAMPLES_ALONG_K,
-                                           transposed(x), dy,
-                                           parameters(PARAMETER_GRADS, l->params, n)),
-                                 matmul_of(l->out.n_rows, n_inputs, n, SAMPLES_ALONG_M, dy,
-                                           transposed(parameters(PARAMETERS, l->params, n)),
-                                           windows ? x : rows_of(GRADS, &l->in))};
+    both[0] = matmul_of(n_inputs, n, l->out.n_rows, SAMPLES_ALONG_K, transposed(x), dy,
+                        parameters(PARAMETER_GRADS, l->params, n));
+    both[1] = matmul_of(l->out.n_rows, n_inputs, n, SAMPLES_ALONG_M, dy,
+                        transposed(parameters(PARAMETERS, l->params, n)),
+                        windows ? x : rows_of(GRADS, &l->in));
     both[0].bias = biased ? BIAS_GRAD : BIAS_NONE;
     both[1].adds = !windows && l->adds;
     both[1].relu_backward = !windows && l->relu_input;
-    multiply(e, s, both, windows || l->from == 0 ? 1 : 2);
-    if (windows && l->from > 0)
+    return windows || l->from == 0 ? 1 : 2;
+}
+
+/** The matrix products of a linear layer, or of a convolution between im2col and col2im. */
+static void linear_products(execution *e, sample_range s, const dsgd_layer *l, bool backward)
+{
+    const bool windows = l->kind == DSGD_CONVOLUTION;
+    const operand x = windows ? im2col_of(l) : rows_of(VALUES, &l->in);
+    const uint32_t n_inputs = windows ? window_size(l) : l->in.n_columns;
+    const bool biased = !windows || l->biased;
+    const matmul forward = linear_forward(l, x, n_inputs, biased);
+    matmul both[MOST_MATMULS];
+    const uint32_t n = linear_backward(l, x, n_inputs, biased, both);
+    multiply(e, s, backward ? both : &forward, backward ? n : 1);
+    if (backward && windows && l->from > 0)
         multiply(e, s, &both[1], 1);
 }
 
@@ -184,11 +195,11 @@ static void layer_forward(execution *e, sample_range s, const dsgd_layer *l)
 {
     switch (l->kind) {
     case DSGD_LINEAR:
-        linear_forward(e, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
+        linear_products(e, s, l, false);
         break;
     case DSGD_CONVOLUTION:
         MAP(e, s, im2col_kernel, l, l->out.n_rows);
-        linear_forward(e, s, l, im2col_of(l), window_size(l), l->biased);
+        linear_products(e, s, l, false);
         break;
     case DSGD_MAX_POOL:
         MAP(e, s, max_pool_kernel, l, l->out.n_rows);
@@ -229,10 +240,10 @@ static void layer_backward(execution *e, sample_range s, const dsgd_layer *l)
         MAP(e, s, relu_backward_kernel, l, tensor_size(&l->out));
     switch (l->kind) {
     case DSGD_LINEAR:
-        linear_backward(e, s, l, rows_of(VALUES, &l->in), l->in.n_columns, true);
+        linear_products(e, s, l, true);
         break;
     case DSGD_CONVOLUTION:
-        linear_backward(e, s, l, im2col_of(l), window_size(l), l->biased);
+        linear_products(e, s, l, true);
         if (l->from > 0)
             MAP(e, s, col2im_kernel, l, l->in.n_rows);
         break;

@@ -4,10 +4,12 @@
  */
 #include "models/record/format.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "models/zoo/model.h"
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -125,20 +127,22 @@ static dsgd_status read_front(record_file *file, dsgd_error *error)
         return dsgd_fail(error, DSGD_EIO, "%s: the record is cut off after %zu bytes", file->path,
                          got);
     const uint32_t version = get_u32(front + RECORD_MAGIC_BYTES);
-    if (version != RECORD_VERSION)
+    if (version < RECORD_FIRST_VERSION || version > RECORD_VERSION)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: the record has version %u of the format, but this program reads "
-                         "version %d; replay it with the dsgd that recorded it",
-                         file->path, version, RECORD_VERSION);
+                         "versions %d to %d; replay it with the dsgd that recorded it",
+                         file->path, version, RECORD_FIRST_VERSION, RECORD_VERSION);
     file->at = sizeof front;
     return DSGD_OK;
 }
 
 dsgd_status record_open(record_file *file, const char *path, dsgd_error *error)
 {
-    *file = (record_file){.path = dsgd_xstrdup(path), .stream = fopen(path, "rb")};
-    if (file->stream == NULL || fseeko(file->stream, 0, SEEK_END) != 0)
+    *file = (record_file){.path = dsgd_xstrdup(path), .stream = dsgd_file_open(path)};
+    if (file->stream == NULL || fseeko(file->stream, 0, SEEK_END) != 0) {
+        dsgd_file_note_unread(path);
         return dsgd_fail(error, DSGD_EIO, "%s: the record cannot be read: %m", path);
+    }
     file->size = (uint64_t)ftello(file->stream);
     rewind(file->stream);
     dsgd_status status = read_front(file, error);
@@ -170,6 +174,10 @@ dsgd_status record_next(record_file *file, dsgd_error *error)
 
 void record_close(record_file *file)
 {
+    if (file->stream != NULL && ferror(file->stream)) {
+        errno = EIO;
+        dsgd_file_note_unread(file->path);
+    }
     if (file->stream != NULL)
         fclose(file->stream);
     free(file->path);
@@ -187,9 +195,12 @@ static const char *const precisions[] = {"float", "double", NULL};
 const dsgd_option record_problem_options[] = {
     DSGD_OPTION_PICK(record_problem, model, dsgd_model_kinds, NULL, NULL, .required = true),
     DSGD_OPTION_PICK(record_problem, data, dsgd_data_sources, NULL, NULL, .required = true),
+    DSGD_OPTION_PICK(record_problem, split, dsgd_split_kinds, NULL, NULL, .init_text = "iid"),
+    DSGD_OPTION_LONG(record_problem, split_checksum, 0, 0, UINT32_MAX, NULL, NULL),
     DSGD_OPTION_CHOICE(record_problem, precision, precisions, NULL, .required = true),
     DSGD_OPTION_LONG(record_problem, seed, 0, 0, MOST_EXACT, NULL, NULL, .required = true),
     DSGD_OPTION_LONG(record_problem, workers, 0, 1, 1 << 20, NULL, NULL, .required = true),
+    DSGD_OPTION_LONG(record_problem, servers, 0, 0, 1 << 20, NULL, NULL),
     DSGD_OPTION_LONG(record_problem, batch, 0, 1, 1 << 20, NULL, NULL, .required = true),
     DSGD_OPTION_NUMBERS(record_problem, pieces, 0, MOST_EXACT, NULL, .required = true),
     DSGD_OPTION_AS("optimizer", CHOICE, record_problem, update.kind, NULL, .required = true,
@@ -253,13 +264,14 @@ uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed, con
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-void record_memory_open(record_memory *memory, size_t n_workers, size_t n_pieces)
+void record_memory_open(record_memory *memory, size_t n_workers, size_t n_servers, size_t n_pieces)
 {
-    *memory = (record_memory){.n_workers = n_workers, .n_pieces = n_pieces, .next = 1};
+    *memory = (record_memory){
+        .n_workers = n_workers, .n_hosts = n_workers + n_servers, .n_pieces = n_pieces, .next = 1};
     memory->n_places =
         n_workers * n_pieces < RECORD_MOST_PLACES ? n_workers * n_pieces : RECORD_MOST_PLACES;
     memory->recent = dsgd_xcalloc(memory->n_places, sizeof *memory->recent);
-    memory->steps = dsgd_xcalloc(n_workers, sizeof *memory->steps);
+    memory->steps = dsgd_xcalloc(memory->n_hosts, sizeof *memory->steps);
 }
 
 void record_memory_close(record_memory *memory)

@@ -14,6 +14,7 @@
  *   read       8   origin, piece, value, CRC-32 of the elements that a decision used
  *   flush      9
  *   release   10   piece, value whose last handle is released
+ *   encode    11   origin, piece, the words of the code as numbers (models/encodings/code.h), inputs
  *
  * Integers are little-endian varints, differences zigzag; seconds and results have eight bytes. An
  * origin is the difference to the previous worker and to the last step of that worker; flag 16
@@ -32,10 +33,11 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "models/data/split.h"
 #include "models/values/values.h"
 
 /** Changes with this layout, and when the store merges or fuses other nodes: names depend on it. */
-enum { RECORD_VERSION = 1 };
+enum { RECORD_VERSION = 2, RECORD_FIRST_VERSION = 1 /* without encodings; else the same */ };
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
@@ -73,12 +75,12 @@ void record_close(record_file *file);
 
 /** The problem and stream of a store. */
 typedef struct record_problem {
-    dsgd_pick model, data;
+    dsgd_pick model, data, split;
     int precision; /* 0 float, 1 double */
-    long seed, workers, batch;
+    long seed, workers, servers, batch;
     dsgd_numbers pieces; /* first element of each, and the end of the last */
     dsgd_optimizer update;
-    long data_checksum, initial_checksum;
+    long data_checksum, split_checksum, initial_checksum;
 } record_problem;
 
 extern const dsgd_option record_problem_options[];
@@ -103,6 +105,7 @@ typedef enum record_operation {
     RECORD_READ,
     RECORD_FLUSH,
     RECORD_RELEASE,
+    RECORD_ENCODE,
     RECORD_KIND = 15, /* mask */
     RECORD_SAME_ORIGIN = 16 /* origin as before */
 } record_operation;
@@ -112,9 +115,10 @@ enum { RECORD_RECENT = 8, RECORD_NUMBERS = 256, RECORD_MOST_PLACES = 1 << 16 };
 /** Prediction state, equal in the writer and the reader. */
 typedef struct record_memory {
     size_t n_workers, n_pieces, n_places; /* a model state counts as one more piece */
+    size_t n_hosts; /* workers, then servers, of whom an origin may be */
     /* [n_places] names made by a worker in a piece, the latest first */
     uint64_t (*recent)[RECORD_RECENT];
-    uint64_t *steps; /* [n_workers] last step of each */
+    uint64_t *steps; /* [n_hosts] last step of each */
     dsgd_origin where; /* of the previous operation */
     size_t piece; /* of the previous operation */
     uint64_t operand; /* previous name */
@@ -122,7 +126,7 @@ typedef struct record_memory {
     uint64_t numbers[RECORD_NUMBERS]; /* bits of earlier numbers, by record_slot() */
 } record_memory;
 
-void record_memory_open(record_memory *memory, size_t n_workers, size_t n_pieces);
+void record_memory_open(record_memory *memory, size_t n_workers, size_t n_servers, size_t n_pieces);
 void record_memory_close(record_memory *memory);
 
 /** Code of a name that @p worker uses in a piece, and the name of a code. */

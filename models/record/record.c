@@ -65,10 +65,9 @@ static void put_double(writer *r, double number)
     put_fixed(r, bits_of(number), 8);
 }
 
-/** A number that recurs: its slot, or all of it. */
-static void put_number(writer *r, double number)
+/** Bits that recur: their slot, or all of them. */
+static void put_word(writer *r, uint64_t bits)
 {
-    const uint64_t bits = bits_of(number);
     uint64_t *const slot = &r->memory.numbers[record_slot(bits)];
     if (*slot == bits) {
         put(r, 1 + record_slot(bits));
@@ -77,6 +76,11 @@ static void put_number(writer *r, double number)
     *slot = bits;
     put(r, 0);
     put_fixed(r, bits, 8);
+}
+
+static void put_number(writer *r, double number)
+{
+    put_word(r, bits_of(number));
 }
 
 static void put_operand(writer *r, size_t worker, size_t piece, dsgd_value value)
@@ -128,7 +132,7 @@ static void begin_at(writer *r, unsigned kind, dsgd_origin where, size_t piece)
     const bool same = where.worker == m->where.worker && where.step == m->where.step;
     begin(r, kind | (same ? RECORD_SAME_ORIGIN : 0));
     if (!same) {
-        uint64_t *const step = &m->steps[where.worker % m->n_workers];
+        uint64_t *const step = &m->steps[where.worker];
         put(r, record_zigzag((uint64_t)where.worker - m->where.worker));
         put(r, record_zigzag(where.step - *step));
         *step = where.step;
@@ -200,6 +204,16 @@ static void write_combine(writer *r, const dsgd_call *call)
         put_operand(r, all_workers ? i : call->where.worker, call->piece, call->x[i]);
 }
 
+static void write_encode(writer *r, const dsgd_call *call)
+{
+    uint64_t words[DSGD_CODE_WORDS];
+    memcpy(words, call->code, sizeof words);
+    for (size_t i = 0; i < DSGD_CODE_WORDS; i++)
+        put_word(r, words[i]);
+    for (size_t i = 0; i < call->n; i++)
+        put_operand(r, call->where.worker, call->piece, call->x[i]);
+}
+
 static void write_evaluate(writer *r, const dsgd_call *call)
 {
     put(r, call->n);
@@ -242,6 +256,7 @@ static const operation operations[] = {
     [DSGD_CALL_GRADIENT] = {RECORD_GRADIENT, write_gradient, .elsewhere = true},
     [DSGD_CALL_UPDATE] = {RECORD_UPDATE, write_update, .elsewhere = true, .optional = true},
     [DSGD_CALL_COMBINE] = {RECORD_COMBINE, write_combine, .elsewhere = true, .optional = true},
+    [DSGD_CALL_ENCODE] = {RECORD_ENCODE, write_encode, .elsewhere = true, .optional = true},
     [DSGD_CALL_EVALUATE] = {RECORD_EVALUATE, write_evaluate},
     [DSGD_CALL_RESULT] = {RECORD_RESULT, write_result},
     [DSGD_CALL_READ] = {RECORD_READ, write_read, .here = true},
@@ -286,9 +301,13 @@ static json_t *describe(const dsgd_record_config *config, const writer *r)
     const record_problem described = {
         .model = config->model,
         .data = config->data,
+        .split =
+            config->split.about == NULL ? (dsgd_pick){dsgd_split_kinds[0], NULL} : config->split,
+        .split_checksum = dsgd_split_checksum(values->stream.split),
         .precision = config->in_double,
         .seed = (long)values->stream.seed,
         .workers = values->stream.n_workers,
+        .servers = config->n_servers,
         .batch = values->stream.batch,
         .pieces = {n, pieces},
         .update = problem->update,
@@ -340,7 +359,8 @@ dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder *
     r->problem = *problem;
     r->samples = config->values->stream;
     r->initial_state = dsgd_xcalloc(problem->network->n_state, sizeof *r->initial_state);
-    record_memory_open(&r->memory, r->samples.n_workers, problem->n_pieces + 1);
+    record_memory_open(&r->memory, r->samples.n_workers, (size_t)config->n_servers,
+                       problem->n_pieces + 1);
     r->initial = dsgd_xcalloc(problem->network->n_params, sizeof *r->initial);
     dsgd_network_initial(problem->network, r->samples.seed, r->initial);
     r->stream = fopen(r->beside, "wb");

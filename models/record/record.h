@@ -14,6 +14,8 @@ typedef struct dsgd_record_config {
     dsgd_pick model, data; /* of its problem */
     bool in_double;
     const char *about; /* JSON object: the run's number "run", its "label" and "manifest" */
+    dsgd_pick split; /* of the problem's samples; about == NULL: iid */
+    int n_servers; /* whose operations have n_workers + their rank as origin */
 } dsgd_record_config;
 
 /** Creates PATH.part, for dsgd_values_record(); dsgd_recorder_close() renames it. */

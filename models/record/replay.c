@@ -30,6 +30,7 @@ typedef struct replay {
     dsgd_memory parameters;
     record_problem problem;
     dsgd_data *data;
+    dsgd_split *split;
     dsgd_network network;
     size_t n_pieces;
     size_t *piece_begin;
@@ -104,14 +105,19 @@ static double get_double(replay *r)
     return number_of(get_fixed(r, 8));
 }
 
-static double get_number(replay *r)
+static uint64_t get_word(replay *r)
 {
     const size_t code = get_below(r, RECORD_NUMBERS + 1, "a number is none that was seen");
     if (code > 0)
-        return number_of(r->memory.numbers[code - 1]);
+        return r->memory.numbers[code - 1];
     const uint64_t bits = get_fixed(r, 8);
     r->memory.numbers[record_slot(bits)] = bits;
-    return number_of(bits);
+    return bits;
+}
+
+static double get_number(replay *r)
+{
+    return number_of(get_word(r));
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -187,7 +193,7 @@ static void get_origin(replay *r, unsigned first_byte)
     const unsigned kind = first_byte & RECORD_KIND;
     if ((first_byte & RECORD_SAME_ORIGIN) == 0) {
         const uint64_t worker = m->where.worker + record_unzigzag(get(r));
-        if (worker >= m->n_workers) {
+        if (worker >= m->n_hosts) {
             fail(r, "there is no such worker");
             return;
         }
@@ -195,6 +201,8 @@ static void get_origin(replay *r, unsigned first_byte)
         *step += record_unzigzag(get(r));
         m->where = (dsgd_origin){(uint32_t)worker, *step};
     }
+    if (kind == RECORD_GRADIENT && m->where.worker >= m->n_workers)
+        fail(r, "a server has no samples");
     m->piece = kind == RECORD_GRADIENT ? 0 : get_below(r, m->n_pieces, "there is no such piece");
 }
 
@@ -280,6 +288,26 @@ static void replay_combine(replay *r)
         adopt(r, dsgd_values_combine(r->values, r->memory.where, piece, n, x, weights, divisor));
     free(x);
     free(weights);
+}
+
+static void replay_encode(replay *r)
+{
+    const size_t worker = r->memory.where.worker;
+    const size_t piece = r->memory.piece;
+    uint64_t words[DSGD_CODE_WORDS];
+    for (size_t i = 0; i < DSGD_CODE_WORDS; i++)
+        words[i] = get_word(r);
+    dsgd_code code;
+    memcpy(&code, words, sizeof code);
+    if (r->wrong == NULL &&
+        (piece == r->n_pieces || !dsgd_code_fits(&code, dsgd_shape_size(r->values, piece))))
+        fail(r, "an encoding does not fit its piece");
+    dsgd_value inputs[2] = {DSGD_ZERO_VALUE, DSGD_ZERO_VALUE};
+    for (size_t i = 0; r->wrong == NULL && i < dsgd_code_inputs(&code); i++)
+        inputs[i] = get_operand(r, worker, piece, piece);
+    if (r->wrong == NULL)
+        adopt(r,
+              dsgd_values_encode(r->values, r->memory.where, piece, &code, inputs[0], inputs[1]));
 }
 
 static void replay_evaluate(replay *r)
@@ -384,7 +412,8 @@ static void replay_operation(replay *r)
                                      [RECORD_RESULT] = {replay_result},
                                      [RECORD_READ] = {replay_read, true},
                                      [RECORD_FLUSH] = {replay_flush},
-                                     [RECORD_RELEASE] = {replay_release}};
+                                     [RECORD_RELEASE] = {replay_release},
+                                     [RECORD_ENCODE] = {replay_encode, true}};
     const unsigned byte = get_byte(r);
     const unsigned kind = byte & RECORD_KIND;
     r->result->operations++;
@@ -484,6 +513,22 @@ static dsgd_status build(replay *r, dsgd_error *error)
     return DSGD_OK;
 }
 
+/** Whose samples are whose, which must be as in the recorded run. */
+static dsgd_status split(replay *r, dsgd_error *error)
+{
+    const record_problem *const p = &r->problem;
+    dsgd_error why = {""};
+    if (dsgd_split_new(&p->split, r->data, (uint64_t)p->seed, (uint32_t)p->workers, &r->split,
+                       &why) != DSGD_OK)
+        return dsgd_fail(error, DSGD_EIO, "%s: %s", r->file.path, why.text);
+    if (dsgd_split_checksum(r->split) != p->split_checksum)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: `%s` gives workers other samples than in the run; another version of "
+                         "dsgd, or of the mathematical library, recorded it",
+                         r->file.path, p->split.about->name);
+    return DSGD_OK;
+}
+
 /** The pieces must cover the model, one after another. */
 static dsgd_status cut(replay *r, dsgd_error *error)
 {
@@ -500,7 +545,8 @@ static dsgd_status cut(replay *r, dsgd_error *error)
     for (size_t k = 0; k < pieces->n; k++)
         r->piece_begin[k] = (size_t)pieces->v[k];
     r->n_pieces = pieces->n - 1;
-    record_memory_open(&r->memory, (size_t)r->problem.workers, pieces->n);
+    record_memory_open(&r->memory, (size_t)r->problem.workers, (size_t)r->problem.servers,
+                       pieces->n);
     return DSGD_OK;
 }
 
@@ -516,7 +562,8 @@ static dsgd_status open_values(replay *r, dsgd_error *error)
         .stream = {.seed = (uint64_t)p->seed,
                    .n_samples = r->data->train.n,
                    .n_workers = (uint32_t)p->workers,
-                   .batch = (uint32_t)p->batch},
+                   .batch = (uint32_t)p->batch,
+                   .split = r->split},
         .n_threads = r->config->threads,
         .memory_bytes = r->config->memory_bytes,
     };
@@ -588,6 +635,7 @@ static void close_replay(replay *r)
     }
     free(r->pages);
     dsgd_values_close(r->values);
+    dsgd_split_free(r->split);
     dsgd_data_free(r->data);
     record_memory_close(&r->memory);
     record_close(&r->file);
@@ -604,8 +652,8 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
     const double start_s = dsgd_wall_s();
     replay r = {.config = config, .result = result};
     *result = (dsgd_replay_result){.device = "off"};
-    static dsgd_status (*const stages[])(replay *, dsgd_error *) = {read_head, build, cut,
-                                                                    open_values, replay_blocks};
+    static dsgd_status (*const stages[])(replay *, dsgd_error *) = {
+        read_head, build, split, cut, open_values, replay_blocks};
     dsgd_status status = record_open(&r.file, config->path, error);
     for (size_t i = 0; status == DSGD_OK && i < sizeof stages / sizeof stages[0]; i++)
         status = stages[i](&r, error);

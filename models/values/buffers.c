@@ -87,13 +87,13 @@ static size_t at_most(size_t n, size_t bytes, size_t each)
 /** NULL: the pools can spare none. */
 static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t shape)
 {
+    buffer_pool *const pool = &values->queues[thread].pools[shape];
+    if (pool->own.n > 0)
+        return take_last(&pool->own);
     const size_t each = shape_bytes(values, shape);
     const size_t quarantined =
         values->n_queues > 1 ? at_most(QUARANTINE_COUNT, QUARANTINE_BYTES, each) : 0;
     const size_t surplus = at_most(SURPLUS_COUNT, SURPLUS_BYTES, each);
-    buffer_pool *const pool = &values->queues[thread].pools[shape];
-    if (pool->own.n > 0)
-        return take_last(&pool->own);
     if (pool->quarantine.n > quarantined)
         return take_first(&pool->quarantine);
     for (uint32_t i = 0; i < values->n_queues; i++) {

@@ -5,65 +5,47 @@
  * The wall clock decides which nodes share a batch and which thread takes it, but not the results:
  * every node is computed as if it were alone.
  */
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/program.h"
+#include "models/values/batch.h"
 #include "models/values/buffers.h"
 #include "models/values/executor.h"
+#include "models/values/ready.h"
 
 /* --- run queues ------------------------------------------------------------------------------- */
 
 static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
 {
     run_queue *const queue = &values->queues[thread];
-    node_heap *const heap = &queue->ready[node->kind];
     if (node->rank < queue->first_rank)
         queue->first_rank = node->rank;
-    heap->v = dsgd_array_grow(heap->v, heap->n, &heap->room, sizeof(dsgd_value_node *));
-    size_t at = heap->n++;
-    for (size_t above = 0; at > 0; at = above) {
-        above = (at - 1) / 2;
-        if (heap->v[above]->rank < node->rank)
-            break;
-        heap->v[at] = heap->v[above];
-    }
-    heap->v[at] = node;
+    dsgd_ready_add(&queue->ready[node->kind], node);
 }
 
-/** The heap of the node submitted first, but of no kind in @p but; NULL: no node is ready. */
-static node_heap *first_heap(run_queue *queue, const bool *but)
+/** Those with the node submitted first, but of no kind in @p but; NULL: no node is ready. */
+static ready_nodes *first_kind(run_queue *queue, const bool *but)
 {
-    node_heap *first = NULL;
+    ready_nodes *first = NULL;
+    uint64_t rank = UINT64_MAX;
     for (int kind = 0; kind < NODE_KINDS; kind++) {
-        node_heap *const heap = &queue->ready[kind];
-        if (heap->n > 0 && !but[kind] && (first == NULL || heap->v[0]->rank < first->v[0]->rank))
-            first = heap;
+        const ready_node *const one = but[kind] ? NULL : dsgd_ready_first(&queue->ready[kind]);
+        if (one == NULL || one->rank > rank)
+            continue;
+        first = &queue->ready[kind];
+        rank = one->rank;
     }
     return first;
 }
 
 static const bool no_kind[NODE_KINDS];
 
-static dsgd_value_node *take_first(run_queue *queue, node_heap *heap)
+static void note_first(run_queue *queue)
 {
-    dsgd_value_node *const node = heap->v[0];
-    dsgd_value_node *const last = heap->v[--heap->n];
-    size_t at = 0;
-    for (size_t below = 1; below < heap->n; below = 2 * at + 1) {
-        if (below + 1 < heap->n && heap->v[below + 1]->rank < heap->v[below]->rank)
-            below++;
-        if (last->rank < heap->v[below]->rank)
-            break;
-        heap->v[at] = heap->v[below];
-        at = below;
-    }
-    heap->v[at] = last;
-    const node_heap *const next = first_heap(queue, no_kind);
-    queue->first_rank = next == NULL ? UINT64_MAX : next->v[0]->rank;
-    return node;
+    const ready_nodes *const first = first_kind(queue, no_kind);
+    queue->first_rank = first == NULL ? UINT64_MAX : dsgd_ready_first(first)->rank;
 }
 
 /** The run queue with the ready node that was submitted first. */
@@ -184,8 +166,9 @@ static void unref_live(dsgd_values *values, dsgd_value_node *node)
 {
     if (--node->n_live > 0)
         return;
-    node->next_dead = values->dead;
-    values->dead = node;
+    values->dead =
+        dsgd_array_grow(values->dead, values->n_dead, &values->room_dead, sizeof *values->dead);
+    values->dead[values->n_dead++] = (dead_node){node, node->kind, node->large};
 }
 
 static void release_if_unread(dsgd_values *values, dsgd_value_node *node, uint32_t k)
@@ -218,153 +201,18 @@ static void finish(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
         input->read_elsewhere = input->read_elsewhere || input->thread != thread;
         dsgd_executor_unread(values, node->inputs[i]);
     }
-    values->n_unfinished--;
     for (uint32_t k = 0; k < node->n_outputs; k++)
         release_if_unread(values, node, k);
+}
+
+/** A node that is done, and known to be finite or not. */
+static void settle(dsgd_values *values, dsgd_value_node *node)
+{
+    values->n_unfinished--;
     unref_live(values, node);
 }
 
 /* --- batches ---------------------------------------------------------------------------------- */
-
-enum { MAX_BATCH = 4096 };
-
-/** Nodes of one kind that a thread computes together, and their description to the device. */
-typedef struct batch {
-    node_kind kind;
-    size_t n, room;
-    dsgd_value_node **nodes; /* [n] */
-    bool *finite; /* [n] */
-    union {
-        dsgd_gradient_op *gradients;
-        dsgd_update_op *updates;
-        dsgd_combine_op *combinations;
-    } ops;
-    uint32_t *samples; /* of all gradients, one after another */
-    size_t room_samples;
-} batch;
-
-static void gather_operands(const dsgd_value_node *node)
-{
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const dsgd_value input = node->inputs[i];
-        node->operands[i] = input.node == NULL ? NULL : input.node->outputs[input.index];
-    }
-}
-
-static size_t count_samples(const dsgd_value_node *node)
-{
-    return (size_t)node->n_samples * node->count;
-}
-
-static void describe_gradients(const dsgd_values *values, uint32_t thread, batch *b)
-{
-    run_queue *const queue = &values->queues[thread];
-    if (queue->sampler == NULL)
-        queue->sampler = dsgd_sampler_new(&values->config.stream);
-    const size_t n_pieces = values->config.problem.n_pieces;
-    size_t n = 0;
-    for (size_t i = 0; i < b->n; i++)
-        n += count_samples(b->nodes[i]);
-    if (n > b->room_samples) {
-        b->samples = dsgd_xrealloc(b->samples, n, sizeof *b->samples);
-        b->room_samples = n;
-    }
-    uint32_t *samples = b->samples;
-    for (size_t i = 0; i < b->n; i++) {
-        const dsgd_value_node *const node = b->nodes[i];
-        uint32_t *const first = samples;
-        for (uint32_t k = 0; k < node->n_samples; k++, samples += node->count)
-            dsgd_sampler_draw(queue->sampler, node->samples[k].worker, node->samples[k].step,
-                              node->count, samples);
-        b->ops.gradients[i] = (dsgd_gradient_op){
-            .x = node->operands,
-            .g = node->outputs,
-            .state = node->n_inputs > n_pieces ? node->operands[n_pieces] : NULL,
-            .state_new = node->n_outputs > n_pieces ? node->outputs[n_pieces] : NULL,
-            .samples = first,
-            .n_samples = (uint32_t)count_samples(node)};
-    }
-}
-
-static dsgd_update_op describe_update(const dsgd_values *values, const dsgd_value_node *node)
-{
-    const bool state = node->n_outputs == 2;
-    return (dsgd_update_op){.n = dsgd_shape_size(values, node->shape),
-                            .x = node->operands[0],
-                            .g = node->operands[1],
-                            .v = state ? node->operands[2] : NULL,
-                            .x_new = node->outputs[0],
-                            .v_new = state ? node->outputs[1] : NULL,
-                            .lr = node->rate.lr,
-                            .t = node->rate.t};
-}
-
-static dsgd_combine_op describe_combination(const dsgd_values *values, const dsgd_value_node *node)
-{
-    return (dsgd_combine_op){.n = dsgd_shape_size(values, node->shape),
-                             .n_inputs = node->n_inputs,
-                             .x = node->operands,
-                             .weights = node->weights,
-                             .divisor = node->divisor,
-                             .y = node->outputs[0]};
-}
-
-/** Loss and accuracy of the mean model, and the models' distance from it; inputs: lazy_graph.c */
-static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node *node)
-{
-    const dsgd_device *const device = values->config.device;
-    const size_t n_pieces = values->config.problem.n_pieces;
-    const size_t n_means = n_pieces + dsgd_has_state(values);
-    const dsgd_buffer *const mean = node->operands;
-    dsgd_evaluate_op op = {.x = mean, .state = n_means > n_pieces ? mean[n_pieces] : NULL};
-    device->evaluate(values->context, thread, &op, 1);
-    const size_t n = node->n_inputs - n_means;
-    dsgd_distance_op *const distances = dsgd_xcalloc(n, sizeof *distances);
-    for (size_t i = 0; i < n; i++) {
-        const size_t piece = node->shapes[n_means + i];
-        distances[i] = (dsgd_distance_op){.n = dsgd_shape_size(values, piece),
-                                          .x = node->operands[n_means + i],
-                                          .y = mean[piece]};
-    }
-    device->distance(values->context, thread, distances, n);
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += node->weights[n_means + i] * distances[i].distance;
-    free(distances);
-    *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
-}
-
-static void compute(dsgd_values *values, uint32_t thread, batch *b)
-{
-    const dsgd_device *const device = values->config.device;
-    for (size_t i = 0; i < b->n; i++) {
-        gather_operands(b->nodes[i]);
-        b->finite[i] = true;
-    }
-    switch (b->kind) {
-    case NODE_GRADIENT:
-        describe_gradients(values, thread, b);
-        device->gradient(values->context, thread, b->ops.gradients, b->n, b->finite);
-        break;
-    case NODE_UPDATE:
-        for (size_t i = 0; i < b->n; i++)
-            b->ops.updates[i] = describe_update(values, b->nodes[i]);
-        device->update(values->context, thread, b->ops.updates, b->n, b->finite);
-        break;
-    case NODE_COMBINE:
-        for (size_t i = 0; i < b->n; i++)
-            b->ops.combinations[i] = describe_combination(values, b->nodes[i]);
-        device->combine(values->context, thread, b->ops.combinations, b->n, b->finite);
-        break;
-    case NODE_EVALUATE:
-        for (size_t i = 0; i < b->n; i++)
-            evaluate(values, thread, b->nodes[i]);
-        break;
-    case NODE_CONSTANT:
-    case NODE_KINDS:
-        break;
-    }
-}
 
 /** Keeps the first node, in the order of the calls, with a non-finite output. */
 static void note_divergence(dsgd_values *values, const dsgd_value_node *node)
@@ -375,10 +223,9 @@ static void note_divergence(dsgd_values *values, const dsgd_value_node *node)
     values->diverged_where = node->where;
 }
 
-/** Takes buffers for the outputs and counts the node; or does nothing, if there is no memory. */
+/** Takes buffers for the outputs; or does nothing, if there is no memory. */
 static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node, size_t room_bytes)
 {
-    dsgd_values_stats *const stats = &values->stats;
     node->thread = thread;
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         const size_t shape = dsgd_value_shape(values, (dsgd_value){node, k});
@@ -389,12 +236,21 @@ static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node,
             dsgd_buffer_release(values, node, k);
         return false;
     }
-    stats->gradients += node->kind == NODE_GRADIENT;
-    stats->gradient_samples += node->kind == NODE_GRADIENT ? count_samples(node) : 0;
-    stats->updates += node->kind == NODE_UPDATE;
-    stats->combinations += node->kind == NODE_COMBINE;
-    stats->evaluations += node->kind == NODE_EVALUATE;
     return true;
+}
+
+/** Counts the nodes of a batch. */
+static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
+{
+    uint64_t *const counts[NODE_KINDS] = {[NODE_GRADIENT] = &stats->gradients,
+                                          [NODE_UPDATE] = &stats->updates,
+                                          [NODE_COMBINE] = &stats->combinations,
+                                          [NODE_ENCODE] = &stats->encodings,
+                                          [NODE_EVALUATE] = &stats->evaluations};
+    if (counts[b->kind] != NULL)
+        *counts[b->kind] += b->n;
+    for (size_t i = 0; b->kind == NODE_GRADIENT && i < b->n; i++)
+        stats->gradient_samples += dsgd_batch_samples(b->nodes[i]);
 }
 
 /**
@@ -408,7 +264,7 @@ static size_t room_of(const dsgd_values *values, node_kind kind)
 }
 
 /** Keeps the first nodes of the batch, for which there is memory; the others are ready again. */
-static void keep_what_fits(dsgd_values *values, uint32_t thread, batch *b)
+static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     const size_t room_bytes = room_of(values, b->kind);
     size_t n = 0;
@@ -419,26 +275,31 @@ static void keep_what_fits(dsgd_values *values, uint32_t thread, batch *b)
     b->n = n;
 }
 
-/** Takes ready nodes of a heap; nodes after a divergence are skipped. */
-static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, node_heap *heap,
-                       batch *b)
+/** Takes ready nodes of one kind; nodes after a divergence are skipped. */
+static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, ready_nodes *ready,
+                       dsgd_batch *b)
 {
-    b->kind = heap->v[0]->kind;
+    b->kind = dsgd_ready_first(ready)->node->kind;
     const size_t most = b->kind == NODE_EVALUATE ? 1 : b->room;
-    while (heap->n > 0 && b->n < most) {
-        dsgd_value_node *const node = take_first(queue, heap);
-        if (node->id > values->diverged_id)
-            finish(values, thread, node);
-        else
+    while (b->n < most && dsgd_ready_first(ready) != NULL) {
+        dsgd_value_node *const node = dsgd_ready_take(ready);
+        if (values->diverged_id == UINT64_MAX || node->id <= values->diverged_id) {
+            dsgd_value_node_fetch(node);
             b->nodes[b->n++] = node;
+            continue;
+        }
+        finish(values, thread, node);
+        settle(values, node);
     }
+    note_first(queue);
 }
 
 /** The first ready node alone: with all that this run may take, or what the device has beyond. */
-static bool take_alone(dsgd_values *values, uint32_t thread, batch *b)
+static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = next_queue(values, thread);
-    dsgd_value_node *const node = take_first(queue, first_heap(queue, no_kind));
+    dsgd_value_node *const node = dsgd_ready_take(first_kind(queue, no_kind));
+    note_first(queue);
     if (!prepare(values, thread, node, values->room_bytes) &&
         !prepare(values, thread, node, SIZE_MAX))
         dsgd_buffer_none(values, node->shape);
@@ -449,16 +310,16 @@ static bool take_alone(dsgd_values *values, uint32_t thread, batch *b)
 }
 
 /** Takes ready nodes of one kind out of a run queue, as many as there is memory for. */
-static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
+static bool take_batch(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     bool no_memory[NODE_KINDS] = {false};
     b->n = 0;
     while (b->n == 0 && any_ready(values)) {
         run_queue *const queue = next_queue(values, thread);
-        node_heap *const heap = first_heap(queue, no_memory);
-        if (heap == NULL)
+        ready_nodes *const ready = first_kind(queue, no_memory);
+        if (ready == NULL)
             return take_alone(values, thread, b);
-        take_nodes(values, thread, queue, heap, b);
+        take_nodes(values, thread, queue, ready, b);
         if (b->n == 0)
             continue;
         keep_what_fits(values, thread, b);
@@ -467,27 +328,39 @@ static bool take_batch(dsgd_values *values, uint32_t thread, batch *b)
     return b->n > 0;
 }
 
-static void open_batch(const dsgd_values *values, batch *b)
+/** A thread's batches. A device that computes ahead has submitted[] in flight. */
+typedef struct batches {
+    dsgd_batch now, submitted;
+    bool ahead;
+} batches;
+
+static void open_batches(const dsgd_values *values, batches *all)
 {
-    const size_t room =
-        values->config.device->batch < MAX_BATCH ? values->config.device->batch : MAX_BATCH;
-    *b = (batch){.room = room,
-                 .nodes = dsgd_xcalloc(room, sizeof *b->nodes),
-                 .finite = dsgd_xcalloc(room, sizeof *b->finite)};
-    union {
-        dsgd_gradient_op gradient;
-        dsgd_update_op update;
-        dsgd_combine_op combine;
-    } largest;
-    b->ops.gradients = dsgd_xcalloc(room, sizeof largest);
+    const dsgd_device *const device = values->config.device;
+    const bool ahead = device->ahead != NULL;
+    *all = (batches){.ahead = ahead};
+    dsgd_batch_open(values, &all->now);
+    if (ahead) {
+        dsgd_batch_open(values, &all->submitted);
+        device->ahead(values->context, 1);
+    }
 }
 
-static void close_batch(batch *b)
+static void close_batches(batches *all)
 {
-    free(b->nodes);
-    free(b->finite);
-    free(b->samples);
-    free(b->ops.gradients);
+    dsgd_batch_close(&all->now);
+    dsgd_batch_close(&all->submitted);
+}
+
+/** The device has told which nodes of a batch are finite. */
+static void settle_batch(dsgd_values *values, dsgd_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->finite[i])
+            note_divergence(values, b->nodes[i]);
+        settle(values, b->nodes[i]);
+    }
+    b->n = 0;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -503,34 +376,55 @@ void dsgd_executor_wake(dsgd_values *values)
         pthread_cond_signal(&values->work_done);
 }
 
-/** Computes one batch, unlocked; false if no node was ready. With the lock held. */
-static bool work(dsgd_values *values, uint32_t thread, batch *b)
+/**
+ * Computes one batch, unlocked; false if no node was ready. With the lock held. A device that
+ * computes ahead has then computed the batch before, and what reads this one can be submitted.
+ */
+static bool work(dsgd_values *values, uint32_t thread, batches *all)
 {
+    dsgd_batch *const b = &all->now;
     const size_t before = values->n_unfinished;
     if (!take_batch(values, thread, b))
         return values->n_unfinished < before; /* skipped nodes may have made others ready */
+    count_batch(&values->stats, b);
     dsgd_executor_wake(values);
     pthread_mutex_unlock(&values->lock);
     const double start_s = dsgd_wall_s();
-    compute(values, thread, b);
+    dsgd_batch_compute(values, thread, b);
     if (values->config.computed != NULL)
         atomic_fetch_add_explicit(values->config.computed, 1, memory_order_relaxed);
     const double busy_s = dsgd_wall_s() - start_s;
     pthread_mutex_lock(&values->lock);
     values->stats.busy_wall_s += busy_s;
-    for (size_t i = 0; i < b->n; i++) {
-        if (!b->finite[i])
-            note_divergence(values, b->nodes[i]);
+    for (size_t i = 0; i < b->n; i++)
         finish(values, thread, b->nodes[i]);
+    if (all->ahead) {
+        const dsgd_batch before_it = all->submitted;
+        all->submitted = *b;
+        *b = before_it;
     }
+    settle_batch(values, b);
+    return true;
+}
+
+/** Waits, unlocked, for the batch in flight; false if there is none. */
+static bool land(dsgd_values *values, batches *all)
+{
+    if (all->submitted.n == 0)
+        return false;
+    pthread_mutex_unlock(&values->lock);
+    values->config.device->ahead(values->context, 0);
+    values->config.device->ahead(values->context, 1);
+    pthread_mutex_lock(&values->lock);
+    settle_batch(values, &all->submitted);
     return true;
 }
 
 static void *thread_main(void *argument)
 {
     dsgd_values *const values = argument;
-    batch b;
-    open_batch(values, &b);
+    batches all;
+    open_batches(values, &all);
     pthread_mutex_lock(&values->lock);
     const uint32_t thread = values->n_threads_started++;
     while (!values->closing) {
@@ -539,7 +433,8 @@ static void *thread_main(void *argument)
             values->transfer = NULL;
             pthread_cond_signal(&values->work_done);
         }
-        const bool worked = work(values, thread, &b);
+        const bool worked =
+            work(values, thread, &all) || (values->caller_waits && land(values, &all));
         if (values->caller_waits && values->n_unfinished <= values->waits_for)
             pthread_cond_signal(&values->work_done);
         if (worked)
@@ -549,7 +444,7 @@ static void *thread_main(void *argument)
         values->n_idle--;
     }
     pthread_mutex_unlock(&values->lock);
-    close_batch(&b);
+    close_batches(&all);
     return NULL;
 }
 
@@ -559,18 +454,21 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
         return;
     const double start_s = dsgd_wall_s();
     const bool helps = values->config.device->threaded;
-    batch b;
-    open_batch(values, &b);
+    batches all = {0};
+    if (helps)
+        open_batches(values, &all);
     while (values->n_unfinished > unfinished) {
-        if (helps && work(values, values->config.n_threads, &b))
+        if (helps && work(values, values->config.n_threads, &all))
             continue;
         values->caller_waits = true;
         values->waits_for = unfinished;
+        if (!helps && values->n_idle > 0)
+            pthread_cond_signal(&values->work_ready); /* to land what is in flight */
         pthread_cond_wait(&values->work_done, &values->lock);
         values->caller_waits = false;
     }
     dsgd_executor_wake(values); /* what this thread has just made ready */
-    close_batch(&b);
+    close_batches(&all);
     values->stats.waiting_wall_s += dsgd_wall_s() - start_s;
 }
 
@@ -589,8 +487,8 @@ void dsgd_executor_start(dsgd_values *values)
     const uint32_t n = values->config.n_threads;
     values->threads = dsgd_xcalloc(n, sizeof *values->threads);
     for (uint32_t i = 0; i < n; i++)
-        DSGD_ASSERT(pthread_create(&values->threads[i], NULL, thread_main, values) == 0,
-                    "thread %u of %u", i, n);
+        if (pthread_create(&values->threads[i], NULL, thread_main, values) != 0)
+            dsgd_give_up("no thread to compute in can be created; --threads takes fewer");
 }
 
 void dsgd_executor_stop(dsgd_values *values)
@@ -606,7 +504,7 @@ void dsgd_executor_stop(dsgd_values *values)
         dsgd_buffers_free(values, values->queues[i].pools);
         dsgd_sampler_free(values->queues[i].sampler);
         for (int kind = 0; kind < NODE_KINDS; kind++)
-            free(values->queues[i].ready[kind].v);
+            dsgd_ready_free(&values->queues[i].ready[kind]);
     }
     free(values->queues);
     pthread_cond_destroy(&values->work_ready);

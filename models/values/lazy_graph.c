@@ -14,13 +14,13 @@ dsgd_value_node *dsgd_lazy_gradient(dsgd_values *values, const dsgd_call *call,
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     const uint32_t n_values = (uint32_t)n_pieces + dsgd_has_state(values);
-    dsgd_value_node *const node = dsgd_value_node_new(values,
-                                                      (dsgd_value_node){.kind = NODE_GRADIENT,
-                                                                        .where = call->where,
-                                                                        .n_inputs = n_values,
-                                                                        .n_outputs = n_values,
-                                                                        .count = call->count},
-                                                      n);
+    dsgd_value_node *const node =
+        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_GRADIENT,
+                                                       .where = call->where,
+                                                       .n_inputs = n_values,
+                                                       .n_outputs = n_values,
+                                                       .count = call->count,
+                                                       .n_samples = (uint32_t)n});
     for (size_t k = 0; k < n_pieces; k++)
         dsgd_value_node_set_input(node, k, call->x[k]);
     if (dsgd_has_state(values))
@@ -36,14 +36,12 @@ dsgd_value_node *dsgd_lazy_update(dsgd_values *values, const dsgd_call *call)
     /* by another rule, t would keep equal updates at the same rate from being merged */
     const dsgd_rate rate = {call->rate.lr, adaptive ? call->rate.t : 0};
     dsgd_value_node *const node =
-        dsgd_value_node_new(values,
-                            (dsgd_value_node){.kind = NODE_UPDATE,
-                                              .where = call->where,
-                                              .shape = (uint32_t)call->piece,
-                                              .n_inputs = (uint32_t)call->n,
-                                              .n_outputs = (uint32_t)call->n - 1,
-                                              .rate = rate},
-                            0);
+        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_UPDATE,
+                                                       .where = call->where,
+                                                       .shape = (uint32_t)call->piece,
+                                                       .n_inputs = (uint32_t)call->n,
+                                                       .n_outputs = (uint32_t)call->n - 1,
+                                                       .rate = rate});
     for (size_t i = 0; i < call->n; i++)
         dsgd_value_node_set_input(node, i, call->x[i]);
     return dsgd_value_node_intern(values, node);
@@ -51,43 +49,73 @@ dsgd_value_node *dsgd_lazy_update(dsgd_values *values, const dsgd_call *call)
 
 /* --- combinations ----------------------------------------------------------------------------- */
 
-/** Weighted inputs of a combination, in one allocation at x. */
+enum { FEW_OPERANDS = 8 };
+
+/** Weighted inputs of a combination: many in one allocation at x, few in place. */
 typedef struct operands {
     size_t n;
     dsgd_value *x;
     double *weights;
+    dsgd_value few[FEW_OPERANDS];
+    double few_weights[FEW_OPERANDS];
 } operands;
 
-static operands make_operands(size_t room)
+static void make_operands(operands *in, size_t room)
 {
-    dsgd_value *const x = dsgd_xcalloc(room, sizeof *x + sizeof(double));
-    return (operands){0, x, (double *)(x + room)};
+    in->n = 0;
+    if (room <= FEW_OPERANDS) {
+        in->x = in->few;
+        in->weights = in->few_weights;
+        memset(in->few_weights, 0, room * sizeof *in->weights);
+        return;
+    }
+    in->x = dsgd_xcalloc(room, sizeof *in->x + sizeof *in->weights);
+    in->weights = (double *)(in->x + room);
+}
+
+static void free_operands(operands *in)
+{
+    if (in->x != in->few)
+        free(in->x);
+}
+
+/** The number, from 1, of an operand among those in @p out; 0: it is new. */
+static uint32_t number_of(const operands *out, dsgd_value x)
+{
+    if (out->x != out->few)
+        return x.node->operand_numbers[x.index];
+    for (size_t i = 0; i < out->n; i++) /* of few, without a look at the nodes */
+        if (dsgd_value_equal(out->x[i], x))
+            return (uint32_t)i + 1;
+    return 0;
 }
 
 /** Removes zeros and merges equal operands at the place of the first. */
-static operands simplify(size_t n, const dsgd_value *x, const double *weights)
+static void simplify(size_t n, const dsgd_value *x, const double *weights, operands *out)
 {
-    operands out = make_operands(n);
+    make_operands(out, n);
     for (size_t i = 0; i < n; i++) {
         if (x[i].node == NULL)
             continue;
-        uint32_t *const number = &x[i].node->operand_numbers[x[i].index];
-        if (*number == 0) {
-            out.x[out.n] = x[i];
-            *number = (uint32_t)++out.n;
+        uint32_t number = number_of(out, x[i]);
+        if (number == 0) {
+            out->x[out->n++] = x[i];
+            number = (uint32_t)out->n;
+            if (out->x != out->few)
+                x[i].node->operand_numbers[x[i].index] = number;
         }
-        out.weights[*number - 1] += weights[i];
+        out->weights[number - 1] += weights[i];
     }
-    const size_t n_distinct = out.n;
-    out.n = 0;
+    const size_t n_distinct = out->n;
+    out->n = 0;
     for (size_t i = 0; i < n_distinct; i++) {
-        out.x[i].node->operand_numbers[out.x[i].index] = 0;
-        if (out.weights[i] == 0)
+        if (out->x != out->few)
+            out->x[i].node->operand_numbers[out->x[i].index] = 0;
+        if (out->weights[i] == 0)
             continue;
-        out.x[out.n] = out.x[i];
-        out.weights[out.n++] = out.weights[i];
+        out->x[out->n] = out->x[i];
+        out->weights[out->n++] = out->weights[i];
     }
-    return out;
 }
 
 /** Whether all are gradients of one whole mini-batch at the same model, equally weighted. */
@@ -108,11 +136,12 @@ static bool fusable(const dsgd_values *values, const operands *in)
 }
 
 /** The mini-batches of the operands, in order, as gradients of blocks, which the caller unrefs. */
-static operands fuse(dsgd_values *values, const dsgd_call *call, const operands *in)
+static void fuse(dsgd_values *values, const dsgd_call *call, const operands *in, operands *out)
 {
+    DSGD_ASSERT(in->n > 0, "%zu gradients are fused", in->n);
     const uint32_t batch = values->config.stream.batch;
     const size_t per_block = batch >= DSGD_FUSED_SAMPLES ? 1 : DSGD_FUSED_SAMPLES / batch;
-    operands out = make_operands((in->n + per_block - 1) / per_block);
+    make_operands(out, (in->n + per_block - 1) / per_block);
     dsgd_origin *const origins = dsgd_xcalloc(per_block, sizeof *origins);
     const dsgd_call gradient = {.where = call->where, .count = batch, .x = in->x[0].node->inputs};
     for (size_t first = 0; first < in->n; first += per_block) {
@@ -120,11 +149,10 @@ static operands fuse(dsgd_values *values, const dsgd_call *call, const operands 
         for (size_t i = 0; i < n; i++)
             origins[i] = in->x[first + i].node->samples[0];
         dsgd_value_node *const block = dsgd_lazy_gradient(values, &gradient, origins, n);
-        out.x[out.n] = (dsgd_value){block, (uint32_t)call->piece};
-        out.weights[out.n++] = in->weights[0] * (double)n;
+        out->x[out->n] = (dsgd_value){block, (uint32_t)call->piece};
+        out->weights[out->n++] = in->weights[0] * (double)n;
     }
     free(origins);
-    return out;
 }
 
 /** The call's sum, of these operands. */
@@ -137,14 +165,12 @@ static dsgd_value combine(dsgd_values *values, const dsgd_call *call, const oper
         return in->x[0];
     }
     dsgd_value_node *const node =
-        dsgd_value_node_new(values,
-                            (dsgd_value_node){.kind = NODE_COMBINE,
-                                              .where = call->where,
-                                              .shape = (uint32_t)call->piece,
-                                              .n_inputs = (uint32_t)in->n,
-                                              .n_outputs = 1,
-                                              .divisor = call->divisor},
-                            0);
+        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_COMBINE,
+                                                       .where = call->where,
+                                                       .shape = (uint32_t)call->piece,
+                                                       .n_inputs = (uint32_t)in->n,
+                                                       .n_outputs = 1,
+                                                       .divisor = call->divisor});
     for (size_t i = 0; i < in->n; i++) {
         dsgd_value_node_set_input(node, i, in->x[i]);
         node->weights[i] = in->weights[i];
@@ -154,18 +180,38 @@ static dsgd_value combine(dsgd_values *values, const dsgd_call *call, const oper
 
 dsgd_value dsgd_lazy_combine(dsgd_values *values, const dsgd_call *call)
 {
-    operands in = simplify(call->n, call->x, call->elements);
+    operands in;
+    simplify(call->n, call->x, call->elements, &in);
     const bool fused = fusable(values, &in);
-    if (fused) {
-        const operands blocks = fuse(values, call, &in);
-        free(in.x);
-        in = blocks;
-    }
-    const dsgd_value sum = combine(values, call, &in);
-    for (size_t b = 0; fused && b < in.n; b++)
-        dsgd_value_node_unref(values, in.x[b].node);
-    free(in.x);
+    operands blocks;
+    if (fused)
+        fuse(values, call, &in, &blocks);
+    const dsgd_value sum = combine(values, call, fused ? &blocks : &in);
+    for (size_t b = 0; fused && b < blocks.n; b++)
+        dsgd_value_node_unref(values, blocks.x[b].node);
+    if (fused)
+        free_operands(&blocks);
+    free_operands(&in);
     return sum;
+}
+
+dsgd_value dsgd_lazy_encode(dsgd_values *values, const dsgd_call *call)
+{
+    bool zero = dsgd_shape_size(values, call->piece) == 0;
+    for (size_t i = 0; i < call->n; i++)
+        zero = zero || call->x[i].node == NULL;
+    if (zero)
+        return DSGD_ZERO_VALUE;
+    dsgd_value_node *const node =
+        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_ENCODE,
+                                                       .where = call->where,
+                                                       .shape = (uint32_t)call->piece,
+                                                       .n_inputs = (uint32_t)call->n,
+                                                       .n_outputs = 1});
+    for (size_t i = 0; i < call->n; i++)
+        dsgd_value_node_set_input(node, i, call->x[i]);
+    *node->code = *call->code;
+    return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
 /* --- evaluation ------------------------------------------------------------------------------- */
@@ -197,14 +243,15 @@ static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const ds
     size_t n_zeros = 0;
     for (size_t i = 0; i < n; i++)
         n_zeros += x[i].node == NULL;
-    const operands distinct = simplify(n, x, ones);
+    operands distinct;
+    simplify(n, x, ones, &distinct);
     for (size_t i = 0; i < distinct.n; i++) {
         dsgd_value_ref(distinct.x[i]);
         add_input(node, piece, distinct.x[i], distinct.weights[i] / (double)n);
     }
     if (n_zeros > 0)
         add_input(node, piece, DSGD_ZERO_VALUE, (double)n_zeros / (double)n);
-    free(distinct.x);
+    free_operands(&distinct);
 }
 
 /** Inputs: pieces of the mean model, the mean state if there is one, distinct pieces of models. */
@@ -214,7 +261,7 @@ dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1) + 1;
     dsgd_value_node *const node = dsgd_value_node_new(
-        values, (dsgd_value_node){.kind = NODE_EVALUATE, .n_inputs = (uint32_t)most}, 0);
+        values, &(dsgd_value_node){.kind = NODE_EVALUATE, .n_inputs = (uint32_t)most});
     node->n_inputs = 0;
     dsgd_value *const pieces = dsgd_xcalloc(n_pieces * n, sizeof *pieces); /* [n_pieces][n] */
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
@@ -233,7 +280,7 @@ dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
     free(ones);
     node->id = ++values->next_id;
     node->pending = true;
-    node->before = node->after = node;
+    node->pending_at = SIZE_MAX;
     return node;
 }
 
@@ -243,7 +290,7 @@ void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
 {
     if (!node->pending)
         return;
-    dsgd_value_node_unlink(node);
+    dsgd_value_node_unlink(values, node);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i].node != NULL)
             dsgd_lazy_submit(values, node->inputs[i].node);
@@ -284,6 +331,8 @@ static bool selects(const dsgd_value_node *node, uint64_t last)
     return all;
 }
 
+enum { AHEAD = 8 };
+
 /**
  * Fusable gradients are submitted only as inputs: a combination may still fuse them. Nodes that no
  * selected node reads are submitted in order, each right after its inputs, so that what belongs
@@ -291,19 +340,27 @@ static bool selects(const dsgd_value_node *node, uint64_t last)
  */
 void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
 {
-    dsgd_value_node *const head = &values->pending;
-    for (dsgd_value_node *node = head->after; node != head; node = node->after)
+    values->n_selected = 0;
+    for (size_t k = 0; k < values->n_pending; k++) {
+        dsgd_value_node *const node = values->pending[k];
+        if (node == NULL)
+            continue;
         node->selected = selects(node, last);
-    for (dsgd_value_node *node = head->before; node != head; node = node->before) {
-        const bool reads =
-            node->selected && (node->is_operand || !dsgd_value_node_fusable(values, node));
+        if (node->selected)
+            values->selected[values->n_selected++] = node;
+    }
+    for (size_t k = values->n_selected; k-- > 0;) {
+        const dsgd_value_node *const node = values->selected[k];
+        const bool reads = node->is_operand || !dsgd_value_node_fusable(values, node);
         for (uint32_t i = 0; reads && i < node->n_inputs; i++)
             if (node->inputs[i].node != NULL)
                 node->inputs[i].node->is_operand = true;
     }
-    for (dsgd_value_node *node = head->after, *next = NULL; node != head; node = next) {
-        next = node->after; /* a later node, so no input of this one */
-        if (node->selected && !node->is_operand && !dsgd_value_node_fusable(values, node))
-            dsgd_lazy_submit(values, node);
+    for (size_t k = 0; k < values->n_selected; k++) {
+        dsgd_value_node *const node = values->selected[k];
+        if (k + AHEAD < values->n_selected)
+            dsgd_value_node_fetch(values->selected[k + AHEAD]);
+        if (!node->is_operand && !dsgd_value_node_fusable(values, node))
+            dsgd_lazy_submit(values, node); /* unless it is: then it does nothing */
     }
 }

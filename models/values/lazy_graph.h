@@ -13,6 +13,7 @@ dsgd_value_node *dsgd_lazy_gradient(dsgd_values *values, const dsgd_call *call,
                                     const dsgd_origin *origins, size_t n);
 dsgd_value_node *dsgd_lazy_update(dsgd_values *values, const dsgd_call *call);
 dsgd_value dsgd_lazy_combine(dsgd_values *values, const dsgd_call *call);
+dsgd_value dsgd_lazy_encode(dsgd_values *values, const dsgd_call *call);
 /** Pending, but in no ring, because nothing refers to it. */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call);
 /** Submits a node and the pending ones that it needs. Under the lock. */

@@ -12,9 +12,8 @@
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    hash ^= word + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
-    hash *= 0xff51afd7ed558ccdu;
-    return hash ^ hash >> 33;
+    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+    return hash ^ hash >> 32;
 }
 
 static uint64_t bits_of(double number)
@@ -24,14 +23,26 @@ static uint64_t bits_of(double number)
     return bits;
 }
 
+static uint64_t mix_code(uint64_t hash, const dsgd_code *code)
+{
+    uint64_t words[DSGD_CODE_WORDS];
+    memcpy(words, code, sizeof words);
+    for (size_t i = 0; i < DSGD_CODE_WORDS; i++)
+        hash = mix(hash, words[i]);
+    return hash;
+}
+
 static uint64_t hash_of(const dsgd_value_node *node)
 {
-    uint64_t hash = mix(mix(mix(node->kind, node->shape), node->count), bits_of(node->rate.lr));
-    hash = mix(mix(hash, bits_of(node->divisor)), node->rate.t);
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
+    const uint64_t shape = (uint64_t)node->kind << 32 | node->shape;
+    const uint64_t numbers = bits_of(node->rate.lr) ^ bits_of(node->divisor);
+    uint64_t hash = mix(shape, numbers + node->count + node->rate.t);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
         hash = mix(hash, node->input_ids[i]);
-        hash = node->weights == NULL ? hash : mix(hash, bits_of(node->weights[i]));
-    }
+    for (uint32_t i = 0; node->kind == NODE_COMBINE && i < node->n_inputs; i++)
+        hash = mix(hash, bits_of(node->weights[i]));
+    if (node->kind == NODE_ENCODE)
+        hash = mix_code(hash, node->code);
     for (uint32_t i = 0; i < node->n_samples; i++)
         hash = mix(mix(hash, node->samples[i].worker), node->samples[i].step);
     return hash;
@@ -47,73 +58,97 @@ static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
         if (a->samples[i].worker != b->samples[i].worker ||
             a->samples[i].step != b->samples[i].step)
             return false;
-    if (a->weights != NULL && memcmp(a->weights, b->weights, a->n_inputs * sizeof *a->weights) != 0)
+    if (a->kind == NODE_ENCODE && memcmp(a->code, b->code, sizeof *a->code) != 0)
+        return false;
+    if (a->kind == NODE_COMBINE &&
+        memcmp(a->weights, b->weights, a->n_inputs * sizeof *a->weights) != 0)
         return false;
     return memcmp(a->input_ids, b->input_ids, a->n_inputs * sizeof *a->input_ids) == 0;
 }
 
-static dsgd_value_node **bucket_of(const dsgd_values *values, const dsgd_value_node *node)
+/** The entry after @p i. */
+static size_t next_entry(const dsgd_values *values, size_t i)
 {
-    return &values->buckets[node->hash & (values->n_buckets - 1)];
+    return (i + 1) & (values->room_table - 1);
+}
+
+/** The first entry where a node of this hash may be. */
+static size_t first_entry(const dsgd_values *values, uint64_t hash)
+{
+    return hash & (values->room_table - 1);
 }
 
 static dsgd_value_node *find_equal(const dsgd_values *values, const dsgd_value_node *node)
 {
-    dsgd_value_node *found = values->n_buckets == 0 ? NULL : *bucket_of(values, node);
-    while (found != NULL && !equal_nodes(found, node))
-        found = found->next_in_bucket;
-    return found;
+    if (values->table == NULL)
+        return NULL;
+    const table_entry *const table = values->table;
+    size_t i = first_entry(values, node->hash);
+    while (table[i].node != NULL &&
+           (table[i].hash != node->hash || !equal_nodes(table[i].node, node)))
+        i = next_entry(values, i);
+    return table[i].node;
 }
 
-static void link_in_bucket(const dsgd_values *values, dsgd_value_node *node)
+static void enter(dsgd_values *values, table_entry added)
 {
-    dsgd_value_node **const bucket = bucket_of(values, node);
-    node->next_in_bucket = *bucket;
-    *bucket = node;
+    size_t i = first_entry(values, added.hash);
+    while (values->table[i].node != NULL)
+        i = next_entry(values, i);
+    values->table[i] = added;
 }
 
 static void grow_table(dsgd_values *values)
 {
-    dsgd_value_node **const old = values->buckets;
-    const size_t n_old = values->n_buckets;
-    values->n_buckets = n_old == 0 ? 1024 : 2 * n_old;
-    values->buckets = dsgd_xcalloc(values->n_buckets, sizeof *values->buckets);
-    for (size_t i = 0; i < n_old; i++) {
-        for (dsgd_value_node *node = old[i], *next = NULL; node != NULL; node = next) {
-            next = node->next_in_bucket;
-            link_in_bucket(values, node);
-        }
-    }
+    table_entry *const old = values->table;
+    const size_t n_old = values->room_table;
+    values->room_table = n_old == 0 ? 1024 : 2 * n_old;
+    values->table = dsgd_xcalloc(values->room_table, sizeof *values->table);
+    for (size_t i = 0; i < n_old; i++)
+        if (old[i].node != NULL)
+            enter(values, old[i]);
     free(old);
 }
 
 static void table_add(dsgd_values *values, dsgd_value_node *node)
 {
-    if (values->n_in_table >= values->n_buckets)
+    if (2 * values->n_in_table >= values->room_table) /* most are at their first entry */
         grow_table(values);
-    link_in_bucket(values, node);
+    enter(values, (table_entry){node->hash, node});
     node->in_table = true;
     values->n_in_table++;
 }
 
+/** Later entries that a search would reach over the one that becomes free move up. */
 static void table_remove(dsgd_values *values, dsgd_value_node *node)
 {
     if (!node->in_table)
         return;
-    dsgd_value_node **link = bucket_of(values, node);
-    while (*link != node)
-        link = &(*link)->next_in_bucket;
-    *link = node->next_in_bucket;
+    table_entry *const table = values->table;
+    size_t free_one = first_entry(values, node->hash);
+    while (table[free_one].node != node)
+        free_one = next_entry(values, free_one);
+    const size_t mask = values->room_table - 1;
+    for (size_t i = next_entry(values, free_one); table[i].node != NULL;
+         i = next_entry(values, i)) {
+        const size_t first = first_entry(values, table[i].hash);
+        if (((i - first) & mask) < ((i - free_one) & mask))
+            continue;
+        table[free_one] = table[i];
+        free_one = i;
+    }
+    table[free_one] = (table_entry){0, NULL};
     node->in_table = false;
     values->n_in_table--;
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-enum { USUAL_BYTES = 512 };
+/* Room for combinations of six values; what is not used is not touched. */
+enum { USUAL_BYTES = 11 * CACHE_LINE };
 
 /** Places a node's arrays behind it, and returns the bytes of all; @p memory NULL only measures. */
-static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_value_node *node)
+static inline size_t lay_out(unsigned char *memory, dsgd_value_node *node)
 {
     const bool weighted = node->kind == NODE_COMBINE || node->kind == NODE_EVALUATE;
     size_t at = sizeof *node;
@@ -124,18 +159,19 @@ static size_t lay_out(unsigned char *memory, size_t n_samples, dsgd_value_node *
         at += ((n) * sizeof *(array) + 7) / 8 * 8;                                                 \
     } while (0)
     PLACE(node->inputs, node->n_inputs);
-    PLACE(node->input_ids, node->n_inputs);
+    PLACE(node->weights, weighted ? node->n_inputs : 0u);
+    PLACE(node->code, node->kind == NODE_ENCODE ? 1u : 0u);
+    PLACE(node->shapes, node->kind == NODE_EVALUATE ? node->n_inputs : 0u);
+    PLACE(node->samples, node->n_samples);
     PLACE(node->waits, node->n_inputs);
     PLACE(node->operands, node->n_inputs);
-    PLACE(node->weights, weighted ? node->n_inputs : 0u);
-    PLACE(node->shapes, node->kind == NODE_EVALUATE ? node->n_inputs : 0u);
-    PLACE(node->samples, n_samples);
     PLACE(node->outputs, node->n_outputs);
+    PLACE(node->n_readers, node->n_outputs);
     PLACE(node->output_refs, node->n_outputs);
     PLACE(node->external_refs, node->n_outputs);
+    PLACE(node->input_ids, node->n_inputs);
     PLACE(node->names, node->n_outputs);
     PLACE(node->operand_numbers, node->n_outputs);
-    PLACE(node->n_readers, node->n_outputs);
 #undef PLACE
     return at;
 }
@@ -144,42 +180,101 @@ static dsgd_value_node *new_memory(dsgd_values *values, size_t bytes)
 {
     values->all =
         dsgd_array_grow(values->all, values->n_all, &values->room_all, sizeof(dsgd_value_node *));
-    dsgd_value_node *const node = dsgd_xcalloc(1, bytes);
-    node->place = values->n_all;
+    void *memory = NULL;
+    DSGD_ASSERT(posix_memalign(&memory, CACHE_LINE, bytes) == 0, "no memory for %zu bytes", bytes);
+    dsgd_value_node *const node = memory;
+    node->place = (uint32_t)values->n_all;
     values->all[values->n_all++] = node;
     return node;
 }
 
-dsgd_value_node *dsgd_value_node_new(dsgd_values *values, dsgd_value_node header, size_t n_samples)
+/** Memory of usual size; the next one comes into this core's cache in the meantime. */
+static dsgd_value_node *take_spare(spare_nodes *spare)
 {
-    const size_t bytes = lay_out(NULL, n_samples, &header);
-    dsgd_value_node *node = values->spare;
-    if (bytes > USUAL_BYTES || node == NULL) {
-        node = new_memory(values, bytes > USUAL_BYTES ? bytes : USUAL_BYTES);
-    } else {
-        values->spare = node->after;
-        memset(node + 1, 0, bytes - sizeof *node);
+    dsgd_value_node *const node = spare->v[--spare->n];
+    if (spare->n > 0) {
+        const char *const next = (const char *)spare->v[spare->n - 1];
+        for (size_t at = 0; at < sizeof *node + 3 * CACHE_LINE; at += CACHE_LINE)
+            __builtin_prefetch(next + at, 1);
     }
-    header.place = node->place;
-    *node = header;
-    node->large = bytes > USUAL_BYTES;
-    node->n_samples = (uint32_t)n_samples;
-    lay_out((unsigned char *)node, n_samples, node);
     return node;
 }
 
-static void delete_node(dsgd_values *values, dsgd_value_node *node)
+/** Memory of usual size that the kind, or any other, has left; or NULL. */
+static dsgd_value_node *take_any_spare(dsgd_values *values, node_kind kind)
 {
-    node->n_outputs = 0;
-    if (!node->large) {
-        node->after = values->spare;
-        values->spare = node;
+    for (int i = 0; i < NODE_KINDS; i++) {
+        spare_nodes *const spare = &values->spare[((int)kind + i) % NODE_KINDS];
+        if (spare->n > 0)
+            return take_spare(spare);
+    }
+    return NULL;
+}
+
+/** A node whose arrays are placed anew. */
+static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *header)
+{
+    dsgd_value_node built = *header;
+    const size_t bytes = lay_out(NULL, &built);
+    built.large = bytes > USUAL_BYTES;
+    dsgd_value_node *node = built.large ? NULL : take_any_spare(values, header->kind);
+    if (node == NULL)
+        node = new_memory(values, built.large ? bytes : USUAL_BYTES);
+    memset(node + 1, 0, bytes - sizeof *node);
+    built.place = node->place;
+    *node = built;
+    lay_out((unsigned char *)node, node);
+    return node;
+}
+
+/**
+ * The next spare one of this kind as a new node, unless its arrays have other lengths. Those of its
+ * outputs hold zeros, by the counts of a node that is gone, and the others are set by who builds it.
+ */
+static dsgd_value_node *build_again(dsgd_values *values, const dsgd_value_node *header)
+{
+    spare_nodes *const spare = &values->spare[header->kind];
+    if (spare->n == 0)
+        return NULL;
+    const dsgd_value_node *const next = spare->v[spare->n - 1];
+    if (next->kind != header->kind || next->n_inputs != header->n_inputs ||
+        next->n_outputs != header->n_outputs || next->n_samples != header->n_samples)
+        return NULL;
+    dsgd_value_node *const node = take_spare(spare);
+    node->n_refs = 0;
+    node->pending = node->selected = node->is_operand = node->in_table = false;
+    node->pending_at = 0;
+    node->shape = header->shape;
+    node->where = header->where;
+    node->divisor = header->divisor;
+    node->rate = header->rate;
+    node->count = header->count;
+    node->evaluation = NULL;
+    node->n_missing = node->thread = 0;
+    node->read_elsewhere = node->done = false;
+    node->waiters = NULL;
+    return node;
+}
+
+dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node *header)
+{
+    dsgd_value_node *const node = build_again(values, header);
+    return node != NULL ? node : build_anew(values, header);
+}
+
+/** Its outputs are NULL: released, or never set. */
+static void delete_node(dsgd_values *values, dead_node dead)
+{
+    if (!dead.large) {
+        spare_nodes *const spare = &values->spare[dead.kind];
+        spare->v = dsgd_array_grow(spare->v, spare->n, &spare->room, sizeof(dsgd_value_node *));
+        spare->v[spare->n++] = dead.node;
         return;
     }
     dsgd_value_node *const last = values->all[--values->n_all];
-    last->place = node->place;
+    last->place = dead.node->place;
     values->all[last->place] = last;
-    free(node);
+    free(dead.node);
 }
 
 void dsgd_nodes_free(dsgd_values *values)
@@ -192,19 +287,16 @@ void dsgd_nodes_free(dsgd_values *values)
         free(node);
     }
     free(values->all);
+    for (int kind = 0; kind < NODE_KINDS; kind++)
+        free(values->spare[kind].v);
+    free(values->pending);
+    free(values->selected);
+    free(values->dead);
     free(values->dropped);
-    free(values->buckets);
+    free(values->table);
 }
 
 /* --- references ------------------------------------------------------------------------------- */
-
-void dsgd_value_ref(dsgd_value value)
-{
-    if (value.node == NULL)
-        return;
-    value.node->n_refs++;
-    value.node->output_refs[value.index]++;
-}
 
 void dsgd_value_node_ref(dsgd_value_node *node)
 {
@@ -223,17 +315,16 @@ static void drop_output(dsgd_values *values, dsgd_value value)
     values->dropped[values->n_dropped++] = value;
 }
 
-void dsgd_value_unref(dsgd_values *values, dsgd_value value)
+void dsgd_value_unref_last(dsgd_values *values, dsgd_value value)
 {
     dsgd_value_node *const node = value.node;
-    if (node == NULL)
-        return;
-    DSGD_ASSERT(node->output_refs[value.index] > 0, "a value is released once too often");
+    DSGD_ASSERT(node->output_refs[value.index] == 1, "a value is released once too often");
     const bool per_output = dsgd_value_node_per_output(values, node);
-    node->n_refs--;
-    if (--node->output_refs[value.index] == 0 && per_output)
+    const bool last = --node->n_refs == 0;
+    node->output_refs[value.index] = 0;
+    if (per_output)
         drop_output(values, value);
-    if (node->n_refs > 0)
+    if (!last)
         return;
     for (uint32_t k = 0; k < node->n_outputs && !per_output; k++)
         drop_output(values, (dsgd_value){node, k});
@@ -242,15 +333,19 @@ void dsgd_value_unref(dsgd_values *values, dsgd_value value)
         dsgd_value_unref(values, node->inputs[i]);
     if (!node->pending)
         return;
-    dsgd_value_node_unlink(node);
-    delete_node(values, node);
+    dsgd_value_node_unlink(values, node);
+    delete_node(values, (dead_node){node, node->kind, node->large});
 }
 
 void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node)
 {
-    const uint32_t n = node->n_outputs; /* the last call may delete the node */
-    for (uint32_t k = 0; k < n; k++)
+    const uint32_t n = node->n_outputs;
+    for (uint32_t k = 0; k < n; k++) {
+        const bool last = node->n_refs == 1; /* with it the node may go */
         dsgd_value_unref(values, (dsgd_value){node, k});
+        if (last)
+            return;
+    }
 }
 
 void dsgd_nodes_collect(dsgd_values *values)
@@ -258,19 +353,46 @@ void dsgd_nodes_collect(dsgd_values *values)
     for (size_t i = 0; i < values->n_dropped; i++)
         dsgd_executor_unread(values, values->dropped[i]);
     values->n_dropped = 0;
-    for (dsgd_value_node *node = values->dead, *next = NULL; node != NULL; node = next) {
-        next = node->next_dead;
-        delete_node(values, node);
-    }
-    values->dead = NULL;
+    for (size_t i = 0; i < values->n_dead; i++)
+        delete_node(values, values->dead[i]);
+    values->n_dead = 0;
 }
 
 /* --- building --------------------------------------------------------------------------------- */
 
-void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
+/** Closes the gaps among the pending nodes. */
+static void close_gaps(dsgd_values *values)
 {
-    node->inputs[i] = value;
-    node->input_ids[i] = dsgd_value_identity(value);
+    size_t n = 0;
+    for (size_t i = 0; i < values->n_pending; i++) {
+        dsgd_value_node *const node = values->pending[i];
+        if (node == NULL)
+            continue;
+        node->pending_at = n;
+        values->pending[n++] = node;
+    }
+    values->n_pending = n;
+}
+
+/** Room for as many pending nodes as there are, at least. */
+static void make_room(dsgd_values *values)
+{
+    close_gaps(values);
+    if (2 * values->n_pending < values->room_pending)
+        return;
+    const size_t room = values->room_pending == 0 ? 1024 : 2 * values->room_pending;
+    values->pending = dsgd_xrealloc(values->pending, room, sizeof *values->pending);
+    values->selected = dsgd_xrealloc(values->selected, room, sizeof *values->selected);
+    values->room_pending = room;
+}
+
+static void append_pending(dsgd_values *values, dsgd_value_node *node)
+{
+    if (values->n_pending == values->room_pending)
+        make_room(values);
+    node->pending = true;
+    node->pending_at = values->n_pending;
+    values->pending[values->n_pending++] = node;
 }
 
 dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node)
@@ -278,7 +400,7 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     node->hash = hash_of(node);
     dsgd_value_node *const equal = find_equal(values, node);
     if (equal != NULL) {
-        delete_node(values, node);
+        delete_node(values, (dead_node){node, node->kind, node->large});
         dsgd_value_node_ref(equal);
         return equal;
     }
@@ -286,18 +408,15 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     dsgd_value_node_ref(node);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         dsgd_value_ref(node->inputs[i]);
-    node->pending = true;
-    node->before = values->pending.before;
-    node->after = &values->pending;
-    node->before->after = node->after->before = node;
+    append_pending(values, node);
     table_add(values, node);
     return node;
 }
 
-void dsgd_value_node_unlink(dsgd_value_node *node)
+void dsgd_value_node_unlink(dsgd_values *values, dsgd_value_node *node)
 {
-    node->before->after = node->after;
-    node->after->before = node->before;
+    if (node->pending_at != SIZE_MAX)
+        values->pending[node->pending_at] = NULL;
     node->pending = false;
 }
 

@@ -8,6 +8,7 @@
  *   lazy_graph.c  builds nodes (simplification, fusion) and submits them
  *   nodes.c       memory of nodes, common subexpressions, references
  *   executor.c    computes submitted nodes on its threads
+ *   ready.c       those that are ready, in the order of submission
  *   buffers.c     memory of outputs
  *
  * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
@@ -24,7 +25,7 @@
  *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
  *                     + 1 until it is dropped                             the node is done
  *   n_live            outputs with readers,                   executor.c  node's memory reused
- *                     + 1 until the node is done
+ *                     + 1 until the node is settled
  */
 #ifndef DSGD_MODELS_VALUES_STORE_H
 #define DSGD_MODELS_VALUES_STORE_H
@@ -38,6 +39,7 @@ typedef enum node_kind {
     NODE_GRADIENT,
     NODE_UPDATE,
     NODE_COMBINE,
+    NODE_ENCODE,
     NODE_EVALUATE,
     NODE_KINDS
 } node_kind;
@@ -48,61 +50,79 @@ typedef struct node_waiter {
     struct node_waiter *next;
 } node_waiter;
 
-struct dsgd_value_node {
-    /* Constant once the node is built. */
-    node_kind kind;
-    uint64_t id; /* from 1, in the order of the calls */
-    dsgd_origin where;
-    uint32_t shape; /* of the outputs; GRADIENT: of output 0, output k has shape k */
-    uint32_t n_inputs, n_outputs;
-    dsgd_value *inputs; /* [n_inputs] */
-    uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs */
-    double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
-    uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
-    double divisor; /* COMBINE */
-    dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
-    dsgd_origin *samples; /* [n_samples] GRADIENT: mini-batches */
-    uint32_t n_samples;
-    uint32_t count; /* GRADIENT: samples of each mini-batch, from its beginning */
-    dsgd_evaluation *evaluation; /* EVALUATE: where the result is stored */
+enum { CACHE_LINE = 64 };
 
+/* A store has thousands of nodes, which wait in other caches than the first. So what only the
+ * caller's thread writes, what is written once, and what threads change are lines of their own, and
+ * so are the arrays behind the node, in this order. */
+struct dsgd_value_node {
     /* Caller's thread only; the counts are described above. */
-    uint32_t n_refs;
-    uint32_t *output_refs; /* [n_outputs] */
-    uint32_t *external_refs; /* [n_outputs] */
-    uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
-    uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
+    _Alignas(CACHE_LINE) uint32_t n_refs;
     bool pending; /* not submitted yet */
     bool selected; /* for submission by the current flush */
     bool is_operand; /* of a selected node */
     bool in_table; /* of common subexpressions */
-    bool large; /* more than the usual memory */
-    size_t place; /* in dsgd_values.all */
+    size_t pending_at; /* in dsgd_values.pending; SIZE_MAX: in none */
     uint64_t hash;
-    dsgd_value_node *next_in_bucket;
-    dsgd_value_node *before,
-        *after; /* in the ring of pending nodes; `after` also links spare nodes */
+    uint32_t *output_refs; /* [n_outputs] */
+    uint32_t *external_refs; /* [n_outputs] */
+    uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
+    uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
+    uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs */
 
-    /* Under the lock. */
-    uint32_t n_live;
-    uint32_t *n_readers; /* [n_outputs] */
-    bool done; /* computed, or skipped after a divergence */
-    uint32_t n_missing; /* inputs that are not done */
-    node_waiter *waiters; /* submitted nodes that wait for this one */
-    node_waiter *waits; /* [n_inputs] this node's entries in the lists of its inputs */
-    uint32_t thread; /* that computed the node and owns its buffers */
-    bool read_elsewhere; /* another thread has read its outputs */
-    uint64_t rank; /* in the order of submission: inputs right before the first that reads them */
-    dsgd_value_node *next_dead;
+    /* Constant once the node is built. */
+    node_kind kind;
+    uint32_t n_inputs;
+    uint64_t id; /* from 1, in the order of the calls */
+    dsgd_value *inputs; /* [n_inputs] */
+    uint32_t shape; /* of the outputs; GRADIENT: of output 0, output k has shape k */
+    uint32_t n_outputs;
     dsgd_buffer *outputs; /* [n_outputs] set before the node is computed, then read unlocked */
     dsgd_buffer *operands; /* [n_inputs] of the thread that computes the node */
+    dsgd_origin where;
+    double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
+    union {
+        dsgd_origin *samples; /* [n_samples] GRADIENT: mini-batches */
+        dsgd_code *code; /* ENCODE */
+        uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
+    };
+    double divisor; /* COMBINE */
+    dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
+    uint32_t n_samples;
+    uint32_t count; /* GRADIENT: samples of each mini-batch, from its beginning */
+    dsgd_evaluation *evaluation; /* EVALUATE: where the result is stored */
+    uint32_t place; /* in dsgd_values.all */
+    bool large; /* more than the usual memory */
+
+    /* Under the lock. */
+    _Alignas(CACHE_LINE) uint32_t n_live;
+    uint32_t n_missing; /* inputs that are not done */
+    uint32_t thread; /* that computed the node and owns its buffers */
+    bool read_elsewhere; /* another thread has read its outputs */
+    /* Computed, submitted to a device that computes in this order, or skipped after a divergence.
+     * It is settled once it is known whether it is finite. */
+    bool done;
+    uint32_t *n_readers; /* [n_outputs] */
+    node_waiter *waiters; /* submitted nodes that wait for this one */
+    node_waiter *waits; /* [n_inputs] this node's entries in the lists of its inputs */
+    uint64_t rank; /* in the order of submission: inputs right before the first that reads them */
 };
 
-/** Binary heap of ready nodes; the one of lowest rank is v[0]. */
-typedef struct node_heap {
-    dsgd_value_node **v; /* [n] */
-    size_t n, room;
-} node_heap;
+typedef struct ready_node {
+    uint64_t rank; /* the node's, without a look at it */
+    dsgd_value_node *node;
+} ready_node;
+
+/**
+ * Ready nodes of one kind. Most become ready in the order of their ranks, and wait in a line; those
+ * that come late are in a binary heap, whose lowest is heap[0].
+ */
+typedef struct ready_nodes {
+    ready_node *line; /* [first, end) */
+    size_t first, end, room_line;
+    ready_node *heap; /* [n_heap] */
+    size_t n_heap, room_heap;
+} ready_nodes;
 
 typedef struct ticket {
     uint64_t id; /* of the EVALUATE node */
@@ -123,11 +143,30 @@ typedef struct buffer_pool {
 
 /** Run queue of a thread: ready nodes that read what it computed last, and its buffers. */
 typedef struct run_queue {
-    node_heap ready[NODE_KINDS];
+    ready_nodes ready[NODE_KINDS];
     uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
     buffer_pool *pools; /* by shape */
     dsgd_sampler *sampler; /* of its thread, unlocked; NULL before the first gradient */
 } run_queue;
+
+/** What reuses the memory of a node need not look at it. */
+typedef struct dead_node {
+    dsgd_value_node *node;
+    node_kind kind;
+    bool large;
+} dead_node;
+
+/** Memory of usual size for new nodes, whose arrays are where the last one had them. */
+typedef struct spare_nodes {
+    dsgd_value_node **v; /* [n] */
+    size_t n, room;
+} spare_nodes;
+
+/** Of the table of common subexpressions: a search looks at nodes of its hash only. */
+typedef struct table_entry {
+    uint64_t hash;
+    dsgd_value_node *node; /* NULL: none */
+} table_entry;
 
 struct dsgd_values {
     dsgd_values_config config;
@@ -142,15 +181,18 @@ struct dsgd_values {
     size_t n_tickets;
 
     /* nodes.c and lazy_graph.c; caller's thread only */
-    dsgd_value_node pending; /* head of the ring of pending nodes, in the order of their ids */
+    dsgd_value_node **pending; /* [n_pending] in the order of their ids; NULL: no longer pending */
+    size_t n_pending, room_pending;
     uint64_t next_id;
-    dsgd_value_node **buckets; /* table of common subexpressions */
-    size_t n_buckets, n_in_table;
+    table_entry *table; /* [room_table] of common subexpressions, a power of two; or NULL */
+    size_t room_table, n_in_table;
     dsgd_value *dropped; /* outputs of submitted nodes, not yet reported to the executor */
     size_t n_dropped, room_dropped;
     dsgd_value_node **all; /* [n_all] with the spare ones */
     size_t n_all, room_all;
-    dsgd_value_node *spare; /* memory of usual size for new nodes */
+    spare_nodes spare[NODE_KINDS]; /* by the kind that the node was of */
+    dsgd_value_node **selected; /* [n_selected] by the current flush, in the order of their ids */
+    size_t n_selected;
 
     /* executor.c; under the lock */
     pthread_mutex_t lock;
@@ -160,9 +202,10 @@ struct dsgd_values {
     bool closing;
     bool caller_waits; /* until n_unfinished <= waits_for */
     size_t waits_for;
-    dsgd_value_node *dead; /* n_live == 0; nodes.c reuses them */
+    dead_node *dead; /* [n_dead] n_live == 0; nodes.c reuses them */
+    size_t n_dead, room_dead;
     uint64_t next_rank;
-    size_t n_unfinished; /* nodes submitted and not done */
+    size_t n_unfinished; /* nodes submitted and not settled */
     run_queue *queues; /* [n_queues] one for each thread that computes */
     uint32_t n_queues;
     const struct transfer *transfer; /* that the caller waits for; NULL: none */
@@ -212,6 +255,15 @@ static inline bool dsgd_value_node_per_output(const dsgd_values *values,
 static inline uint64_t dsgd_value_identity(dsgd_value value)
 {
     return value.node == NULL ? 0 : value.node->id << 16 | value.index;
+}
+
+/** Lets the lines of a node that is about to be computed come into this core's cache. */
+static inline void dsgd_value_node_fetch(const dsgd_value_node *node)
+{
+    enum { BEHIND = 3 * CACHE_LINE }; /* the arrays of most nodes */
+    const char *const memory = (const char *)node;
+    for (size_t at = offsetof(dsgd_value_node, kind); at < sizeof *node + BEHIND; at += CACHE_LINE)
+        __builtin_prefetch(memory + at, 1);
 }
 
 /** @p array with room for one more than its @p n elements of @p bytes each. */

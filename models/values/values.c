@@ -35,7 +35,6 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
         v->room_bytes = config->device->room(v->context);
         v->config.memory_bytes = v->room_bytes - v->room_bytes / 4;
     }
-    v->pending.before = v->pending.after = &v->pending;
     v->flush_every =
         config->stream.n_workers > FLUSH_AT_LEAST ? config->stream.n_workers : FLUSH_AT_LEAST;
     dsgd_executor_start(v);
@@ -120,7 +119,7 @@ static void unref_external(dsgd_values *values, dsgd_value value)
         return;
     uint32_t *const refs = &value.node->external_refs[value.index];
     DSGD_ASSERT(*refs > 0, "a value is released once too often");
-    if (--*refs == 0)
+    if (--*refs == 0 && values->recorder != NULL)
         report(values, &(dsgd_call){.kind = DSGD_CALL_RELEASE, .x = &value});
     dsgd_value_unref(values, value);
 }
@@ -186,8 +185,8 @@ void dsgd_values_flush(dsgd_values *values)
 static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
 {
     dsgd_value_node *const node = dsgd_value_node_new(
-        values, (dsgd_value_node){.kind = NODE_CONSTANT, .shape = (uint32_t)shape, .n_outputs = 1},
-        0);
+        values,
+        &(dsgd_value_node){.kind = NODE_CONSTANT, .shape = (uint32_t)shape, .n_outputs = 1});
     const dsgd_value made = {node, 0};
     node->id = ++values->next_id;
     dsgd_value_ref(made);
@@ -272,6 +271,24 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
                       .elements = weights,
                       .divisor = divisor};
     call.made = dsgd_lazy_combine(values, &call);
+    call.n_made = call.made.node != NULL;
+    report(values, &call);
+    return make_external(call.made);
+}
+
+dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
+                              const dsgd_code *code, dsgd_value x, dsgd_value z)
+{
+    if (values == NULL)
+        return DSGD_ZERO_VALUE;
+    const dsgd_value inputs[] = {x, z};
+    dsgd_call call = {.kind = DSGD_CALL_ENCODE,
+                      .where = where,
+                      .piece = piece,
+                      .n = dsgd_code_inputs(code),
+                      .x = inputs,
+                      .code = code};
+    call.made = dsgd_lazy_encode(values, &call);
     call.n_made = call.made.node != NULL;
     report(values, &call);
     return make_external(call.made);

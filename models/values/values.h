@@ -81,7 +81,8 @@ typedef struct dsgd_divergence {
 
 /** Totals of a store so far. */
 typedef struct dsgd_values_stats {
-    uint64_t gradients, gradient_samples, updates, combinations, evaluations; /* computed */
+    /* computed */
+    uint64_t gradients, gradient_samples, updates, combinations, encodings, evaluations;
     double busy_wall_s; /* in device operations, over all threads */
     double waiting_wall_s; /* that the caller waited for the threads */
     size_t peak_bytes; /* of buffers in use */
@@ -126,6 +127,14 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 /** sum_i weights[i] x[i] / divisor, in order. Zeros vanish, equal operands merge, 1 x / 1 is x. */
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor);
+
+/**
+ * Q(x) of one piece, with a second input @p z where the code has one. Q(0) and codes of a piece
+ * without elements are zeros. Draws are those that @p code names, so that equal codes of equal
+ * values are one value.
+ */
+dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
+                              const dsgd_code *code, dsgd_value x, dsgd_value z);
 
 /** Evaluates the mean of x[n][n_pieces] with the mean of states[n]. Returns a ticket. */
 size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,

@@ -1,5 +1,5 @@
 # DaSGD: weak scaling: bars of what is simulated, diamonds of what was published.
-# needs: dasgd-scaling.csv
+# needs: runs.csv dasgd-scaling.csv
 load common
 quantity = 'throughput_samples_per_s'
 load plots.'/bars.gp'

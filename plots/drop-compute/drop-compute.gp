@@ -1,5 +1,5 @@
 # DropCompute (NeurIPS 2023): throughput under injected delays: bars of what is simulated, diamonds of what was published.
-# needs: drop-compute.csv
+# needs: runs.csv drop-compute.csv
 load common
 quantity = 'throughput_samples_per_s'
 load plots.'/bars.gp'

@@ -1,5 +1,5 @@
 # eager-SGD (PPoPP 2020), figure 10: hyperplane regression, one of 8 workers delayed: bars of what is simulated, diamonds of what was published.
-# needs: eager-hyperplane.csv
+# needs: runs.csv eager-hyperplane.csv
 load common
 quantity = 'throughput_samples_per_s'
 xlabel_text = 'delay of one of 8 workers'

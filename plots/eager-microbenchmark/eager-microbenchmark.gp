@@ -1,5 +1,5 @@
 # eager-SGD (PPoPP 2020), figure 8: latency of partial collectives of 32 skewed processes: lines through what is simulated, diamonds of what was published.
-# needs: eager-microbenchmark.csv
+# needs: runs.csv eager-microbenchmark.csv
 load common
 quantity = 'exposed_mean_s'
 xlabel_text = 'size of the message (bytes)'

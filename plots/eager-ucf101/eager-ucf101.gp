@@ -1,5 +1,5 @@
 # eager-SGD (PPoPP 2020), section 6.3: LSTM on UCF101, inherently imbalanced: bars of what is simulated, diamonds of what was published.
-# needs: eager-ucf101.csv
+# needs: runs.csv eager-ucf101.csv
 load common
 quantity = 'step_mean_s'
 load plots.'/bars.gp'

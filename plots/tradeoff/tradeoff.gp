@@ -3,50 +3,5 @@
 # needs: runs.csv:final_loss curves.csv
 load common
 quantity = 'throughput_samples_per_s'
-load plots.'/bars_range.gp'
-value_column = nth(columns_of_groups, 'final_accuracy')
-percent = value_column > 0 ? 100 : 1
-if (value_column == 0) { value_column = nth(columns_of_groups, 'final_loss') }
-local_column = nth(columns_of_groups, percent == 100 ? 'local_accuracy' : 'local_loss')
-n_frames = n_panels * n_places
-frame_width = 3
-frame_height = 3.2
-legend_kind = 'points'
-extras = local_column > 0 ? 'local_models' : ''
-load open_canvas
-set rmargin 2
-set xlabel label_of(quantity, scale)
-set ylabel (percent == 100 ? tex('final accuracy (%)') : 'final loss')
-x_of(k) = column(c) / scale
-y_of(q) = percent * (q > 0 ? column(q) : NaN)
-# No accuracy is above 100 %, and none below 0.
-within(y) = percent == 100 ? greater(0, lesser(100, y)) : y
-below(q) = within(y_of(q) - percent * column(q + 1))
-spread(q) = within(y_of(q) + percent * column(q + 1)) - below(q)
-set offsets graph 0.06, graph 0.06, graph 0.06, graph 0.06
-set xtics step_of(1.2 * (highest - lowest) / scale, @ticks_across)
-if (exists('log_x')) { set logscale x }
-if (exists('log_y')) { set logscale y }
-# Where all runs diverged there is no point, and no range to find.
-if (value_column == 0 || lowest == 0) { set xrange [0:1]; set yrange [0:1]; set label 1 'no final accuracy or loss' at graph 0.5, graph 0.5 center }
-do for [k = 1:n_frames] {
-    eval frame(k)
-    p = (k - 1) / n_places + 1
-    j = (k - 1) % n_places + 1
-    set title title_of_cell(p, j) offset 0, -0.6
-    # gnuplot finds no range of a single point.
-    middle = top[(p - 1) * n_places + j] / scale
-    if (n_series == 1 && middle > 0) { set xrange [0.99 * middle:1.01 * middle] }
-    plot for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(y_of(value_column)):(0):(y_of(local_column) - y_of(value_column)) \
-             with vectors nohead lc rgb word(look[i], 1) dt 3 lw 0.8 notitle, \
-         for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(below(value_column)):(0):(spread(value_column)) \
-             with vectors nohead lc rgb word(look[i], 1) dt 1 lw 1 notitle, \
-         for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c) - column(c + 1) / scale):(y_of(value_column)):(2 * column(c + 1) / scale):(0) \
-             with vectors nohead lc rgb word(look[i], 1) dt 1 lw 1 notitle, \
-         for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(y_of(local_column)) \
-             with points pt 6 ps 0.9 * point_size lw 1.2 lc rgb word(look[i], 1) notitle, \
-         for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(y_of(value_column)) with points lt i ps 1.5 * point_size notitle
-    eval legend_drawn
-}
-unset multiplot
-unset output
+logarithmic = 0
+load plots.'/cloud.gp'

@@ -1,5 +1,5 @@
 # WAGMA-SGD (TPDS 2021), figure 10: DD-PPO on Habitat: bars of what is simulated, diamonds of what was published.
-# needs: wagma-habitat.csv
+# needs: runs.csv wagma-habitat.csv
 load common
 quantity = 'throughput_samples_per_s'
 has_ideal = 1

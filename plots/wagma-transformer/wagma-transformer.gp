@@ -1,5 +1,5 @@
 # WAGMA-SGD (TPDS 2021), figure 7: Transformer on WMT17: bars of what is simulated, diamonds of what was published.
-# needs: wagma-transformer.csv
+# needs: runs.csv wagma-transformer.csv
 load common
 quantity = 'throughput_samples_per_s'
 has_ideal = 1

@@ -26,6 +26,7 @@ typedef struct dsgd_setting {
     void *params;
     char text[200]; /* those that differ from their defaults */
     bool choice; /* differs by a word, yes and no, or a pick */
+    bool encoding; /* differs by what is sent of a vector */
 } dsgd_setting;
 
 /* --- settings.c ------------------------------------------------------------------------------- */
@@ -57,6 +58,8 @@ typedef struct dsgd_trial_outcome {
     uint64_t messages;
     double bytes;
     double first_loss, last_loss; /* NAN without learning */
+    double farthest,
+        farthest_s; /* largest change of an evaluation since the first, relative; when */
     double weight; /* of push-sum, at workers and on its way, mean over pieces */
     size_t n_params;
     double before[DSGD_TRIAL_PARAMS], after[DSGD_TRIAL_PARAMS]; /* mean of workers and servers */
@@ -77,6 +80,12 @@ typedef enum dsgd_answer {
  */
 dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int workers);
 
+/** So many pieces, or as many as its algorithm needs. */
+void dsgd_trial_pieces(dsgd_trial *trial, long pieces);
+
+/** So many points to train on, and an eighth of them to test on, instead of 2,048. */
+void dsgd_trial_points(dsgd_trial *trial, long points);
+
 /** Another algorithm, without options. */
 void dsgd_trial_algorithm(dsgd_trial *trial, const dsgd_algorithm *algorithm);
 
@@ -89,6 +98,9 @@ void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial);
 
 /** Every worker and server begins with a model of its own. */
 void dsgd_trial_spread(dsgd_trial *trial);
+
+/** Every worker and server begins with one model that is nowhere 0. */
+void dsgd_trial_begin_alike(dsgd_trial *trial);
 
 /** Runs it in a child process. YES, REFUSED, or NO with what went wrong in t->why. */
 dsgd_answer dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome);

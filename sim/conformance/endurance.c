@@ -104,7 +104,7 @@ dsgd_answer dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int w
         trial->config.learning = NULL;
         trial->config.seed = seed;
         trial->workload.bytes = seed < 4 ? 1e9 : 1e3;
-        trial->config.exchange.pieces = (long)seed;
+        dsgd_trial_pieces(trial, (long)seed);
         trial->config.exchange.blocking = seed % 3 != 0;
         trial->config.exchange.overlap = seed % 4 != 0;
         trial->config.until.steps = t->how->brief ? 20 : 60;

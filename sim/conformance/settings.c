@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
 
 dsgd_setting dsgd_setting_default(dsgd_tester *t)
@@ -198,7 +199,7 @@ static dsgd_setting *append(dsgd_tester *t, list *all)
     return &all->v[all->n++];
 }
 
-/** Every entry of a registry with its defaults, and with one of its options varied. */
+/** Every entry of a registry with its defaults, and with one of its options varied, briefly. */
 static void vary_pick(dsgd_tester *t, const dsgd_option *o, list *all)
 {
     for (size_t i = 0; o->registry[i] != NULL; i++) {
@@ -208,17 +209,19 @@ static void vary_pick(dsgd_tester *t, const dsgd_option *o, list *all)
         if (o->init_text == NULL || strcmp(about->name, o->init_text) != 0) {
             dsgd_setting *const s = append(t, all);
             s->choice = true;
+            s->encoding = o->registry == dsgd_encoding_kinds;
             append_text(s, o->name, about->name);
             pick(t, o, s->params, about);
         }
         for (const dsgd_option *of = about->options; of != NULL && of->name != NULL; of++) {
             double values[MOST_NUMBERS];
-            const size_t n = t->how->brief ? 0 : numbers_of(of, false, values);
+            const size_t n = t->how->brief ? 0 : numbers_of(of, true, values);
             for (size_t k = 0; k < n; k++) {
                 char value[64];
                 write_value(value, sizeof value, of, values[k]);
                 dsgd_setting *const s = append(t, all);
                 s->choice = of->kind == DSGD_CHOICE || of->kind == DSGD_BOOL;
+                s->encoding = o->registry == dsgd_encoding_kinds;
                 snprintf(s->text, sizeof s->text, "%s={%s: %s, %s: %s}", o->name, o->key,
                          about->name, of->name, value);
                 put(of, pick(t, o, s->params, about), values[k]);

@@ -22,6 +22,8 @@
 
 /* --- what is run ------------------------------------------------------------------------------ */
 
+enum { SEED = 1 };
+
 static dsgd_pick picked(dsgd_tester *t, const dsgd_about *const *registry, const char *name)
 {
     const dsgd_about *const about = dsgd_about_find(registry, name);
@@ -58,6 +60,8 @@ dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int work
                                                                      : DSGD_PRECISION_FLOAT};
     set_number(&trial->learning.data, "features", 32);
     set_number(&trial->learning.data, "points", 2048);
+    dsgd_data *data = NULL; /* made once, for all children; what goes wrong they say */
+    dsgd_data_open(&trial->learning.data, SEED, true, &data, NULL);
     trial->config = (dsgd_run_config){.platform = &trial->platform,
                                       .network = t->how->network,
                                       .workload = &trial->workload,
@@ -65,14 +69,24 @@ dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int work
                                       .algorithm = t->algorithm,
                                       .params = setting->params,
                                       .workers = workers,
-                                      .seed = 1,
+                                      .seed = SEED,
                                       .until = {.steps = 20},
-                                      .exchange = {.pieces = 3, .overlap = true, .blocking = true},
+                                      .exchange = {.overlap = true, .blocking = true},
                                       .learning = &trial->learning,
                                       .numerics = t->how->numerics,
                                       .threads = 1,
                                       .memory_bytes = (size_t)1 << 30};
+    dsgd_trial_pieces(trial, 3);
     return trial;
+}
+
+void dsgd_trial_pieces(dsgd_trial *trial, long pieces)
+{
+    const dsgd_run_config *const c = &trial->config;
+    const dsgd_algorithm *const algorithm = c->algorithm;
+    const long least =
+        algorithm->least_pieces == NULL ? 1 : algorithm->least_pieces(c->params, c->workers);
+    trial->config.exchange.pieces = pieces > least ? pieces : least;
 }
 
 void dsgd_trial_algorithm(dsgd_trial *trial, const dsgd_algorithm *algorithm)
@@ -91,6 +105,11 @@ void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, c
     trial->imbalance[trial->config.imbalance.n++] = pick;
 }
 
+void dsgd_trial_points(dsgd_trial *trial, long points)
+{
+    set_number(&trial->learning.data, "points", (double)points);
+}
+
 void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial)
 {
     trial->workload.bytes = 4e9;
@@ -101,18 +120,19 @@ void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial)
 
 /* --- its state, seen from inside -------------------------------------------------------------- */
 
-/** Mean over workers and servers of their models. Each server has its own pieces. */
+/** Mean over workers and servers of their models. Each server has its own pieces, or all. */
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
+    const bool shared = !engine->config->algorithm->whole_servers;
     double x[DSGD_TRIAL_PARAMS];
     memset(mean, 0, sizeof x);
-    for (int w = 0; w < engine->n_workers; w++) {
+    for (int w = 0; w < (shared ? engine->n_workers : n); w++) {
         dsgd_vector_read(engine->workers[w].model, x);
         for (size_t i = 0; i < engine->network.n_params; i++)
             mean[i] += x[i] / n;
     }
-    for (size_t k = 0; k < engine->n_pieces && engine->n_servers > 0; k++) {
+    for (size_t k = 0; shared && k < engine->n_pieces && engine->n_servers > 0; k++) {
         const dsgd_worker *const s =
             &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
         dsgd_values_read(engine->values, k, s->model->piece[k].value, x);
@@ -121,22 +141,49 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
     }
 }
 
-static void spread(dsgd_engine *engine, void *outcome)
+/** Gives each worker and server the model of @p source(its number). */
+static void begin_with(dsgd_engine *engine, dsgd_trial_outcome *outcome, uint32_t (*source)(int))
 {
     double x[DSGD_TRIAL_PARAMS];
     for (int w = 0; w < engine->n_workers + engine->n_servers; w++) {
         for (size_t i = 0; i < engine->network.n_params; i++)
-            x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, (uint32_t)w, 0, (uint32_t)i});
+            x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, source(w), 0, (uint32_t)i});
         for (size_t k = 0; k < engine->n_pieces; k++)
             dsgd_piece_set(engine, &engine->workers[w].model->piece[k],
                            dsgd_values_constant(engine->values, k, x), 0);
     }
-    mean_of_all(engine, ((dsgd_trial_outcome *)outcome)->before);
+    mean_of_all(engine, outcome->before);
+}
+
+static uint32_t each(int w)
+{
+    return (uint32_t)w;
+}
+
+static uint32_t one(int w)
+{
+    (void)w;
+    return 0;
+}
+
+static void spread(dsgd_engine *engine, void *outcome)
+{
+    begin_with(engine, outcome, each);
+}
+
+static void begin_alike(dsgd_engine *engine, void *outcome)
+{
+    begin_with(engine, outcome, one);
 }
 
 void dsgd_trial_spread(dsgd_trial *trial)
 {
     trial->config.prepare = spread;
+}
+
+void dsgd_trial_begin_alike(dsgd_trial *trial)
+{
+    trial->config.prepare = begin_alike;
 }
 
 static void inspect(dsgd_engine *engine, void *argument)
@@ -149,6 +196,21 @@ static void inspect(dsgd_engine *engine, void *argument)
     for (int w = 0; w < engine->n_workers; w++)
         dsgd_vector_read(engine->workers[w].model, outcome->x[w]);
     mean_of_all(engine, outcome->after);
+}
+
+/** The largest change of loss or consensus since the first evaluation, to its loss. */
+static void find_farthest(const dsgd_run_result *result, dsgd_trial_outcome *outcome)
+{
+    const double loss = result->n_points > 0 ? result->points[0].at.loss : NAN;
+    outcome->farthest = 0;
+    for (size_t i = 0; i < result->n_points; i++) {
+        const dsgd_evaluation *const e = &result->points[i].at;
+        const double change = fmax(fabs(e->loss - loss), e->consensus) / loss;
+        if (change <= outcome->farthest)
+            continue;
+        outcome->farthest = change;
+        outcome->farthest_s = result->points[i].virtual_s;
+    }
 }
 
 /* --- the child process ------------------------------------------------------------------------ */
@@ -189,6 +251,7 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     outcome->bytes = result.bytes;
     outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
     outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
+    find_farthest(&result, outcome);
     if (result.outcome == DSGD_RUN_OK)
         return DSGD_OK;
     return dsgd_fail(error, DSGD_ERUNS, "the run %s: %s",
@@ -205,7 +268,7 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
     if (status != DSGD_OK || c->algorithm->traffic == NULL)
         return status;
     const int n_servers = dsgd_n_servers(c);
-    const size_t n_pieces = (size_t)c->exchange.pieces * (n_servers > 1 ? (size_t)n_servers : 1);
+    const size_t n_pieces = (size_t)c->exchange.pieces * (size_t)dsgd_server_parts(c);
     double *const bytes = dsgd_xcalloc(n_pieces, sizeof *bytes);
     for (size_t k = 0; k < n_pieces; k++)
         bytes[k] = c->workload->bytes / (double)n_pieces;

@@ -228,6 +228,15 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
     *bin_of(&engine->result->gradient_ages, age.mean) += weight;
 }
 
+void dsgd_count_dropped(dsgd_worker *sender, long step, double share)
+{
+    sender->engine->result->dropped++;
+    if (sender->node.step == step)
+        sender->computation.share = 0; /* its step has yet to be counted */
+    else
+        sender->engine->whole_steps -= share;
+}
+
 static void count_events(const dsgd_engine *engine, uint64_t n)
 {
     dsgd_progress *const progress = engine->config->progress;
@@ -360,6 +369,7 @@ static void sum_up_workers(dsgd_engine *engine)
             w->computed_s + (dsgd_computing(w) ? result->virtual_s - w->computation.since_s : 0);
         dsgd_time_shares *const shares = &result->worker_shares[i];
         shares->compute = compute_s / result->virtual_s;
+        shares->lost = w->lost_s / result->virtual_s;
         shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
         shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
         result->worker_steps[i] = (double)w->steps_done;
@@ -369,6 +379,7 @@ static void sum_up_workers(dsgd_engine *engine)
         result->shares.compute += shares->compute / p;
         result->shares.wait += shares->wait / p;
         result->shares.communicate += shares->communicate / p;
+        result->shares.lost += shares->lost / p;
         computed_s += compute_s;
         exposed_s += w->exposed_s;
     }

@@ -11,11 +11,13 @@
 
 /* --- local steps ------------------------------------------------------------------------------ */
 
-static double learning_rate(const dsgd_worker *w)
+/** Of the local step under way; a server has no steps but these: @p made before. */
+static double learning_rate(const dsgd_worker *w, long made)
 {
     if (w->engine->config->learning == NULL)
         return 1; /* without effect */
-    return dsgd_optimizer_lr(&w->engine->config->learning->optimizer, w->node.step);
+    return dsgd_optimizer_lr(&w->engine->config->learning->optimizer,
+                             dsgd_is_server(w) ? made : w->node.step);
 }
 
 /** Counts how old g is where x is about to move; with servers pushes count, not local steps. */
@@ -33,7 +35,8 @@ static long count_step(dsgd_worker *w, size_t k)
 {
     dsgd_engine *const engine = w->engine;
     const size_t p = (size_t)engine->n_workers;
-    engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
+    if (!dsgd_is_server(w))
+        engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
     return ++w->local_steps[k];
 }
 
@@ -47,29 +50,33 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     update->y->history[k].updates++;
     if (engine->values == NULL) {
         x->stamp = stamp;
+        x->wire = NULL;
         return;
     }
-    const dsgd_value moved =
-        dsgd_values_update(engine->values, dsgd_origin_of(w), k, x->value, g->value,
-                           &w->optimizer_state[k], (dsgd_rate){learning_rate(w), (uint64_t)stamp});
+    const dsgd_value moved = dsgd_values_update(
+        engine->values, dsgd_origin_of(w), k, x->value, g->value, &w->optimizer_state[k],
+        (dsgd_rate){learning_rate(w, stamp - 1), (uint64_t)stamp});
     dsgd_vector_set(update->y, k, moved, stamp);
 }
 
 double dsgd_learning_rate(dsgd_node *self)
 {
-    return learning_rate(dsgd_worker_of(self));
+    const dsgd_worker *const w = dsgd_worker_of(self);
+    return learning_rate(w, dsgd_local_steps(w, w->engine->n_pieces - 1));
 }
 
 static bool is_ready(const dsgd_vector *x)
 {
-    return dsgd_piece_ready(x, x->owner->engine->n_pieces - 1);
+    const size_t n = dsgd_count_pieces(x);
+    return n == 0 || dsgd_piece_ready(x, x->first + (n - 1) * x->stride);
 }
 
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
     (void)self;
+    dsgd_require_same_pieces(x, g);
     if (!is_ready(g))
-        x->awaits = g->awaits;
+        x->whole->awaits = g->whole->awaits;
 }
 
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
@@ -88,34 +95,36 @@ typedef struct dsgd_deferred {
     dsgd_update update;
     /* A vector that was ready is kept as it was: the algorithm may change it meanwhile. */
     bool keeps_x;
-    dsgd_piece x[]; /* [n_pieces] where kept */
+    dsgd_piece x[]; /* [x->end] where kept */
 } dsgd_deferred;
 
 static void defer(dsgd_worker *w, dsgd_update update)
 {
     dsgd_computation *const computation = &w->computation;
-    const size_t n = w->engine->n_pieces;
+    const size_t n = update.x->end;
     const bool keeps_x = is_ready(update.x);
     dsgd_deferred *const deferred =
         dsgd_run_alloc(w->engine, sizeof *deferred + (keeps_x ? n : 0) * sizeof deferred->x[0]);
     deferred->update = update;
     deferred->keeps_x = keeps_x;
-    for (size_t k = computation->ready; keeps_x && k < n; k++) {
+    const size_t stride = update.x->stride;
+    for (size_t k = dsgd_piece_from(update.x, computation->ready); keeps_x && k < n; k += stride) {
         deferred->x[k] = update.x->piece[k];
         dsgd_value_retain(deferred->x[k].value);
     }
     *computation->end_of_deferred = deferred;
     computation->end_of_deferred = &deferred->next;
-    update.y->awaits = computation->number;
+    update.y->whole->awaits = computation->number;
 }
 
 void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update)
 {
-    const size_t n = w->engine->n_pieces;
+    dsgd_require_same_pieces(update.x, update.y);
     const bool ready = is_ready(update.x) && is_ready(update.y);
-    const size_t first_unready = ready ? n : w->computation.ready;
-    for (size_t k = 0; k < first_unready; k++)
-        update.apply(w, &update, k, &update.x->piece[k]);
+    const size_t first_unready = ready ? w->engine->n_pieces : w->computation.ready;
+    DSGD_FOR_PIECES (k, update.y)
+        if (k < first_unready)
+            update.apply(w, &update, k, &update.x->piece[k]);
     if (!ready)
         defer(w, update);
 }
@@ -128,7 +137,8 @@ static void pieces_done(dsgd_worker *w, size_t ready)
     for (size_t k = before; k < ready; k++)
         w->computation.ready_s[k] = dsgd_now_s();
     for (dsgd_deferred *d = w->computation.first_deferred; d != NULL; d = d->next)
-        for (size_t k = before; k < ready; k++) {
+        for (size_t k = dsgd_piece_from(d->update.y, before); k < ready && k < d->update.y->end;
+             k += d->update.y->stride) {
             const dsgd_piece *const x = d->keeps_x ? &d->x[k] : &d->update.x->piece[k];
             d->update.apply(w, &d->update, k, x);
             if (d->keeps_x)
@@ -139,14 +149,98 @@ static void pieces_done(dsgd_worker *w, size_t ready)
         dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 
+/* --- values of gradients ---------------------------------------------------------------------- */
+
+/** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as zeros. */
+static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, long count)
+{
+    dsgd_engine *const engine = w->engine;
+    const long batch = engine->config->learning->batch;
+    const size_t n = engine->n_pieces;
+    dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
+    dsgd_value *const new = old + n;
+    for (size_t k = 0; k < n; k++)
+        old[k] = x[k].value;
+    if (count > 0)
+        dsgd_values_gradient(engine->values, dsgd_origin_of(w), (uint32_t)count, old,
+                             &w->model_state, new);
+    for (size_t k = 0; k < n; k++) {
+        dsgd_value value = count > 0 ? new[k] : DSGD_ZERO_VALUE;
+        if (count > 0 && count < batch) {
+            const double part = (double)count;
+            value = dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 1, &new[k], &part,
+                                        (double)batch);
+            dsgd_value_release(engine->values, new[k]);
+        }
+        dsgd_piece_set(engine, &g->piece[k], value, 0);
+    }
+    free(old);
+}
+
+/** A gradient that may be cancelled: what it is to be, ... */
+struct dsgd_undescribed {
+    dsgd_vector *g;
+    long count;
+    dsgd_piece x[]; /* [n_pieces] as it is now: held */
+};
+
+static void describe_later(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, long count)
+{
+    const size_t n = w->engine->n_pieces;
+    struct dsgd_undescribed *const u = dsgd_run_alloc(w->engine, sizeof *u + n * sizeof u->x[0]);
+    u->g = g;
+    u->count = count;
+    for (size_t k = 0; k < n; k++) {
+        u->x[k] = x->piece[k];
+        dsgd_value_retain(u->x[k].value);
+    }
+    w->computation.undescribed = u;
+}
+
+static void forget_undescribed(dsgd_worker *w)
+{
+    struct dsgd_undescribed *const u = w->computation.undescribed;
+    for (size_t k = 0; u != NULL && k < w->engine->n_pieces; k++)
+        dsgd_value_release(w->engine->values, u->x[k].value);
+    w->computation.undescribed = NULL;
+    dsgd_run_free(u);
+}
+
+/** ... and is, at its end. */
+static void describe_now(dsgd_worker *w)
+{
+    const struct dsgd_undescribed *const u = w->computation.undescribed;
+    if (w->engine->values != NULL) /* the run may be continued without */
+        describe_gradient(w, u->g, u->x, u->count);
+    forget_undescribed(w);
+}
+
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
 /** Seconds of the backward pass in which pieces become ready; without overlap all do at its end. */
 static double overlapped_s(const dsgd_worker *w)
 {
-    if (!w->engine->config->exchange.overlap || w->engine->n_pieces == 1)
+    const dsgd_run_config *const config = w->engine->config;
+    if (!config->exchange.overlap || w->engine->n_pieces == 1 || config->algorithm->cancels)
         return 0;
     return fmin(w->computation.backward_s, w->computation.compute_s);
+}
+
+/** Seconds of a worker's host for one of the reference GPU. */
+static double slowness(const dsgd_worker *w)
+{
+    return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
+}
+
+static void compute_unless_cancelled(void *worker)
+{
+    dsgd_worker *const w = worker;
+    const long number = w->computation.number;
+    const double since_s = dsgd_now_s();
+    double left_s = w->gpu_s;
+    while (left_s > 0 && w->computation.number == number && dsgd_computing(w) &&
+           dsgd_semaphore_wait_for(w->gpu_semaphore, left_s))
+        left_s = since_s + w->gpu_s - dsgd_now_s();
 }
 
 /** Computes until the next piece is ready: the first comes after the forward pass. */
@@ -159,6 +253,10 @@ static dsgd_await compute_piece(dsgd_worker *w)
     if (backward_s > 0)
         todo_s += backward_s * engine->piece_work[k] / engine->work;
     w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
+    if (engine->config->algorithm->cancels) {
+        w->gpu_s = todo_s * slowness(w);
+        return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_unless_cancelled, w}};
+    }
     return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
                         .amount = todo_s * engine->reference_flops / w->speed};
 }
@@ -168,6 +266,8 @@ static void end_pieces(dsgd_worker *w)
     const size_t ready = w->gpu_until;
     w->gpu_until = 0;
     if (ready == w->engine->n_pieces) {
+        if (w->computation.undescribed != NULL)
+            describe_now(w);
         w->computation.end_s = dsgd_now_s();
         w->engine->n_computing--;
         w->computed_s += w->computation.end_s - w->computation.since_s;
@@ -185,12 +285,6 @@ dsgd_await dsgd_gpu_next(void *worker)
         return compute_piece(w);
     w->gpu_waits = true;
     return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = w->gpu_semaphore};
-}
-
-/** Seconds of a worker's host for one of the reference GPU. */
-static double slowness(const dsgd_worker *w)
-{
-    return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
 }
 
 void dsgd_computation_wait(dsgd_worker *w)
@@ -227,6 +321,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     dsgd_moved(w->engine);
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         g->piece[k].stamp = dsgd_local_steps(w, k);
+        g->piece[k].wire = NULL;
         g->history[k].taken = x->history[k].updates;
         g->history[k].age = g->history[k].age_max = 0;
     }
@@ -246,33 +341,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     }
 }
 
-/* --- gradients -------------------------------------------------------------------------------- */
-
-/** g <- gradient at x over the first @p count samples of the mini-batch; others count as zeros. */
-static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, long count)
-{
-    dsgd_engine *const engine = w->engine;
-    const long batch = engine->config->learning->batch;
-    const size_t n = engine->n_pieces;
-    dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
-    dsgd_value *const new = old + n;
-    for (size_t k = 0; k < n; k++)
-        old[k] = x->piece[k].value;
-    if (count > 0)
-        dsgd_values_gradient(engine->values, dsgd_origin_of(w), (uint32_t)count, old,
-                             &w->model_state, new);
-    for (size_t k = 0; k < n; k++) {
-        dsgd_value value = count > 0 ? new[k] : DSGD_ZERO_VALUE;
-        if (count > 0 && count < batch) {
-            const double part = (double)count;
-            value = dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 1, &new[k], &part,
-                                        (double)batch);
-            dsgd_value_release(engine->values, new[k]);
-        }
-        dsgd_piece_set(engine, &g->piece[k], value, 0);
-    }
-    free(old);
-}
+/* --- beginning one -----------------------------------------------------------------------------*/
 
 /** The samples of a worker's step, where the imbalance depends on them. */
 static dsgd_batch_size batch_size(const dsgd_engine *engine, int rank, long step)
@@ -280,17 +349,17 @@ static dsgd_batch_size batch_size(const dsgd_engine *engine, int rank, long step
     dsgd_batch_size size = {0};
     if (!dsgd_imbalance_reads_samples(engine->imbalance))
         return size;
-    const dsgd_stream stream = dsgd_stream_of(engine);
-    dsgd_stream_rows(&stream, engine->data, (uint32_t)rank, (uint64_t)step, &size.rows,
-                     &size.longest);
-    size.samples = stream.batch;
+    dsgd_sampler_rows(engine->sampler, engine->data, (uint32_t)rank, (uint64_t)step, &size.rows,
+                      &size.longest);
+    size.samples = (double)engine->config->learning->batch;
     return size;
 }
 
 /** Of a worker's step, on the reference GPU, by its draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, long step)
 {
-    const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, step,
+    const long drawn = step + engine->workers[rank].n_cancelled;
+    const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, drawn,
                              batch_size(engine, rank, step)};
     return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
@@ -340,13 +409,19 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
+    dsgd_require_whole(g, "dsgd_gradient");
+    dsgd_require_whole(x, "dsgd_gradient");
     dsgd_computation_wait(w);
     const double all_s = reference_time_s(self);
     const dsgd_cut cut = dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
     w->computation.share = (double)cut.done / n_micro_batches;
-    if (engine->values != NULL)
-        describe_gradient(w, g, x,
-                          lround(w->computation.share * (double)engine->config->learning->batch));
+    if (engine->values != NULL) {
+        const long count = lround(w->computation.share * (double)engine->config->learning->batch);
+        if (engine->config->algorithm->cancels)
+            describe_later(w, g, x, count);
+        else
+            describe_gradient(w, g, x->piece, count);
+    }
     /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
     const dsgd_workload *const workload = engine->config->workload;
     start_computation(w, g, x, cut,
@@ -354,4 +429,33 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
                           ? workload->backward_share * workload->step_s / n_micro_batches
                           : 0);
     return cut.done;
+}
+
+void dsgd_cancel(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    dsgd_computation *const c = &w->computation;
+    DSGD_ASSERT(engine->config->algorithm->cancels,
+                "%s cancels a gradient, but does not say that it does (cancels)",
+                engine->config->algorithm->about.name);
+    if (w->cancelled)
+        return;
+    DSGD_ASSERT(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %ld %s",
+                self->rank, self->step,
+                c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
+    if (dsgd_computing(w)) {
+        c->ready = engine->n_pieces;
+        c->end_s = dsgd_now_s();
+        engine->n_computing--;
+        w->gpu_until = 0;
+        forget_undescribed(w);
+        dsgd_timeline_cancel(engine, c->span);
+        dsgd_semaphore_post(w->gpu_semaphore);
+    } else {
+        w->computed_s -= c->end_s - c->since_s;
+    }
+    w->lost_s += c->end_s - c->since_s;
+    c->share = 0;
+    w->cancelled = true;
 }

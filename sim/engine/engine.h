@@ -11,6 +11,7 @@
 #ifndef DSGD_SIM_ENGINE_ENGINE_H
 #define DSGD_SIM_ENGINE_ENGINE_H
 
+#include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "sim/algorithm.h"
 #include "sim/config.h"
@@ -28,15 +29,29 @@ typedef struct dsgd_engine dsgd_engine;
 typedef struct dsgd_worker dsgd_worker;
 struct dsgd_job; /* exchange/channels.h */
 
+/** How the pieces of a vector travel that is not sent as it is; of the run, made once. */
+typedef struct dsgd_wire {
+    struct dsgd_wire *next;
+    dsgd_pick encoding; /* about NULL: factors of low rank */
+    long rank; /* of factors, ... */
+    bool of_columns; /* ... of as many rows as the matrix has columns */
+    dsgd_travel travel;
+    bool decodes; /* a message has to be decoded, */
+    bool adds_all; /* and all its numbers are added, not as many bytes as it has */
+    double bytes[]; /* [n_pieces] */
+} dsgd_wire;
+
 /** A piece of a vector. */
 typedef struct dsgd_piece {
     dsgd_value value;
     /* Local steps that its owner had made when the value was made; -1: no value, zeros. */
     long stamp;
     double weight; /* of push-sum */
+    const dsgd_wire *wire; /* NULL: it is sent as it is */
+    double encoded_s; /* when the encoder is done with it */
 } dsgd_piece;
 
-#define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1})
+#define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1, NULL, 0})
 
 /**
  * How old a piece of a gradient is, in updates of the model that it is applied to: an update is a
@@ -49,17 +64,27 @@ typedef struct dsgd_history {
     double age, age_max; /* mean and largest of several workers' gradients, in versions; -1: none */
 } dsgd_history;
 
-/** A vector as long as the model. vectors.c, computation.c and the exchanges write it. */
+/** A vector as long as the model, or a view of one. vectors.c, computation.c and the exchanges write
+ * it. */
 struct dsgd_vector {
     dsgd_worker *owner;
-    dsgd_vector *next; /* among all of the run */
+    dsgd_vector *next; /* among all of the run; of a view: in the ring of those of its vector */
+    dsgd_vector *whole; /* of what it is a view, or itself. Only that one has: */
+    dsgd_vector *view; /* the one that was taken last, or NULL */
     /* The owner's computations that finish this vector's pieces, or the copy or linear combination
      * that sets them; -1: none. */
     long awaits, set_by;
-    dsgd_history *history; /* [n_pieces] */
     bool on_host; /* else in the device's memory */
-    dsgd_piece piece[]; /* [n_pieces] */
+    dsgd_vector *residual; /* encodings.c's: what error feedback has left; NULL: nothing yet */
+
+    size_t first, end, stride; /* its pieces: DSGD_FOR_PIECES() */
+    dsgd_history *history; /* [n_pieces] of the whole, like the pieces */
+    dsgd_piece *piece;
+    dsgd_piece own[]; /* of a whole */
 };
+
+/** Every loop over the pieces of a vector: a view has some of them, at their places in the whole. */
+#define DSGD_FOR_PIECES(k, x) for (size_t k = (x)->first; k < (x)->end; k += (x)->stride)
 
 /** A verb that changes one vector, piece by piece. */
 typedef struct dsgd_update {
@@ -67,6 +92,12 @@ typedef struct dsgd_update {
     void (*apply)(dsgd_worker *w, const struct dsgd_update *update, size_t k, const dsgd_piece *x);
     dsgd_vector *y, *x;
     double a, b, divisor; /* of a linear combination */
+    const dsgd_wire *wire; /* of what is encoded; NULL: y is dense */
+    dsgd_pick encoding;
+    uint32_t call; /* number of the encoding in the worker's step */
+    dsgd_code_kind code; /* of low rank, like these: */
+    long rank;
+    bool transposed;
 } dsgd_update;
 
 /** Of virtual time. */
@@ -84,6 +115,8 @@ typedef struct dsgd_computation {
     double since_s, end_s; /* end_s is valid once all pieces are ready */
     double previous_since_s, previous_end_s; /* of the computation before */
     double share; /* of the step's mini-batch that is computed */
+    /* Of an algorithm that cancels: the gradient is described at its end, from this; else NULL. */
+    struct dsgd_undescribed *undescribed;
     size_t span; /* timeline.c's number of it; 0: not watched. So all members of this name */
     /* What each piece does when it becomes ready, in the order of the calls. */
     struct dsgd_deferred *first_deferred, **end_of_deferred; /* where the next is hung */
@@ -120,8 +153,9 @@ struct dsgd_worker {
     /* vectors.c's. The vectors' pieces are written by the verbs. */
     dsgd_vector *model; /* (S) */
     dsgd_vector *shared; /* by work and assist; NULL before first use */
-    dsgd_semaphore *work_semaphore;
+    dsgd_semaphore *work_semaphore; /* (S) */
     int work_waits; /* actors: work and assist may both wait for the same */
+    long wakes; /* of such actors */
     dsgd_semaphore *ready_semaphore;
     int ready_waits; /* actors that wait for computed pieces; ... */
     size_t ready_awaited; /* ... the least number of these for which one has to wake */
@@ -137,6 +171,7 @@ struct dsgd_worker {
     long idle_turns; /* the last ones, since engine->moves became idle_moves */
     long idle_moves;
     uint32_t draws; /* made by the algorithm in this step */
+    uint32_t encodings; /* begun in this step */
     double reduction_s_per_byte; /* of what it receives */
     double exposed_s; /* from the ends of computations to the ends of their steps */
     double step_since_s; /* begin of its step */
@@ -147,10 +182,13 @@ struct dsgd_worker {
     dsgd_semaphore *gpu_semaphore;
     bool gpu_waits;
     size_t gpu_until; /* pieces that are ready when what it computes now is; 0: nothing is */
+    double gpu_s; /* seconds of that, of an algorithm that cancels */
     dsgd_computation computation; /* (S) */
-    double computed_s;
+    double computed_s, lost_s; /* what was of use; what was cancelled */
+    bool cancelled; /* the step under way: it begins anew */
+    long n_cancelled; /* steps begun anew */
     long *local_steps; /* (S) [n_pieces] made */
-    dsgd_value *optimizer_state; /* [n_pieces] */
+    dsgd_value *optimizer_state; /* (S) [n_pieces] */
     dsgd_value model_state; /* running statistics, environments; zeros where the network has none */
 
     /* accounting.c's. */
@@ -167,6 +205,8 @@ struct dsgd_worker {
     dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
     long calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */
 
+    double encoder_free_s; /* encodings.c's: when it has done what it was given */
+
     /* channels.c's: when the copy engines of each direction are free. */
     double copied_out_s, copied_in_s;
 
@@ -174,13 +214,14 @@ struct dsgd_worker {
     dsgd_request *requests; /* begun and not ended */
     dsgd_request *ended[16]; /* the last ones, whose addresses no other gets */
     size_t n_ended;
-    long collectives; /* of all workers, that it has begun */
+    long collectives; /* that it has begun, of all workers or of a communicator */
     struct dsgd_reduction *gathered; /* whose numbers it may still read; NULL: none */
     double polled_s; /* when it last asked for a request that was not done, ... */
     long polls; /* ... and how often at that instant */
 
     /* Defined in channels.h and in partial.c, which alone write them. */
     struct dsgd_channel *channels; /* (S) [n_channels] */
+    struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
     dsgd_partial *partial; /* at most one: two would need an order between them */
     struct dsgd_activation *early; /* partial.c's: first of those that came before that */
 };
@@ -195,6 +236,7 @@ struct dsgd_engine {
     double *piece_work; /* [n_pieces], of the backward pass, to scale */
     double work; /* their sum */
     double staging_s_per_byte; /* of what is in a device's memory, each way */
+    double encoding_s_per_byte; /* of numbers that are encoded or decoded */
     dsgd_worker *workers; /* [n_workers + n_servers] */
     dsgd_imbalance *imbalance;
     double reference_flops;
@@ -204,6 +246,8 @@ struct dsgd_engine {
 
     /* learning.c's, before the simulation. */
     dsgd_data *data; /* NULL: none is needed */
+    dsgd_split *split; /* NULL: samples are not divided */
+    dsgd_sampler *sampler; /* where the imbalance reads samples */
     dsgd_network network;
     size_t *piece_begin; /* [n_pieces + 1], of the reduced model's parameters */
     dsgd_values *values; /* NULL: numerics off */
@@ -248,19 +292,27 @@ struct dsgd_engine {
     /* Defined in the file named, which alone reads and writes it. */
     struct dsgd_block *blocks; /* vectors.c */
     dsgd_vector *vectors; /* vectors.c: all of the run */
+    dsgd_wire *wires; /* encodings.c: all of the run */
     struct dsgd_evaluations *evaluations; /* learning.c */
     struct dsgd_step_count *step_counts; /* step_times.c */
+    struct dsgd_comms *comms; /* exchange/communicators.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
     struct dsgd_alarms *alarms; /* exchange/alarms.c */
     struct dsgd_closed *closed; /* exchange/closed.c */
     struct dsgd_fusion_state *fusion; /* exchange/fusion.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */
     struct dsgd_server_state *servers; /* exchange/server.c */
+    struct dsgd_letters *letters; /* exchange/letters.c */
 };
 
 static inline dsgd_worker *dsgd_worker_of(dsgd_node *self)
 {
     return (dsgd_worker *)self;
+}
+
+static inline bool dsgd_is_server(const dsgd_worker *w)
+{
+    return w->host >= w->engine->n_workers;
 }
 
 /** Whether a gradient is being computed. */
@@ -300,10 +352,10 @@ static inline double dsgd_piece_share(const dsgd_engine *engine, size_t piece)
     return engine->piece_bytes[piece] / engine->bytes;
 }
 
-/** Rank and step, for the report of a divergence. */
+/** Host and step, for the report of a divergence. */
 static inline dsgd_origin dsgd_origin_of(const dsgd_worker *w)
 {
-    return (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)(w->node.step < 0 ? 0 : w->node.step)};
+    return (dsgd_origin){(uint32_t)w->host, (uint64_t)(w->node.step < 0 ? 0 : w->node.step)};
 }
 
 /** Whether this run computes models. */
@@ -337,7 +389,11 @@ void dsgd_work_wake(dsgd_worker *w);
 /** Sleeps until dsgd_work_wake(); for loops around a condition. */
 void dsgd_work_sleep(dsgd_worker *w);
 
-/** The same, for a condition that changes when @p n pieces of the gradient are ready. */
+/** The same, until @p until_s at most (INFINITY: no limit). False: that has come first. */
+bool dsgd_work_sleep_until(dsgd_worker *w, double until_s);
+
+/** The same as dsgd_work_sleep(), for a condition that changes when @p n pieces of the gradient are
+ * ready. */
 void dsgd_ready_sleep(dsgd_worker *w, size_t n);
 
 /** Pieces have become ready: wakes who waits for no more than that. */
@@ -364,6 +420,34 @@ void dsgd_stay_if_stopped(const dsgd_worker *w);
 /** Like MPI_Barrier over all workers, but costs no messages. */
 void dsgd_barrier(dsgd_node *self);
 
+/** Of another vector, which is whole, the pieces that x has. */
+dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
+
+/** Stops the program where one is a view of other pieces than the other, in one verb. */
+void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y);
+
+/** Stops the program where it is a view, of which @p verb takes none. */
+void dsgd_require_whole(const dsgd_vector *x, const char *verb);
+
+/** The first of its pieces from @p k on; its end or more: none. */
+static inline size_t dsgd_piece_from(const dsgd_vector *x, size_t k)
+{
+    return k <= x->first ? x->first
+                         : x->first + (k - x->first + x->stride - 1) / x->stride * x->stride;
+}
+
+/** Whether it has piece @p k. */
+static inline bool dsgd_has_piece(const dsgd_vector *x, size_t k)
+{
+    return k < x->end && dsgd_piece_from(x, k) == k;
+}
+
+/** How many pieces it has. */
+static inline size_t dsgd_count_pieces(const dsgd_vector *x)
+{
+    return x->end <= x->first ? 0 : (x->end - x->first + x->stride - 1) / x->stride;
+}
+
 /** Whether a piece of a vector is computed. */
 bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
 
@@ -385,8 +469,47 @@ void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long sta
 /** Releases the values of all vectors of the run. */
 void dsgd_vectors_release(dsgd_engine *engine);
 
+/** dsgd_update_when_ready() of an update that does not only add to y. */
+void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update);
+
 /** For tests: elements [n_params] of a vector, computed now. */
 void dsgd_vector_read(dsgd_vector *x, double *elements);
+
+/* --- encodings.c ------------------------------------------------------------------------------ */
+
+/** Bytes of a piece on the wire. */
+static inline double dsgd_wire_bytes(const dsgd_engine *engine, const dsgd_wire *wire, size_t k)
+{
+    return wire == NULL ? engine->piece_bytes[k] : wire->bytes[k];
+}
+
+/** Bytes that are reduced where a received piece is added. */
+static inline double dsgd_wire_added(const dsgd_engine *engine, const dsgd_wire *wire, size_t k)
+{
+    return wire == NULL || wire->adds_all ? engine->piece_bytes[k] : wire->bytes[k];
+}
+
+/** Seconds of decoding it. */
+static inline double dsgd_wire_decoding_s(const dsgd_engine *engine, const dsgd_wire *wire,
+                                          size_t k)
+{
+    return wire == NULL || !wire->decodes ? 0
+                                          : engine->piece_bytes[k] * engine->encoding_s_per_byte;
+}
+
+/** Of `exchange: encoding`; NULL: vectors are sent as they are. */
+const dsgd_wire *dsgd_wire_of_exchange(dsgd_engine *engine);
+
+/**
+ * What is sent of piece @p k of x under `exchange: encoding`, with what feedback has left of x. The
+ * caller owns its value. @p call as in dsgd_encoding_at.
+ */
+dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_piece piece,
+                              uint32_t call);
+
+/** A sum of encoded pieces, encoded once more: alike at all workers. Releases @p sum. */
+dsgd_value dsgd_wire_encode_sum(dsgd_engine *engine, const dsgd_wire *wire, dsgd_origin where,
+                                size_t k, uint64_t number, dsgd_value sum);
 
 /* --- accounting.c: time, messages and staleness ----------------------------------------------- */
 
@@ -435,6 +558,12 @@ void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight);
 
 /** Counts the age and the lag of one contribution: max(0, user's local steps - stamp). */
 void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+
+/**
+ * Of a contribution that a worker sent in a step of its: what it was computed from does not count
+ * as samples.
+ */
+void dsgd_count_dropped(dsgd_worker *sender, long step, double share);
 
 /** Counts the application of a gradient. */
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
@@ -522,6 +651,9 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait);
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait);
 /** A host may have done its part: whoever waits may wait for fewer now. */
 void dsgd_timeline_look(const dsgd_engine *engine, int host);
+
+/** A gradient is cancelled: its span ends. */
+void dsgd_timeline_cancel(const dsgd_engine *engine, size_t span);
 
 /** The worker begins its step. */
 void dsgd_timeline_step(dsgd_worker *w);

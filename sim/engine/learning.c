@@ -18,7 +18,8 @@ dsgd_stream dsgd_stream_of(const dsgd_engine *engine)
     return (dsgd_stream){.seed = config->seed,
                          .n_samples = engine->data->train.n,
                          .n_workers = (uint32_t)config->workers,
-                         .batch = (uint32_t)config->learning->batch};
+                         .batch = (uint32_t)config->learning->batch,
+                         .split = engine->split};
 }
 
 struct dsgd_evaluations {
@@ -80,7 +81,9 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
                                        .values = &values,
                                        .model = learning->model,
                                        .data = learning->data,
+                                       .split = learning->split,
                                        .in_double = in_double,
+                                       .n_servers = engine->n_servers,
                                        .about = config->record_about};
     const dsgd_status opened = dsgd_recorder_open(&record, &engine->recorder, error);
     dsgd_values_record(engine->values, engine->recorder);
@@ -95,11 +98,15 @@ static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, b
     return status != DSGD_OK ? status : model->build(learning->model.params, *data, network, error);
 }
 
-dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, dsgd_error *error)
+dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, int n_workers,
+                                dsgd_split **split, dsgd_error *error)
 {
     dsgd_data *data = NULL;
     dsgd_network network;
-    const dsgd_status status = load_learning(learning, seed, true, &data, &network, error);
+    *split = NULL;
+    dsgd_status status = load_learning(learning, seed, true, &data, &network, error);
+    if (status == DSGD_OK)
+        status = dsgd_split_new(&learning->split, data, seed, (uint32_t)n_workers, split, error);
     dsgd_data_close(data);
     return status;
 }
@@ -133,8 +140,15 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
     const bool computes = dsgd_learns(config) || config->record != NULL;
     if (!computes && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
-    const dsgd_status status = load_learning(config->learning, config->seed, false, &engine->data,
-                                             &engine->network, error);
+    dsgd_status status = load_learning(config->learning, config->seed, false, &engine->data,
+                                       &engine->network, error);
+    if (status == DSGD_OK)
+        status = dsgd_split_new(&config->learning->split, engine->data, config->seed,
+                                (uint32_t)config->workers, &engine->split, error);
+    if (status == DSGD_OK && dsgd_imbalance_reads_samples(engine->imbalance)) {
+        const dsgd_stream stream = dsgd_stream_of(engine);
+        engine->sampler = dsgd_sampler_new(&stream);
+    }
     if (status != DSGD_OK || !computes) /* the imbalance needs only the samples' lengths */
         return status;
     engine->evaluations = dsgd_run_alloc(engine, sizeof *engine->evaluations);
@@ -146,6 +160,8 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
 void dsgd_learning_close(dsgd_engine *engine)
 {
     dsgd_values_close(engine->values);
+    dsgd_sampler_free(engine->sampler);
+    dsgd_split_free(engine->split);
     dsgd_data_close(engine->data);
     if (engine->evaluations == NULL)
         return;
@@ -192,7 +208,7 @@ void dsgd_learning_begin(dsgd_engine *engine)
 void dsgd_learning_end(dsgd_engine *engine)
 {
     dsgd_vectors_release(engine);
-    for (int w = 0; w < engine->n_workers; w++)
+    for (int w = 0; w < engine->n_workers + engine->n_servers; w++)
         for (size_t k = 0; k < engine->n_pieces; k++)
             dsgd_value_release(engine->values, engine->workers[w].optimizer_state[k]);
 }

@@ -70,6 +70,9 @@ static void record_value(const dsgd_engine *engine, dsgd_made_by by, const dsgd_
     made->worker = (int)call->where.worker;
     made->step = (long)call->where.step;
     made->value = dsgd_value_retain(call->made);
+    const dsgd_computation *const c = &engine->workers[made->worker].computation;
+    if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL) /* at its end */
+        made->at_s = c->since_s;
     for (size_t i = 0; i < n; i++) {
         made->from[i] = place_of(call->x[i]);
         made->weights[i] = by == DSGD_MADE_COMBINATION ? call->elements[i] / call->divisor
@@ -83,11 +86,12 @@ static void record_call(dsgd_recorder *recorder, const dsgd_call *call)
     static const dsgd_made_by by[] = {[DSGD_CALL_CONSTANT] = DSGD_MADE_CONSTANT,
                                       [DSGD_CALL_GRADIENT] = DSGD_MADE_GRADIENT,
                                       [DSGD_CALL_UPDATE] = DSGD_MADE_UPDATE,
-                                      [DSGD_CALL_COMBINE] = DSGD_MADE_COMBINATION};
+                                      [DSGD_CALL_COMBINE] = DSGD_MADE_COMBINATION,
+                                      [DSGD_CALL_ENCODE] = DSGD_MADE_ENCODED};
     const struct dsgd_ledger_recorder *const r = (struct dsgd_ledger_recorder *)recorder;
     const dsgd_engine *const engine = r->engine;
     const bool is_state = call->kind == DSGD_CALL_CONSTANT && call->piece >= engine->n_pieces;
-    if (call->kind > DSGD_CALL_COMBINE || r->ended || is_state || call->made.node == NULL)
+    if (call->kind > DSGD_CALL_ENCODE || r->ended || is_state || call->made.node == NULL)
         return;
     if (place_of(call->made) == 0)
         record_value(engine, by[call->kind], call);

@@ -83,10 +83,23 @@ static bool is_to_stop(dsgd_worker *w)
     return w->stopped || (engine->most_steps > 0 && w->steps_done >= engine->most_steps);
 }
 
+/** Begins the step under way anew, which was cancelled. */
+static bool repeat_step(dsgd_worker *w)
+{
+    w->cancelled = false;
+    w->n_cancelled++;
+    if (w->engine->finished)
+        stay(w);
+    w->may_return = is_to_stop(w);
+    return !w->may_return;
+}
+
 bool dsgd_next_step(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_computation_wait(w);
+    if (w->cancelled)
+        return repeat_step(w);
     if (self->step >= 0) {
         w->exposed_s += dsgd_now_s() - w->computation.end_s;
         count_step(w);
@@ -98,7 +111,7 @@ bool dsgd_next_step(dsgd_node *self)
     w->step_since_s = dsgd_now_s();
     self->step++;
     dsgd_timeline_step(w);
-    w->draws = 0;
+    w->draws = w->encodings = 0;
     w->may_return = is_to_stop(w);
     return !w->may_return;
 }
@@ -174,4 +187,14 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
     return dsgd_fail(error, DSGD_EUSAGE,
                      "%s needs a power of two of workers: %d or %d would do, got %d", name, below,
                      2 * below, n_workers);
+}
+
+dsgd_status dsgd_check_groups(const char *name, long size, int n_workers, dsgd_error *error)
+{
+    if (n_workers <= size || n_workers % size == 0)
+        return DSGD_OK;
+    const long below = n_workers / size * size;
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "%s: %ld does not divide the workers: %ld or %ld would do, got %d", name, size,
+                     below, below + size, n_workers);
 }

@@ -22,6 +22,8 @@ typedef struct open_wait {
     double since_s; /* ... and is looked at from then on */
 } open_wait;
 
+const char dsgd_cancelled[] = "cancelled";
+
 struct dsgd_recording {
     size_t room; /* for spans */
     size_t n_free, *free; /* places of spans that ended before the window */
@@ -131,6 +133,16 @@ void dsgd_timeline_end(const dsgd_engine *engine, size_t span)
 {
     if (find(engine, span) != NULL)
         end(engine, span, dsgd_now_s());
+}
+
+void dsgd_timeline_cancel(const dsgd_engine *engine, size_t number)
+{
+    dsgd_span *const span = find(engine, number);
+    if (span == NULL)
+        return;
+    span->verb = dsgd_cancelled;
+    span->turn_s = fmin(span->turn_s, dsgd_now_s());
+    end(engine, number, dsgd_now_s());
 }
 
 void dsgd_timeline_communicate(const dsgd_worker *w, double since_s, double end_s)

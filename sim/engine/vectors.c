@@ -53,6 +53,7 @@ void dsgd_work_wake(dsgd_worker *w)
 {
     const int n = w->work_waits;
     w->work_waits = 0; /* before an actor runs that sleeps again */
+    w->wakes += n;
     for (int i = 0; i < n; i++)
         dsgd_semaphore_post(w->work_semaphore);
 }
@@ -61,6 +62,20 @@ void dsgd_work_sleep(dsgd_worker *w)
 {
     w->work_waits++;
     dsgd_semaphore_wait(w->work_semaphore);
+}
+
+bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
+{
+    const long wakes = w->wakes;
+    w->work_waits++;
+    if (until_s == INFINITY)
+        dsgd_semaphore_wait(w->work_semaphore);
+    else if (until_s <= dsgd_now_s() ||
+             !dsgd_semaphore_wait_for(w->work_semaphore, until_s - dsgd_now_s())) {
+        w->work_waits -= w->wakes == wakes; /* else it is woken at this very instant */
+        return false;
+    }
+    return true;
 }
 
 void dsgd_ready_sleep(dsgd_worker *w, size_t n)
@@ -190,7 +205,7 @@ void dsgd_unlock(dsgd_node *self)
 bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
 {
     const dsgd_worker *const w = x->owner;
-    return x->awaits != w->computation.number || piece < w->computation.ready;
+    return x->whole->awaits != w->computation.number || piece < w->computation.ready;
 }
 
 void dsgd_piece_wait(dsgd_vector *x, size_t piece)
@@ -201,7 +216,7 @@ void dsgd_piece_wait(dsgd_vector *x, size_t piece)
 
 void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece)
 {
-    if (x->set_by == x->awaits)
+    if (x->whole->set_by == x->whole->awaits)
         dsgd_piece_wait(x, piece);
 }
 
@@ -210,12 +225,13 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
     dsgd_value_release(engine->values, piece->value);
     piece->value = value;
     piece->stamp = stamp;
+    piece->wire = NULL;
 }
 
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
 {
     dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
-    if (dsgd_entered(x->owner->engine) && x == x->owner->model)
+    if (dsgd_entered(x->owner->engine) && x->whole == x->owner->model)
         dsgd_ledger_enter(x->owner, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
 }
 
@@ -229,9 +245,13 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t n = w->engine->n_pieces;
-    dsgd_vector *x = dsgd_run_alloc(w->engine, sizeof *x + n * sizeof x->piece[0]);
+    dsgd_vector *x = dsgd_run_alloc(w->engine, sizeof *x + n * sizeof x->own[0]);
     x->history = dsgd_run_alloc(w->engine, n * sizeof x->history[0]);
+    x->piece = x->own;
     x->owner = w;
+    x->whole = x;
+    x->end = n;
+    x->stride = 1;
     x->next = w->engine->vectors;
     w->engine->vectors = x;
     x->awaits = x->set_by = -1;
@@ -245,6 +265,16 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self)
 double *dsgd_numbers_new(dsgd_node *self, size_t n)
 {
     return dsgd_run_alloc(dsgd_worker_of(self)->engine, n * sizeof(double));
+}
+
+long *dsgd_integers_new(dsgd_node *self, size_t n)
+{
+    return dsgd_memory_new(self, n, sizeof(long));
+}
+
+void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size)
+{
+    return dsgd_run_alloc(dsgd_worker_of(self)->engine, n * size);
 }
 
 dsgd_vector *dsgd_shared(dsgd_node *self)
@@ -265,12 +295,16 @@ dsgd_vector *dsgd_model(dsgd_node *self)
     return dsgd_worker_of(self)->model;
 }
 
+/* --- linear combinations ---------------------------------------------------------------------- */
+
 static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
     dsgd_piece *const y = &update->y->piece[k];
     (void)w;
     dsgd_vector_set(update->y, k, dsgd_value_retain(x->value), x->stamp);
     y->weight = x->weight;
+    y->wire = x->wire;
+    y->encoded_s = x->encoded_s;
     update->y->history[k] = update->x->history[k];
 }
 
@@ -288,16 +322,15 @@ static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
     return y;
 }
 
-/** Like dsgd_update_when_ready(), for an update that does not only add to y. */
-static void set_when_ready(dsgd_node *self, dsgd_update update)
+void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update)
 {
-    dsgd_update_when_ready(dsgd_worker_of(self), update);
-    update.y->set_by = update.y->awaits;
+    dsgd_update_when_ready(w, update);
+    update.y->whole->set_by = update.y->whole->awaits;
 }
 
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
 {
-    set_when_ready(self, (dsgd_update){.apply = copy_piece, .y = y, .x = x});
+    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = copy_piece, .y = y, .x = x});
 }
 
 /** y[k] <- (a y[k] + b x) / divisor. */
@@ -309,19 +342,93 @@ static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     const dsgd_value sum = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands,
                                                weights, update->divisor);
     dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
-    if (update->y != w->model) /* no gradient */
+    if (update->y->whole != w->model) /* no gradient */
         update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);
 }
 
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x)
 {
-    set_when_ready(self, (dsgd_update){combine_piece, y, x, a, b, 1});
+    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){combine_piece, y, x, a, b, 1});
 }
 
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor)
 {
-    set_when_ready(self, (dsgd_update){combine_piece, x, x, 1, 0, divisor});
+    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){combine_piece, x, x, 1, 0, divisor});
 }
+
+/* --- views ------------------------------------------------------------------------------------ */
+
+/** The view of these pieces of the whole, which x is or is a view of. */
+static dsgd_vector *view_of(const dsgd_vector *x, size_t first, size_t end, size_t stride)
+{
+    dsgd_vector *const whole = x->whole;
+    dsgd_vector *const last = whole->view;
+    dsgd_vector *view = last;
+    while (view != NULL) { /* from the next on, which comes in turn where parts are taken in turn */
+        view = view->next;
+        if (view->first == first && view->end == end && view->stride == stride)
+            return whole->view = view;
+        if (view == last)
+            break;
+    }
+    view = dsgd_run_alloc(whole->owner->engine, sizeof *view);
+    *view = (dsgd_vector){.owner = whole->owner,
+                          .next = last != NULL ? last->next : view,
+                          .whole = whole,
+                          .first = first,
+                          .end = end,
+                          .stride = stride,
+                          .history = whole->history,
+                          .piece = whole->piece};
+    if (last != NULL)
+        last->next = view;
+    return whole->view = view;
+}
+
+dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
+{
+    DSGD_ASSERT(index < n, "worker %d takes fragment %zu of %zu in step %ld, but they are 0 to %zu",
+                self->rank, index, n, self->step, n - 1);
+    return view_of(x, x->first + index * x->stride, x->end, x->stride * n);
+}
+
+dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end)
+{
+    const size_t n = dsgd_count_pieces(x);
+    DSGD_ASSERT(first <= end && end <= n,
+                "worker %d takes pieces %zu to %zu of a vector of %zu in step %ld", self->rank,
+                first, end, n, self->step);
+    const size_t behind = x->first + end * x->stride;
+    return view_of(x, x->first + first * x->stride, behind < x->end ? behind : x->end, x->stride);
+}
+
+size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x)
+{
+    (void)self;
+    return dsgd_count_pieces(x);
+}
+
+dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x)
+{
+    return x->whole == x ? whole : view_of(whole, x->first, x->end, x->stride);
+}
+
+void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y)
+{
+    DSGD_ASSERT(x->first == y->first && x->end == y->end && x->stride == y->stride,
+                "worker %d gives a verb two vectors of different pieces in step %ld; take the same "
+                "fragment or range of both",
+                x->owner->node.rank, x->owner->node.step);
+}
+
+void dsgd_require_whole(const dsgd_vector *x, const char *verb)
+{
+    DSGD_ASSERT(x->whole == x,
+                "worker %d gives %s() a view of a vector in step %ld; it takes whole ones",
+                x->owner->node.rank, verb, x->owner->node.step);
+}
+
+/* --- of the run --------------------------------------------------------------------------------- */
 
 void dsgd_vector_read(dsgd_vector *x, double *elements)
 {
@@ -333,6 +440,6 @@ void dsgd_vector_read(dsgd_vector *x, double *elements)
 void dsgd_vectors_release(dsgd_engine *engine)
 {
     for (dsgd_vector *x = engine->vectors; x != NULL; x = x->next)
-        for (size_t k = 0; k < engine->n_pieces; k++)
+        DSGD_FOR_PIECES (k, x)
             dsgd_piece_set(engine, &x->piece[k], DSGD_ZERO_VALUE, -1);
 }

@@ -77,30 +77,52 @@ static dsgd_await next_of_channel(void *argument)
     return await;
 }
 
-void dsgd_channels_open(dsgd_worker *w)
+/** Starts as many as a worker has, of which this is the first one's number. */
+static void open_channels(dsgd_worker *w, dsgd_channel **channels, size_t number)
 {
     const size_t n = w->engine->n_channels;
-    w->channels = dsgd_xcalloc(n, sizeof *w->channels);
+    dsgd_channel *const new = dsgd_xcalloc(n, sizeof *new);
+    *channels = new;
     for (size_t i = 0; i < n; i++) {
-        w->channels[i].worker = w;
-        w->channels[i].number = (int)i;
-        w->channels[i].semaphore = dsgd_semaphore_new();
-        w->channels[i].staging_since_s = -1;
-        w->channels[i].steps = (dsgd_steps){next_of_channel, &w->channels[i]};
-        dsgd_steps_start(w->host, "channel", &w->channels[i].steps);
+        new[i].worker = w;
+        new[i].number = (int)(number + i);
+        new[i].semaphore = dsgd_semaphore_new();
+        new[i].staging_since_s = -1;
+        new[i].steps = (dsgd_steps){next_of_channel, &new[i]};
+        dsgd_steps_start(w->host, "channel", &new[i].steps);
     }
+}
+
+static void close_channels(const dsgd_worker *w, dsgd_channel *channels)
+{
+    for (size_t i = 0; channels != NULL && i < w->engine->n_channels; i++)
+        dsgd_semaphore_free(channels[i].semaphore);
+    free(channels);
+}
+
+void dsgd_channels_open(dsgd_worker *w)
+{
+    open_channels(w, &w->channels, 0);
 }
 
 void dsgd_channels_close(dsgd_worker *w)
 {
-    for (size_t i = 0; w->channels != NULL && i < w->engine->n_channels; i++)
-        dsgd_semaphore_free(w->channels[i].semaphore);
-    free(w->channels);
+    close_channels(w, w->channels);
+    close_channels(w, w->side_channels);
+}
+
+/** Where a job goes. Most runs have no job for side channels, and no such channel. */
+static dsgd_channel *channel_of(dsgd_worker *w, const dsgd_job *job)
+{
+    const size_t n = w->engine->n_channels;
+    if (job->aside && w->side_channels == NULL)
+        open_channels(w, &w->side_channels, n);
+    return &(job->aside ? w->side_channels : w->channels)[job->piece % n];
 }
 
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
 {
-    dsgd_channel *const channel = &w->channels[job->piece % w->engine->n_channels];
+    dsgd_channel *const channel = channel_of(w, job);
     job->next = NULL;
     if (channel->first == NULL)
         channel->first = job;
@@ -141,26 +163,29 @@ static double copy(double *free_s, double since_s, double copy_s)
 }
 
 /** Seconds of one copy; 0 without one. */
-static double staging_s(const dsgd_vector *x, size_t k)
+static double staging_s(const dsgd_vector *x, double bytes)
 {
-    const dsgd_engine *const engine = x->owner->engine;
-    return x->on_host ? 0 : engine->piece_bytes[k] * engine->staging_s_per_byte;
+    return x->whole->on_host ? 0 : bytes * x->owner->engine->staging_s_per_byte;
 }
 
-double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
+double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd_piece *sent,
+                      double since_s)
 {
-    const double copy_s = staging_s(x, k);
+    const double copy_s = staging_s(x, dsgd_wire_bytes(w->engine, sent->wire, k));
     const dsgd_computation *const computation = &w->computation;
+    if (sent->wire != NULL && sent->encoded_s > since_s)
+        since_s = sent->encoded_s;
     if (copy_s <= 0)
         return since_s;
-    if (x->awaits >= 0 && x->awaits == computation->number && computation->ready_s[k] > since_s)
+    const long awaits = x->whole->awaits;
+    if (awaits >= 0 && awaits == computation->number && computation->ready_s[k] > since_s)
         since_s = computation->ready_s[k];
     return copy(&w->copied_out_s, since_s, copy_s);
 }
 
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
-    const double copy_s = staging_s(x, k);
+    const double copy_s = staging_s(x, w->engine->piece_bytes[k]);
     return copy_s > 0 ? copy(&w->copied_in_s, since_s, copy_s) : since_s;
 }
 
@@ -179,10 +204,11 @@ void dsgd_staging_wait(dsgd_worker *w, double until_s)
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective)
 {
     const dsgd_algorithm *const algorithm = w->engine->config->algorithm;
-    DSGD_ASSERT(!algorithm->only_allreduces,
-                "%s exchanges otherwise than by allreduces, but says that it does not "
-                "(only_allreduces)",
-                algorithm->about.name);
+    DSGD_ASSERT(
+        !algorithm->only_allreduces,
+        "%s exchanges otherwise than by allreduces of all workers, but says that it does not "
+        "(only_allreduces)",
+        algorithm->about.name);
     DSGD_ASSERT(by_collective || !algorithm->only_collectives,
                 "%s exchanges otherwise than by collectives, but says that it does not "
                 "(only_collectives)",
@@ -207,14 +233,40 @@ static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, 
     request->in = in;
     request->arguments = arguments;
     request->since_s = dsgd_now_s();
+    if (dsgd_wire_of_exchange(w->engine) != NULL && in != NULL && !exchange->encodes_itself) {
+        request->sent = dsgd_run_alloc(w->engine, w->engine->n_pieces * sizeof *request->sent);
+        request->call = w->encodings++;
+    }
     return request;
+}
+
+static void set_out(dsgd_request *request, dsgd_vector *out)
+{
+    if (request->in != NULL)
+        dsgd_require_same_pieces(request->in, out);
+    request->out = out;
+}
+
+/** What is sent of in[k]: encoded, unless the algorithm has done so. */
+static void encode_piece(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const dsgd_piece piece = request->in->piece[k];
+    if (piece.wire == NULL) {
+        request->sent[k] = dsgd_piece_encoded(w, request->in, k, piece, request->call);
+        return;
+    }
+    request->sent[k] = piece;
+    dsgd_value_retain(piece.value);
 }
 
 static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     if (request->in != NULL) {
         dsgd_piece_wait(request->in, k);
-        request->staged_s = dsgd_stage_out(w, request->in, k, request->since_s);
+        if (request->sent != NULL)
+            encode_piece(w, k, request);
+        request->staged_s =
+            dsgd_stage_out(w, request->in, k, dsgd_exchange_sent(request, k), request->since_s);
     }
     if (dsgd_entered(w->engine) && request->in != NULL)
         dsgd_ledger_enter(
@@ -229,26 +281,30 @@ static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
     if (request->jobs[k] != NULL)
         dsgd_job_wait(w, &request->exchange->waiting, request->jobs[k]);
     request->exchange->end(w, k, request);
+    if (request->sent != NULL)
+        dsgd_value_release(w->engine->values, request->sent[k].value);
     const double done_s = request->jobs[k] != NULL ? request->jobs[k]->done_s : dsgd_now_s();
-    request->back_s = dsgd_stage_in(w, request->out, k, done_s);
+    if (!request->unchanged)
+        request->back_s = dsgd_stage_in(w, request->out, k, done_s);
     dsgd_run_free(request->jobs[k]);
 }
 
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                        dsgd_vector *out, const void *arguments)
 {
-    const size_t n = w->engine->n_pieces;
+    const size_t n = dsgd_count_pieces(out);
     /* What is fused is announced as soon as it is ready. */
     const size_t window = dsgd_fuses(w->engine) ? n : w->engine->n_channels;
     dsgd_request *const request = new_request(w, exchange, in, arguments);
-    request->out = out;
-    for (size_t k = 0; k < n + window; k++) {
-        if (k >= window)
-            end_piece(w, k - window, request);
-        if (k < n)
-            begin_piece(w, k, request);
+    set_out(request, out);
+    for (size_t i = 0; i < n + window; i++) {
+        if (i >= window)
+            end_piece(w, out->first + (i - window) * out->stride, request);
+        if (i < n)
+            begin_piece(w, out->first + i * out->stride, request);
     }
     dsgd_staging_wait(w, request->back_s);
+    dsgd_run_free(request->sent);
     dsgd_run_free(request);
 }
 
@@ -256,7 +312,7 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
                                   const void *arguments)
 {
     dsgd_request *const request = new_request(w, exchange, in, arguments);
-    for (size_t k = 0; k < w->engine->n_pieces; k++)
+    DSGD_FOR_PIECES (k, in)
         begin_piece(w, k, request);
     request->arguments = NULL;
     request->next = w->requests;
@@ -284,8 +340,8 @@ static dsgd_request **find_request(dsgd_worker *w, const dsgd_exchange *exchange
 
 enum { MOST_POLLS = 1000000 };
 
-/** Counts a request that is not done. */
-static void count_poll(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_job *job)
+void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const dsgd_job *, int),
+                     const dsgd_job *job)
 {
     const double now_s = dsgd_now_s();
     w->polls = w->polled_s == now_s ? w->polls + 1 : 1;
@@ -293,21 +349,31 @@ static void count_poll(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd
     if (w->polls < MOST_POLLS)
         return;
     dsgd_waiting *const in = dsgd_run_alloc(w->engine, sizeof *in);
-    *in = (dsgd_waiting){"a million polls of a request without time passing",
-                         exchange->waiting.lacks};
+    *in = (dsgd_waiting){"a million polls without time passing", lacks};
     dsgd_wait_for_ever(w, in, job);
+}
+
+/** The first job of a request that is not done, or NULL. */
+static const dsgd_job *undone_job(const dsgd_worker *w, const dsgd_request *request)
+{
+    for (size_t k = 0; k < w->engine->n_pieces; k++)
+        if (request->jobs[k] != NULL && !request->jobs[k]->done)
+            return request->jobs[k];
+    return NULL;
+}
+
+bool dsgd_request_done(const dsgd_worker *w, const dsgd_request *request)
+{
+    return undone_job(w, request) == NULL;
 }
 
 bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request)
 {
     find_request(w, exchange, request);
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
-        if (request->jobs[k] == NULL || request->jobs[k]->done)
-            continue;
-        count_poll(w, exchange, request->jobs[k]);
-        return false;
-    }
-    return true;
+    const dsgd_job *const job = undone_job(w, request);
+    if (job != NULL)
+        dsgd_count_poll(w, exchange->waiting.lacks, job);
+    return job == NULL;
 }
 
 void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag)
@@ -325,10 +391,11 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
 {
     dsgd_request **const link = find_request(w, exchange, request);
     *link = request->next;
-    request->out = out;
-    for (size_t k = 0; k < w->engine->n_pieces; k++)
+    set_out(request, out);
+    DSGD_FOR_PIECES (k, out)
         end_piece(w, k, request);
     dsgd_staging_wait(w, request->back_s);
+    dsgd_run_free(request->sent);
     dsgd_request **const oldest = &w->ended[w->n_ended++ % (sizeof w->ended / sizeof *w->ended)];
     dsgd_run_free(*oldest);
     *oldest = request;
@@ -340,14 +407,14 @@ dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece
 {
     dsgd_message *const message = dsgd_run_alloc(w->engine, sizeof *message);
     dsgd_value_retain(content.value);
-    *message = (dsgd_message){.from = w->node.rank,
-                              .channel = channel,
-                              .host = w->host,
-                              .bytes = content.stamp < 0 ? 0 : w->engine->piece_bytes[k],
-                              .piece = k,
-                              .content = content,
-                              .share = 1,
-                              .sent_s = dsgd_now_s()};
+    *message =
+        (dsgd_message){.from = w->node.rank,
+                       .channel = channel,
+                       .host = w->host,
+                       .bytes = content.stamp < 0 ? 0 : dsgd_wire_bytes(w->engine, content.wire, k),
+                       .piece = k,
+                       .content = content,
+                       .sent_s = dsgd_now_s()};
     return message;
 }
 
@@ -357,9 +424,8 @@ void dsgd_message_free(dsgd_worker *w, dsgd_message *message)
     dsgd_run_free(message);
 }
 
-void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes)
+void dsgd_sleep_cost(double cost_s)
 {
-    const double cost_s = dsgd_message_cost_s(w, reduced_bytes);
     if (cost_s > 0)
         dsgd_sleep(cost_s);
 }
@@ -379,9 +445,9 @@ double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double 
 }
 
 void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
-                           double reduced_bytes)
+                           double cost_s)
 {
     const double started_s = dsgd_message_arrived(w, message, waiting_since_s);
-    dsgd_message_cost(w, reduced_bytes);
+    dsgd_sleep_cost(cost_s);
     dsgd_count_communication(w, started_s);
 }

@@ -8,6 +8,9 @@
  * k mod n_channels, so that all workers carry out shared jobs in one order: collectives cannot
  * deadlock.
  *
+ * Non-blocking collectives of a communicator go over side channels, as many again: one that waits
+ * for other workers would keep the collectives of those that need not wait.
+ *
  * Where the platform has `staging`, a piece is copied from the device's memory to the host's before
  * its exchange, from the instant at which it is ready, and back afterwards. Each direction has an
  * engine that makes one copy at a time, beside computation, exchanges and the other direction.
@@ -17,7 +20,7 @@
 
 #include "sim/engine/engine.h"
 
-enum { DSGD_MAX_CHANNELS = 64 };
+enum { DSGD_MAX_CHANNELS = 64 }; /* and as many side channels */
 
 typedef struct dsgd_channel dsgd_channel;
 
@@ -29,6 +32,7 @@ typedef struct dsgd_job {
     dsgd_await (*step)(dsgd_channel *channel, struct dsgd_job *job);
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
+    bool aside; /* goes over a side channel: keeps no other job waiting */
     double not_before_s; /* when its piece is in host memory */
     bool done;
     double done_s; /* when */
@@ -45,8 +49,7 @@ struct dsgd_channel {
     dsgd_steps steps;
     dsgd_job *current; /* taken out of the list, or NULL */
     double staging_since_s; /* since when the actor waits for the piece in host memory; -1: no */
-    bool in_allreduce; /* schedules.c's */
-    struct dsgd_sending *sending; /* the same's: of an allreduce as messages, or NULL */
+    struct dsgd_sending *sending; /* schedules.c's: of an allreduce as messages, or NULL */
     struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */
     size_t span; /* timeline.c's, of the job that it carries out */
 };
@@ -58,7 +61,7 @@ void dsgd_channels_close(dsgd_worker *w);
 /** For run(): the exchange has its result. */
 void dsgd_job_finish(dsgd_job *job);
 
-/** Hands a job to the channel of its piece. */
+/** Hands a job to the channel of its piece, or to its side channel. */
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job);
 
 /** For work and assist actors: waits until the job is done, in @p in. */
@@ -73,20 +76,30 @@ typedef struct dsgd_exchange {
     /** Called once the job of piece k is done, before it is freed. Sets out[k]. */
     void (*end)(dsgd_worker *w, size_t k, dsgd_request *request);
     dsgd_waiting waiting; /* the verb that waits for its end */
+    bool encodes_itself; /* or not at all, under `exchange: encoding` */
 } dsgd_exchange;
 
 /** One call of a verb. Like an MPI_Request, but of all pieces. */
 struct dsgd_request {
     const dsgd_exchange *exchange;
     dsgd_request *next; /* of the worker, begun and not ended */
-    dsgd_vector *in; /* sent; NULL: nothing */
+    dsgd_vector *in; /* sent; NULL: nothing, which only a blocking verb does */
+    dsgd_piece *sent; /* [n_pieces] what of it, under `exchange: encoding`; NULL: as it is */
+    uint32_t call; /* of these encodings */
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
     double since_s; /* when it was begun */
     double staged_s; /* when the piece that was begun last is in host memory */
     double back_s; /* when the piece that was ended last is in the device's */
+    bool unchanged; /* set by end(): out[k] is as it was, and nothing is copied back */
     dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
 };
+
+/** For begin(): what is sent of in[k]. The request has its value, until the end of its piece. */
+static inline const dsgd_piece *dsgd_exchange_sent(const dsgd_request *request, size_t k)
+{
+    return request->sent != NULL ? &request->sent[k] : &request->in->piece[k];
+}
 
 /** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
@@ -111,6 +124,16 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
  */
 bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request);
 
+/** Whether all jobs of a request are done. */
+bool dsgd_request_done(const dsgd_worker *w, const dsgd_request *request);
+
+/**
+ * Counts that a worker asked for something that was not there. At the millionth time at one instant
+ * it does not return.
+ */
+void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const dsgd_job *, int),
+                     const dsgd_job *job);
+
 /** For end(): if in[k] is of a gradient, out[k] is one of several models, so old on the average. */
 void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag);
 
@@ -121,10 +144,11 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
 /* --- staging ---------------------------------------------------------------------------------- */
 
 /**
- * Has piece @p k of x, which is ready, copied to host memory, from @p since_s or from when it
- * became ready. Returns when it is there; does not wait.
+ * Has @p sent, of piece @p k of x, which is ready, copied to host memory, from @p since_s or from
+ * when it became ready and was encoded. Returns when it is there; does not wait.
  */
-double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
+double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd_piece *sent,
+                      double since_s);
 
 /** The same from host memory, where the result is at @p since_s. */
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
@@ -144,6 +168,7 @@ typedef struct dsgd_message {
     dsgd_piece content;
     double share; /* of the content, that the receiver gets */
     long version; /* of a server's piece */
+    struct letter *letter; /* letters.c's: whose part it is */
     double sent_s;
     size_t span; /* dsgd_count_message() of it */
 } dsgd_message;
@@ -152,24 +177,39 @@ typedef struct dsgd_message {
 dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
 void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
 
-/** Of a received message: overhead + reduced_bytes * seconds per byte; a nanosecond at least. */
-static inline double dsgd_message_cost_s(const dsgd_worker *w, double reduced_bytes)
+/** Of what is received and decoded: overhead + reduced_bytes * seconds per byte + decoding_s. */
+static inline double dsgd_received_cost_s(const dsgd_worker *w, double reduced_bytes,
+                                          double decoding_s)
 {
     static const double least_s = 1e-9; /* that SimGrid sleeps */
-    const double cost_s =
-        w->engine->config->platform->message_overhead_s + reduced_bytes * w->reduction_s_per_byte;
+    const double cost_s = w->engine->config->platform->message_overhead_s +
+                          reduced_bytes * w->reduction_s_per_byte + decoding_s;
     return cost_s > 0 && cost_s < least_s ? least_s : cost_s;
 }
 
-/** Sleeps it. */
-void dsgd_message_cost(const dsgd_worker *w, double reduced_bytes);
+/** The same of a message that is not encoded. */
+static inline double dsgd_message_cost_s(const dsgd_worker *w, double reduced_bytes)
+{
+    return dsgd_received_cost_s(w, reduced_bytes, 0);
+}
+
+/** Of a piece that is added or taken. */
+static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *piece, size_t k,
+                                       double passes)
+{
+    return dsgd_received_cost_s(w, passes * dsgd_wire_added(w->engine, piece->wire, k),
+                                dsgd_wire_decoding_s(w->engine, piece->wire, k));
+}
+
+/** Sleeps it; 0: does not. */
+void dsgd_sleep_cost(double cost_s);
 
 /** Counts it; returns when both sides were ready. */
 double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double waiting_since_s);
 
 /** The same; then the cost, and the time since both sides were ready counts as communication. */
 void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
-                           double reduced_bytes);
+                           double cost_s);
 
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 
@@ -178,9 +218,11 @@ enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
 /** The next step of an allreduce of all workers, by `exchange: collective`, until it is over. */
 dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
 
-/** The same of one of the reduction's group, by `exchange: partial_collective`. */
-dsgd_await dsgd_schedule_group(dsgd_channel *channel, struct dsgd_reduction *reduction,
-                               double bytes);
+/** The same of what the reduction's members have called. */
+dsgd_await dsgd_schedule_collective(dsgd_channel *channel, struct dsgd_reduction *reduction);
+
+/** The same of an allreduce of the reduction's group, by `exchange: partial_collective`. */
+dsgd_await dsgd_schedule_group(dsgd_channel *channel, struct dsgd_reduction *reduction, size_t k);
 
 /**
  * Rank 0 gathers from each in turn what is ready of @p n tensors, and answers by a binomial tree.

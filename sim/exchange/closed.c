@@ -1,6 +1,7 @@
 /**
  * @file closed.c
- * Allreduces of all workers and of groups, computed when their last member arrives.
+ * Allreduces and their halves, of all workers and of groups, computed when their last member
+ * arrives. (Of a reduce or broadcast some parts end before others begin: these send messages.)
  *
  * No member's part ends before that, because every result depends on every contribution. A worker's
  * only channel carries out one schedule at a time, whoever its members are; in each round it sends
@@ -15,7 +16,8 @@
  * speed, behind which all of it are at the same instant. From the first to the last message that
  * leaves it, the row sends and receives as many equal ones at once, and each has an even share of the
  * NIC. No message of the row in another schedule comes between: before the first all of it have
- * begun this one, and at the last all of it are in it still.
+ * begun this one, and at the last all of it are in it still. The same holds for reduce-scatter by
+ * halving, and among some rows, if these are whole. What stays in an island passes no NIC.
  *
  * A second pass, once all have ended, counts the messages and what of their time no computation
  * hid, which is not known before. It is made in the order in which the schedules became complete,
@@ -29,6 +31,7 @@
 
 #include "sim/network/paths.h"
 #include "sim/result.h"
+#include "sim/run.h"
 
 typedef struct dsgd_schedule dsgd_schedule;
 
@@ -56,10 +59,8 @@ struct dsgd_closed {
 static struct dsgd_closed *new_state(dsgd_engine *engine)
 {
     const size_t n = (size_t)engine->n_workers;
-    const dsgd_algorithm *const algorithm = engine->config->algorithm;
     struct dsgd_closed *const state = dsgd_run_alloc(engine, sizeof *state);
-    const bool one_at_a_time =
-        (algorithm->only_allreduces || algorithm->only_collectives) && engine->n_channels == 1;
+    const bool one_at_a_time = dsgd_only_collectives(engine->config) && engine->n_channels == 1;
     if (one_at_a_time)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
     if (state->paths == NULL)
@@ -83,20 +84,63 @@ bool dsgd_messages_are_alone(dsgd_engine *engine)
     return state_of(engine)->paths != NULL;
 }
 
-/** Whether the members are all hosts of their NICs, and exchange with these first, or all are. */
-static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *plan)
+/** Whether all are in one island, where no message passes a NIC. */
+static bool is_in_island(const struct dsgd_closed *state, const dsgd_comm *comm)
+{
+    const dsgd_path_end *const end = state->paths->end;
+    bool is = state->paths->platform->island_hosts > 0;
+    for (int i = 1; i < comm->n && is; i++)
+        is = end[comm->rank[i]].island == end[comm->rank[0]].island;
+    return is;
+}
+
+/** Whether the members are all hosts of their NICs: rows that have all their ranks. */
+static bool has_whole_rows(const struct dsgd_closed *state, const dsgd_comm *comm)
+{
+    const int per_nic = state->paths->per_nic;
+    bool has = comm->n % per_nic == 0;
+    for (int i = 0; i < comm->n && has; i += per_nic)
+        has = comm->rank[i] % per_nic == 0 &&
+              comm->rank[i + per_nic - 1] - comm->rank[i] == per_nic - 1;
+    return has;
+}
+
+/** Whether a group's members are all hosts of their NICs. */
+static bool is_whole(const struct dsgd_closed *state, const dsgd_plan *plan)
 {
     const dsgd_group at_nic = (dsgd_group)state->paths->per_nic - 1;
+    return plan->comm != NULL ? has_whole_rows(state, plan->comm)
+                              : plan->group == 0 || (at_nic & ~plan->group) == 0;
+}
+
+/** Whether the members are all hosts of their NICs, and exchange with these first. */
+static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *plan)
+{
     const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
                          plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
-    return at_nic == 0 ||
-           (is_cube && plan->extra == 0 && (plan->group == 0 || (at_nic & ~plan->group) == 0));
+    return is_cube && plan->extra == 0 && plan->part != DSGD_ALLGATHER && is_whole(state, plan);
+}
+
+/** Whether no message of the plan meets another on a link, or only so that each has an even share. */
+static bool is_apart(const struct dsgd_closed *state, const dsgd_plan *plan)
+{
+    dsgd_comm *const comm = plan->comm;
+    if (state->paths->per_nic == 1)
+        return true;
+    if (comm == NULL)
+        return is_even_at_nics(state, plan);
+    if (!comm->known_in_island) { /* once: members ask in turn */
+        comm->known_in_island = true;
+        comm->in_island = is_in_island(state, comm);
+    }
+    return comm->in_island || is_even_at_nics(state, plan);
 }
 
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
 {
-    return dsgd_messages_are_alone(engine) && !engine->config->exchange.every_message &&
-           is_even_at_nics(engine->closed, plan);
+    const bool needs_all = plan->part != DSGD_REDUCE && plan->part != DSGD_BROADCAST;
+    return needs_all && dsgd_messages_are_alone(engine) &&
+           !engine->config->exchange.every_message && is_apart(engine->closed, plan);
 }
 
 void dsgd_closed_schedules_free(dsgd_engine *engine)
@@ -140,7 +184,7 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
         p.sent_s = fmax(p.sent_s, ready_s + dsgd_path_s(state->paths, rank, state->rank[phase->to],
                                                         phase->bytes));
     }
-    p.done_s = p.sent_s + dsgd_message_cost_s(&engine->workers[rank], phase->reduced);
+    p.done_s = p.sent_s + dsgd_phase_cost_s(&engine->workers[rank], phase);
     return p;
 }
 
@@ -182,7 +226,7 @@ static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bi
 {
     const struct dsgd_closed *const state = t->engine->closed;
     dsgd_phase phase = dsgd_plan_phase(plan, round, 0);
-    const double cost_s = dsgd_message_cost_s(&t->engine->workers[0], phase.reduced);
+    const double cost_s = dsgd_phase_cost_s(&t->engine->workers[0], &phase);
     for (int i = 0; i < plan->n; i++) {
         const int partner = i ^ bit;
         if (partner < i)
@@ -273,6 +317,8 @@ static void count_ended(dsgd_engine *engine)
         if (state->end_of_complete == &s->next)
             state->end_of_complete = &state->complete;
         take(s);
+        if (s->plan.comm != NULL)
+            dsgd_comm_release(engine, s->plan.comm);
         dsgd_run_free(s);
     }
 }
@@ -310,6 +356,8 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
     s->plan = *plan;
     for (size_t i = 0; i < n; i++)
         s->member[i].arrived_s = INFINITY;
+    if (plan->comm != NULL)
+        dsgd_comm_retain(plan->comm);
     put(s, &engine->closed->gathering);
     return s;
 }

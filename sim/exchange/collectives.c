@@ -1,67 +1,123 @@
 /**
  * @file collectives.c
- * Collectives of all workers: allreduces of vectors, allgathers of control data.
+ * Collectives of all workers or of a communicator: of vectors, and allgathers of control data.
  */
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
+#include "sim/run.h"
+
+/** The argument of an exchange. */
+typedef struct collective {
+    dsgd_comm *comm;
+    dsgd_part part;
+    int root;
+    double divisor;
+    bool aside; /* keeps no other collective of the worker waiting */
+} collective;
 
 typedef struct collective_job {
     dsgd_job job; /* first */
     dsgd_reduction *reduction;
-    double bytes;
+    bool started;
 } collective_job;
+
+/** Whether this worker gets something: all do but for those that are no root of a reduce. */
+static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
+{
+    const int index = dsgd_reduction_index(reduction, w->node.rank);
+    return reduction->call.part != DSGD_REDUCE || index == reduction->call.root;
+}
+
+/** The messages are over: all have contributed to what this worker gets. */
+static void finish_collective(dsgd_worker *w, dsgd_job *job)
+{
+    dsgd_reduction *const reduction = ((collective_job *)job)->reduction;
+    const dsgd_origin where = dsgd_origin_of(w);
+    if (reduction->call.part == DSGD_ALLGATHER)
+        dsgd_reduction_agree(w->engine, reduction, where);
+    else if (reduction->call.part != DSGD_BROADCAST && gets(w, reduction))
+        dsgd_reduction_combine(w->engine, reduction, where, job->piece);
+    dsgd_job_finish(job);
+}
 
 static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
 {
-    dsgd_worker *const w = channel->worker;
-    const collective_job *const mine = (collective_job *)job;
-    const dsgd_await await = dsgd_schedule_allreduce(channel, mine->bytes);
+    collective_job *const mine = (collective_job *)job;
+    if (!mine->started)
+        dsgd_reduction_start(channel->worker, mine->reduction);
+    mine->started = true;
+    const dsgd_await await = dsgd_schedule_collective(channel, mine->reduction);
     if (await.kind != DSGD_AWAIT_NOTHING)
         return await;
     if (mine->reduction->numbers == NULL)
-        dsgd_reduction_combine(w->engine, mine->reduction, dsgd_origin_of(w), job->piece);
-    dsgd_job_finish(job);
+        finish_collective(channel->worker, job);
+    else
+        dsgd_job_finish(job);
     return await;
 }
 
-/** The same where fusion.c has carried it out. */
-static void finish_collective(dsgd_worker *w, dsgd_job *job)
-{
-    dsgd_reduction_combine(w->engine, ((collective_job *)job)->reduction, dsgd_origin_of(w),
-                           job->piece);
-    dsgd_job_finish(job);
-}
-
-/** This worker's part in its next collective. */
-static collective_job *new_collective_job(dsgd_worker *w, size_t k, double bytes, double divisor)
+/** This worker's part in its next collective of a communicator. */
+static collective_job *new_collective_job(dsgd_worker *w, dsgd_comm *comm, dsgd_call call)
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (collective_job){.job = {.step = step_collective, .piece = k},
-                            .reduction = dsgd_reduction_join_next(w, bytes, divisor),
-                            .bytes = bytes};
-    w->collectives += k == 0;
+    *job = (collective_job){.job = {.step = step_collective, .piece = call.piece},
+                            .reduction = dsgd_reduction_join_next(w, comm, call)};
     job->job.collective = w->collectives;
     job->job.verb = "dsgd_allgather"; /* dsgd_exchange_start() sets others */
     return job;
 }
 
-/** Whether a worker has yet to call the collective. */
+/** Whether a worker has yet to call the collective, or its channel to come to it. */
 static bool lacks_call(const dsgd_worker *w, const dsgd_job *job, int host)
 {
     return host < w->engine->n_workers &&
-           !dsgd_reduction_joined(w->engine, ((const collective_job *)job)->reduction, host);
+           dsgd_reduction_lacks(w->engine, ((const collective_job *)job)->reduction, host);
 }
 
-/* --- allreduces ------------------------------------------------------------------------------- */
-
-/** Contributes in[k] as it is now. The argument is the divisor. */
-static void begin_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
+/** Stops the program where a worker is no member, or the run is said to have no such collectives. */
+static dsgd_comm *require_member(dsgd_worker *w, const dsgd_comm *comm, const char *verb)
 {
-    const double divisor = *(const double *)request->arguments;
-    const dsgd_piece *const mine = &request->in->piece[k];
-    collective_job *const job = new_collective_job(w, k, w->engine->piece_bytes[k], divisor);
-    const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
-    dsgd_reduction_sample(w, job->reduction, contribution);
+    if (comm == DSGD_WORLD)
+        return NULL;
+    DSGD_ASSERT(dsgd_comm_index(comm, w->node.rank) >= 0,
+                "worker %d calls %s() in step %ld on a communicator of which it is no member",
+                w->node.rank, verb, w->node.step);
+    dsgd_exchanges_otherwise(w, true); /* fusion is of all workers */
+    return (dsgd_comm *)comm; /* opaque to algorithms, which hold it as a constant */
+}
+
+/** Whether a worker has a communicator for itself: then it does not even wait for its gradient. */
+static bool is_alone(const dsgd_comm *comm)
+{
+    return comm != NULL && comm->n == 1;
+}
+
+/* --- of vectors --------------------------------------------------------------------------------- */
+
+static dsgd_call call_of(const dsgd_worker *w, const collective *c, size_t k, const dsgd_wire *wire)
+{
+    return (dsgd_call){.part = c->part,
+                       .root = c->root,
+                       .piece = k,
+                       .bytes = dsgd_wire_bytes(w->engine, wire, k),
+                       .divisor = c->divisor,
+                       .wire = wire};
+}
+
+/** Contributes in[k] as it is now, if there is one. */
+static void begin_collective(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    const collective *const c = request->arguments;
+    const dsgd_vector *const pieces = request->in != NULL ? request->in : request->out;
+    w->collectives += k == pieces->first;
+    const dsgd_piece *const mine = request->in != NULL ? dsgd_exchange_sent(request, k) : NULL;
+    const dsgd_wire *const wire = mine != NULL ? mine->wire : dsgd_wire_of_exchange(w->engine);
+    collective_job *const job = new_collective_job(w, c->comm, call_of(w, c, k, wire));
+    if (mine != NULL) {
+        const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
+        dsgd_reduction_sample(w, job->reduction, contribution);
+    }
+    job->job.aside = c->aside;
     if (!dsgd_fuses(w->engine)) {
         dsgd_exchange_start(w, request, &job->job);
         return;
@@ -72,46 +128,90 @@ static void begin_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /** out[k] <- sum / divisor. */
-static void end_allreduce(dsgd_worker *w, size_t k, dsgd_request *request)
+static void end_collective(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
-    dsgd_piece_wait(request->out, k);
-    const dsgd_lag lag = dsgd_reduction_count_use(w, reduction, k, 0);
-    dsgd_vector_update(request->out, k, dsgd_value_retain(reduction->sum), dsgd_local_steps(w, k));
-    dsgd_exchange_gradients(request, k, lag);
+    request->unchanged = !gets(w, reduction);
+    if (!request->unchanged) {
+        dsgd_piece_wait(request->out, k);
+        const dsgd_lag lag = dsgd_reduction_count_use(w, reduction, k, 0);
+        dsgd_vector_update(request->out, k, dsgd_value_retain(reduction->sum),
+                           dsgd_local_steps(w, k));
+        dsgd_exchange_gradients(request, k, lag);
+    }
     dsgd_reduction_leave(w->engine, reduction);
 }
 
-/** Like end_allreduce(), after the local step of this step, which may still be under way. */
+/** Like end_collective(), after the local step of this step, which may still be under way. */
 static void end_allreduce_later(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_piece_wait(w->model, k);
-    end_allreduce(w, k, request);
+    end_collective(w, k, request);
+}
+
+/** The last reader of what the root has sampled releases it. */
+static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
+    const int root = dsgd_reduction_rank(reduction, reduction->call.root);
+    request->unchanged = root == w->node.rank;
+    if (!request->unchanged) {
+        const dsgd_contribution *const theirs = &reduction->contribution[reduction->call.root];
+        dsgd_piece_wait(request->out, k);
+        if (dsgd_entered(w->engine))
+            dsgd_ledger_enter(w,
+                              (dsgd_ledger_entry){.kind = DSGD_ENTRY_RECEIVED,
+                                                  .peer = root,
+                                                  .stamp = theirs->stamp},
+                              theirs->value);
+        dsgd_vector_update(request->out, k, dsgd_value_retain(theirs->value), theirs->stamp);
+        dsgd_count_staleness(w, root, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+    }
+    dsgd_reduction_leave(w->engine, reduction);
 }
 
 static const dsgd_exchange allreduce_mean = {
-    begin_allreduce, end_allreduce, {"dsgd_allreduce_mean", lacks_call}};
+    begin_collective, end_collective, {"dsgd_allreduce_mean", lacks_call}};
 static const dsgd_exchange allreduce_sum = {
-    begin_allreduce, end_allreduce, {"dsgd_allreduce_sum", lacks_call}};
+    begin_collective, end_collective, {"dsgd_allreduce_sum", lacks_call}};
 static const dsgd_exchange iallreduce = {
-    begin_allreduce, end_allreduce_later, {"dsgd_allreduce_end", lacks_call}};
+    begin_collective, end_allreduce_later, {"dsgd_allreduce_end", lacks_call}};
+static const dsgd_exchange reduce = {
+    begin_collective, end_collective, {"dsgd_reduce_sum", lacks_call}};
+static const dsgd_exchange broadcast = {
+    begin_collective, end_broadcast, {"dsgd_broadcast", lacks_call}};
+static const dsgd_exchange reduce_scatter = {
+    begin_collective, end_collective, {"dsgd_reduce_scatter_sum", lacks_call}};
+static const dsgd_exchange allgather_shares = {
+    begin_collective, end_collective, {"dsgd_allgather_shares", lacks_call}, true};
 
-void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x)
+void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    const double p = self->n_workers;
-    dsgd_exchange_run(dsgd_worker_of(self), &allreduce_mean, x, x, &p);
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const collective c = {.comm = require_member(w, comm, allreduce_mean.waiting.verb),
+                          .divisor = dsgd_comm_size(self, comm)};
+    if (!is_alone(c.comm))
+        dsgd_exchange_run(w, &allreduce_mean, x, x, &c);
 }
 
-void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x)
+void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    const double one = 1;
-    dsgd_exchange_run(dsgd_worker_of(self), &allreduce_sum, x, x, &one);
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const collective c = {.comm = require_member(w, comm, allreduce_sum.waiting.verb),
+                          .divisor = 1};
+    if (!is_alone(c.comm))
+        dsgd_exchange_run(w, &allreduce_sum, x, x, &c);
 }
 
-dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x)
+dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    const double p = self->n_workers;
-    return dsgd_exchange_begin(dsgd_worker_of(self), &iallreduce, x, &p);
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const dsgd_run_config *const config = w->engine->config;
+    const bool one_at_a_time = dsgd_only_collectives(config) || config->algorithm->one_at_a_time;
+    const collective c = {.comm = require_member(w, comm, "dsgd_allreduce_begin"),
+                          .divisor = dsgd_comm_size(self, comm),
+                          .aside = comm != DSGD_WORLD && !one_at_a_time};
+    return dsgd_exchange_begin(w, &iallreduce, x, &c);
 }
 
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
@@ -119,11 +219,49 @@ void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mea
     dsgd_exchange_end(dsgd_worker_of(self), &iallreduce, request, mean);
 }
 
+/** A collective that is no allreduce; @p sent NULL: this worker sends nothing of its own. */
+static void run_other(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent,
+                      dsgd_vector *x, collective c)
+{
+    const int n = dsgd_comm_size(self, c.comm);
+    DSGD_ASSERT(c.root >= 0 && c.root < n,
+                "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
+                c.root, self->step, n - 1);
+    dsgd_exchanges_otherwise(dsgd_worker_of(self), true);
+    if (!is_alone(c.comm))
+        dsgd_exchange_run(dsgd_worker_of(self), exchange, sent, x, &c);
+}
+
+void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
+{
+    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, reduce.waiting.verb);
+    run_other(self, &reduce, x, x, (collective){on, DSGD_REDUCE, root, 1});
+}
+
+void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
+{
+    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, broadcast.waiting.verb);
+    dsgd_vector *const sent = dsgd_comm_rank(self, comm) == root ? x : NULL;
+    run_other(self, &broadcast, sent, x, (collective){on, DSGD_BROADCAST, root, 1});
+}
+
+void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, reduce_scatter.waiting.verb);
+    run_other(self, &reduce_scatter, x, x, (collective){on, DSGD_REDUCE_SCATTER, 0, 1});
+}
+
+void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, allgather_shares.waiting.verb);
+    run_other(self, &allgather_shares, x, x, (collective){on, DSGD_ALLGATHER, 0, 1});
+}
+
 /* --- control data ----------------------------------------------------------------------------- */
 
 static const dsgd_waiting allgather = {"dsgd_allgather", lacks_call};
 
-const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t n)
+const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, const dsgd_comm *comm)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_ASSERT(
@@ -131,9 +269,12 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t n)
         "worker %d calls dsgd_allgather() in step %ld while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
         self->rank, self->step);
-    const double bytes = (double)n * self->n_workers * sizeof *mine;
-    collective_job *const job = new_collective_job(w, 0, bytes, 1);
-    dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, n);
+    dsgd_comm *const on = require_member(w, comm, allgather.verb);
+    const double bytes = (double)m * dsgd_comm_size(self, comm) * sizeof *mine;
+    w->collectives++;
+    collective_job *const job =
+        new_collective_job(w, on, (dsgd_call){.bytes = bytes, .divisor = 1});
+    dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, m);
     dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &allgather, &job->job);
     dsgd_reduction_leave(w->engine, w->gathered);

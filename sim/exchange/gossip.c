@@ -56,7 +56,9 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
 typedef struct gossip_job {
     dsgd_job job; /* first */
     dsgd_piece mine; /* as it was when the exchange began */
-    double keep; /* what out[k] is multiplied by at the end */
+    double keep; /* what out[k] is multiplied by at the end; ... */
+    double gives; /* ... or, where `exchange: encoding` changes `mine`, what it gives of that */
+    double kept; /* of a row that is promised to sum to 1; NAN: it is not */
     bool begun;
     double since_s; /* when it was */
     int n_to, n_from;
@@ -73,7 +75,7 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
 {
     dsgd_worker *const w = channel->worker;
     const size_t k = job->job.piece;
-    const double bytes = w->engine->piece_bytes[k];
+    const double bytes = dsgd_wire_bytes(w->engine, job->mine.wire, k);
     for (int i = 0; i < job->n_to; i++) {
         dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
         message->share = job->peer[i].share;
@@ -121,16 +123,27 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
     if (job->n_arrived == job->n_added) {
         /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
         const double passes = (job->n_from + 2) / 3.0;
-        const double reduced_bytes = passes * w->engine->piece_bytes[any_job->piece] / job->n_from;
         job->n_arrived++;
         dsgd_message_arrived(w, message, job->since_s);
-        const double cost_s = dsgd_message_cost_s(w, reduced_bytes);
+        const double cost_s =
+            dsgd_piece_cost_s(w, &message->content, any_job->piece, passes / job->n_from);
         if (cost_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
     dsgd_count_communication(w, fmax(message->sent_s, job->since_s));
     job->n_added++;
     return await_next(job);
+}
+
+/** Stops the program where shares that are promised to sum to 1 do not; NAN are not. */
+static void require_sum(const dsgd_worker *w, double sum, const char *what, const char *promise)
+{
+    static const double rounding = 1e-9;
+    DSGD_ASSERT(
+        !(fabs(sum - 1) > rounding),
+        "what worker %d keeps and %s in step %ld sums to %.10g, but its neighbours promise 1 "
+        "(%s)",
+        w->node.rank, what, w->node.step, sum, promise);
 }
 
 /** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */
@@ -143,13 +156,16 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const size_t n_peers = (size_t)(n->n_to > n->n_from ? n->n_to : n->n_from);
     dsgd_exchanges_otherwise(w, false);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
-    *job = (gossip_job){.job = {.step = step_gossip, .piece = k},
-                        .mine = x->piece[k],
-                        .keep = n->keep,
-                        .n_to = n->n_to,
-                        .n_from = n->n_from};
+    *job =
+        (gossip_job){.job = {.step = step_gossip, .piece = k},
+                     .mine = *dsgd_exchange_sent(request, k),
+                     .keep = n->keep,
+                     .gives = request->sent != NULL && x->piece[k].wire == NULL ? 1 - n->keep : 0,
+                     .kept = (n->promises & DSGD_PROMISE_ROWS) != 0 ? n->keep : NAN,
+                     .n_to = n->n_to,
+                     .n_from = n->n_from};
     dsgd_value_retain(job->mine.value);
-    state->node[w->node.rank].last = x;
+    state->node[w->node.rank].last = x->whole;
     x->piece[k].weight = n->keep * job->mine.weight;
     for (int i = 0; i < n->n_to; i++) {
         job->peer[i].to = n->to[i];
@@ -167,25 +183,33 @@ static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const dsgd_neighbours *const n = request->arguments;
     dsgd_piece *const piece = &request->in->piece[k];
     begin_gossip(w, k, request);
-    ((gossip_job *)request->jobs[k])->keep = 1;
-    const dsgd_value rest =
-        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &piece->value, &n->keep, 1);
+    gossip_job *const job = (gossip_job *)request->jobs[k];
+    const dsgd_value operands[2] = {piece->value, job->mine.value};
+    const double weights[2] = {job->gives > 0 ? 1 : n->keep, -job->gives};
+    const dsgd_value rest = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k,
+                                                job->gives > 0 ? 2 : 1, operands, weights, 1);
+    job->keep = 1;
+    job->gives = 0;
     dsgd_vector_set(request->in, k, rest, piece->stamp);
 }
 
 /** keep mine + sum of the shares received, in the order of ranks. */
 static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value mine)
 {
-    const size_t n = (size_t)job->n_from + 1;
-    dsgd_value *const operands = dsgd_run_alloc(w->engine, n * sizeof *operands);
-    double *const weights = dsgd_run_alloc(w->engine, n * sizeof *weights);
+    const size_t most = (size_t)job->n_from + 2;
+    dsgd_value *const operands = dsgd_run_alloc(w->engine, most * sizeof *operands);
+    double *const weights = dsgd_run_alloc(w->engine, most * sizeof *weights);
     size_t at = 0;
     bool placed = false;
     for (int i = 0; i <= job->n_from; i++) {
         if (!placed && (i == job->n_from || job->peer[i].from > w->node.rank)) {
             operands[at] = mine;
-            weights[at++] = job->keep;
+            weights[at++] = job->gives > 0 ? 1 : job->keep;
             placed = true;
+            if (job->gives > 0) {
+                operands[at] = job->mine.value;
+                weights[at++] = -job->gives;
+            }
         }
         if (i < job->n_from) {
             operands[at] = job->peer[i].received->content.value;
@@ -193,7 +217,7 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
         }
     }
     const dsgd_value result = dsgd_values_combine(w->engine->values, dsgd_origin_of(w),
-                                                  job->job.piece, n, operands, weights, 1);
+                                                  job->job.piece, at, operands, weights, 1);
     dsgd_run_free(operands);
     dsgd_run_free(weights);
     return result;
@@ -208,13 +232,20 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_piece_wait(x, k);
     dsgd_vector_update(x, k, weighted_sum(w, job, x->piece[k].value), dsgd_local_steps(w, k));
     const double weight = dsgd_piece_share(engine, k) / (job->n_from + 1);
+    double row = job->kept;
     for (int i = 0; i < job->n_from; i++) {
+        row += job->peer[i].received->share;
         const dsgd_piece *const theirs = &job->peer[i].received->content;
+        DSGD_ASSERT(job->peer[i].received->piece == k,
+                    "worker %d gossips piece %zu in step %ld, but worker %d sends it piece %zu; "
+                    "both ends of an edge exchange the same pieces in one order",
+                    w->node.rank, k, w->node.step, job->peer[i].from, job->peer[i].received->piece);
         x->piece[k].weight += theirs->weight;
         engine->gossip->weight_in_flight -= theirs->weight;
         dsgd_count_staleness(w, job->peer[i].from, k, theirs->stamp, weight);
         dsgd_message_free(w, job->peer[i].received);
     }
+    require_sum(w, row, "gets", "DSGD_PROMISE_ROWS");
     dsgd_value_release(engine->values, job->mine.value);
 }
 
@@ -264,9 +295,11 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *grap
         return &node->neighbours;
     node->graph = graph;
     node->shares = shares;
-    keep(engine, node,
-         dsgd_graph_neighbours(graph, self->n_workers, engine->config->seed, self->rank, round,
-                               shares == DSGD_DOUBLY_STOCHASTIC, room_of(engine)));
+    const bool both = shares == DSGD_DOUBLY_STOCHASTIC;
+    dsgd_neighbours n = dsgd_graph_neighbours(graph, self->n_workers, engine->config->seed,
+                                              self->rank, round, both, room_of(engine));
+    n.promises = DSGD_PROMISE_COLUMNS | (both ? DSGD_PROMISE_ROWS : 0);
+    keep(engine, node, n);
     return &node->neighbours;
 }
 
@@ -276,6 +309,11 @@ static void require_neighbours(const dsgd_node *self, const dsgd_neighbours *nei
         dsgd_require_peer(self, neighbours->to[i]);
     for (int i = 0; i < neighbours->n_from; i++)
         dsgd_require_peer(self, neighbours->from[i]);
+    double column = neighbours->keep;
+    for (int i = 0; i < neighbours->n_to; i++)
+        column += neighbours->share[i];
+    if ((neighbours->promises & DSGD_PROMISE_COLUMNS) != 0)
+        require_sum(dsgd_worker_of((dsgd_node *)self), column, "gives", "DSGD_PROMISE_COLUMNS");
 }
 
 /** Whether a worker's message has yet to arrive. */
@@ -319,7 +357,8 @@ void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const double one = 1;
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+    dsgd_require_same_pieces(x, z);
+    DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
         dsgd_piece_wait(z, k);
         const dsgd_value unbiased =

@@ -26,7 +26,8 @@ static dsgd_message *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool
     dsgd_message *const message = dsgd_recv(mailbox);
     dsgd_stay_if_stopped(w);
     dsgd_message_received(w, message, since_s,
-                          with_piece ? w->engine->piece_bytes[message->piece] : 0);
+                          with_piece ? dsgd_piece_cost_s(w, &message->content, message->piece, 1)
+                                     : dsgd_message_cost_s(w, 0));
     return message;
 }
 
@@ -55,7 +56,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_worker *const w = channel->worker;
     pair_job *const job = (pair_job *)any_job;
     const bool fetch = job->wanted.kind == FETCH;
-    const double bytes = fetch ? 0 : w->engine->piece_bytes[any_job->piece];
+    const double bytes = fetch ? 0 : dsgd_wire_bytes(w->engine, job->mine.wire, any_job->piece);
     dsgd_message *const question =
         dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     question->span = dsgd_count_message(w->engine, w->host, job->wanted.peer, bytes);
@@ -71,9 +72,10 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     const pair_question *const question = request->arguments;
     dsgd_exchanges_otherwise(w, false);
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (pair_job){.job = {.run = run_pair, .piece = k},
-                      .wanted = *question,
-                      .mine = request->in == NULL ? DSGD_NO_PIECE : request->in->piece[k]};
+    *job =
+        (pair_job){.job = {.run = run_pair, .piece = k},
+                   .wanted = *question,
+                   .mine = request->in == NULL ? DSGD_NO_PIECE : *dsgd_exchange_sent(request, k)};
     dsgd_value_retain(job->mine.value);
     dsgd_exchange_start(w, request, &job->job);
 }
@@ -148,9 +150,10 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     const double ones[2] = {1, 1};
     const double begun_s = dsgd_now_s();
     double back_s = 0;
-    for (size_t k = 0; k < engine->n_pieces; k++) {
+    dsgd_require_same_pieces(x, y);
+    DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
-        dsgd_staging_wait(w, dsgd_stage_out(w, x, k, begun_s));
+        dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], begun_s));
         const double since_s = dsgd_now_s();
         const double cost_s = engine->piece_bytes[k] * w->reduction_s_per_byte;
         if (cost_s > 0)
@@ -188,9 +191,18 @@ static dsgd_message *next_question(dsgd_worker *w, const dsgd_waiting *in, int a
     return question;
 }
 
+/** Stops the program where a view is asked for a piece that it lacks. */
+static void require_piece(const dsgd_worker *w, const dsgd_message *question, const dsgd_vector *x)
+{
+    DSGD_ASSERT(dsgd_has_piece(x, question->piece),
+                "worker %d is asked for piece %zu by worker %d in step %ld, which the view that it "
+                "answers with lacks",
+                w->node.rank, question->piece, question->from, w->node.step);
+}
+
 static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message *reply)
 {
-    const double bytes = w->engine->piece_bytes[reply->piece];
+    const double bytes = dsgd_wire_bytes(w->engine, reply->content.wire, reply->piece);
     /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
@@ -201,12 +213,25 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
         dsgd_send(mailbox, reply, bytes);
 }
 
+/** With x[k] as it is, or as `exchange: encoding` says. */
+static dsgd_message *new_reply(dsgd_worker *w, const dsgd_message *question, dsgd_vector *x)
+{
+    const size_t k = question->piece;
+    if (dsgd_wire_of_exchange(w->engine) == NULL || x->piece[k].wire != NULL)
+        return dsgd_message_new(w, question->channel, k, x->piece[k]);
+    const dsgd_piece sent = dsgd_piece_encoded(w, x, k, x->piece[k], w->encodings++);
+    dsgd_message *const reply = dsgd_message_new(w, question->channel, k, sent);
+    dsgd_value_release(w->engine->values, sent.value);
+    return reply;
+}
+
 static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int asker)
 {
     dsgd_message *const question = next_question(w, in, asker, true);
     const size_t k = question->piece;
-    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, dsgd_now_s()));
-    dsgd_message *const reply = dsgd_message_new(w, question->channel, k, x->piece[k]);
+    require_piece(w, question, x);
+    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
+    dsgd_message *const reply = new_reply(w, question, x);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_count_staleness(w, question->from, k, question->content.stamp,
@@ -224,7 +249,7 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
 void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
 {
     dsgd_require_peer(self, peer);
-    for (size_t k = 0; k < dsgd_worker_of(self)->engine->n_pieces; k++)
+    for (size_t n = dsgd_count_pieces(x); n > 0; n--)
         answer(dsgd_worker_of(self), &awaiting, x, peer);
 }
 
@@ -233,7 +258,8 @@ void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_message *const question = next_question(w, &giving, -1, false);
     const size_t k = question->piece;
-    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, dsgd_now_s()));
+    require_piece(w, question, x);
+    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
     reply_to(w, question, dsgd_message_new(w, question->channel, k, x->piece[k]));
     dsgd_message_free(w, question);
 }

@@ -52,6 +52,25 @@ typedef struct partial_job {
     bool fresh; /* this worker's part was published in the version's own step */
 } partial_job;
 
+/** What is sent of the buffer, as it is or by `exchange: encoding`. The caller owns its value. */
+static dsgd_piece sample_of(dsgd_worker *w, size_t k, const dsgd_piece *buffer)
+{
+    if (dsgd_wire_of_exchange(w->engine) != NULL)
+        return dsgd_piece_encoded(w, w->model, k, *buffer, w->encodings++);
+    return (dsgd_piece){
+        .value = dsgd_value_retain(buffer->value), .stamp = buffer->stamp, .weight = 1};
+}
+
+/** buffer <- buffer - sample: zeros, unless an encoding has left something. */
+static void drain(dsgd_worker *w, size_t k, dsgd_piece *buffer, dsgd_piece sample)
+{
+    const dsgd_value operands[2] = {buffer->value, sample.value};
+    const double weights[2] = {1, -1};
+    const dsgd_value rest =
+        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands, weights, 1);
+    dsgd_piece_set(w->engine, buffer, rest, sample.wire == NULL ? -1 : sample.stamp);
+}
+
 /** Joins the reduction of this version's group, and samples the send buffer. */
 static void begin_schedule(dsgd_worker *w, partial_job *job)
 {
@@ -66,10 +85,11 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
     job->fresh = piece->published == job->version;
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader);
-    const dsgd_piece sample = {dsgd_value_retain(piece->buffer.value), piece->buffer.stamp, 1};
+    const dsgd_piece sample = sample_of(w, k, &piece->buffer);
+    job->reduction->call.wire = sample.wire;
     dsgd_reduction_sample(w, job->reduction, sample);
     if (spec->draining)
-        dsgd_piece_set(engine, &piece->buffer, DSGD_ZERO_VALUE, -1);
+        drain(w, k, &piece->buffer, sample);
     if (k == 0)
         dsgd_count_contribution(w, job->fresh);
     if (dsgd_watched(w->engine))
@@ -100,8 +120,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = 0};
     if (job->reduction == NULL)
         begin_schedule(w, job);
-    const dsgd_await await =
-        dsgd_schedule_group(channel, job->reduction, w->engine->piece_bytes[k]);
+    const dsgd_await await = dsgd_schedule_group(channel, job->reduction, k);
     if (await.kind != DSGD_AWAIT_NOTHING)
         return await;
     dsgd_reduction_combine(w->engine, job->reduction,
@@ -248,7 +267,7 @@ static void listener_main(void *worker)
         dsgd_timeline_arrive_activation(w, w->node.rank ^ (1 << link), position);
         if (position <= w->partial->started)
             continue;
-        dsgd_message_cost(w, 0);
+        dsgd_sleep_cost(dsgd_message_cost_s(w, 0));
         activate(w, position, link);
     }
 }
@@ -270,6 +289,8 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     const size_t n = w->engine->n_pieces;
     DSGD_ASSERT(w->partial == NULL, "a worker has one partial collective");
     dsgd_exchanges_otherwise(w, true);
+    if (initial != NULL)
+        dsgd_require_whole(initial, "dsgd_partial_new");
     DSGD_ASSERT(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
     dsgd_partial *partial =
         dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);
@@ -300,7 +321,7 @@ static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value 
 void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+    DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
         publish(w, k, partial, dsgd_value_retain(x->piece[k].value), x->piece[k].stamp);
     }
@@ -309,7 +330,7 @@ void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x
 void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    for (size_t k = 0; k < engine->n_pieces; k++) {
+    DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
         const dsgd_piece taken = partial->piece[k].buffer;
         dsgd_vector_set(x, k, dsgd_value_retain(taken.value), taken.stamp);
@@ -429,11 +450,13 @@ static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_piece_set(w->engine, &w->partial->piece[k].buffer, DSGD_ZERO_VALUE, -1);
 }
 
-static const dsgd_exchange partial_sum = {begin_sum, end_sum, {"dsgd_partial_sum", lacks_version}};
+static const dsgd_exchange partial_sum = {
+    begin_sum, end_sum, {"dsgd_partial_sum", lacks_version}, true};
 
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
     (void)partial; /* a worker has one */
+    dsgd_require_whole(g, "dsgd_partial_sum"); /* a version is of all pieces, in their order */
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
 }
 
@@ -464,12 +487,14 @@ static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector_update(request->out, k, mixed, dsgd_local_steps(w, k));
 }
 
-static const dsgd_exchange partial_mix = {begin_mix, end_mix, {"dsgd_partial_mix", lacks_version}};
+static const dsgd_exchange partial_mix = {
+    begin_mix, end_mix, {"dsgd_partial_mix", lacks_version}, true};
 
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late)
 {
     (void)partial;
+    dsgd_require_whole(x, "dsgd_partial_mix");
     const divisors by = {on_time, late};
     dsgd_exchange_run(dsgd_worker_of(self), &partial_mix, x, x, &by);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct dsgd_reductions {
-    void *waiting; /* tsearch tree of the incomplete ones */
+    void *waiting; /* tsearch tree of those that some member has yet to join */
     uint64_t begun[]; /* [n_workers] collectives of everyone that the worker has joined */
 };
 
@@ -30,8 +30,13 @@ static int by_scope_and_number(const void *a, const void *b)
     return m->number < n->number ? -1 : m->number > n->number;
 }
 
+static void forget(dsgd_engine *engine, dsgd_reduction *reduction)
+{
+    tdelete(reduction, &engine->reductions->waiting, by_scope_and_number);
+}
+
 /** Finds the reduction that another member made, or makes it. */
-static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
+static dsgd_reduction *find(dsgd_engine *engine, dsgd_reduction wanted)
 {
     void **const tree = &reductions_of(engine)->waiting;
     dsgd_reduction **const found = (dsgd_reduction **)tfind(&wanted, tree, by_scope_and_number);
@@ -42,28 +47,56 @@ static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
         dsgd_run_alloc(engine, sizeof *reduction + n * sizeof reduction->contribution[0]);
     *reduction = wanted;
     reduction->references = wanted.n_members;
+    for (size_t i = 0; i < n; i++)
+        reduction->contribution[i].stamp = -1;
+    if (wanted.comm != NULL)
+        dsgd_comm_retain(wanted.comm);
     tsearch(reduction, tree, by_scope_and_number);
     return reduction;
 }
 
-dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double bytes, double divisor)
+/** The same, for a member; the last one to find it is the last to look for it. */
+static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
 {
-    dsgd_engine *const engine = w->engine;
-    const dsgd_reduction wanted = {.number = reductions_of(engine)->begun[w->node.rank]++,
-                                   .n_members = engine->n_workers,
-                                   .bytes = bytes,
-                                   .divisor = divisor};
-    dsgd_reduction *const reduction = join(engine, wanted);
-    DSGD_ASSERT(reduction->bytes == bytes && reduction->divisor == divisor,
-                "worker %d calls a collective of %g bytes in step %ld where another worker called "
-                "one of %g, or a sum where that called a mean; all must call the same in one order",
-                w->node.rank, bytes, w->node.step, reduction->bytes);
+    dsgd_reduction *const reduction = find(engine, wanted);
+    if (++reduction->n_joined == reduction->n_members)
+        forget(engine, reduction);
     return reduction;
 }
 
-bool dsgd_reduction_joined(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank)
+dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_call call)
 {
-    return engine->reductions->begun[rank] > reduction->number;
+    dsgd_engine *const engine = w->engine;
+    uint64_t *const begun = comm != NULL ? &comm->begun[dsgd_comm_index(comm, w->node.rank)]
+                                         : &reductions_of(engine)->begun[w->node.rank];
+    const dsgd_reduction wanted = {.scope = comm != NULL ? DSGD_SCOPE_COMM + comm->id : 0,
+                                   .number = (*begun)++,
+                                   .n_members = comm != NULL ? comm->n : engine->n_workers,
+                                   .comm = comm,
+                                   .call = call};
+    dsgd_reduction *const reduction = join(engine, wanted);
+    const dsgd_call *const other = &reduction->call;
+    DSGD_ASSERT(other->bytes == call.bytes && other->divisor == call.divisor,
+                "worker %d calls a collective of %g bytes in step %ld where another worker called "
+                "one of %g, or a sum where that called a mean; all must call the same in one order",
+                w->node.rank, call.bytes, w->node.step, other->bytes);
+    DSGD_ASSERT(other->part == call.part && other->root == call.root && other->piece == call.piece,
+                "worker %d calls a collective in step %ld where another worker called one of "
+                "another kind, root or fragment; all must call the same in one order",
+                w->node.rank, w->node.step);
+    return reduction;
+}
+
+bool dsgd_reduction_lacks(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank)
+{
+    const int index = dsgd_reduction_index(reduction, rank);
+    if (index < 0)
+        return false;
+    if (reduction->n_joined == reduction->n_members)
+        return engine->comms != NULL && !reduction->contribution[index].started;
+    const uint64_t *const begun =
+        reduction->comm != NULL ? reduction->comm->begun : engine->reductions->begun;
+    return begun[index] <= reduction->number;
 }
 
 dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,
@@ -74,14 +107,8 @@ dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, 
                                    .n_members = 1 << __builtin_popcount(group),
                                    .group = group,
                                    .leader = leader,
-                                   .divisor = 1};
+                                   .call = {.divisor = 1}};
     return join(engine, wanted);
-}
-
-/** All members have found it. */
-static void forget(dsgd_engine *engine, dsgd_reduction *reduction)
-{
-    tdelete(reduction, &engine->reductions->waiting, by_scope_and_number);
 }
 
 void dsgd_reductions_close(dsgd_engine *engine)
@@ -90,25 +117,55 @@ void dsgd_reductions_close(dsgd_engine *engine)
         forget(engine, *(dsgd_reduction **)engine->reductions->waiting);
 }
 
+static void release_contributions(dsgd_engine *engine, dsgd_reduction *reduction)
+{
+    for (int i = 0; i < reduction->n_members; i++) {
+        dsgd_value_release(engine->values, reduction->contribution[i].value);
+        reduction->contribution[i].value = DSGD_ZERO_VALUE;
+    }
+}
+
 void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
 {
     if (reduction == NULL || --reduction->references > 0)
         return;
     dsgd_value_release(engine->values, reduction->sum);
+    if (!reduction->combined)
+        release_contributions(engine, reduction);
     dsgd_run_free(reduction->numbers);
     dsgd_run_free(reduction->alike);
+    if (reduction->comm != NULL)
+        dsgd_comm_release(engine, reduction->comm);
     dsgd_run_free(reduction);
 }
 
-/** Index of a rank among the members, who are in the order of ranks. */
-static int member_of(const dsgd_reduction *reduction, int rank)
+int dsgd_reduction_index(const dsgd_reduction *reduction, int rank)
 {
-    return reduction->scope == 0 ? rank : dsgd_group_index(reduction->group, rank);
+    if (reduction->comm != NULL)
+        return dsgd_comm_index(reduction->comm, rank);
+    if (reduction->scope == 0)
+        return rank;
+    const bool is_member = (rank & (int)~reduction->group) == reduction->leader;
+    return is_member ? dsgd_group_index(reduction->group, rank) : -1;
+}
+
+int dsgd_reduction_rank(const dsgd_reduction *reduction, int index)
+{
+    if (reduction->comm != NULL)
+        return reduction->comm->rank[index];
+    return reduction->scope == 0 ? index
+                                 : dsgd_group_rank(reduction->group, reduction->leader, index);
+}
+
+void dsgd_reduction_start(const dsgd_worker *w, dsgd_reduction *reduction)
+{
+    reduction->contribution[dsgd_reduction_index(reduction, w->node.rank)].started = true;
 }
 
 void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd_piece contribution)
 {
-    reduction->contribution[member_of(reduction, w->node.rank)] =
+    const int index = dsgd_reduction_index(reduction, w->node.rank);
+    reduction->contribution[index] =
         (dsgd_contribution){.value = contribution.value, .stamp = contribution.stamp};
     reduction->n_sampled++;
     if (dsgd_entered(w->engine))
@@ -143,7 +200,6 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
     DSGD_ASSERT(reduction->n_sampled == n, "%d of %d contributions when the first member was done",
                 reduction->n_sampled, n);
     reduction->combined = true;
-    forget(engine, reduction);
     sum_up_stamps(reduction);
     if (engine->values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
@@ -153,14 +209,29 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
             weights[i] = 1;
         }
         reduction->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
-                                             reduction->divisor);
+                                             reduction->call.divisor);
+        reduction->sum = dsgd_wire_encode_sum(engine, reduction->call.wire, where, piece,
+                                              reduction->number, reduction->sum);
         free(x);
         free(weights);
     }
-    for (int i = 0; i < n; i++) {
-        dsgd_value_release(engine->values, reduction->contribution[i].value);
-        reduction->contribution[i].value = DSGD_ZERO_VALUE;
-    }
+    release_contributions(engine, reduction);
+}
+
+void dsgd_reduction_agree(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where)
+{
+    if (reduction->combined)
+        return;
+    reduction->combined = true;
+    sum_up_stamps(reduction);
+    const dsgd_value first = reduction->contribution[0].value;
+    for (int i = 1; i < reduction->n_members && engine->values != NULL; i++)
+        DSGD_ASSERT(dsgd_value_equal(reduction->contribution[i].value, first),
+                    "worker %d gathers shares of a vector in step %lu that the members of the "
+                    "communicator have computed in different ways, by dsgd_allgather_shares()",
+                    (int)where.worker, (unsigned long)where.step);
+    reduction->sum = dsgd_value_retain(first);
+    release_contributions(engine, reduction);
 }
 
 void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int rank,
@@ -169,9 +240,8 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
     const size_t members = (size_t)reduction->n_members;
     if (reduction->numbers == NULL)
         reduction->numbers = dsgd_run_alloc(engine, n * members * sizeof *mine);
-    memcpy(reduction->numbers + n * (size_t)member_of(reduction, rank), mine, n * sizeof *mine);
-    if (++reduction->n_sampled == reduction->n_members)
-        forget(engine, reduction);
+    memcpy(reduction->numbers + n * (size_t)dsgd_reduction_index(reduction, rank), mine,
+           n * sizeof *mine);
 }
 
 /** O(1): every user of the sum shares what sum_up_stamps() found. */
@@ -219,22 +289,13 @@ static void group(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_contribut
     reduction->alike[contribution->alike].n++;
 }
 
-/** Rank of the member behind that of rank @p rank. */
-static int next_member(const dsgd_reduction *reduction, int rank)
-{
-    const int group = (int)reduction->group;
-    return reduction->scope == 0 ? rank + 1 : reduction->leader | (((rank | ~group) + 1) & group);
-}
-
 static void group_all(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
 {
     reduction->n_alike = 0;
-    for (int i = 0, rank = reduction->leader; i < reduction->n_members; i++) {
+    for (int i = 0; i < reduction->n_members; i++)
         if (reduction->contribution[i].stamp >= 0)
             group(engine, reduction, &reduction->contribution[i],
-                  dsgd_local_steps(&engine->workers[rank], piece));
-        rank = next_member(reduction, rank);
-    }
+                  dsgd_local_steps(&engine->workers[dsgd_reduction_rank(reduction, i)], piece));
 }
 
 /** Brings the groups up to date: all members, or those that have made steps since the last use. */
@@ -248,11 +309,10 @@ static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t
     }
     for (; step < reduction->steps_seen; step++) {
         const int rank = dsgd_stepped(engine, piece, step);
-        if (reduction->scope > 0 && (rank & (int)~reduction->group) != reduction->leader)
+        const int index = dsgd_reduction_index(reduction, rank);
+        if (index < 0 || reduction->contribution[index].stamp < 0)
             continue;
-        dsgd_contribution *const theirs = &reduction->contribution[member_of(reduction, rank)];
-        if (theirs->stamp < 0)
-            continue;
+        dsgd_contribution *const theirs = &reduction->contribution[index];
         reduction->alike[theirs->alike].n--;
         group(engine, reduction, theirs, dsgd_local_steps(&engine->workers[rank], piece));
     }
@@ -272,10 +332,9 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
     if (reduction->n_stamped > 0)
         follow_owners(engine, reduction, piece);
     if (!dsgd_count_ages(user, piece, reduction->alike, reduction->n_alike, weight))
-        for (int i = 0, rank = reduction->leader; i < reduction->n_members; i++) {
-            dsgd_count_age(user, rank, piece, reduction->contribution[i].stamp, weight);
-            rank = next_member(reduction, rank);
-        }
+        for (int i = 0; i < reduction->n_members; i++)
+            dsgd_count_age(user, dsgd_reduction_rank(reduction, i), piece,
+                           reduction->contribution[i].stamp, weight);
     const dsgd_lag lag = lag_at(reduction, dsgd_local_steps(user, piece) + ahead);
     dsgd_count_lag(user->engine, lag, weight * reduction->n_stamped);
     return lag;

@@ -7,28 +7,49 @@
 #ifndef DSGD_SIM_EXCHANGE_REDUCTIONS_H
 #define DSGD_SIM_EXCHANGE_REDUCTIONS_H
 
-#include "sim/engine/engine.h"
+#include "sim/exchange/communicators.h"
 
 /** What a member brings; a stamp as in dsgd_piece. */
 typedef struct dsgd_contribution {
     dsgd_value value;
     long stamp;
+    bool started; /* the member's channel has begun to carry out its part */
     size_t alike; /* the group of contributions that it is in, unless it is null */
 } dsgd_contribution;
 
+/** What a collective does. */
+typedef enum dsgd_part {
+    DSGD_ALLREDUCE,
+    DSGD_REDUCE_SCATTER, /* its first half: each member has a share of the sum */
+    DSGD_ALLGATHER, /* its second half */
+    DSGD_REDUCE,
+    DSGD_BROADCAST
+} dsgd_part;
+
+/** A collective that all members call alike. */
+typedef struct dsgd_call {
+    dsgd_part part;
+    int root; /* index of a member, of REDUCE and BROADCAST */
+    size_t piece;
+    double bytes, divisor;
+    const dsgd_wire *wire; /* of what is contributed; NULL: it is not encoded */
+} dsgd_call;
+
 typedef struct dsgd_reduction {
-    uint64_t scope; /* 0: all workers; else 1 + leader of the group */
+    /* 0: all workers; 1 + leader: of the group; DSGD_SCOPE_COMM + its id: of a communicator. */
+    uint64_t scope;
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
-    int n_members, n_sampled;
+    int n_members, n_joined, n_sampled;
     int references; /* members that still need it */
     dsgd_group group;
     int leader; /* member i is the i-th rank of the group */
-    double bytes, divisor;
+    dsgd_comm *comm; /* NULL: it has none */
+    dsgd_call call;
     bool combined;
-    dsgd_value sum; /* sum / divisor */
+    dsgd_value sum; /* sum / divisor; of a broadcast the root's */
     double *numbers; /* of control data, instead */
     struct dsgd_fused *fused; /* fusion.c's */
-    struct dsgd_schedule *schedule; /* closed.c's, of a group that gathers */
+    struct dsgd_schedule *schedule; /* closed.c's, of members that gather */
     int n_stamped; /* contributions that are not null; of their stamps: */
     long newest, oldest;
     double stamps; /* their sum */
@@ -39,13 +60,24 @@ typedef struct dsgd_reduction {
 } dsgd_reduction;
 
 /**
- * Joins the worker's next collective of all workers; their order is the same everywhere, and the
- * n-th has the same @p bytes and @p divisor.
+ * Joins the worker's next collective on a communicator (NULL: of all workers); their order is the
+ * same at all members, and the n-th is the same call.
  */
-dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, double bytes, double divisor);
+dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_call call);
 
-/** Whether a worker has joined a collective of all workers. */
-bool dsgd_reduction_joined(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank);
+/** This worker's channel begins to carry out its part. */
+void dsgd_reduction_start(const dsgd_worker *w, dsgd_reduction *reduction);
+
+/**
+ * Whether the others still wait for a worker: to join, or, where all have joined and the run has
+ * communicators, whose order a worker may confuse, to start.
+ */
+bool dsgd_reduction_lacks(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank);
+
+/** Index of a rank among the members; -1: it is none. And the rank of a member. */
+int dsgd_reduction_index(const dsgd_reduction *reduction, int rank);
+int dsgd_reduction_rank(const dsgd_reduction *reduction, int index);
+
 /** Index of a rank among those that differ from it in the bits of @p group, in rising order. */
 static inline int dsgd_group_index(dsgd_group group, int rank)
 {
@@ -77,6 +109,9 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction,
 /** sum <- (sum of contributions) / divisor, at the first call. All must have been sampled. */
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
                             size_t piece);
+
+/** sum <- what all members have sampled, which must be one value: shares of it that belong together. */
+void dsgd_reduction_agree(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where);
 
 /** Copies mine[n] into numbers[n_members][n]. */
 void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int rank,

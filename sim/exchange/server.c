@@ -35,6 +35,8 @@ static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
 static int server_of(const dsgd_engine *engine, size_t k)
 {
     DSGD_ASSERT(engine->n_servers > 0, "the algorithm has %d servers", engine->n_servers);
+    DSGD_ASSERT(!engine->config->algorithm->whole_servers,
+                "`whole_servers` are reached by letters alone, not by pushes and fetches");
     return (int)(k % (size_t)engine->n_servers);
 }
 
@@ -60,6 +62,13 @@ static dsgd_message *new_question(const dsgd_channel *channel, const server_job 
     return message;
 }
 
+static dsgd_port port_of_answer(server_request kind)
+{
+    return kind == PUSH    ? DSGD_PORT_SERVER_ACK
+           : kind == FETCH ? DSGD_PORT_SERVER_REPLY
+                           : DSGD_PORT_SERVER_ANSWER;
+}
+
 static void run_question(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
@@ -68,15 +77,16 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const size_t k = any_job->piece;
     const bool push = job->kind == PUSH;
     const int server = server_of(engine, k);
-    const double bytes = push ? engine->piece_bytes[k] : 0;
+    const double bytes = push ? dsgd_wire_bytes(engine, job->mine.wire, k) : 0;
     const double since_s = dsgd_now_s();
     dsgd_message *const message = new_question(channel, job);
     message->span = dsgd_count_message(engine, w->host, engine->n_workers + server, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
-    job->reply = dsgd_recv(dsgd_mailbox_of(server, w->node.rank,
-                                           push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY,
-                                           channel->number));
-    dsgd_message_received(w, job->reply, since_s, push ? 0 : engine->piece_bytes[k]);
+    job->reply = dsgd_recv(
+        dsgd_mailbox_of(server, w->node.rank, port_of_answer(job->kind), channel->number));
+    dsgd_message_received(w, job->reply, since_s,
+                          push ? dsgd_message_cost_s(w, 0)
+                               : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(any_job);
     if (!push)
         return; /* end_fetch() continues with it */
@@ -91,11 +101,8 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_worker *const w = channel->worker;
     server_job *const job = (server_job *)any_job;
     const int server = server_of(w->engine, any_job->piece);
-    const double bytes = w->engine->piece_bytes[any_job->piece];
+    const double bytes = dsgd_wire_bytes(w->engine, job->mine.wire, any_job->piece);
     dsgd_message *const message = new_question(channel, job);
-    job->answer =
-        dsgd_irecv(dsgd_mailbox_of(server, w->node.rank, DSGD_PORT_SERVER_REPLY, channel->number),
-                   (void **)&job->reply);
     message->span = dsgd_count_message(w->engine, w->host, w->engine->n_workers + server, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     dsgd_job_finish(any_job);
@@ -118,14 +125,20 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+    const uint32_t call = w->encodings++;
+    DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
         if (dsgd_entered(w->engine))
             dsgd_ledger_enter(
                 w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = "dsgd_server_push"},
                 u->piece[k].value);
-        dsgd_job *const job = &new_server_job(w, k, PUSH, u->piece[k])->job;
-        job->not_before_s = dsgd_stage_out(w, u, k, since_s);
+        const bool encodes = dsgd_wire_of_exchange(w->engine) != NULL && u->piece[k].wire == NULL;
+        const dsgd_piece sent =
+            encodes ? dsgd_piece_encoded(w, u, k, u->piece[k], call) : u->piece[k];
+        dsgd_job *const job = &new_server_job(w, k, PUSH, sent)->job;
+        if (encodes)
+            dsgd_value_release(w->engine->values, sent.value);
+        job->not_before_s = dsgd_stage_out(w, u, k, &sent, since_s);
         dsgd_channel_add(w, job);
     }
 }
@@ -159,8 +172,12 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 
 static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_exchange_start(w, request,
-                        &new_server_job(w, k, PUSH_AND_FETCH, request->in->piece[k])->job);
+    server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, *dsgd_exchange_sent(request, k));
+    const int channel = (int)(k % w->engine->n_channels); /* where the job goes, behind others */
+    job->answer = dsgd_irecv(
+        dsgd_mailbox_of(server_of(w->engine, k), w->node.rank, DSGD_PORT_SERVER_ANSWER, channel),
+        (void **)&job->reply);
+    dsgd_exchange_start(w, request, &job->job);
 }
 
 static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -170,7 +187,7 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_wait *const wait = dsgd_wait_begin(w, &request->exchange->waiting, &job->job);
     dsgd_transfer_wait(job->answer);
     dsgd_wait_end(w, wait);
-    dsgd_message_received(w, job->reply, since_s, w->engine->piece_bytes[k]);
+    dsgd_message_received(w, job->reply, since_s, dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(&job->job); /* only now the piece is there */
     dsgd_value_release(w->engine->values, job->mine.value);
     end_fetch(w, k, request);
@@ -216,7 +233,8 @@ typedef struct answer_job {
 static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 {
     answer_job *const job = (answer_job *)any_job;
-    dsgd_send(job->to, job->message, channel->worker->engine->piece_bytes[any_job->piece]);
+    dsgd_send(job->to, job->message,
+              dsgd_wire_bytes(channel->worker->engine, job->message->content.wire, any_job->piece));
     dsgd_run_free(job);
 }
 
@@ -224,11 +242,9 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_message *reply)
 {
     dsgd_engine *const engine = server->engine;
-    const bool push = question->kind == PUSH;
-    dsgd_mailbox *const to =
-        dsgd_mailbox_of(server->node.rank, question->from,
-                        push ? DSGD_PORT_SERVER_ACK : DSGD_PORT_SERVER_REPLY, question->channel);
-    if (push) {
+    dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
+                                             port_of_answer(question->kind), question->channel);
+    if (question->kind == PUSH) {
         reply->span = dsgd_count_message(engine, server->host, question->host, 0);
         dsgd_send_detached(to, reply, 0);
         return;
@@ -236,22 +252,22 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
     *job =
         (answer_job){{.run = run_answer, .piece = reply->piece, .verb = "dsgd_serve"}, to, reply};
-    reply->span =
-        dsgd_count_message(engine, server->host, question->host, engine->piece_bytes[reply->piece]);
+    reply->span = dsgd_count_message(engine, server->host, question->host,
+                                     dsgd_wire_bytes(engine, reply->content.wire, reply->piece));
     dsgd_channel_add(server, &job->job);
 }
 
 void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
-    dsgd_engine *const engine = server->engine;
     const double since_s = dsgd_now_s();
     dsgd_message *const message =
         dsgd_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
     const size_t k = message->piece;
     const bool push = message->kind != FETCH;
     dsgd_message_arrived(server, message, since_s);
-    dsgd_message_cost(server, push ? engine->piece_bytes[k] : 0);
+    dsgd_sleep_cost(push ? dsgd_piece_cost_s(server, &message->content, k, 1)
+                         : dsgd_message_cost_s(server, 0));
     if (push)
         add(server, x, message);
     dsgd_message *const reply = dsgd_message_new(

@@ -70,9 +70,9 @@ static void grow_mailboxes(void)
 
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
 {
-    /* 24 bits for a rank, 7 for a channel (DSGD_MAX_CHANNELS), the rest for the port. */
-    const uint64_t key = (uint64_t)(unsigned char)port << 55 | (uint64_t)channel << 48 |
-                         (uint64_t)to << 24 | (uint64_t)(from + 1);
+    /* 21 bits for a rank, 16 for a channel, the rest for the port, whose letters differ in 5. */
+    const uint64_t key = (uint64_t)((unsigned char)port & 31) << 58 | (uint64_t)channel << 42 |
+                         (uint64_t)to << 21 | (uint64_t)(from + 1);
     if (mailboxes.n > 0 && place_of(key)->key == key)
         return place_of(key)->mailbox;
     dsgd_mailbox *const mailbox = network->mailbox(from, to, port, channel);

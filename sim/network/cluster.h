@@ -120,12 +120,14 @@ typedef enum dsgd_port {
     DSGD_PORT_PAIR_QUESTION = 'q',
     DSGD_PORT_PAIR_REPLY = 'r',
     DSGD_PORT_SERVER_REQUEST = 's',
-    DSGD_PORT_SERVER_REPLY = 'p',
+    DSGD_PORT_SERVER_REPLY = 'p', /* of a fetch */
+    DSGD_PORT_SERVER_ANSWER = 'b', /* of a push and fetch */
     DSGD_PORT_SERVER_ACK = 'k', /* of a push, which overtakes replies */
+    DSGD_PORT_LETTER = 'l',
     DSGD_PORT_MEASUREMENT = 'm'
 } dsgd_port;
 
-/** For messages from host @p from (-1: any) to host @p to, by port and channel. */
+/** For messages from host @p from (-1: any) to host @p to, by port and channel, below 65,536. */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 
 /** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
@@ -140,7 +142,10 @@ void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 /** A receive under way. */
 typedef struct dsgd_transfer dsgd_transfer;
 
-/** Like MPI_Irecv; *payload is set when the transfer ends. */
+/**
+ * Like MPI_Irecv; *payload is set when the transfer ends. The actor that calls it also waits for it:
+ * what others wait for SimGrid keeps to the end of the run, and goes through all of it at each message.
+ */
 dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
 /** Like MPI_Wait; frees the transfer. */
 void dsgd_transfer_wait(dsgd_transfer *transfer);

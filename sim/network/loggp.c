@@ -290,6 +290,7 @@ struct dsgd_transfer {
     dsgd_flight flight; /* first */
     struct dsgd_transfer *next; /* in its mailbox */
     actor *sender, *receiver; /* who waits for the arrival */
+    const actor *poster; /* of a receive under way */
     int from, to; /* hosts; -1: not known yet */
     int n_holders; /* ends that have yet to see its end */
     bool arrived;
@@ -450,11 +451,14 @@ static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
 
 static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
 {
-    return get(mailbox, payload);
+    dsgd_transfer *const t = get(mailbox, payload);
+    t->poster = self;
+    return t;
 }
 
 static void transfer_wait(dsgd_transfer *transfer)
 {
+    DSGD_ASSERT(transfer->poster == self, "a receive is awaited by another actor than its own");
     wait_for(NULL, transfer);
     release(transfer);
 }

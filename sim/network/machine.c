@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/file.h"
 #include "sim/network/paths.h"
 #include "sim/network/placement.h"
 
@@ -113,7 +114,7 @@ static char *reason_in(FILE *words)
     char *line = NULL, *reason = NULL;
     size_t room = 0;
     rewind(words);
-    while (reason == NULL && getline(&line, &room, words) > 0) {
+    while (reason == NULL && dsgd_read_line(words, &line, &room)) {
         const char *const text = dsgd_cluster_reason(line);
         if (text != NULL)
             reason = dsgd_xprintf("%.*s", (int)strcspn(text, "\n"), text);

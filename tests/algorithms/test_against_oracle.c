@@ -9,6 +9,7 @@
 
 #include "tests/suites.h"
 #include "tests/support/oracle.h"
+#include "tests/support/oracle_groups.h"
 #include "tests/support/support.h"
 
 enum { WORKERS = 8, STEPS = 18, N = 33 };
@@ -168,6 +169,19 @@ START_TEST(d_psgd) /* _i: graph, rounds, order */
     support_option(t->c, "order", order);
     double *const w = matrices(t, true);
     oracle_gossip(&t->problem, w, ROUNDS, rounds, order == 2, t->want);
+    expect_same(t);
+    free(w);
+}
+END_TEST
+
+START_TEST(gradient_tracking) /* _i: graph, the same in every step; form */
+{
+    static const int fixed[] = {0, 1, 4, 5};
+    twin *const t = twin_new("gradient_tracking");
+    pick_graph(t, kinds[fixed[_i % 4]]);
+    support_option(t->c, "form", _i / 4);
+    double *const w = matrices(t, true);
+    oracle_gradient_tracking(&t->problem, w, _i / 4 == 1, NULL, t->want);
     expect_same(t);
     free(w);
 }
@@ -553,6 +567,7 @@ Suite *against_oracle_suite(void)
     tcase_add_test(t, wagma_cta_averages_when_the_gradient_is_ready);
     tcase_add_loop_test(t, dasgd, 0, 4);
     tcase_add_loop_test(t, d_psgd, 0, 36);
+    tcase_add_loop_test(t, gradient_tracking, 0, 8);
     tcase_add_loop_test(t, sgp, 0, 6);
     tcase_add_loop_test(t, osgp, 0, 6);
     tcase_add_loop_test(t, servers, 0, 3);

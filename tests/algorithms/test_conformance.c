@@ -67,9 +67,25 @@ static void free_findings(findings *f)
     free(f->left_out);
 }
 
+/** Whether DSGD_TEST_ALGORITHMS, names with spaces, has this one; all without it. */
+static bool chosen(const char *name)
+{
+    const char *const names = getenv("DSGD_TEST_ALGORITHMS");
+    const size_t n = strlen(name);
+    for (const char *at = names; at != NULL && *at != '\0'; at += at[strcspn(at, " ")] != '\0') {
+        if (strcspn(at, " ") == n && strncmp(at, name, n) == 0)
+            return true;
+        at += strcspn(at, " ");
+    }
+    return names == NULL;
+}
+
 START_TEST(every_algorithm_passes_its_checks)
 {
-    findings f = check_all((const dsgd_algorithm *)dsgd_algorithms[_i], SUPPORT_SLOW, 20);
+    if (!chosen(dsgd_algorithms[_i]->name))
+        return;
+    const bool brief = SUPPORT_SLOW || support_in_float(); /* all settings: on the CPU */
+    findings f = check_all((const dsgd_algorithm *)dsgd_algorithms[_i], brief, 20);
     ck_assert_msg(f.n[DSGD_CHECK_FAILED] == 0, "%s", f.failed);
     ck_assert_uint_gt(f.n[DSGD_CHECK_PASSED], f.n[DSGD_CHECK_LEFT_OUT]);
     free_findings(&f);
@@ -87,7 +103,8 @@ START_TEST(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default)
     const dsgd_scale scale = {
         .n_workers = 8, .n_servers = n_servers, .n_pieces = 1, .piece_bytes = &bytes};
     const dsgd_traffic t = a->traffic(params, &scale);
-    ck_assert_msg(t.messages > 0 && t.bytes > 0, "%s", a->about.name);
+    const bool by_time = isnan(t.messages) && isnan(t.bytes);
+    ck_assert_msg(by_time || (t.messages > 0 && t.bytes > 0), "%s", a->about.name);
     free(params);
 }
 END_TEST
@@ -113,9 +130,18 @@ typedef struct faulty_params {
     int way;
 } faulty_params;
 
-enum { RIGHT, DRIFTS, CRASHES, NAMES_NOBODY, STARVES, HANGS };
-static const char *const ways[] = {"right",   "drifts", "crashes", "names_nobody",
-                                   "starves", "hangs",  NULL};
+enum { RIGHT, DRIFTS, SHARES, CRASHES, NAMES_NOBODY, STARVES, HANGS };
+static const char *const ways[] = {"right",        "drifts",  "shares", "crashes",
+                                   "names_nobody", "starves", "hangs",  NULL};
+
+/** Right, but what it begins to send of its model is missing there until it ends. */
+static void share(dsgd_node *self, dsgd_vector *x)
+{
+    const dsgd_pick ring = {dsgd_about_find(dsgd_graph_kinds, "ring"), NULL};
+    dsgd_request *const round = dsgd_gossip_begin(
+        self, x, dsgd_neighbours_of(self, &ring, self->step, DSGD_DOUBLY_STOCHASTIC));
+    dsgd_gossip_end(self, round, x);
+}
 
 static void go_wrong(dsgd_node *self, dsgd_vector *x, int way)
 {
@@ -141,8 +167,10 @@ static void faulty_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         if (self->step == 2 && self->rank == self->n_workers - 1)
             go_wrong(self, x, p->way);
+        if (p->way == SHARES)
+            share(self, x);
         if ((self->step + 1) % p->period == 0)
-            dsgd_allreduce_mean(self, x);
+            dsgd_allreduce_mean(self, x, DSGD_WORLD);
     }
 }
 
@@ -292,6 +320,7 @@ START_TEST(wrong_laws_fail)
 END_TEST
 
 static const char *const deaths[] = {
+    "keeps consensus: faulty with way=shares at P=8: without learning, an evaluation at ",
     "learns: faulty with way=crashes at P=8: the simulation died",
     "learns: faulty with way=names_nobody at P=8: the simulation died (Aborted): ",
     "worker 7 names worker 8 in step 2",

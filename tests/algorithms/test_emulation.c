@@ -12,88 +12,21 @@
 #include "base/draw.h"
 #include "tests/suites.h"
 #include "tests/support/emulation.h"
+#include "tests/support/replay.h"
 #include "tests/support/support.h"
 
-enum { WORKERS = 8, MOST_WORKERS = 16, ROWS = 40, N = 33, SEED = 1 };
+enum { WORKERS = 8, ROWS = REPLAY_ROWS, N = REPLAY_N, SEED = 1 };
 
-/** A case, and the same for the emulation. */
-typedef struct pair {
-    support_case *c;
-    emulation_problem problem;
-    emulation_result result;
-    double initial[N], center[N], x[MOST_WORKERS * N], seconds[ROWS * MOST_WORKERS];
-    char file[64];
-} pair;
-
-/** 0.5 to 1.5 s; in one step of six up to 6 s more. */
-static double uneven_seconds(int row, int worker)
+static support_pair *pair_of_steps(const char *algorithm, int workers, long pieces, long steps)
 {
-    const dsgd_draw at = {77, DSGD_DRAW_DATA, (uint32_t)worker, (uint32_t)row, 0};
-    dsgd_draw late = at;
-    late.index = 1;
-    dsgd_draw by = at;
-    by.index = 2;
-    return 0.5 + dsgd_draw_uniform(at) +
-           (dsgd_draw_uniform(late) < 1.0 / 6 ? 6 * dsgd_draw_uniform(by) : 0);
-}
-
-static void replay(pair *t)
-{
-    snprintf(t->file, sizeof t->file, "/tmp/dsgd_emulation_XXXXXX");
-    const int descriptor = mkstemp(t->file);
-    ck_assert_int_ge(descriptor, 0);
-    FILE *const file = fdopen(descriptor, "w");
-    fprintf(file, "worker,step,seconds\n");
-    for (int row = 0; row < ROWS; row++)
-        for (int w = 0; w < t->c->config.workers; w++)
-            fprintf(file, "%d,%d,%.17g\n", w, row, t->seconds[row * t->c->config.workers + w]);
-    fclose(file);
-    char **const name = support_imbalance(t->c, "replay"); /* its only parameter */
-    *name = t->file;
-}
-
-/** Messages are one byte long: a microsecond each. */
-static pair *pair_new(const char *algorithm, int workers, long pieces)
-{
-    pair *const t = support_alloc(1, sizeof *t);
-    t->c = support_new(algorithm, workers);
-    t->c->workload.bytes = 1;
-    t->c->learning.optimizer.weight_decay = 0.01;
-    t->c->config.until = (dsgd_until){0};
-    t->c->config.exchange.pieces = pieces;
-    support_problem *const data = support_problem_new(t->c);
-    ck_assert_uint_eq(data->network.n_params, N);
-    dsgd_network_initial(&data->network, t->c->config.seed, t->initial);
-    memcpy(t->center, t->initial, sizeof t->center);
-    for (int i = 0; i < ROWS * workers; i++)
-        t->seconds[i] = uneven_seconds(i / workers, i % workers);
-    replay(t);
-    t->problem = (emulation_problem){.workers = workers,
-                                     .n = N,
-                                     .pieces = (size_t)pieces,
-                                     .lr = 0.05,
-                                     .momentum = 0.9,
-                                     .weight_decay = 0.01,
-                                     .gradient = support_gradient,
-                                     .argument = data,
-                                     .initial = t->initial,
-                                     .seconds = t->seconds,
-                                     .rows = ROWS,
-                                     .backward_s = t->c->workload.backward_share};
-    t->result = (emulation_result){.x = t->x, .center = t->center};
-    return t;
-}
-
-static pair *pair_of_steps(const char *algorithm, int workers, long pieces, long steps)
-{
-    pair *const t = pair_new(algorithm, workers, pieces);
+    support_pair *const t = support_pair_new(algorithm, workers, pieces);
     t->c->config.steps_each = steps;
     t->problem.steps = steps;
     return t;
 }
 
 /** Models to rounding, and times but for the messages of every step. */
-static const support_outcome *expect_same(pair *t)
+static const support_outcome *expect_same(support_pair *t)
 {
     const support_outcome *const got = support_ok(t->c);
     unlink(t->file);
@@ -108,7 +41,7 @@ static const support_outcome *expect_same(pair *t)
 }
 
 /** Of partial collectives also how many came in time, and which sums nobody saw. */
-static void expect_same_versions(pair *t)
+static void expect_same_versions(support_pair *t)
 {
     const support_outcome *const got = expect_same(t);
     ck_assert_double_eq_tol(got->result.partial_active_mean, t->result.fresh / t->result.versions,
@@ -131,8 +64,8 @@ enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 START_TEST(local_sgd) /* _i: length, order, pieces */
 {
     const bool cta = _i / N_LENGTHS % 2 == 1;
-    pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
-                                  _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
+                                          _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "period", 4);
     support_option(t->c, "order", cta);
     emulation_local_sgd(&t->problem, 4, cta, &t->result);
@@ -153,8 +86,9 @@ START_TEST(d_psgd_on_a_ring) /* _i: length, order, pieces, workers */
 {
     static const int workers[] = {8, 7, 2, 1};
     const bool atc = _i / N_LENGTHS % 2 == 1;
-    pair *const t = pair_of_steps("d_psgd", workers[_i / (4 * N_LENGTHS)],
-                                  _i / (2 * N_LENGTHS) % 2 == 0 ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_pair *const t =
+        pair_of_steps("d_psgd", workers[_i / (4 * N_LENGTHS)],
+                      _i / (2 * N_LENGTHS) % 2 == 0 ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "order", atc ? 2 : 0);
     emulation_gossip(&t->problem, ring_weight, atc, &t->result);
     expect_same(t);
@@ -181,8 +115,8 @@ static void wagma_case(int i, bool cta)
     const int row = i / N_LENGTHS % N_WAGMAS;
     emulation_wagma_options o = wagmas[row].options;
     o.cta = cta;
-    pair *const t = pair_of_steps("wagma", wagmas[row].workers, i < N_LENGTHS * N_WAGMAS ? 1 : 3,
-                                  lengths[i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps("wagma", wagmas[row].workers,
+                                          i < N_LENGTHS * N_WAGMAS ? 1 : 3, lengths[i % N_LENGTHS]);
     support_option(t->c, "group", o.group);
     support_option(t->c, "period", (double)o.period);
     support_option(t->c, "order", cta);
@@ -225,9 +159,9 @@ enum { N_EAGERS = sizeof eagers / sizeof eagers[0] };
 START_TEST(eager) /* _i: length, options, pieces */
 {
     const emulation_eager_options o = eagers[_i / N_LENGTHS % N_EAGERS];
-    pair *const t = pair_of_steps(o.initiator == NULL ? "eager_solo" : "eager_majority",
-                                  _i < N_LENGTHS * N_EAGERS ? 8 : 16,
-                                  _i < N_LENGTHS * N_EAGERS ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps(
+        o.initiator == NULL ? "eager_solo" : "eager_majority", _i < N_LENGTHS * N_EAGERS ? 8 : 16,
+        _i < N_LENGTHS * N_EAGERS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "late", o.discards);
     if (o.limiter > 0)
         support_option(t->c, "limiter", (double)o.limiter);
@@ -243,8 +177,8 @@ START_TEST(dasgd) /* _i: length, delay, pieces */
     static const long tau[] = {4, 4, 3, 5};
     static const long d[] = {1, 4, 0, 2};
     const int row = _i / N_LENGTHS % 4;
-    pair *const t = pair_of_steps("dasgd", _i < 4 * N_LENGTHS ? 8 : 3, _i < 4 * N_LENGTHS ? 1 : 3,
-                                  lengths[_i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps("dasgd", _i < 4 * N_LENGTHS ? 8 : 3,
+                                          _i < 4 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "tau", (double)tau[row]);
     support_option(t->c, "d", (double)d[row]);
     emulation_dasgd(&t->problem, tau[row], d[row], 0.25, &t->result);
@@ -255,7 +189,7 @@ END_TEST
 START_TEST(easgd) /* _i: length, period */
 {
     const long period = 1 + 3 * (_i / N_LENGTHS);
-    pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
     support_option(t->c, "period", (double)period);
     support_option(t->c, "beta", 0.8);
     emulation_easgd(&t->problem, 0.1, period, &t->result);
@@ -266,8 +200,8 @@ END_TEST
 START_TEST(downpour) /* _i: length, period, pieces */
 {
     const long period = 1 + 2 * (_i / N_LENGTHS % 2);
-    pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7, _i < 2 * N_LENGTHS ? 1 : 3,
-                                  lengths[_i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7,
+                                          _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "period", (double)period);
     emulation_downpour(&t->problem, period, &t->result);
     const support_outcome *const got = expect_same(t);
@@ -288,7 +222,7 @@ START_TEST(a_push_and_a_fetch_travel_together) /* _i: period, pieces */
     static const long pieces[] = {1, 4, 20};
     const long period = 1 + 2 * (_i % 2);
     const long n_pieces = pieces[_i / 2];
-    pair *const t = pair_of_steps("a_psgd", 1, n_pieces, STEPS);
+    support_pair *const t = pair_of_steps("a_psgd", 1, n_pieces, STEPS);
     support_no_learning(t->c);
     support_option(t->c, "period", (double)period);
     t->c->workload.bytes = 1e9;
@@ -335,7 +269,7 @@ static int exponential_peer(const emulation_problem *p, int worker, long nth)
     return emulation_exponential_peer(p, worker, nth ^ 1);
 }
 
-static void expect_same_pairs(pair *t, int (*peer)(const emulation_problem *, int, long))
+static void expect_same_pairs(support_pair *t, int (*peer)(const emulation_problem *, int, long))
 {
     emulation_ad_psgd(&t->problem, (emulation_pair_options){EMULATION_PAPER, peer, 0, 1},
                       &t->result);
@@ -348,8 +282,8 @@ static void expect_same_pairs(pair *t, int (*peer)(const emulation_problem *, in
 START_TEST(ad_psgd_of_random_pairs) /* _i: length, workers, pieces */
 {
     static const int workers[] = {2, 7, 8};
-    pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
-                                  _i < 3 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
+                                          _i < 3 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     expect_same_pairs(t, any_passive);
 }
 END_TEST
@@ -360,7 +294,7 @@ END_TEST
  */
 START_TEST(ad_psgd_with_messages_on_their_way) /* _i: length, averagings */
 {
-    pair *const t = pair_of_steps("ad_psgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
+    support_pair *const t = pair_of_steps("ad_psgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
     const long averagings = _i / N_LENGTHS;
     support_option(t->c, "averagings", (double)averagings);
     support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
@@ -376,7 +310,7 @@ END_TEST
 
 START_TEST(ad_psgd_on_a_ring) /* _i: length, workers */
 {
-    pair *const t =
+    support_pair *const t =
         pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
     support_pick(t->c, "graph", "ring");
     expect_same_pairs(t, beside_on_the_ring);
@@ -386,7 +320,8 @@ END_TEST
 START_TEST(ad_psgd_of_the_exponential_list) /* _i: length, workers */
 {
     static const int workers[] = {2, 4, 6, 8, 12};
-    pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS], 1, lengths[_i % N_LENGTHS]);
+    support_pair *const t =
+        pair_of_steps("ad_psgd", workers[_i / N_LENGTHS], 1, lengths[_i % N_LENGTHS]);
     support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
                 support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
     expect_same_pairs(t, exponential_peer);
@@ -398,10 +333,10 @@ static const emulation_pairing pairings[] = {
     [GOSSIP_PROCESS] = EMULATION_GOSSIP_PROCESS, [SHARED_COPY] = EMULATION_SHARED_COPY};
 
 /** 0.1 s per message, so that an active worker averages five times a second. */
-static pair *looping_pair(int variant, int workers, double until_s)
+static support_pair *looping_pair(int variant, int workers, double until_s)
 {
     static const double message_s = 1e9 / 10e9 + 1e-6;
-    pair *const t = pair_new("ad_psgd", workers, 1);
+    support_pair *const t = support_pair_new("ad_psgd", workers, 1);
     t->c->workload.bytes = 1e9;
     t->c->config.until = (dsgd_until){.seconds = until_s};
     t->problem.until_s = until_s;
@@ -416,14 +351,14 @@ START_TEST(released_loops_average_beside_the_computation) /* _i: variant, end, w
 {
     static const double ends_s[] = {2.03, 9.57, 31.41};
     static const int workers[] = {2, 4, 8};
-    pair *const t = looping_pair(1 + _i % 2, workers[_i / 6], ends_s[_i / 2 % 3]);
+    support_pair *const t = looping_pair(1 + _i % 2, workers[_i / 6], ends_s[_i / 2 % 3]);
     expect_same(t);
 }
 END_TEST
 
 START_TEST(released_loops_never_rest) /* _i: variant */
 {
-    pair *const t = looping_pair(_i, WORKERS, 20.05);
+    support_pair *const t = looping_pair(_i, WORKERS, 20.05);
     const support_outcome *const got = support_ok(t->c);
     unlink(t->file);
     /* A hundred exchanges of every active worker, and the message of one that is under way. */
@@ -442,7 +377,7 @@ START_TEST(a_scheduled_peer_is_awaited) /* _i: variant */
     static const double least[] = {[GOSSIP_PROCESS] = 4 * 45, [SHARED_COPY] = 4 * 75};
     static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};
     static dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
-    pair *const t = looping_pair(_i, WORKERS, 40);
+    support_pair *const t = looping_pair(_i, WORKERS, 40);
     t->c->platform.hosts = (dsgd_records){1, &slow};
     const support_outcome *const got = support_ok(t->c);
     unlink(t->file);
@@ -455,9 +390,9 @@ END_TEST
 
 enum { CALIBRATION = 20, NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 
-static pair *drop_pair(int workers, int micro_batches, double bytes, double threshold)
+static support_pair *drop_pair(int workers, int micro_batches, double bytes, double threshold)
 {
-    pair *const t = pair_of_steps("drop_compute", workers, 1, ROWS);
+    support_pair *const t = pair_of_steps("drop_compute", workers, 1, ROWS);
     support_no_learning(t->c);
     t->c->workload.bytes = bytes;
     support_option(t->c, "micro_batches", micro_batches);
@@ -472,7 +407,7 @@ typedef struct kept {
     double samples, virtual_s;
 } kept;
 
-static kept keep(const pair *t, const emulation_calibration *c, double threshold_s)
+static kept keep(const support_pair *t, const emulation_calibration *c, double threshold_s)
 {
     kept k = {0, 0};
     for (int row = 0; row < ROWS; row++) {
@@ -499,8 +434,8 @@ START_TEST(an_automatic_threshold_counts_the_overhead) /* _i: bytes, workers, mi
     const double bytes = drop_bytes[_i % 4];
     const int workers = drop_workers[_i / 4 % 3];
     const int m = drop_micro_batches[_i / 12];
-    pair *const none = drop_pair(workers, m, bytes, NO_THRESHOLD);
-    pair *const t = drop_pair(workers, m, bytes, AUTO_THRESHOLD);
+    support_pair *const none = drop_pair(workers, m, bytes, NO_THRESHOLD);
+    support_pair *const t = drop_pair(workers, m, bytes, AUTO_THRESHOLD);
     emulation_calibration c = {.seconds = t->seconds,
                                .steps = CALIBRATION,
                                .workers = workers,

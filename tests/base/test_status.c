@@ -1,11 +1,18 @@
 /**
  * @file test_status.c
- * Broken contracts abort; words of a command line can be given to a shell again.
+ * Broken contracts abort, memory that runs out ends a process in order, what cannot be read is not
+ * forgotten; words of a command line can be given to a shell again.
  */
 #include "base/status.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/child.h"
+#include "base/csv.h"
+#include "base/file.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
@@ -18,6 +25,49 @@ START_TEST(a_broken_promise_aborts)
 {
     const int two = 2;
     support_function_aborts(break_promise, &two, "1 + 1 == 3 does not hold: arithmetic of 2\n");
+}
+END_TEST
+
+/** A child that wants more than there is; what it says, and what it leaves. */
+START_TEST(memory_that_runs_out_ends_the_process_with_a_sentence)
+{
+    int ends[2];
+    char said[100] = "";
+    char *const kept = dsgd_folder_new(NULL, NULL); /* the parent's */
+    char *const unfinished = dsgd_xprintf("%s/unfinished", kept);
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t process = dsgd_fork();
+    ck_assert_int_ge(process, 0);
+    if (process == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        dsgd_whole_file file;
+        dsgd_whole_open(&file, NULL, "%s", unfinished);
+        dsgd_xcalloc(SIZE_MAX / 4, 1);
+        _exit(0);
+    }
+    const int state = dsgd_child_end(process);
+    const ssize_t n = read(ends[0], said, sizeof said - 1);
+    ck_assert_msg(WIFEXITED(state) && WEXITSTATUS(state) == DSGD_ERUNS, "state %d", state);
+    ck_assert_msg(n > 0 && strcmp(said, "dsgd: out of memory\n") == 0, "%s", said);
+    ck_assert(dsgd_can_read("%s", kept));
+    ck_assert(!dsgd_can_read("%s.new", unfinished));
+    close(ends[0]);
+    close(ends[1]);
+    free(unfinished);
+    dsgd_folder_remove(kept);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_read_is_not_forgotten)
+{
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_error error = {""};
+    ck_assert_int_eq(dsgd_file_read("/there/is/none", &text, &n, NULL), DSGD_EIO);
+    ck_assert_int_eq(dsgd_file_unread(&error), DSGD_OK);
+    ck_assert_int_eq(dsgd_file_read("/proc/self/mem", &text, &n, NULL), DSGD_EIO);
+    ck_assert_int_eq(dsgd_file_unread(&error), DSGD_EIO);
+    ck_assert_str_eq(error.text, "/proc/self/mem: the file cannot be read: Input/output error");
 }
 END_TEST
 
@@ -38,6 +88,12 @@ Suite *status_suite(void)
     Suite *s = suite_create("status");
     TCase *t = tcase_create("status");
     tcase_add_test(t, a_broken_promise_aborts);
+#ifndef __SANITIZE_ADDRESS__ /* which ends the process itself */
+    tcase_add_test(t, memory_that_runs_out_ends_the_process_with_a_sentence);
+#else
+    (void)memory_that_runs_out_ends_the_process_with_a_sentence;
+#endif
+    tcase_add_test(t, a_file_that_cannot_be_read_is_not_forgotten);
     tcase_add_test(t, words_are_quoted_where_a_shell_would_split_them);
     suite_add_tcase(s, t);
     return s;

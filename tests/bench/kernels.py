@@ -339,6 +339,37 @@ class Products:
         return REPLICAS * warps
 
 
+class Mlp:
+    """The launch of all gradients of an MLP: a block per replica, 8 warps of 16 cells each."""
+
+    def __init__(self, *sizes):
+        self.name = self.label = "mlp"
+        self.links = list(zip(sizes, sizes[1:]))
+        self.bytes = REPLICAS * (BATCH * sizes[0] + 8 * sum((n + 1) * m for n, m in self.links))
+
+    def instructions(self, kernels):
+        loops = kernels["mlp"].loops
+        unrolled = [l for l in loops if l.fma == 64]  # four times a cell of 16
+        forward = max((l for l in unrolled if l.loads), key=lambda l: l.n)
+        cell, backward = next((l, b) for b in unrolled for l in loops
+                              if b.within(l) and widths(l.stores) == "8x64")  # in pairs
+        part = next(l for l in loops if l is not backward and backward.within(l))
+        tile = next(l for l in loops if l is not forward and forward.within(l))
+        added = max((l for l in loops if l.within(tile) and not forward.within(l) and not l.fma),
+                    key=lambda l: l.n)
+        word = next(l for l in loops if widths(l.loads) == "4x32" and l.shared == 4 and l.n > 64)
+        warps = BATCH * self.links[0][0] / 4 / WARP * word.n / 4 + kernels["mlp"].loops[-1].n * 8
+        for inputs, outputs in self.links:
+            forward_parts = 4096 // 16 // size_class(outputs)
+            backward_parts = min(4096 // size_class(inputs + 1) // size_class(outputs), BATCH)
+            warps += 8 * (math.ceil(inputs / forward_parts) * forward.n / 4 + tile.n + added.n)
+            cells = math.ceil((inputs + 1) / 4) * math.ceil(outputs / 4) / WARP
+            warps += cells * (BATCH * backward.n / 4 + backward_parts * part.n + cell.n)
+        for inputs, outputs in self.links[1:]:  # the grads of its inputs, one number at a time
+            warps += 8 * (outputs * forward.n / 2 + tile.n + added.n)
+        return REPLICAS * warps
+
+
 def dense(inputs, outputs, first):
     backward = [(inputs + 1, outputs, 1, "k")] + ([] if first else [(1, inputs, outputs, "m")])
     return (Products(f"{inputs} x {outputs}", (1, outputs, inputs, "m")),
@@ -350,11 +381,7 @@ def vectors(n):
 
 
 def mlp():
-    forward_1, backward_1 = dense(784, 32, True)
-    forward_2, backward_2 = dense(32, 10, False)
-    return [Elements("load<1>", BATCH * 784, BATCH * 784 * 5), forward_1, forward_2,
-            Elements("cross_entropy", BATCH * 10, BATCH * 88, threads=BATCH),
-            backward_2, backward_1] + vectors(25450)
+    return [Mlp(784, 32, 10)] + vectors(25450)
 
 
 def image(name, rows, channels, read, wide=4):
@@ -392,7 +419,7 @@ def times(kernels):
             instructions = launch.instructions(kernels)
             us = time_us(instructions, launch.bytes)
             total = [total[0] + launch.bytes, total[1] + us]
-            label = launch.label if isinstance(launch, Products) else launch.name
+            label = getattr(launch, "label", launch.name)
             print(f"{label:24} {launch.name:20} {launch.bytes / 1e6:6.0f} "
                   f"{1e6 * launch.bytes / COPY_BYTES_PER_S:8.0f} {1e6 * instructions / PER_S:8.0f} "
                   f"{us:7.0f}")

@@ -16,11 +16,11 @@
 #include "base/program.h"
 #include "models/values/values.h"
 
-enum { RUNS = 7, STEPS = 4 };
+enum { RUNS = 7, STEPS = 4, STEPS_OF_NOTHING = 64 };
 
 typedef struct bench {
     dsgd_values *values;
-    uint32_t n_workers, group, batch;
+    uint32_t n_workers, group, batch, steps;
     dsgd_value *x, *v, *mean; /* [n_workers] */
     uint64_t step;
 } bench;
@@ -90,7 +90,7 @@ static void synchronous_step(bench *b)
 static double steps_wall_s(bench *b)
 {
     const double start_s = dsgd_wall_s();
-    for (int i = 0; i < STEPS; i++) {
+    for (uint32_t i = 0; i < b->steps; i++) {
         if (b->group == 0)
             synchronous_step(b);
         else
@@ -132,6 +132,33 @@ static void check(bench *b, const double *x, size_t n)
     DSGD_ASSERT(loss[1] < loss[0], "the loss goes from %g to %g", loss[0], loss[1]);
 }
 
+/** Where nothing is computed: the samples drawn are the stream's, and each node is computed once. */
+static void check_counts(bench *b, const dsgd_stream *stream)
+{
+    dsgd_sampler *const sampler = dsgd_sampler_new(stream);
+    uint32_t *const drawn = dsgd_xcalloc(b->batch, sizeof *drawn);
+    for (uint32_t i = 0; i < 8 * b->n_workers; i++) {
+        const uint32_t w = i % b->n_workers;
+        const uint32_t t = i / b->n_workers;
+        dsgd_sampler_draw(sampler, w, t, b->batch, drawn);
+        for (uint32_t j = 0; j < b->batch; j++)
+            DSGD_ASSERT(drawn[j] == dsgd_stream_sample(stream, w, t, j), "sample %u of %u", j, w);
+    }
+    free(drawn);
+    dsgd_sampler_free(sampler);
+    steps_wall_s(b);
+    const dsgd_values_stats stats = dsgd_values_stats_get(b->values);
+    const uint64_t n = (uint64_t)b->steps * b->n_workers;
+    const bool apart = b->group > 0; /* else gradients of one model are fused */
+    DSGD_ASSERT(!apart || stats.gradients == n, "%lu gradients", (unsigned long)stats.gradients);
+    DSGD_ASSERT(!apart || stats.updates == n, "%lu updates", (unsigned long)stats.updates);
+    DSGD_ASSERT(!apart || stats.combinations == n / b->group, "%lu means of groups",
+                (unsigned long)stats.combinations);
+    DSGD_ASSERT(apart || stats.updates == b->steps, "%lu updates", (unsigned long)stats.updates);
+    DSGD_ASSERT(stats.gradient_samples == n * b->batch, "%lu samples",
+                (unsigned long)stats.gradient_samples);
+}
+
 static double cpu_s(void)
 {
     struct timespec t;
@@ -152,10 +179,11 @@ static void report(bench *b, const char *layout, uint32_t n_threads)
     const double busy_before_s = dsgd_values_stats_get(b->values).busy_wall_s;
     const double cpu_before_s = cpu_s();
     for (int i = 0; i < RUNS; i++)
-        us[i] = 1e6 * steps_wall_s(b) / STEPS / b->n_workers;
-    const double cpu_us = 1e6 * (cpu_s() - cpu_before_s) / RUNS / STEPS / b->n_workers;
+        us[i] = 1e6 * steps_wall_s(b) / b->steps / b->n_workers;
+    const double cpu_us = 1e6 * (cpu_s() - cpu_before_s) / RUNS / b->steps / b->n_workers;
     const dsgd_values_stats stats = dsgd_values_stats_get(b->values);
-    const double busy_us = 1e6 * (stats.busy_wall_s - busy_before_s) / RUNS / STEPS / b->n_workers;
+    const double busy_us =
+        1e6 * (stats.busy_wall_s - busy_before_s) / RUNS / b->steps / b->n_workers;
     qsort(us, RUNS, sizeof us[0], by_size);
     printf("%s: %u workers, %u threads: min %.2f us, median %.2f us per worker and step; "
            "%.2f us in the device, %.2f us of CPU in all; %.0f MB at most\n",
@@ -197,6 +225,7 @@ int main(int count, char **arguments)
     bench b = {.n_workers = n_workers,
                .group = group,
                .batch = batch,
+               .steps = strcmp(where, "null") == 0 ? STEPS_OF_NOTHING : STEPS,
                .x = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
                .v = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
                .mean = dsgd_xcalloc(n_workers, sizeof(dsgd_value))};
@@ -209,7 +238,7 @@ int main(int count, char **arguments)
     if (strcmp(where, "null") != 0)
         check(&b, initial, network.n_params);
     else
-        steps_wall_s(&b);
+        check_counts(&b, &config.stream);
     report(&b, layout, n_threads);
     dsgd_values_close(b.values);
     free(initial);

@@ -36,7 +36,7 @@ static void faulty_work(dsgd_node *self)
         }
 #endif
         if ((self->step + 1) % p->period == 0 && self->step != SKIPPED)
-            dsgd_allreduce_mean(self, x);
+            dsgd_allreduce_mean(self, x, DSGD_WORLD);
     }
 }
 

@@ -40,6 +40,9 @@ static const struct {
     {NULL, "run e.yaml --set until..steps=1", 2, "--set until..steps=1: a key beside a dot"},
     {NULL, "run e.yaml --set .steps=1", 2, "--set .steps=1: a key beside a dot"},
     {NULL, "run e.yaml --set until.=1", 2, "--set until.=1: a key beside a dot"},
+    {NULL, "check e.yaml --set 'seed=*y'", 2,
+     "--set seed=*y: the value is no YAML without aliases"},
+    {NULL, "check e.yaml --set \"$(printf 'name=\\223')\"", 2, "this is no text in UTF-8"},
     {NULL, "run e.yaml --set a.b.c.d=1", 2, "--set a.b.c.d=1: key `a` is unknown"},
     {NULL, "run e.yaml --set until.b.c.d=1", 2, "--set until.b.c.d=1: key `b` is unknown"},
     {NULL, "run e.yaml --set stpes=1", 2, "--set stpes=1: key `stpes` is unknown"},
@@ -231,6 +234,14 @@ START_TEST(output_that_is_lost_is_a_failure)
                      3);
     ck_assert_msg(strstr(output, "dsgd: standard output could not be written: No space") != NULL,
                   "%s", output);
+}
+END_TEST
+
+START_TEST(an_empty_folder_of_data_is_none)
+{
+    char *output = NULL;
+    ck_assert_int_eq(shell("DSGD_DATA= " DSGD_BINARY " list platforms", &output), 0);
+    ck_assert_msg(strstr(output, "piz-daint") != NULL, "%s", output);
 }
 END_TEST
 
@@ -482,6 +493,7 @@ Suite *input_suite(void)
                         sizeof bad / sizeof bad[0]);
     tcase_add_loop_test(t, what_stands_behind_a_null_byte_is_not_lost, 0, 4);
     tcase_add_loop_test(t, output_that_is_lost_is_a_failure, 0, 4);
+    tcase_add_test(t, an_empty_folder_of_data_is_none);
     tcase_add_test(t, a_record_replaces_only_a_file);
     tcase_add_test(t, a_folder_of_results_is_no_command);
     tcase_add_test(t, xml_is_for_flows_alone);

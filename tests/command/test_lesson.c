@@ -52,6 +52,8 @@ static void record(const char *algorithm, bool with_ledger)
     config.threads = 1;
     config.memory_bytes = SIZE_MAX;
     config.inspect = read_models;
+    config.until.steps =
+        25. * STEPS; /* ringmaster, as it is by default, cancels worker 3's for ever */
     dsgd_run_result result;
     ck_assert_msg(dsgd_simulate(&config, &result, &error) == DSGD_OK, "%s", error.text);
     ck_assert_msg(result.outcome == DSGD_RUN_OK, "%s: %s", algorithm, result.why.text);
@@ -397,6 +399,25 @@ START_TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
 }
 END_TEST
 
+START_TEST(a_lesson_ends_where_a_slow_worker_is_always_cancelled)
+{
+    char *output = NULL;
+    ck_assert_msg(dsgd("explain ringmaster --set algorithms.0.delay=4", &output) == 0, "%s",
+                  output);
+    ck_assert_ptr_nonnull(strstr(output, "is cancelled"));
+}
+END_TEST
+
+START_TEST(what_is_encoded_is_told_as_it_is_sent)
+{
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("explain top_k --steps 1", &output), 0);
+    ck_assert_ptr_null(strstr(output, "sends (0.000, 0.000)"));
+    ck_assert_ptr_nonnull(strstr(output, "sends (0.000, 1.357)")); /* of (-1.021, 1.357) */
+    ck_assert_ptr_nonnull(strstr(output, "sends (-2.372, 0.000)"));
+}
+END_TEST
+
 /** Not while it computes, not for who has sent; and a step counts where its gradient is there. */
 START_TEST(a_lesson_says_when_nothing_is_left_but_waiting)
 {
@@ -496,6 +517,8 @@ Suite *lesson_suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, a_lesson_has_2_to_16_workers_and_its_own_options);
     tcase_add_test(c, a_lesson_says_who_waits_for_whom_and_what_is_stale);
+    tcase_add_test(c, a_lesson_ends_where_a_slow_worker_is_always_cancelled);
+    tcase_add_test(c, what_is_encoded_is_told_as_it_is_sent);
     tcase_add_test(c, a_lesson_says_when_nothing_is_left_but_waiting);
     tcase_add_test(c, the_lines_in_the_manual_are_those_of_the_command);
     tcase_add_test(c, a_figure_and_a_text_go_to_files);

@@ -471,13 +471,10 @@ START_TEST(a_user_chooses_style_names_and_formats)
                                           DSGD_SOURCE_DIR, folder)),
                         &output) == 0,
                   "%s", output);
-    write_file("r/own.gp", "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
-                           "plot sin(x)\nunset multiplot\nunset output\n");
     ck_assert_msg(dsgd("plot r --style my.gp --only wagma,ad_psgd --order ad_psgd "
                        "--label 'wagma=Ours_1 & co' --format svg,tikz --size 3x2.5 -o out",
                        &output) == 0,
                   "%s", output);
-    ck_assert_msg(strstr(output, "own          out/own.svg, .tex") != NULL, "%s", output);
     const char *const svg = read_file("out/throughput.svg");
     ck_assert_ptr_nonnull(strstr(svg, "rgb(18,52,86)"));
     ck_assert_ptr_nonnull(strstr(svg, "Ours_1 &amp; co"));
@@ -485,6 +482,51 @@ START_TEST(a_user_chooses_style_names_and_formats)
     ck_assert(strstr(svg, "AD-PSGD") < strstr(svg, "Ours_1"));
     ck_assert_ptr_nonnull(strstr(read_file("out/throughput.tex"), "Ours{\\char95}1"));
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/out/throughput.png", folder)), F_OK), 0);
+}
+END_TEST
+
+/** gnuplot runs commands of the shell: what came with results must not get there. */
+START_TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
+{
+    static const char script[] = "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
+                                 "plot sin(x)\nunset multiplot\nunset output\n"
+                                 "system('touch '.dir.'/was_here')\n";
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    write_file("own.gp", script); /* beside the experiment */
+    write_file("r/own.gp", script);
+    write_file("r/throughput.gp", script);
+    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    ck_assert_ptr_null(strstr(output, "own"));
+    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
+    ck_assert_int_eq(dsgd("plot r own --format svg", &output), 2);
+    ck_assert_msg(strstr(output, "figure `own` is unknown: none of `dsgd list figures`, nor the "
+                                 "path of a .gp file with a line `# needs:`\n") != NULL,
+                  "%s", output);
+    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
+    ck_assert_msg(dsgd("plot r r/own.gp --format svg,tikz", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "own          r/figures/own.svg, .tex") != NULL, "%s", output);
+    ck_assert_int_eq(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
+}
+END_TEST
+
+/** Without runs there is no data.gp of ours, and that of others is not read. */
+START_TEST(data_of_others_is_no_script)
+{
+    char *output = NULL;
+    ck_assert_msg(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output) == 0, "%s",
+                  output);
+    write_file("r/quantiles.csv", "a,b\n1,2\n");
+    write_file("r/eager-cifar10.csv", "a,b\n1,2\n");
+    write_file("r/curves.csv", "a,b\n1,2\n");
+    write_file("r/staleness.csv", "a,b\n1,2\n");
+    write_file("r/figures/data.gp", "system('touch '.dir.'/was_here')\n");
+    write_file("own.gp", "# needs: curves.csv\nload common\nprint 1\n");
+    dsgd("plot r --format svg", &output);
+    dsgd("plot r own.gp --format svg", &output);
+    ck_assert_msg(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK) != 0, "%s", output);
 }
 END_TEST
 
@@ -672,6 +714,8 @@ Suite *plot_suite(void)
     tcase_add_test(t, bars_of_a_target_are_those_of_the_comparison);
     tcase_add_test(t, results_without_the_columns_of_later_versions_are_drawn);
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
+    tcase_add_test(t, a_script_is_drawn_where_it_is_named_and_nowhere_else);
+    tcase_add_test(t, data_of_others_is_no_script);
     tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
     tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);
     tcase_add_test(t, a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks);

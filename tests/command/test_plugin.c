@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/status.h"
 #include "tests/suites.h"
@@ -59,6 +60,7 @@ static void install_and_build(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     unsetenv("DSGD_DATA"); /* the installed program has to find its own files */
     unsetenv("DESTDIR");
+    unsetenv("DSGD_CUDA_MODULE");
     expect(DSGD_CMAKE " --install " DSGD_BINARY_DIR " --prefix usr", 0, NULL);
     expect("cp -r usr/share/dsgd/template mine", 0, NULL);
     expect("cp mine/my_algorithm.c template.c && " BUILD, 0, NULL);
@@ -119,9 +121,10 @@ END_TEST
 /** Worker 0 alone averages; the others reach the bound. */
 START_TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
 {
-    expect("sed -e 's/dsgd_allreduce_mean(self, x);/if (self->rank == 0) &/' template.c >"
-           " mine/my_algorithm.c && ! cmp -s template.c mine/my_algorithm.c && " BUILD,
-           0, NULL);
+    expect(
+        "sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/if (self->rank == 0) &/' template.c >"
+        " mine/my_algorithm.c && ! cmp -s template.c mine/my_algorithm.c && " BUILD,
+        0, NULL);
     expect("usr/bin/dsgd run e.yaml -o h --plugin mine/build/my_algorithm.so > said 2>&1;"
            " test $? = 5 && ! grep Oops said && tr -s '\\n ' ' ' < said",
            0,
@@ -134,7 +137,8 @@ END_TEST
 /** A worker spins in its ninth step, virtual time stands still, and the other run goes on. */
 START_TEST(a_plug_in_that_loops_for_ever_is_ended)
 {
-    expect("sed -e 's/dsgd_allreduce_mean(self, x);/for (volatile int i = 0; self->step == 8;) "
+    expect("sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/for (volatile int i = 0; "
+           "self->step == 8;) "
            "i++;/' template.c > mine/my_algorithm.c && ! cmp -s template.c mine/my_algorithm.c "
            "&& " BUILD,
            0, NULL);
@@ -178,7 +182,7 @@ static const struct {
     {"-D SKIPPED=39", 5,
      "FAILED traffic in every step: faulty by default at P=8: in steps 25 to 39: "},
     {"-D BYTES_FACTOR=1.001", 5,
-     "FAILED traffic: faulty with period=6 at P=7: in steps 60 to 131: "},
+     "FAILED traffic: faulty with period=6 at P=7: in steps 60 to 137: "},
     {"-D REFUSED_LAW", 5,
      "FAILED law ALLREDUCE: faulty with period=1 at P=2: faulty: period: 1, but 5 or more are "
      "needed; every P that was tried is refused"},
@@ -265,7 +269,9 @@ END_TEST
 
 /** What a plug-in is compiled with, for the shell in a copy of the installed include/dsgd. */
 #define HASH                                                                                       \
-    DSGD_CMAKE " -D 'HEADERS=base/option.h;base/status.h;sim/algorithm.h;sim/graph.h'"             \
+    DSGD_CMAKE " -D "                                                                              \
+               "'HEADERS=base/option.h;base/status.h;models/encodings/params.h;sim/"               \
+               "algorithm.h;sim/graph.h'"                                                          \
                " -D FILE=sim/abi.h -P " DSGD_SOURCE_DIR "/sim/abi.cmake"
 
 static const struct {
@@ -339,6 +345,23 @@ START_TEST(the_environment_then_the_installation_then_the_tree_has_the_data)
 }
 END_TEST
 
+/** Where an installation of a build with a CUDA compiler has it; here it is the emulated one. */
+START_TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
+{
+    expect("test -e usr/bin/" DSGD_INSTALLED_MODULE "/dsgd_cuda.so", DSGD_HAS_CUDA_MODULE ? 0 : 1,
+           NULL);
+    expect("cp -r usr moved && mkdir -p moved/bin/" DSGD_INSTALLED_MODULE
+           " && rm -f moved/bin/" DSGD_INSTALLED_MODULE "/dsgd_cuda.so"
+           " && moved/bin/dsgd list devices",
+           0, "this build has no module");
+    if (access(DSGD_EMULATED_CUDA, R_OK) != 0)
+        return; /* a sanitizer build has none */
+    expect("cp " DSGD_EMULATED_CUDA " moved/bin/" DSGD_INSTALLED_MODULE
+           "/dsgd_cuda.so && moved/bin/dsgd list devices",
+           0, "an NVIDIA GPU");
+}
+END_TEST
+
 Suite *plugin_suite(void)
 {
     Suite *s = suite_create("plugin");
@@ -363,6 +386,7 @@ Suite *plugin_suite(void)
     tcase_add_test(t, a_file_that_is_no_plug_in_is_refused);
     tcase_add_test(t, every_verb_is_there_for_a_plug_in);
     tcase_add_test(t, the_environment_then_the_installation_then_the_tree_has_the_data);
+    tcase_add_test(t, an_installed_program_finds_its_cuda_module_wherever_it_is_moved);
     suite_add_tcase(s, t);
     return s;
 }

@@ -4,8 +4,10 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "tests/command/shell.h"
 #include "tests/suites.h"
 
@@ -109,6 +111,52 @@ START_TEST(a_figure_that_cannot_be_scored_is_refused_with_a_sentence)
 }
 END_TEST
 
+/* --- compute utilisation ---------------------------------------------------------------------- */
+
+/** The last bandwidth of the sweep, in Gb/s, at which utilisation is below a share. */
+static double last_below(const dsgd_csv *runs, const char *workload, const char *algorithm,
+                         double share)
+{
+    const size_t bandwidth = dsgd_csv_column(runs, "platform.host_bandwidth_bytes_per_s");
+    const size_t utilisation = dsgd_csv_column(runs, "compute_share");
+    double last = NAN;
+    for (size_t row = 0; row < runs->n_rows; row++)
+        if (strcmp(dsgd_csv_field(runs, row, dsgd_csv_column(runs, "workload")), workload) == 0 &&
+            strcmp(dsgd_csv_field(runs, row, dsgd_csv_column(runs, "algorithm")), algorithm) == 0 &&
+            dsgd_csv_value(runs, row, utilisation) < share)
+            last = fmax(last, dsgd_csv_value(runs, row, bandwidth) * 8e-9);
+    return last;
+}
+
+/** In all 30 published cells; plots/compute-utilisation/README.md says how they are read. */
+START_TEST(compute_utilisation_is_as_published)
+{
+    char *output = NULL;
+    ck_assert_msg(dsgd("run " DSGD_SOURCE_DIR "/plots/compute-utilisation/compute-utilisation.yaml "
+                       "-o r --progress off -j 2 --set 'algorithms=[allreduce, {name: diloco, "
+                       "period: 100}]'",
+                       &output) == 0,
+                  "%s", output);
+    dsgd_csv runs, table;
+    ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/r/runs.csv", folder), DSGD_OK);
+    ck_assert_int_eq(
+        dsgd_csv_read(&table, NULL, "%s/plots/compute-utilisation/table-4.csv", DSGD_SOURCE_DIR),
+        DSGD_OK);
+    ck_assert_uint_eq(table.n_rows, 6);
+    ck_assert_uint_eq(table.n_columns, 7);
+    for (size_t row = 0; row < table.n_rows; row++)
+        for (size_t c = 2; c < table.n_columns; c++) {
+            const double share = strtod(table.fields[c] + strlen("share_"), NULL);
+            const double published = dsgd_csv_value(&table, row, c);
+            const double simulated = last_below(&runs, dsgd_csv_field(&table, row, 0),
+                                                dsgd_csv_field(&table, row, 1), share);
+            ck_assert_double_eq_tol(simulated, published, 0.05 * published); /* its digits */
+        }
+    dsgd_csv_close(&runs);
+    dsgd_csv_close(&table);
+}
+END_TEST
+
 /**
  * The published figures that take little time, all on one set of parameters: what was reached is
  * held.
@@ -145,6 +193,7 @@ Suite *reproduce_suite(void)
     tcase_add_test(t, what_was_not_published_is_predicted);
     tcase_add_loop_test(t, a_figure_that_cannot_be_scored_is_refused_with_a_sentence, 0,
                         sizeof bad_figures / sizeof bad_figures[0]);
+    tcase_add_test(t, compute_utilisation_is_as_published);
     suite_add_tcase(s, t);
     return s;
 }

@@ -76,6 +76,31 @@ START_TEST(ages_and_local_models_come_out)
 }
 END_TEST
 
+START_TEST(whose_the_samples_are_is_said_where_they_are_split)
+{
+    write_experiment(learn);
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("check e.yaml --set workers=[8,16]", &output), 0);
+    ck_assert_ptr_null(strstr(output, "samples, of"));
+    ck_assert_int_eq(dsgd("check e.yaml --set learn.split=labels --set workers=[8,4]", &output), 2);
+    ck_assert_msg(strstr(output, "per_worker is 2, but 4 workers") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --set learn.split=dirichlet --set workers=8", &output),
+                     0);
+    ck_assert_ptr_nonnull(strstr(output, "split dirichlet alpha=0.1:\n  8 workers, seed 1: each "
+                                         "has 64 samples, of "));
+    int n_samples = 0, samples = 0;
+    char *rows = read_file("r/labels.csv");
+    ck_assert_str_eq(strsep(&rows, "\n"), "split,data,workers,seed,worker,label,samples");
+    for (const char *row = NULL; (row = strsep(&rows, "\n")) != NULL && *row != '\0';) {
+        ck_assert_int_eq(sscanf(strrchr(row, ','), ",%d", &samples), 1);
+        n_samples += samples;
+    }
+    ck_assert_int_eq(n_samples, 512);
+    ck_assert_int_eq(dsgd("run e.yaml -o r --force", &output), 0);
+    ck_assert_int_ne(shell(kept(dsgd_xprintf("test -e %s/r/labels.csv", folder)), &output), 0);
+}
+END_TEST
+
 START_TEST(results_say_which_network_they_are_of)
 {
     write_experiment("");
@@ -283,6 +308,10 @@ START_TEST(damaged_parts_are_done_again)
     ck_assert_int_eq(shell(damage, &output), 0);
     ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
     ck_assert_msg(strstr(output, "4 of 4 runs") != NULL, "%s", output);
+    for (int i = 1; i <= 4; i++)
+        ck_assert_ptr_nonnull(
+            strstr(output,
+                   kept(dsgd_xprintf("run %d: its results are damaged, so it is run again\n", i))));
     ck_assert_str_eq(without_wall(read_file("r/runs.csv")), rows);
     ck_assert_str_eq(read_file("r/workers.csv"), workers);
 }
@@ -321,19 +350,41 @@ START_TEST(results_are_of_this_manifest_these_files_and_this_program)
     ck_assert_int_eq(unlink(kept(dsgd_xprintf("%s/r/manifest.json", folder))), 0);
     ck_assert_int_eq(dsgd(again, &output), 2);
     ck_assert_msg(strstr(output, "results without a manifest.json") != NULL, "%s", output);
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("rm %s/r/*.csv", folder)), &output), 0);
+    ck_assert_int_eq(dsgd(again, &output), 2); /* a part of it is there */
+    ck_assert_msg(strstr(output, "results without a manifest.json") != NULL, "%s", output);
 }
 END_TEST
 
+/** The first, in the background, computes for minutes; the second comes when it has the folder. */
 START_TEST(one_process_at_a_time_writes_to_a_folder)
 {
     write_experiment("");
     char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --only 1", &output) == 0, "%s", output);
+    const char *const script = kept(dsgd_xprintf(
+        "cd %s && export DSGD_DATA=%s && { %s run e.yaml -o r -j 2 --set until.steps=100000000 > "
+        "log 2>&1 & } && until test -s r/.parts/lock; do sleep 0.01; done; %s run e.yaml -o r "
+        "--force 2>&1; echo $?; %s merge r -o r 2>&1; echo $?; echo first: process $! on $(uname "
+        "-n); kill -KILL $!; wait $! 2> /dev/null; cat r/.parts/lock; %s run e.yaml -o r --force "
+        "2>&1",
+        folder, DSGD_SOURCE_DIR, DSGD_BINARY, DSGD_BINARY, DSGD_BINARY, DSGD_BINARY));
+    ck_assert_msg(shell(script, &output) == 0, "%s", output);
+    const char *const first = strstr(output, "first: ");
+    ck_assert_msg(first != NULL, "%s", output);
+    const char *const holder = kept(dsgd_xprintf("%.*s", (int)strcspn(first + 7, "\n"), first + 7));
+    ck_assert_msg(
+        strstr(output, kept(dsgd_xprintf("r: another dsgd (%s) is writing its results here; wait "
+                                         "for its end, or take another folder with -o\n2\n",
+                                         holder))) != NULL,
+        "%s", output);
+    ck_assert_msg(strstr(first, kept(dsgd_xprintf("\n%s\n", holder))) != NULL, "%s", output);
+    ck_assert_ptr_nonnull(strstr(first, "6 of 6 runs")); /* whoever was killed holds nothing */
     const int held = open(kept(dsgd_xprintf("%s/r/.parts/lock", folder)), O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
+    ck_assert_int_eq(ftruncate(held, 0),
+                     0); /* by an earlier version, which does not say who it is */
     ck_assert_int_eq(dsgd("run e.yaml -o r --force", &output), 2);
     ck_assert_msg(strstr(output, "r: another dsgd is writing") != NULL, "%s", output);
-    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n1,allreduce,4,"));
     close(held);
     ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
 }
@@ -548,7 +599,8 @@ START_TEST(a_closed_output_is_a_failure_and_no_file_takes_its_place)
         3);
     ck_assert_msg(strstr(output, "standard output could not be written: Bad file") != NULL, "%s",
                   output);
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("test -s %s/r/.parts/lock", folder)), &output), 1);
+    ck_assert_int_eq(strncmp(read_file("r/.parts/lock"), "process ", 8), 0);
+    ck_assert_ptr_null(strstr(read_file("r/.parts/lock"), "allreduce"));
 }
 END_TEST
 
@@ -561,6 +613,7 @@ Suite *run_suite(void)
     tcase_add_test(t, a_stopped_worker_is_named_and_the_others_are_kept);
     tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
     tcase_add_test(t, ages_and_local_models_come_out);
+    tcase_add_test(t, whose_the_samples_are_is_said_where_they_are_split);
     tcase_add_test(t, a_run_beyond_its_timeout_is_ended_and_is_run_again);
     tcase_add_test(t, progress_is_an_object_per_line_or_nothing);
     tcase_add_test(t, results_say_which_network_they_are_of);

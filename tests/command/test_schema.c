@@ -318,6 +318,7 @@ static const struct {
     {"imbalance", "imbalance.0", "kind", "imbalance=[{kind: %s}]", dsgd_imbalance_kinds},
     {"model", "learn.model", "name", "learn.model={name: %s}", dsgd_model_kinds},
     {"data", "learn.data", "name", "learn.data={name: %s}", dsgd_data_sources},
+    {"split", "learn.split", "kind", "learn.split={kind: %s}", dsgd_split_kinds},
 };
 
 /** The part of a registry: by the first key that takes it. */

@@ -12,6 +12,7 @@
 
 #include "base/draw.h"
 #include "models/devices/device.h"
+#include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
 #include "tests/support/distance.h"
@@ -551,6 +552,54 @@ START_TEST(a_non_finite_gradient_or_state_is_reported_and_no_other)
 }
 END_TEST
 
+/* Networks that one launch computes, and data of features that are or are not a multiple of four. */
+static const model_spec chained_specs[] = {
+    {"logreg", {NULL, 0, {0}}},       {"hyperplane", {NULL, 0, {0}}},
+    {"mlp", {NULL, 0, {0}}},          {"mlp", {"hidden", 2, {65, 34}}},
+    {"mlp", {"hidden", 2, {1, 15}}},  {"mlp", {"hidden", 2, {16, 31}}},
+    {"mlp", {"hidden", 2, {17, 33}}}, {"mlp", {"hidden", 2, {64, 130}}},
+    {"mlp", {"hidden", 1, {300}}},    {"mlp", {"hidden", 2, {3, 2}}},
+};
+
+/* Batches of one call; the memory of a block decides about all of them together. */
+enum { CALLS = 3, PER_CALL = 5 };
+static const uint32_t batches[CALLS][PER_CALL] = {
+    {1, 2, 3, 8, 5}, {16, 4, 7, 15, 9}, {17, 64, 31, 32, 33}};
+
+/** The gradients of a call, by one launch where they fit, or by a launch for each product. */
+static double *chained(const rig *s, int call, bool one_launch)
+{
+    const bench b = bench_open(cuda, s);
+    if (!one_launch)
+        probe->limit_block(b.context, 0);
+    gradients *const all = gradients_new(&b, PER_CALL, batches[call]);
+    const uint64_t before = probe->launches();
+    double *const out = gradients_run(&b, all, (manner){PER_CALL, false, 0});
+    const uint64_t launches = probe->launches() - before;
+    if (one_launch && call == 0) /* 31 KB, which every device has */
+        ck_assert_uint_eq(launches, 1);
+    if (!one_launch)
+        ck_assert_uint_gt(launches, 3);
+    gradients_free(&b, all);
+    b.device->close(b.context);
+    return out;
+}
+
+START_TEST(one_launch_gives_the_bits_of_a_launch_for_each_product)
+{
+    rig *const s = rig_of(chained_specs[_i]);
+    for (int call = 0; call < CALLS; call++) {
+        double *const expected = chained(s, call, false);
+        double *const got = chained(s, call, true);
+        ck_assert_msg(memcmp(expected, got, PER_CALL * reals_of(s) * sizeof *got) == 0,
+                      "%s, spec %d, call %d", s->spec.model, _i, call);
+        free(got);
+        free(expected);
+    }
+    rig_free(s);
+}
+END_TEST
+
 /** Kernels that a gradient, an update and a combination of each of n workers take. */
 static uint64_t launches_of(const rig *s, size_t n)
 {
@@ -737,6 +786,63 @@ START_TEST(combinations_have_the_bits_of_the_cpu)
 }
 END_TEST
 
+/** Every code of a large piece and of one of 1 to 9 elements. */
+static size_t codes_of(size_t n, dsgd_code *codes)
+{
+    size_t n_codes = 0;
+    for (uint32_t kind = DSGD_CODE_TOP_K; kind <= DSGD_CODE_OUTER; kind++) {
+        const bool in_matrix = kind >= DSGD_CODE_START;
+        const dsgd_matrix m = dsgd_matrix_of(n);
+        if (in_matrix && !dsgd_matrix_has_rank(n, 2))
+            continue;
+        codes[n_codes++] = (dsgd_code){.kind = kind,
+                                       .levels = 5,
+                                       .count = in_matrix ? 2 : n / 3 + 1,
+                                       .number = 0.3,
+                                       .rows = in_matrix ? (uint32_t)m.rows : 0,
+                                       .columns = in_matrix ? (uint32_t)m.columns : 0,
+                                       .seed = 77,
+                                       .purpose = 12,
+                                       .worker = 3,
+                                       .step = 9,
+                                       .first = 5};
+    }
+    return n_codes;
+}
+
+START_TEST(encodings_have_the_bits_of_the_cpu) /* _i: size of the piece */
+{
+    static const size_t sizes[] = {LENGTH, 1, 2, 9, 16, 257};
+    const size_t n = sizes[_i];
+    rig *const s = rig_new(LARGE);
+    dsgd_code codes[2 * DSGD_CODE_OUTER];
+    const size_t n_codes = codes_of(n, codes);
+    double *const out = dsgd_xcalloc(2 * n_codes * n, sizeof *out);
+    for (int by = 0; by < 2; by++) {
+        const bench b = bench_open(by == 0 ? dsgd_device_cpu(false) : cuda, s);
+        dsgd_buffer v[VECTORS];
+        dsgd_encode_op ops[2 * DSGD_CODE_OUTER];
+        bool finite[2 * DSGD_CODE_OUTER];
+        vectors_put(&b, v);
+        for (size_t i = 0; i < n_codes; i++)
+            ops[i] = (dsgd_encode_op){n, v[1], v[2], codes[i], b.device->alloc(b.context, n)};
+        b.device->encode(b.context, 0, ops, n_codes, finite);
+        for (size_t i = 0; i < n_codes; i++) {
+            ck_assert(finite[i]);
+            b.device->get(b.context, out + ((size_t)by * n_codes + i) * n, ops[i].y, n);
+            b.device->release(b.context, ops[i].y);
+        }
+        vectors_release(&b, v);
+        b.device->close(b.context);
+    }
+    for (size_t i = 0; i < n_codes; i++)
+        ck_assert_msg(memcmp(out + i * n, out + (n_codes + i) * n, n * sizeof *out) == 0,
+                      "kind %u of %zu elements", codes[i].kind, n);
+    free(out);
+    rig_free(s);
+}
+END_TEST
+
 START_TEST(non_finite_values_are_reported_by_operation)
 {
     rig *const s = rig_new(LARGE);
@@ -761,6 +867,48 @@ START_TEST(non_finite_values_are_reported_by_operation)
         ck_assert(finite[0] && !finite[1] && !finite[2]);
         s->problem.update.clip = 1; /* must not hide it */
     }
+    vectors_release(&b, v);
+    b.device->close(b.context);
+    rig_free(s);
+}
+END_TEST
+
+/** Each call reads what the one before writes, and stages more. */
+START_TEST(calls_in_flight_compute_in_order)
+{
+    enum { IN_FLIGHT = 8 };
+    rig *const s = rig_new(LARGE);
+    const bench b = bench_open(cuda, s);
+    dsgd_buffer v[VECTORS];
+    vectors_put(&b, v);
+    double x[LENGTH];
+    for (size_t i = 0; i < LENGTH; i++)
+        x[i] = 1;
+    b.device->put(b.context, v[1], x, LENGTH);
+    b.device->ahead(b.context, 1);
+    const double weights[] = {2, 1e39};
+    bool finite[IN_FLIGHT][IN_FLIGHT];
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        const dsgd_buffer *const from = &v[1 + i % 2];
+        const dsgd_combine_op last = {LENGTH, 1, from, &weights[i == 5], 1, v[2 - i % 2]};
+        const dsgd_combine_op other = {LENGTH, 1, from, weights, 1, v[3]};
+        dsgd_combine_op ops[IN_FLIGHT];
+        for (size_t k = 0; k < i; k++)
+            ops[k] = other;
+        ops[i] = last;
+        memset(finite[i], i == 5, sizeof finite[i]); /* the contrary of what is true */
+        b.device->combine(b.context, 0, ops, i + 1, finite[i]);
+        ck_assert(i == 0 || finite[i - 1][i - 1] == (i != 6 && i != 7));
+        if (i == 5)
+            b.device->ahead(b.context, 0);
+        if (i == 4 || i == 5)
+            b.device->get(b.context, x, v[2 - i % 2], LENGTH);
+        ck_assert(i != 4 || (x[0] == 32 && x[LENGTH - 1] == 32));
+        ck_assert(i != 5 || (!finite[5][5] && finite[5][0] && isinf(x[0])));
+        b.device->ahead(b.context, 1);
+    }
+    b.device->ahead(b.context, 0);
+    ck_assert(!finite[IN_FLIGHT - 1][IN_FLIGHT - 1]);
     vectors_release(&b, v);
     b.device->close(b.context);
     rig_free(s);
@@ -1053,7 +1201,9 @@ Suite *cuda_suite(void)
     tcase_add_loop_test(tcase, clipped_updates_are_those_of_the_cpu_but_for_rounding, 0,
                         OPTIMIZERS);
     tcase_add_test(tcase, combinations_have_the_bits_of_the_cpu);
+    tcase_add_loop_test(tcase, encodings_have_the_bits_of_the_cpu, 0, 6);
     tcase_add_test(tcase, non_finite_values_are_reported_by_operation);
+    tcase_add_test(tcase, calls_in_flight_compute_in_order);
     tcase_add_test(tcase, a_non_finite_moment_is_reported);
     tcase_add_test(tcase, distances_are_those_of_the_cpu_but_for_the_order_of_the_sum);
     tcase_add_loop_test(tcase, evaluations_are_those_of_the_cpu, 0, all);
@@ -1061,6 +1211,11 @@ Suite *cuda_suite(void)
     tcase_add_loop_test(tcase, gossip_follows_the_cpu_and_repeats_to_the_bit, 0, models);
     tcase_add_loop_test(tcase, two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu, 0, models);
     suite_add_tcase(suite, tcase);
+    TCase *const mlps = tcase_create("mlp");
+    tcase_set_timeout(mlps, 600);
+    tcase_add_loop_test(mlps, one_launch_gives_the_bits_of_a_launch_for_each_product, 0,
+                        sizeof chained_specs / sizeof chained_specs[0]);
+    suite_add_tcase(suite, mlps);
     return suite;
 }
 

@@ -288,25 +288,69 @@ START_TEST(the_readme_shows_the_source)
 }
 END_TEST
 
+/** In the table of README.md, or in the one that goes on in algorithms/README.md. */
 START_TEST(the_readme_lists_every_algorithm)
 {
     char *const text = text_of("README.md");
+    char *const more = text_of("algorithms/README.md");
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
         char *const entry = dsgd_xprintf("| [`%s`](", dsgd_algorithms[i]->name);
-        if (strstr(text, entry) == NULL)
+        if (strstr(text, entry) == NULL && strstr(more, entry) == NULL)
             complain("README.md", "no row", 64, dsgd_algorithms[i]->name);
         free(entry);
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
     free(text);
+    free(more);
 }
 END_TEST
 
-START_TEST(the_citation_has_this_version)
+/** That of CMakeLists.txt, which the program has. */
+START_TEST(every_place_has_this_version)
 {
-    char *const text = text_of("CITATION.cff");
-    ck_assert_ptr_nonnull(strstr(text, "\nversion: " DSGD_VERSION "\n"));
-    free(text);
+    static const char *const places[][2] = {
+        {"CITATION.cff", "\nversion: " DSGD_VERSION "\n"},
+        {"CHANGELOG.md", "\n## " DSGD_VERSION "\n"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char *const text = text_of(places[i][0]);
+        ck_assert_msg(strstr(text, places[i][1]) != NULL, "%s: no%s", places[i][0], places[i][1]);
+        free(text);
+    }
+    char *const newest = text_of("packaging/debian/changelog");
+    ck_assert_msg(strncmp(newest, "dsgd (" DSGD_VERSION ") ", 8 + strlen(DSGD_VERSION)) == 0,
+                  "packaging/debian/changelog: %.60s", newest);
+    free(newest);
+    char *const printed = output_of(DSGD_BINARY " --version && " DSGD_REPLAY_BINARY " --version");
+    ck_assert_str_eq(printed, "dsgd " DSGD_VERSION "\ndsgd-replay " DSGD_VERSION "\n");
+    free(printed);
+}
+END_TEST
+
+/** The records of a run on another machine, as MANUAL.md has it: the lines are run as they stand. */
+START_TEST(records_travel_as_the_manual_says)
+{
+    char folder[] = "/tmp/dsgd-docs-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *const lines = fenced("MANUAL.md", "sh");
+    char *const path = dsgd_xprintf("%s/lines", folder);
+    FILE *const file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "set -e\nexec 2>&1\ndsgd() { %s \"$@\"; }\ndsgd-replay() { %s \"$@\"; }\n",
+            DSGD_BINARY, DSGD_REPLAY_BINARY);
+    /* The other machine is another folder. */
+    fputs("mkdir there\nssh() { shift; (cd there && eval \"$*\"); }\n"
+          "scp() { case $2 in *:*) cp \"$1\" there ;; *) cp there/\"${1#*:}\" \"$2\" ;; esac; }\n",
+          file);
+    fprintf(file, "cp %s/plots/quick-start/quick-start.yaml .\n%s", DSGD_SOURCE_DIR, lines);
+    fputs("\ndsgd run quick-start.yaml -o all\ncmp all/curves.csv here/curves.csv\n", file);
+    fclose(file);
+    char *const command =
+        dsgd_xprintf("cd %s && bash lines; status=$?; rm -r %s; exit $status", folder, folder);
+    free(output_of(command));
+    free(command);
+    free(path);
+    free(lines);
 }
 END_TEST
 
@@ -327,6 +371,36 @@ START_TEST(the_experiment_of_the_manual_is_accepted)
     free(command);
     free(experiment);
     free(path);
+}
+END_TEST
+
+START_TEST(the_quick_start_gives_the_table_of_the_readme)
+{
+    char folder[] = "/tmp/dsgd-docs-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *const command =
+        dsgd_xprintf("%s run %s/plots/quick-start/quick-start.yaml -o %s/r 2>/dev/null; status=$?; "
+                     "rm -r %s; exit $status",
+                     DSGD_BINARY, DSGD_SOURCE_DIR, folder, folder);
+    char *const table = output_of(command);
+    char *const readme = text_of("README.md");
+    int n = 0;
+    for (const char *p = strstr(table, "\n  1  "); p != NULL && p[1] == ' ';
+         p = strchr(p + 1, '\n')) {
+        int length = (int)strcspn(p + 1, "\n") + 1;
+        while (p[length - 1] != ' ') /* wall time */
+            length--;
+        char *const row = dsgd_xprintf("%.*s", length, p);
+        if (strstr(readme, row) == NULL)
+            complain("README.md", "the quick start says", length - 1, p + 1);
+        free(row);
+        n++;
+    }
+    ck_assert_int_eq(n, 3);
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+    free(readme);
+    free(table);
+    free(command);
 }
 END_TEST
 
@@ -367,8 +441,10 @@ Suite *docs_suite(void)
     tcase_add_test(t, the_readme_is_a_page);
     tcase_add_test(t, the_readme_shows_the_source);
     tcase_add_test(t, the_readme_lists_every_algorithm);
-    tcase_add_test(t, the_citation_has_this_version);
+    tcase_add_test(t, every_place_has_this_version);
+    tcase_add_test(t, records_travel_as_the_manual_says);
     tcase_add_test(t, the_experiment_of_the_manual_is_accepted);
+    tcase_add_test(t, the_quick_start_gives_the_table_of_the_readme);
     tcase_add_test(t, the_quick_start_gives_the_columns_of_the_manual);
     suite_add_tcase(s, t);
     return s;

@@ -40,7 +40,7 @@ START_TEST(workers_see_what_one_large_batch_sees)
 }
 END_TEST
 
-/** Also of workers that are steps apart, over the ends of epochs shorter than a mini-batch. */
+/** Also of workers that are steps apart, of several in a row, and over the ends of short epochs. */
 START_TEST(many_mini_batches_are_those_drawn_sample_by_sample)
 {
     const dsgd_stream streams[] = {{9, 1000, 6, 7}, {9, 3, 6, 7}, {1, 60000, 1025, 16}};
@@ -50,14 +50,48 @@ START_TEST(many_mini_batches_are_those_drawn_sample_by_sample)
         for (uint64_t i = 0; i < 3000; i++) {
             const uint32_t w = (uint32_t)(i * 7 % stream->n_workers);
             const uint64_t t = i / 100 + i * i % 5 + (i % 50 == 0 ? (uint64_t)1 << 40 : 0);
-            const uint32_t count = 1 + (uint32_t)(i % stream->batch);
-            uint32_t indices[16];
+            const uint32_t batch = stream->batch;
+            const uint32_t count = 1 + (uint32_t)(i % (3ull * batch));
+            uint32_t indices[3 * 16];
             dsgd_sampler_draw(sampler, w, t, count, indices);
             for (uint32_t j = 0; j < count; j++)
-                ck_assert_uint_eq(indices[j], dsgd_stream_sample(stream, w, t, j));
+                ck_assert_uint_eq(indices[j],
+                                  dsgd_stream_sample(stream, w + j / batch, t, j % batch));
         }
         dsgd_sampler_free(sampler);
     }
+}
+END_TEST
+
+/** Of samples of several lengths, and of whole ones. */
+START_TEST(rows_are_those_of_the_samples)
+{
+    enum { N = 1000 };
+    const dsgd_stream stream = {9, N, 6, 7};
+    uint16_t lengths[N];
+    for (uint32_t i = 0; i < N; i++)
+        lengths[i] = (uint16_t)(1 + i * i % 97);
+    dsgd_data data = {.n_rows = 100, .train = {.n = N, .lengths = lengths}};
+    dsgd_sampler *const sampler = dsgd_sampler_new(&stream);
+    double rows = 0;
+    double longest = 0;
+    for (uint64_t t = 0; t < 100; t++) {
+        uint16_t sum = 0;
+        uint16_t most = 0;
+        for (uint32_t j = 0; j < stream.batch; j++) {
+            const uint16_t n = lengths[dsgd_stream_sample(&stream, 5, t, j)];
+            sum = (uint16_t)(sum + n);
+            most = n > most ? n : most;
+        }
+        dsgd_sampler_rows(sampler, &data, 5, t, &rows, &longest);
+        ck_assert_double_eq(rows, sum);
+        ck_assert_double_eq(longest, most);
+    }
+    data.train.lengths = NULL;
+    dsgd_sampler_rows(sampler, &data, 5, 1, &rows, &longest);
+    ck_assert_double_eq(rows, 700);
+    ck_assert_double_eq(longest, 100);
+    dsgd_sampler_free(sampler);
 }
 END_TEST
 
@@ -68,6 +102,7 @@ Suite *stream_suite(void)
     tcase_add_test(t, an_epoch_is_a_permutation);
     tcase_add_test(t, workers_see_what_one_large_batch_sees);
     tcase_add_test(t, many_mini_batches_are_those_drawn_sample_by_sample);
+    tcase_add_test(t, rows_are_those_of_the_samples);
     suite_add_tcase(s, t);
     return s;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/draw.h"
+#include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "models/zoo/network.h"
 
@@ -175,6 +176,39 @@ START_TEST(a_combination_is_linear)
     release(s, y);
     for (size_t i = 0; i < 3; i++)
         release(s, x[i]);
+    fixture_free(s);
+}
+END_TEST
+
+START_TEST(equal_encodings_of_equal_values_are_one)
+{
+    fixture *const s = fixture_opened(1, 1, 1);
+    const dsgd_code top = {.kind = DSGD_CODE_TOP_K, .count = 1, .number = 1};
+    dsgd_code drawn = {.kind = DSGD_CODE_RANDOM_K, .count = 1, .number = 1};
+    const dsgd_value zero = DSGD_ZERO_VALUE;
+    const dsgd_value x = constant(s, 0, 1);
+    const dsgd_value a = dsgd_values_encode(s->values, nowhere, 0, &top, x, zero);
+    const dsgd_value b = dsgd_values_encode(s->values, (dsgd_origin){3, 7}, 0, &top, x, zero);
+    ck_assert(dsgd_value_equal(a, b));
+    const dsgd_value c = dsgd_values_encode(s->values, nowhere, 0, &drawn, x, zero);
+    drawn.step = 1;
+    const dsgd_value d = dsgd_values_encode(s->values, nowhere, 0, &drawn, x, zero);
+    ck_assert(!dsgd_value_equal(c, d));
+    ck_assert_ptr_null(dsgd_values_encode(s->values, nowhere, 0, &top, zero, zero).node);
+    const dsgd_value rest = combine(s, 2, (dsgd_value[]){x, a}, (double[]){1, -1}, 1);
+    double got[2][PARAMS];
+    dsgd_values_read(s->values, 0, a, got[0]);
+    dsgd_values_read(s->values, 0, rest, got[1]);
+    size_t n = 0;
+    for (size_t i = 0; i < PARAMS; i++) {
+        ck_assert_double_eq(got[0][i] + got[1][i], s->initial[i]);
+        n += got[0][i] != 0;
+    }
+    ck_assert_uint_eq(n, 1);
+    ck_assert_uint_eq(stats(s).encodings, 3);
+    const dsgd_value all[] = {x, a, b, c, d, rest};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        release(s, all[i]);
     fixture_free(s);
 }
 END_TEST
@@ -528,6 +562,36 @@ static dsgd_value no_gradient(const fixture *s, dsgd_value x)
     (void)x;
     return constant(s, 0, 3);
 }
+
+/** Of neighbours in order and not, and of other steps: the samples that are drawn together. */
+START_TEST(fused_mini_batches_are_those_of_their_workers)
+{
+    const dsgd_origin at[] = {{3, 2}, {0, 2}, {1, 2}, {2, 1}, {3, 1}, {3, 4}, {1, 4}};
+    enum { N = sizeof at / sizeof at[0] };
+    fixture *const s = fixture_opened(5, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    dsgd_value g[N];
+    for (size_t i = 0; i < N; i++)
+        g[i] = gradient(s, at[i].worker, at[i].step, x);
+    const dsgd_value sum = combine(s, N, g, ones, 1);
+    double fused[PARAMS];
+    dsgd_values_read(s->values, 0, sum, fused);
+    ck_assert_uint_eq(stats(s).gradients, 1);
+    double apart[PARAMS] = {0};
+    for (size_t i = 0; i < N; i++) {
+        double one[PARAMS];
+        dsgd_values_read(s->values, 0, g[i], one);
+        for (size_t k = 0; k < PARAMS; k++)
+            apart[k] += one[k];
+        release(s, g[i]);
+    }
+    for (size_t k = 0; k < PARAMS; k++)
+        ck_assert_double_eq_tol(fused[k], apart[k], 1e-12);
+    release(s, sum);
+    release(s, x);
+    fixture_free(s);
+}
+END_TEST
 
 START_TEST(only_equal_shares_of_gradients_of_one_model_are_fused)
 {
@@ -1004,6 +1068,7 @@ Suite *values_suite(void)
     TCase *t = tcase_create("operations");
     tcase_add_test(t, no_store_accepts_everything);
     tcase_add_test(t, a_combination_is_linear);
+    tcase_add_test(t, equal_encodings_of_equal_values_are_one);
     tcase_add_test(t, zeros_vanish_and_equal_operands_merge);
     tcase_add_test(t, equal_operations_on_equal_operands_are_one);
     tcase_add_test(t, a_step_is_the_formulas_of_the_header);
@@ -1016,6 +1081,7 @@ Suite *values_suite(void)
     tcase_add_test(t, the_store_begins_by_itself_after_enough_gradients);
     tcase_add_loop_test(t, buffers_are_used_again, 0, 4);
     tcase_add_loop_test(t, a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES);
+    tcase_add_test(t, fused_mini_batches_are_those_of_their_workers);
     tcase_add_test(t, only_equal_shares_of_gradients_of_one_model_are_fused);
     tcase_add_test(t, a_mean_of_fused_means_is_the_mean);
     tcase_add_test(t, gradients_wait_for_a_collective);

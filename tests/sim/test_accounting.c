@@ -3,6 +3,7 @@
  * Where the time of a step goes: shares of computing, waiting and communicating, and what is
  * exposed. Sums of ages, to the bit.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,28 @@ START_TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
 END_TEST
 
 /**
+ * Two pieces of 0.5 s each, one after another: the first begins a quarter of a second before the
+ * gradient ends, which hides as much of it; a second step's begin in the same way.
+ */
+START_TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
+{
+    support_case *c = support_new(NULL, 2);
+    support_no_learning(c);
+    support_algorithm(c, &support_averaging);
+    c->workload.bytes = 10e9;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.pieces = 2;
+    c->config.exchange.blocking = true;
+    c->config.until.steps = 4;
+    const support_outcome *const run = support_ok(c);
+    ck_assert_double_eq_tol(run->result.virtual_s, 4 * 1.75, 1e-3);
+    ck_assert_double_eq_tol(run->result.shares.compute, 1 / 1.75, 1e-3);
+    ck_assert_double_eq_tol(run->result.shares.communicate, 0.75 / 1.75, 1e-3);
+    ck_assert_double_eq_tol(run->result.shares.wait, 0, 1e-3);
+}
+END_TEST
+
+/**
  * Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those
  * wait who have nobody to wait for.
  */
@@ -59,6 +82,47 @@ START_TEST(what_is_exposed_comes_before_a_barrier)
     const support_outcome *const run = support_ok(c);
     ck_assert_double_eq_tol(run->result.exposed_mean_s, _i == 0 ? 1.5e-3 : 0, 1e-5);
     ck_assert_double_eq_tol(run->result.virtual_s, 10 * 1.003, 1e-4);
+}
+END_TEST
+
+START_TEST(a_run_ends_with_the_samples_that_are_wanted)
+{
+    support_case *c = support_new("allreduce", 4);
+    support_no_learning(c);
+    c->workload.samples = 8;
+    c->config.until = (dsgd_until){.samples = 4 * 8 * 5};
+    const support_outcome *const got = support_ok(c);
+    ck_assert_double_eq(got->result.samples, 4 * 8 * 5);
+    ck_assert_double_eq(got->result.steps, 5);
+}
+END_TEST
+
+static void counting_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        support_current->note[self->rank]++;
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm counting = {.about = {.name = "counting"}, .work = counting_work};
+
+/** Who waits at the end of a run is waited for, and no longer: a step, not thousands. */
+START_TEST(a_run_ends_when_no_worker_waits_any_more)
+{
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &counting);
+    support_imbalance_number(c, "ramp", "seconds", 0.3);
+    c->config.until = (dsgd_until){.seconds = 10 * 1.9 + 1.5}; /* three of four wait, or compute */
+    const support_outcome *const got = support_ok(c);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_double_ge(got->note[i], 10);
+        ck_assert_double_le(got->note[i], 13);
+    }
 }
 END_TEST
 
@@ -130,6 +194,113 @@ START_TEST(a_ring_sends_what_its_closed_form_says)
     ck_assert_double_eq_tol(r->sent_mean_bytes, 3 * 2 * (p - 1) / p * 80e6, 1);
     ck_assert_double_eq_tol(r->sent_max_bytes, r->sent_mean_bytes, 1);
     ck_assert_double_eq_tol(r->bytes, p * r->sent_mean_bytes, 1);
+}
+END_TEST
+
+/** Short vectors, and long ones of a power of two and of another number of workers. */
+START_TEST(the_collective_is_chosen_by_bytes_and_workers)
+{
+    static const struct {
+        int workers;
+        double bytes;
+        dsgd_collective how;
+    } cases[] = {{8, 65535, DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
+                 {8, 65536, DSGD_COLLECTIVE_RABENSEIFNER},
+                 {6, 65535, DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
+                 {6, 65536, DSGD_COLLECTIVE_BRUCK}};
+    support_case *c = support_new("allreduce", cases[_i].workers);
+    support_no_learning(c);
+    c->workload.bytes = cases[_i].bytes;
+    c->config.until.steps = 1;
+    ck_assert_int_eq(support_ok(c)->result.collective, cases[_i].how);
+}
+END_TEST
+
+/** The busiest NIC is the server's, the first of the platform's or the last. */
+START_TEST(the_busiest_link_may_be_that_of_any_host)
+{
+    static const char *first[] = {"1", "2", "3", "4", "0"};
+    double link_s[2] = {0, 0};
+    for (int k = 0; k < 2; k++) {
+        support_case *c = support_new("a_psgd", 4);
+        support_no_learning(c);
+        c->workload.bytes = 80e6;
+        c->config.until.steps = 5;
+        if (k == 1)
+            c->config.placement = (dsgd_lines){5, first};
+        link_s[k] = support_ok(c)->result.link_s;
+    }
+    ck_assert_double_gt(link_s[0], 0);
+    ck_assert_double_eq_tol(link_s[1], link_s[0], 1e-9 * link_s[0]);
+}
+END_TEST
+
+static void expect_load(const support_load *load, const char *name, double load_bytes, double speed)
+{
+    ck_assert_str_eq(load->name, name);
+    ck_assert_double_eq_tol(load->bytes, load_bytes, 1);
+    ck_assert_double_eq(load->bytes_per_s, speed);
+}
+
+/** Islands of two: a ring goes from the even ones to their neighbours, and then over the switch. */
+START_TEST(loads_are_those_of_each_nic_and_island_link)
+{
+    support_case *c = support_new("allreduce", 4);
+    support_no_learning(c);
+    c->platform.island_hosts = c->platform.island_nics = 2;
+    c->platform.island_bytes_per_s = 5e9;
+    c->platform.island_latency_s = 2e-6;
+    c->workload.bytes = 80e6;
+    c->config.network = DSGD_NETWORK_LOGGP; /* the other has its own names */
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->config.until.steps = 3;
+    c->config.loads = true;
+    const support_outcome *const run = support_ok(c);
+    const double all = 3 * 1.5 * 80e6; /* what each sends, and receives */
+    ck_assert_uint_eq(run->result.n_loads, 16);
+    ck_assert_double_eq_tol(run->result.link_s, all / 5e9, 1e-9); /* an island's is the busiest */
+    for (int i = 0; i < 8; i++) {
+        const int worker = i / 2;
+        const bool up = i % 2 == 0;
+        const bool to_island = up == (worker % 2 == 0);
+        char name[32];
+        snprintf(name, sizeof name, "nic%d_%s", worker, up ? "UP" : "DOWN");
+        expect_load(&run->loads[i], name, to_island ? 0 : all, 10e9);
+        snprintf(name, sizeof name, "island%d_%s", worker, up ? "UP" : "DOWN");
+        expect_load(&run->loads[8 + i], name, to_island ? all : 0, 5e9);
+    }
+    c->config.loads = false;
+    ck_assert_uint_eq(support_ok(c)->result.n_loads, 0);
+}
+END_TEST
+
+/** Each link is told once, whatever the network calls it: on a switch, and in a torus of SimGrid's. */
+START_TEST(loads_are_told_once)
+{
+    static const double extents[] = {2, 2};
+    support_case *c = support_new("allreduce", 4);
+    support_no_learning(c);
+    if (_i == 1) {
+        c->platform.topology = DSGD_TOPOLOGY_TORUS;
+        c->platform.size = (dsgd_numbers){2, (double *)extents};
+        c->config.network = DSGD_NETWORK_FLOWS;
+    }
+    c->workload.bytes = 80e6;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->config.until.steps = 3;
+    c->config.loads = true;
+    const support_outcome *const run = support_ok(c);
+    double sum = 0;
+    ck_assert_uint_gt(run->result.n_loads, 0);
+    for (size_t i = 0; i < run->result.n_loads; i++) {
+        const support_load *const load = &run->loads[i];
+        for (size_t k = 0; k < i; k++)
+            ck_assert_str_ne(run->loads[k].name, load->name);
+        ck_assert(_i == 0 || strncmp(load->name, "nic", 3) != 0);
+        sum += load->bytes;
+    }
+    if (_i == 0)
+        ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1); /* out of a NIC and into one */
 }
 END_TEST
 
@@ -259,6 +430,25 @@ START_TEST(ages_counted_together_have_the_bits_of_ages_counted_alone)
 }
 END_TEST
 
+/** Ages beyond the histogram are in its last bin; the largest one is told as it is. */
+START_TEST(the_last_bin_has_all_older_ages)
+{
+    rig *const r = new_rig(2);
+    dsgd_run_result *const result = &r->alone.result;
+    static const double ages[] = {DSGD_MOST_AGES - 2, DSGD_MOST_AGES - 1, DSGD_MOST_AGES,
+                                  10.0 * DSGD_MOST_AGES, 0.5};
+    r->engine.result = result;
+    for (int i = 0; i < 5; i++)
+        dsgd_count_gradient(&r->engine, (dsgd_lag){ages[i], ages[i]}, 0.125);
+    ck_assert_uint_eq(result->gradient_ages.n, DSGD_MOST_AGES);
+    ck_assert_double_eq(result->gradient_ages.share[0], 0.125);
+    ck_assert_double_eq(result->gradient_ages.share[DSGD_MOST_AGES - 3], 0);
+    ck_assert_double_eq(result->gradient_ages.share[DSGD_MOST_AGES - 2], 0.125);
+    ck_assert_double_eq(result->gradient_ages.share[DSGD_MOST_AGES - 1], 0.375);
+    ck_assert_double_eq(result->gradient_staleness_max, 10.0 * DSGD_MOST_AGES);
+}
+END_TEST
+
 /** So that it takes a time that does not grow with their number, but for one use in thousands. */
 START_TEST(ages_are_seldom_counted_alone)
 {
@@ -284,12 +474,20 @@ Suite *accounting_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, shares_of_time_are_those_of_computing_waiting_and_communicating);
     tcase_add_test(t, shares_of_time_of_messages_begin_when_both_sides_are_there);
+    tcase_add_test(t, what_a_computation_hides_of_an_exchange_is_no_communication);
     tcase_add_loop_test(t, what_is_exposed_comes_before_a_barrier, 0, 2);
+    tcase_add_test(t, a_run_ends_with_the_samples_that_are_wanted);
+    tcase_add_test(t, a_run_ends_when_no_worker_waits_any_more);
     tcase_add_loop_test(t, step_times_are_counted_from_begin_to_begin, 0, 2);
     tcase_add_test(t, a_histogram_of_step_times_is_bounded);
     tcase_add_loop_test(t, a_ring_sends_what_its_closed_form_says, 0, 3);
+    tcase_add_loop_test(t, the_collective_is_chosen_by_bytes_and_workers, 0, 4);
+    tcase_add_test(t, the_busiest_link_may_be_that_of_any_host);
+    tcase_add_test(t, loads_are_those_of_each_nic_and_island_link);
+    tcase_add_loop_test(t, loads_are_told_once, 0, 2);
     tcase_add_test(t, what_servers_send_is_no_worker_s);
     tcase_add_loop_test(t, ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4);
+    tcase_add_test(t, the_last_bin_has_all_older_ages);
     tcase_add_loop_test(t, ages_are_seldom_counted_alone, 0, 4);
     suite_add_tcase(s, t);
     return s;

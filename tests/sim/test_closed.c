@@ -408,7 +408,7 @@ static void first_rounds_alone_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->rank != 5 || self->step < 2)
-            dsgd_allreduce_mean(self, g);
+            dsgd_allreduce_mean(self, g, DSGD_WORLD);
         if (self->rank == 5 && self->step == 2)
             dsgd_lock(self), dsgd_lock(self);
     }
@@ -543,7 +543,7 @@ static const dsgd_algorithm lying[] = {
 /** At once or not: the network's own promise of one message at a time is made in blocking alone. */
 START_TEST(who_says_what_it_exchanges_by_can_make_no_other_exchange)
 {
-    static const char *const by[] = {"lying exchanges otherwise than by allreduces",
+    static const char *const by[] = {"lying exchanges otherwise than by allreduces of all workers",
                                      "lying exchanges otherwise than by collectives"};
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &lying[_i / 2]);

@@ -109,7 +109,7 @@ static void table_work(dsgd_node *self)
 {
     while (dsgd_next_step(self)) {
         const double mine[2] = {self->rank + 0.5, (double)self->step};
-        const double *const all = dsgd_allgather(self, mine, 2);
+        const double *const all = dsgd_allgather(self, mine, 2, DSGD_WORLD);
         for (int i = 0; i < self->n_workers; i++)
             support_current->note[self->rank] +=
                 all[2 * i] == i + 0.5 && all[2 * i + 1] == (double)self->step;

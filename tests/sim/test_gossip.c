@@ -291,6 +291,55 @@ START_TEST(any_number_of_workers_gossips)
 }
 END_TEST
 
+/* --- lists made by hand ----------------------------------------------------------------------- */
+
+static double kept, given; /* by worker 1 in step 2; set before the simulation forks */
+static unsigned promises;
+
+/** A ring of two: each keeps and gives a half. */
+static void by_hand_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const int other = 1 - self->rank;
+    while (dsgd_next_step(self)) {
+        const bool odd = self->rank == 1 && self->step == 2;
+        const double share = odd ? given : 0.5;
+        const dsgd_neighbours n = {.n_to = 1,
+                                   .n_from = 1,
+                                   .to = &other,
+                                   .from = &other,
+                                   .keep = odd ? kept : 0.5,
+                                   .share = &share,
+                                   .promises = promises};
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_gossip(self, x, &n);
+    }
+}
+
+static const dsgd_algorithm by_hand = {.about = {.name = "by_hand"}, .work = by_hand_work};
+
+START_TEST(a_list_made_by_hand_keeps_what_it_promises)
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &by_hand);
+    promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
+    kept = given = 0.5;
+    support_ok(c);
+    kept = 0.75;
+    support_expect_abort(c, "what worker 1 keeps and gives in step 2 sums to 1.25, but its "
+                            "neighbours promise 1 (DSGD_PROMISE_COLUMNS)");
+    given = 0.25;
+    support_expect_abort(c, "keeps and gets in step 2 sums to"); /* 0.75, or 1.25: who is first */
+    promises = DSGD_PROMISE_COLUMNS;
+    support_ok(c);
+    given = 1;
+    promises = 0;
+    support_ok(c);
+}
+END_TEST
+
 Suite *gossip_suite(void)
 {
     Suite *s = suite_create("gossip");
@@ -305,6 +354,7 @@ Suite *gossip_suite(void)
         tcase_add_loop_test(t, with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, 2);
     }
     tcase_add_test(t, any_number_of_workers_gossips);
+    tcase_add_test(t, a_list_made_by_hand_keeps_what_it_promises);
     suite_add_tcase(s, t);
     return s;
 }

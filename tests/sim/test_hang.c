@@ -52,27 +52,27 @@ static const dsgd_algorithm serving = {.about = {.name = "serving"},
 static void calls_alone(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 0)
-        dsgd_allreduce_mean(self, x);
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
 static void calls_alone_at_last(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 7 && self->step == STEPS - 1)
-        dsgd_allreduce_mean(self, x);
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
 /** Only some make the 17th, which has two pieces like all others. */
 static void calls_once_more(dsgd_node *self, dsgd_vector *x)
 {
     if (self->step < 16 || self->rank == 3 || self->rank == 5)
-        dsgd_allreduce_sum(self, x);
+        dsgd_allreduce_sum(self, x, DSGD_WORLD);
 }
 
 static void ends_alone(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank != 1)
         return;
-    dsgd_request *const sum = dsgd_allreduce_begin(self, x);
+    dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
     dsgd_allreduce_end(self, sum, x);
 }
 
@@ -81,7 +81,7 @@ static void gathers_without_one(dsgd_node *self, dsgd_vector *x)
     (void)x;
     const double mine = self->rank;
     if (self->rank != 6)
-        dsgd_allgather(self, &mine, 1);
+        dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
 /** Awaits a message that its neighbour does not send. */
@@ -98,7 +98,7 @@ static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
     const double mine = self->rank;
     if (self->rank == 5)
         dsgd_gossip_end(self, expect_of(self, x, 4), x);
-    dsgd_allgather(self, &mine, 1);
+    dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
 /** A chain of waits, whose end does not wait. */
@@ -141,6 +141,27 @@ static void fetches_from_a_server(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 1)
         dsgd_server_fetch(self, x);
+}
+
+static void awaits_a_letter(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    if (self->rank == 1)
+        dsgd_letter_receive(self, INFINITY);
+}
+
+static void awaits_any(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    if (self->rank == 2)
+        dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_REQUEST, INFINITY);
+}
+
+static void polls_letters(dsgd_node *self, dsgd_vector *x)
+{
+    (void)x;
+    while (self->rank == 2 && dsgd_letter_receive(self, 0) == NULL)
+        ;
 }
 
 static dsgd_partial *partial_of(dsgd_node *self, dsgd_initiator initiator)
@@ -264,12 +285,15 @@ static const struct {
      "worker 4 waits in the barrier before a step for workers 0, 1 and 5 more since 2 s"},
     {&breaking, expects_a_message, "worker 2 waits in dsgd_gossip_end for worker 3 since 1 s"},
     {&breaking, polls_for_ever,
-     "worker 2 waits in a million polls of a request without time passing for worker 3 since 1 s"},
+     "worker 2 waits in a million polls without time passing for worker 3 since 1 s"},
     {&breaking, asks_the_deaf,
      "worker 1 waits in dsgd_pair_average for worker 0 since 1 s; worker 5 waits in "
      "dsgd_pair_average for worker 4 since 1 s"},
     {&serving, fetches_from_a_server,
      "worker 1 waits in dsgd_server_fetch for server 0 since 2.00"},
+    {&serving, awaits_a_letter, "worker 1 waits in dsgd_letter_receive for server 0 since 0 s"},
+    {&breaking, awaits_any, "worker 2 waits in dsgd_wait_any since 0 s"},
+    {&breaking, polls_letters, "worker 2 waits in a million polls without time passing since 0 s"},
     {&breaking, arrives_alone,
      "worker 0 waits in dsgd_partial_sum for workers 1, 2 and 5 more since 1 s"},
     {&breaking, arrives_without_initiator,
@@ -451,7 +475,7 @@ static void rounds_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if ((self->step + 1) % period == 0)
-            dsgd_allreduce_mean(self, x);
+            dsgd_allreduce_mean(self, x, DSGD_WORLD);
     }
 }
 
@@ -489,7 +513,7 @@ END_TEST
 
 static void ends_twice(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_request *const sum = dsgd_allreduce_begin(self, x);
+    dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
     dsgd_allreduce_end(self, sum, x);
     if (self->rank == 3 && self->step == 5)
         dsgd_allreduce_end(self, sum, x);
@@ -498,15 +522,15 @@ static void ends_twice(dsgd_node *self, dsgd_vector *x)
 /** The next request has begun by then, maybe at the same address. */
 static void ends_the_one_before(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_request *const first = dsgd_allreduce_begin(self, x);
+    dsgd_request *const first = dsgd_allreduce_begin(self, x, DSGD_WORLD);
     dsgd_allreduce_end(self, first, x);
-    dsgd_allreduce_begin(self, x);
+    dsgd_allreduce_begin(self, x, DSGD_WORLD);
     dsgd_allreduce_end(self, first, x);
 }
 
 static void ends_otherwise(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_request *const sum = dsgd_allreduce_begin(self, x);
+    dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
     if (self->rank == 3)
         dsgd_gossip_end(self, sum, x);
     dsgd_allreduce_end(self, sum, x);
@@ -516,7 +540,7 @@ static void ends_anothers(dsgd_node *self, dsgd_vector *x)
 {
     static dsgd_request *sum;
     if (self->rank == 0)
-        sum = dsgd_allreduce_begin(self, x);
+        sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
     dsgd_barrier(self);
     dsgd_allreduce_end(self, sum, x);
 }
@@ -524,9 +548,9 @@ static void ends_anothers(dsgd_node *self, dsgd_vector *x)
 static void calls_other_collectives(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 0)
-        dsgd_allreduce_sum(self, x);
+        dsgd_allreduce_sum(self, x, DSGD_WORLD);
     else
-        dsgd_allreduce_mean(self, x);
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
 static const struct {

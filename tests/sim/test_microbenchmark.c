@@ -37,7 +37,7 @@ static void measure(dsgd_node *self, bool partial, dsgd_initiator initiator)
         if (partial)
             dsgd_partial_sum(self, sum, g, g);
         else
-            dsgd_allreduce_sum(self, g);
+            dsgd_allreduce_sum(self, g, DSGD_WORLD);
         support_current->note[self->rank] += (dsgd_now_s() - arrived_s) / CALLS;
         dsgd_barrier(self);
     }

@@ -5,6 +5,8 @@
  */
 #include <math.h>
 
+#include <string.h>
+
 #include "tests/sim/costs.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
@@ -373,6 +375,15 @@ START_TEST(a_change_reaches_all_ranks_in_two_iterations)
 }
 END_TEST
 
+/** With the powers below and above. */
+START_TEST(eager_sums_want_a_power_of_two_of_workers)
+{
+    const support_outcome *const got = support_simulate(support_new("eager_solo", 13));
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(got->error.text, "8 or 16 would do, got 13"));
+}
+END_TEST
+
 Suite *partial_suite(void)
 {
     Suite *s = suite_create("partial");
@@ -391,6 +402,7 @@ Suite *partial_suite(void)
     tcase_add_test(t, wagma_decides_per_piece_who_was_late);
     tcase_add_loop_test(t, eager_contributions_and_what_remains_are_all_gradients, 0, 2);
     tcase_add_test(t, a_change_reaches_all_ranks_in_two_iterations);
+    tcase_add_test(t, eager_sums_want_a_power_of_two_of_workers);
     suite_add_tcase(s, t);
     return s;
 }

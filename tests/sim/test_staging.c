@@ -64,6 +64,30 @@ START_TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
 }
 END_TEST
 
+static void ask_each_other_work(dsgd_node *self)
+{
+    while (dsgd_next_step(self))
+        dsgd_pair_average(self, dsgd_model(self), 1 - self->rank);
+}
+
+static const dsgd_algorithm asking_each_other = {
+    .about = {.name = "asking_each_other"}, .work = ask_each_other_work, .assist = ask_assist};
+
+/**
+ * Each copies out what it asks with and, at the other's question, what it answers; what it was asked
+ * with goes back before what it was answered.
+ */
+START_TEST(answers_and_questions_share_an_engine_in_each_direction)
+{
+    support_case *c = costly(NULL, 2);
+    support_algorithm(c, &asking_each_other);
+    c->platform.staging_s_per_byte = staging_s_per_byte;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 10;
+    expect_close(support_ok(c)->result.virtual_s / 10, wire_s + treated_s + 4 * copy_s);
+}
+END_TEST
+
 START_TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 {
     support_case *c = costly("ad_psgd", 2);
@@ -101,6 +125,21 @@ START_TEST(copies_begin_when_a_piece_is_ready)
     const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * copy_s / 4 + exchange_s);
+}
+END_TEST
+
+/** From the first step on, which begins in the first of a second: two copies and an exchange each. */
+START_TEST(copies_are_communication)
+{
+    support_case *c = costly("allreduce", 2);
+    c->workload.step_s = 0.01;
+    c->platform.staging_s_per_byte = staging_s_per_byte;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    const support_outcome *const got = support_ok(c);
+    const double exchange_s = wire_s + treated_s;
+    expect_close(got->result.virtual_s / 10 - 0.01, 2 * copy_s + exchange_s);
+    expect_close(got->result.shares.communicate * got->result.virtual_s,
+                 10 * (2 * copy_s + exchange_s));
 }
 END_TEST
 
@@ -154,9 +193,11 @@ Suite *staging_suite(void)
     tcase_add_loop_test(t, an_exchange_of_one_piece_takes_a_copy_each_way_more, 0,
                         sizeof exchanging / sizeof exchanging[0]);
     tcase_add_test(t, pairs_copy_at_both_ends_but_not_what_is_in_host_memory);
+    tcase_add_test(t, answers_and_questions_share_an_engine_in_each_direction);
     tcase_add_test(t, a_worker_that_averages_with_its_shared_copy_copies_and_adds);
     tcase_add_test(t, copies_of_pieces_overlap_with_exchanges);
     tcase_add_test(t, copies_begin_when_a_piece_is_ready);
+    tcase_add_test(t, copies_are_communication);
     tcase_add_test(t, a_tensor_takes_its_multiplications_share_of_the_backward_pass);
     tcase_add_test(t, work_of_pieces_is_that_of_the_tensors_in_them);
     suite_add_tcase(s, t);

@@ -4,124 +4,10 @@
  */
 #include "tests/support/oracle.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** The models and what else every emulation has. */
-typedef struct lockstep {
-    const oracle_problem *p;
-    size_t count; /* workers * n */
-    double *x; /* the caller's [workers][n] */
-    double *v; /* momentum */
-    double *g; /* gradients of this step */
-} lockstep;
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "oracle: %s\n", what);
-    abort();
-}
-
-static double *zeros(size_t n)
-{
-    double *const a = calloc(n, sizeof *a);
-    require(a != NULL, "out of memory");
-    return a;
-}
-
-static lockstep begin(const oracle_problem *p, double *x)
-{
-    const size_t count = (size_t)p->workers * p->n;
-    for (size_t i = 0; i < count; i++)
-        x[i] = p->initial[i];
-    return (lockstep){p, count, x, zeros(count), zeros(count)};
-}
-
-static void end(lockstep *s)
-{
-    free(s->v);
-    free(s->g);
-}
-
-/** For algorithms whose outer state is one model for all. */
-static void require_one_start(const oracle_problem *p)
-{
-    for (int w = 1; w < p->workers; w++)
-        for (size_t i = 0; i < p->n; i++)
-            require(p->initial[(size_t)w * p->n + i] == p->initial[i],
-                    "the workers start from different models");
-}
-
-static bool due(long step, long period)
-{
-    return period > 0 && (step + 1) % period == 0;
-}
-
-/** Everybody's gradient at its model in `at`. */
-static void gradients(lockstep *s, long step, const double *at)
-{
-    const size_t n = s->p->n;
-    for (int w = 0; w < s->p->workers; w++)
-        s->p->gradient(s->p->argument, w, step, at + (size_t)w * n, s->g + (size_t)w * n);
-}
-
-/** Everybody's local step. */
-static void descend(lockstep *s)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        s->v[i] = s->p->momentum * s->v[i] + s->g[i] + s->p->weight_decay * s->x[i];
-        s->x[i] -= s->p->lr * s->v[i];
-    }
-}
-
-static void local_step(lockstep *s, long step)
-{
-    gradients(s, step, s->x);
-    descend(s);
-}
-
-/** The mean of the workers' rows of a. */
-static void mean_of(const oracle_problem *p, const double *a, double *mean)
-{
-    for (size_t i = 0; i < p->n; i++) {
-        double sum = 0;
-        for (int w = 0; w < p->workers; w++)
-            sum += a[(size_t)w * p->n + i];
-        mean[i] = sum / p->workers;
-    }
-}
-
-/** Copies one row to all. */
-static void set_all(const oracle_problem *p, const double *row, double *a)
-{
-    for (int w = 0; w < p->workers; w++)
-        for (size_t i = 0; i < p->n; i++)
-            a[(size_t)w * p->n + i] = row[i];
-}
-
-static void average(const oracle_problem *p, double *a)
-{
-    double *const mean = zeros(p->n);
-    mean_of(p, a, mean);
-    set_all(p, mean, a);
-    free(mean);
-}
-
-/** a <- W a for a [workers][n]. */
-static void mix(int workers, size_t n, const double *weights, double *a)
-{
-    double *const mixed = zeros((size_t)workers * n);
-    for (int i = 0; i < workers; i++)
-        for (int j = 0; j < workers; j++)
-            for (size_t k = 0; k < n; k++)
-                mixed[(size_t)i * n + k] +=
-                    weights[(size_t)i * (size_t)workers + (size_t)j] * a[(size_t)j * n + k];
-    memcpy(a, mixed, (size_t)workers * n * sizeof *a);
-    free(mixed);
-}
+#include "tests/support/lockstep.h"
 
 static const double *matrix(const oracle_problem *p, const double *mixing, long rounds, long round)
 {
@@ -130,44 +16,44 @@ static const double *matrix(const oracle_problem *p, const double *mixing, long 
 
 void oracle_allreduce(const oracle_problem *p, double *x)
 {
-    lockstep s = begin(p, x);
+    lockstep s = lockstep_begin(p, x);
     for (long t = 0; t < p->steps; t++) {
-        gradients(&s, t, x);
-        average(p, s.g);
-        descend(&s);
+        lockstep_gradients(&s, t, x);
+        lockstep_average(p, s.g);
+        lockstep_descend(&s);
     }
-    end(&s);
+    lockstep_end(&s);
 }
 
 void oracle_local_sgd(const oracle_problem *p, long period, long post_local, bool cta, double *x)
 {
-    lockstep s = begin(p, x);
+    lockstep s = lockstep_begin(p, x);
     for (long t = 0; t < p->steps; t++) {
-        const bool averages = due(t, t < post_local ? 1 : period);
-        gradients(&s, t, x);
+        const bool averages = lockstep_due(t, t < post_local ? 1 : period);
+        lockstep_gradients(&s, t, x);
         if (averages && cta)
-            average(p, x);
-        descend(&s);
+            lockstep_average(p, x);
+        lockstep_descend(&s);
         if (averages && !cta)
-            average(p, x);
+            lockstep_average(p, x);
     }
-    end(&s);
+    lockstep_end(&s);
 }
 
 void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, long rounds_per_step,
                    bool atc, double *x)
 {
-    lockstep s = begin(p, x);
+    lockstep s = lockstep_begin(p, x);
     for (long t = 0; t < p->steps; t++) {
-        gradients(&s, t, x);
+        lockstep_gradients(&s, t, x);
         if (atc)
-            descend(&s);
+            lockstep_descend(&s);
         for (long k = 0; k < rounds_per_step; k++)
-            mix(p->workers, p->n, matrix(p, mixing, rounds, t * rounds_per_step + k), x);
+            lockstep_mix(p->workers, p->n, matrix(p, mixing, rounds, t * rounds_per_step + k), x);
         if (!atc)
-            descend(&s);
+            lockstep_descend(&s);
     }
-    end(&s);
+    lockstep_end(&s);
 }
 
 /** Numerators and weights (2.7). The numerators are the models of a lockstep. */
@@ -185,7 +71,7 @@ static void debias(push_sum *m)
 
 static push_sum push_sum_begin(const oracle_problem *p, double *z, double *weights)
 {
-    push_sum m = {begin(p, zeros((size_t)p->workers * p->n)), z, weights};
+    push_sum m = {lockstep_begin(p, lockstep_zeros((size_t)p->workers * p->n)), z, weights};
     for (int w = 0; w < p->workers; w++)
         weights[w] = 1;
     debias(&m);
@@ -195,7 +81,7 @@ static push_sum push_sum_begin(const oracle_problem *p, double *z, double *weigh
 static void push_sum_end(push_sum *m)
 {
     free(m->s.x);
-    end(&m->s);
+    lockstep_end(&m->s);
 }
 
 void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, double *z,
@@ -203,10 +89,10 @@ void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, doub
 {
     push_sum m = push_sum_begin(p, z, weights);
     for (long t = 0; t < p->steps; t++) {
-        gradients(&m.s, t, z);
-        descend(&m.s);
-        mix(p->workers, p->n, matrix(p, mixing, rounds, t), m.s.x);
-        mix(p->workers, 1, matrix(p, mixing, rounds, t), weights);
+        lockstep_gradients(&m.s, t, z);
+        lockstep_descend(&m.s);
+        lockstep_mix(p->workers, p->n, matrix(p, mixing, rounds, t), m.s.x);
+        lockstep_mix(p->workers, 1, matrix(p, mixing, rounds, t), weights);
         debias(&m);
     }
     push_sum_end(&m);
@@ -220,14 +106,14 @@ static void exchange_late(int workers, size_t n, const double *shares, double *a
 {
     const size_t count = (size_t)workers * n;
     const size_t next = (size_t)workers + 1; /* on the diagonal */
-    double *const sent = zeros((size_t)workers * (size_t)workers);
+    double *const sent = lockstep_zeros((size_t)workers * (size_t)workers);
     memcpy(sent, shares, (size_t)workers * (size_t)workers * sizeof *sent);
     for (int w = 0; w < workers; w++)
         sent[(size_t)w * next] = 0;
     for (size_t i = 0; i < count; i++)
         a[i] += flying[i];
     memcpy(flying, a, count * sizeof *a);
-    mix(workers, n, sent, flying);
+    lockstep_mix(workers, n, sent, flying);
     for (size_t i = 0; i < count; i++)
         a[i] *= shares[i / n * next];
     free(sent);
@@ -237,15 +123,15 @@ void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, dou
                  double *weights)
 {
     push_sum m = push_sum_begin(p, z, weights);
-    double *const flying = zeros(m.s.count);
-    double *const flying_weights = zeros((size_t)p->workers);
+    double *const flying = lockstep_zeros(m.s.count);
+    double *const flying_weights = lockstep_zeros((size_t)p->workers);
     for (long t = 0; t < p->steps; t++) {
         const double *const shares = matrix(p, mixing, rounds, t);
         exchange_late(p->workers, p->n, shares, m.s.x, flying);
         exchange_late(p->workers, 1, shares, weights, flying_weights);
         debias(&m);
-        gradients(&m.s, t, z);
-        descend(&m.s);
+        lockstep_gradients(&m.s, t, z);
+        lockstep_descend(&m.s);
         debias(&m);
     }
     free(flying);
@@ -279,7 +165,7 @@ static void look_ahead_step(lockstep *s, long step, double delta)
         s->v[i] *= delta;
         s->x[i] += s->v[i];
     }
-    gradients(s, step, s->x);
+    lockstep_gradients(s, step, s->x);
     for (size_t i = 0; i < s->count; i++) {
         const double move = s->p->lr * (s->g[i] + s->p->weight_decay * s->x[i]);
         s->x[i] -= move;
@@ -290,21 +176,21 @@ static void look_ahead_step(lockstep *s, long step, double delta)
 void oracle_easgd(const oracle_problem *p, double alpha, long period, double delta,
                   const long *order, double *center, double *x)
 {
-    lockstep s = begin(p, x);
-    double *const elastic = zeros(s.count);
+    lockstep s = lockstep_begin(p, x);
+    double *const elastic = lockstep_zeros(s.count);
     for (long t = 0; t < p->steps; t++) {
         const bool visits = t % period == 0;
         if (visits)
             visit_center(&s, alpha, order, center, elastic);
         if (delta == 0)
-            local_step(&s, t);
+            lockstep_step(&s, t);
         else
             look_ahead_step(&s, t, delta);
         for (size_t i = 0; visits && i < s.count; i++)
             x[i] -= elastic[i];
     }
     free(elastic);
-    end(&s);
+    lockstep_end(&s);
 }
 
 /** Each in turn adds its change to the server's model and takes the sum. */
@@ -323,17 +209,17 @@ static void push_and_fetch(const lockstep *s, const long *order, double *change,
 void oracle_downpour(const oracle_problem *p, long period, const long *order, double *center,
                      double *x)
 {
-    lockstep s = begin(p, x);
-    double *const change = zeros(s.count);
+    lockstep s = lockstep_begin(p, x);
+    double *const change = lockstep_zeros(s.count);
     for (long t = 0; t < p->steps; t++) {
-        local_step(&s, t);
+        lockstep_step(&s, t);
         for (size_t i = 0; i < s.count; i++)
             change[i] -= p->lr * s.v[i];
-        if (due(t, period))
+        if (lockstep_due(t, period))
             push_and_fetch(&s, order, change, center);
     }
     free(change);
-    end(&s);
+    lockstep_end(&s);
 }
 
 static void mix_in(const oracle_problem *p, double xi, const double *mean, double *x)
@@ -347,21 +233,21 @@ static void mix_in(const oracle_problem *p, double xi, const double *mean, doubl
 
 void oracle_dasgd(const oracle_problem *p, long tau, long d, double xi, double *x)
 {
-    require(0 <= d && d <= tau, "d is not in 0 .. tau");
-    lockstep s = begin(p, x);
-    double *const mean = zeros(p->n);
+    lockstep_require(0 <= d && d <= tau, "d is not in 0 .. tau");
+    lockstep s = lockstep_begin(p, x);
+    double *const mean = lockstep_zeros(p->n);
     for (long t = 0; t < p->steps; t++) {
-        local_step(&s, t);
+        lockstep_step(&s, t);
         /* Before the end of the round: with d = tau the next average has this one mixed in. */
         if (t >= tau && t % tau == d - 1)
             mix_in(p, xi, mean, x);
-        if (due(t, tau))
-            mean_of(p, x, mean);
-        if (due(t, tau) && d == 0)
+        if (lockstep_due(t, tau))
+            lockstep_mean_of(p, x, mean);
+        if (lockstep_due(t, tau) && d == 0)
             mix_in(p, xi, mean, x);
     }
     free(mean);
-    end(&s);
+    lockstep_end(&s);
 }
 
 /**
@@ -374,24 +260,24 @@ typedef void outer_step(const oracle_problem *p, double rate, double momentum, c
 static void rounds_with(const oracle_problem *p, long period, outer_step *outer, double rate,
                         double momentum, double *x)
 {
-    require_one_start(p);
-    lockstep s = begin(p, x);
-    double *const old = zeros(p->n);
-    double *const mean = zeros(p->n);
-    double *const u = zeros(p->n);
+    lockstep_require_one_start(p);
+    lockstep s = lockstep_begin(p, x);
+    double *const old = lockstep_zeros(p->n);
+    double *const mean = lockstep_zeros(p->n);
+    double *const u = lockstep_zeros(p->n);
     memcpy(old, p->initial, p->n * sizeof *old);
     for (long t = 0; t < p->steps; t++) {
-        local_step(&s, t);
-        if (!due(t, period))
+        lockstep_step(&s, t);
+        if (!lockstep_due(t, period))
             continue;
-        mean_of(p, x, mean);
+        lockstep_mean_of(p, x, mean);
         outer(p, rate, momentum, mean, u, old);
-        set_all(p, old, x);
+        lockstep_set_all(p, old, x);
     }
     free(old);
     free(mean);
     free(u);
-    end(&s);
+    lockstep_end(&s);
 }
 
 /** SGD with Nesterov momentum in the form of 2.13. */
@@ -423,27 +309,27 @@ void oracle_diloco(const oracle_problem *p, long period, double outer_lr, double
 
 void oracle_slowmo(const oracle_problem *p, long period, double alpha, double beta, double *x)
 {
-    require(p->lr != 0, "SlowMo divides by the learning rate");
+    lockstep_require(p->lr != 0, "SlowMo divides by the learning rate");
     rounds_with(p, period, slow_momentum, alpha, beta, x);
 }
 
 void oracle_drop_compute(const oracle_problem *p, const double *share, double *x)
 {
-    lockstep s = begin(p, x);
+    lockstep s = lockstep_begin(p, x);
     for (long t = 0; t < p->steps; t++) {
-        gradients(&s, t, x);
+        lockstep_gradients(&s, t, x);
         for (size_t i = 0; i < s.count; i++)
             s.g[i] *= share[(size_t)t * (size_t)p->workers + i / p->n];
-        average(p, s.g);
-        descend(&s);
+        lockstep_average(p, s.g);
+        lockstep_descend(&s);
     }
-    end(&s);
+    lockstep_end(&s);
 }
 
 /** log2 of a power of two. */
 static int phases_of(int size)
 {
-    require(size > 0 && (size & (size - 1)) == 0, "no power of two");
+    lockstep_require(size > 0 && (size & (size - 1)) == 0, "no power of two");
     int phases = 0;
     while (size >> phases > 1)
         phases++;
@@ -465,34 +351,34 @@ static unsigned group_bits(int workers, int group, long step)
 static void average_groups(const oracle_problem *p, int group, long step, double *x)
 {
     const unsigned bits = group_bits(p->workers, group, step);
-    double *const weights = zeros((size_t)p->workers * (size_t)p->workers);
+    double *const weights = lockstep_zeros((size_t)p->workers * (size_t)p->workers);
     for (unsigned i = 0; i < (unsigned)p->workers; i++)
         for (unsigned j = 0; j < (unsigned)p->workers; j++)
             if (((i ^ j) & ~bits) == 0)
                 weights[i * (unsigned)p->workers + j] = 1.0 / group;
-    mix(p->workers, p->n, weights, x);
+    lockstep_mix(p->workers, p->n, weights, x);
     free(weights);
 }
 
 static void combine(const oracle_problem *p, int group, long period, long step, double *x)
 {
-    if (due(step, period))
-        average(p, x);
+    if (lockstep_due(step, period))
+        lockstep_average(p, x);
     else
         average_groups(p, group, step, x);
 }
 
 void oracle_wagma(const oracle_problem *p, int group, long period, bool cta, double *x)
 {
-    require(group <= p->workers, "a group is larger than all");
-    lockstep s = begin(p, x);
+    lockstep_require(group <= p->workers, "a group is larger than all");
+    lockstep s = lockstep_begin(p, x);
     for (long t = 0; t < p->steps; t++) {
-        gradients(&s, t, x);
+        lockstep_gradients(&s, t, x);
         if (cta)
             combine(p, group, period, t, x);
-        descend(&s);
+        lockstep_descend(&s);
         if (!cta)
             combine(p, group, period, t, x);
     }
-    end(&s);
+    lockstep_end(&s);
 }

@@ -96,6 +96,25 @@ double support_rounding(void)
     return support_in_float() ? 1e-5 : 1e-12;
 }
 
+enum { SEED = 1 };
+
+static dsgd_pick hyperplane(void)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, "hyperplane");
+    const dsgd_pick data = {about, support_alloc(1, about->params_size)};
+    dsgd_options_default(about->options, data.params);
+    support_set(about, data.params, "features", 32);
+    support_set(about, data.params, "points", 4096);
+    return data;
+}
+
+bool support_keep_data(void)
+{
+    const dsgd_pick source = hyperplane();
+    dsgd_data *data = NULL;
+    return dsgd_data_open(&source, SEED, true, &data, NULL) == DSGD_OK;
+}
+
 support_case *support_new(const char *algorithm, int workers)
 {
     support_case *c = support_alloc(1, sizeof *c);
@@ -104,20 +123,18 @@ support_case *support_new(const char *algorithm, int workers)
                                   .host_latency_s = 1e-6};
     c->workload = (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
     c->learning = (dsgd_learning){.model = pick(dsgd_model_kinds, "hyperplane"),
-                                  .data = pick(dsgd_data_sources, "hyperplane"),
+                                  .data = hyperplane(),
                                   .batch = 4,
                                   .optimizer = {.lr = 0.05, .momentum = 0.9},
                                   .precision = support_in_float() ? DSGD_PRECISION_FLOAT
                                                                   : DSGD_PRECISION_DOUBLE};
-    support_set(c->learning.data.about, c->learning.data.params, "features", 32);
-    support_set(c->learning.data.about, c->learning.data.params, "points", 4096);
     c->config = (dsgd_run_config){.platform = &c->platform,
                                   .network = support_network(),
                                   .workload = &c->workload,
                                   .inherent = true,
                                   .imbalance = {0, c->imbalance},
                                   .workers = workers,
-                                  .seed = 1,
+                                  .seed = SEED,
                                   .until = {.steps = 20},
                                   .exchange = {.pieces = 1, .overlap = true, .blocking = true},
                                   .learning = &c->learning,
@@ -128,6 +145,9 @@ support_case *support_new(const char *algorithm, int workers)
         const dsgd_pick picked = pick(dsgd_algorithms, algorithm);
         c->config.algorithm = (const dsgd_algorithm *)picked.about;
         c->config.params = picked.params;
+        const dsgd_algorithm *const a = c->config.algorithm;
+        if (a->least_pieces != NULL)
+            c->config.exchange.pieces = a->least_pieces(c->config.params, workers);
     }
     return c;
 }
@@ -276,6 +296,12 @@ static void simulate_here(const support_case *c, support_outcome *outcome)
     for (size_t i = 0; i < result.step_times.n; i++)
         outcome->step_times[i] = result.step_times.bin[i];
     outcome->result.step_times.bin = outcome->step_times;
+    for (size_t i = 0; i < result.n_loads && i < SUPPORT_LOADS; i++) {
+        support_load *const load = &outcome->loads[i];
+        snprintf(load->name, sizeof load->name, "%s", result.loads[i].link);
+        load->bytes = result.loads[i].bytes;
+        load->bytes_per_s = result.loads[i].bytes_per_s;
+    }
     dsgd_run_result_free(&result);
 }
 
@@ -355,14 +381,17 @@ support_problem *support_problem_new(const support_case *c)
     support_problem *const p = support_alloc(1, sizeof *p);
     const dsgd_pick *const source = &c->learning.data;
     const dsgd_pick *const model = &c->learning.model;
-    ck_assert_int_eq(((const dsgd_data_source *)source->about)
-                         ->load(source->params, c->config.seed, &p->data, NULL),
-                     DSGD_OK);
+    ck_assert_int_eq(dsgd_data_open(source, c->config.seed, false, &p->data, NULL), DSGD_OK);
     ck_assert_int_eq(
         ((const dsgd_model_kind *)model->about)->build(model->params, p->data, &p->network, NULL),
         DSGD_OK);
     p->stream = (dsgd_stream){c->config.seed, p->data->train.n, (uint32_t)c->config.workers,
-                              (uint32_t)c->learning.batch};
+                              (uint32_t)c->learning.batch, NULL};
+    dsgd_split *split = NULL;
+    ck_assert_int_eq(dsgd_split_new(&c->learning.split, p->data, c->config.seed,
+                                    p->stream.n_workers, &split, NULL),
+                     DSGD_OK);
+    p->stream.split = split;
     p->count = p->stream.batch;
     return p;
 }
@@ -434,7 +463,7 @@ static void averaging_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
-        dsgd_allreduce_mean(self, x);
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
     }
 }
 

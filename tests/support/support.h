@@ -27,6 +27,7 @@ enum {
     SUPPORT_POINTS = 64,
     SUPPORT_PARAMS = 64,
     SUPPORT_AGES = 256,
+    SUPPORT_LOADS = 64,
     SUPPORT_STEP_BINS = DSGD_MOST_STEP_TIMES
 };
 
@@ -40,6 +41,11 @@ typedef struct support_case {
     dsgd_run_config config;
 } support_case;
 
+typedef struct support_load {
+    char name[24];
+    double bytes, bytes_per_s;
+} support_load;
+
 /** What came out. */
 typedef struct support_outcome {
     dsgd_status status;
@@ -48,6 +54,7 @@ typedef struct support_outcome {
     dsgd_point points[SUPPORT_POINTS];
     dsgd_step_bin step_times[SUPPORT_STEP_BINS]; /* of the result, which points here */
     double ages[SUPPORT_AGES], gradient_ages[SUPPORT_AGES];
+    support_load loads[SUPPORT_LOADS];
     size_t n_params;
     double note[64]; /* for the algorithms of a test */
     double weight; /* of push-sum, at workers and on its way, mean over pieces */
@@ -75,6 +82,9 @@ double support_rounding(void);
  * ends after 20 steps.
  */
 support_case *support_new(const char *algorithm, int workers);
+
+/** Makes the data of support_new() once, for all processes that this one forks. */
+bool support_keep_data(void);
 
 /** The algorithm by a struct of the test's own. */
 void support_algorithm(support_case *c, const dsgd_algorithm *algorithm);

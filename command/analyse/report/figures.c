@@ -25,11 +25,11 @@ static int is_svg(const struct dirent *e)
 static char *caption_of(const char *name)
 {
     char *const path = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
-    FILE *const stream = fopen(path, "r");
+    FILE *const stream = dsgd_file_open(path);
     char *caption = dsgd_xstrdup("");
     char *line = NULL;
     size_t room = 0;
-    while (stream != NULL && getline(&line, &room, stream) > 0 && line[0] == '#' &&
+    while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#' &&
            strncmp(line, "# needs:", 8) != 0) {
         line[strcspn(line, "\n")] = '\0';
         dsgd_append(&caption, "%s%s", *caption == '\0' ? "" : " ",

@@ -309,6 +309,6 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_tune = {
     .name = "tune",
     .usage = "EXPERIMENT.yaml",
-    .summary = "finds each algorithm's best learning rate, or other options",
+    .summary = "finds each algorithm's best rate, or other options",
     .run = tune,
 };

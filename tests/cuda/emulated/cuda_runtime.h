@@ -3,7 +3,8 @@
  * The part of the CUDA runtime that models/devices/cuda.cu uses, on one thread of the CPU, for
  * tests without a GPU.
  *
- * Launches and copies run at the next synchronisation, as late as a device may. Uninitialised
+ * Launches and copies run at the next synchronisation, as late as a device may, up to an event
+ * where that is waited for. Uninitialised
  * memory is NaN, and the page behind every allocation is no memory. Blocks, and the threads of a
  * block between two barriers, run one after the other, in ascending or descending order by an
  * aperiodic sequence: code that depends on their order fails sooner or later. Transcendental
@@ -17,6 +18,7 @@
 #ifndef DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
 #define DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -30,6 +32,7 @@
 #define __launch_bounds__(...)
 
 using std::isfinite;
+using std::min;
 
 struct dim3 {
     unsigned x, y, z;
@@ -47,9 +50,26 @@ static inline float4 make_float4(float x, float y, float z, float w)
     return float4{x, y, z, w};
 }
 
+struct alignas(8) float2 {
+    float x, y;
+};
+
+static inline float2 make_float2(float x, float y)
+{
+    return float2{x, y};
+}
+
 extern dim3 gridDim, blockDim, blockIdx, threadIdx;
 extern "C" unsigned emulated_flags; /* of cudaSetDeviceFlags(), for tests */
 void __syncthreads();
+
+/** Threads change places at barriers alone. */
+static inline unsigned atomicAdd(unsigned *at, unsigned value)
+{
+    const unsigned before = *at;
+    *at += value;
+    return before;
+}
 
 enum cudaError_t {
     cudaSuccess,
@@ -60,13 +80,29 @@ enum cudaError_t {
     cudaErrorDevicesUnavailable,
     cudaErrorNoKernelImageForDevice
 };
+enum cudaDeviceAttr {
+    cudaDevAttrMaxSharedMemoryPerBlockOptin,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor
+};
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize,
+    cudaFuncAttributePreferredSharedMemoryCarveout
+};
+enum { cudaSharedmemCarveoutMaxShared = 100 };
 enum { cudaDeviceScheduleAuto = 0, cudaDeviceScheduleBlockingSync = 4 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum { cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 typedef struct emulated_stream *cudaStream_t;
+typedef struct emulated_event *cudaEvent_t;
 
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaSetDeviceFlags(unsigned flags);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int device);
+template <typename Kernel> cudaError_t cudaFuncSetAttribute(Kernel *, cudaFuncAttribute, int)
+{
+    return cudaSuccess;
+}
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t error);
@@ -85,7 +121,17 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
-/** Stands for kernel<<<grid, block, 0, stream>>>(...): @p thread runs the kernel for one thread. */
-void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> thread);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+
+/**
+ * Stands for kernel<<<grid, block, shared_bytes, stream>>>(...): @p thread runs the kernel for one
+ * thread, in which emulated_shared() is its block's memory.
+ */
+void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, size_t shared_bytes,
+                     std::function<void()> thread);
+void *emulated_shared();
 
 #endif

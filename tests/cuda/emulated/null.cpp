@@ -1,11 +1,14 @@
 /**
  * @file null.cpp
  * A runtime that computes nothing in no time: what remains is what the host pays. Copies to and
- * from the device are left out, too: a call fetches what it staged.
+ * from the device are left out, too: a call fetches what it staged. With NULL_LAUNCH_US in the
+ * environment each launch takes so long, one after the other, and who waits for it sleeps.
  */
 #include "cuda_runtime.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <ctime>
 
 dim3 gridDim, blockDim, blockIdx, threadIdx;
 unsigned emulated_flags;
@@ -16,14 +19,54 @@ namespace
 const size_t device_bytes = (size_t)128 << 30;
 char *next = reinterpret_cast<char *>((size_t)1 << 40); /* addresses that nobody reads */
 
+double now_s()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double launch_s()
+{
+    static const char *const us = getenv("NULL_LAUNCH_US");
+    return us == NULL ? 0 : 1e-6 * atof(us);
+}
+
+double busy_until_s; /* by what was launched */
+
+void sleep_until(double end_s)
+{
+    const double left_s = launch_s() == 0 ? 0 : end_s - now_s();
+    const timespec left = {0, (long)(1e9 * left_s)};
+    if (left_s > 0)
+        nanosleep(&left, NULL);
+}
+
 } // namespace
+
+struct emulated_event {
+    double at_s;
+};
 
 void __syncthreads()
 {
 }
 
-void emulated_launch(cudaStream_t, dim3, dim3, std::function<void()>)
+void emulated_launch(cudaStream_t, dim3, dim3, size_t, std::function<void()>)
 {
+    if (launch_s() > 0)
+        busy_until_s = std::max(busy_until_s, now_s()) + launch_s();
+}
+
+void *emulated_shared()
+{
+    return NULL;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int)
+{
+    *value = 228 << 10;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int *n)
@@ -116,5 +159,30 @@ cudaError_t cudaStreamDestroy(cudaStream_t)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t)
 {
+    sleep_until(busy_until_s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+{
+    *event = new emulated_event{0};
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
+{
+    event->at_s = busy_until_s;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    sleep_until(event->at_s);
     return cudaSuccess;
 }

@@ -34,6 +34,7 @@ const size_t copy_stack_bytes = 200 << 10; /* CUDA promises no less */
 const int most_devices = 16;
 const unsigned most_threads = 1024, most_blocks_aside = 65535;
 const int poison = 0xff; /* a byte of NaN */
+const size_t most_shared = 227 << 10, multiprocessor_shared = 228 << 10; /* those of an H200 */
 
 /* --- the threads of a block ------------------------------------------------------------------- */
 
@@ -87,6 +88,24 @@ void resume(fiber *f)
 bool backwards;
 unsigned n_launches;
 
+/** Shared memory of the block that runs: its end, behind which a page is no memory. */
+char *shared_end;
+size_t shared_bytes;
+
+/** New for each block, as what a block leaves is not the next one's. */
+void share(size_t bytes)
+{
+    if (shared_end == NULL) {
+        const size_t whole = (most_shared + page_bytes - 1) / page_bytes * page_bytes;
+        char *const at = (char *)mmap(NULL, whole + page_bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mprotect(at + whole, page_bytes, PROT_NONE);
+        shared_end = at + whole;
+    }
+    shared_bytes = (bytes + alignment - 1) / alignment * alignment;
+    memset(shared_end - shared_bytes, poison, shared_bytes);
+}
+
 void be_thread(unsigned i, unsigned n)
 {
     const unsigned t = backwards ? n - 1 - i : i;
@@ -118,7 +137,7 @@ void run_block(unsigned n)
     }
 }
 
-void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread)
+void run_grid(dim3 grid, dim3 block, size_t bytes, const std::function<void()> &thread)
 {
     kernel = &thread;
     gridDim = grid;
@@ -130,6 +149,7 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread)
     for (unsigned i = 0; i < n; i++) {
         const unsigned b = backwards ? n - 1 - i : i;
         blockIdx = dim3(b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y);
+        share(bytes);
         run_block(block.x * block.y * block.z);
     }
 }
@@ -196,13 +216,17 @@ cudaError_t failed(cudaError_t error)
     return last_error = error;
 }
 
+void run_next()
+{
+    const std::function<void()> next = std::move(work.front());
+    work.pop_front();
+    next();
+}
+
 void synchronise()
 {
-    while (!work.empty()) {
-        const std::function<void()> next = std::move(work.front());
-        work.pop_front();
-        next();
-    }
+    while (!work.empty())
+        run_next();
 }
 
 /** Memory of a device, or pinned memory. */
@@ -288,7 +312,13 @@ cudaError_t on_this_device(cudaStream_t stream)
 
 } // namespace
 
-void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> thread)
+void *emulated_shared()
+{
+    return shared_end - shared_bytes;
+}
+
+void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, size_t bytes,
+                     std::function<void()> thread)
 {
     const guard held(lock);
     const unsigned n = block.x * block.y * block.z;
@@ -297,10 +327,10 @@ void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, std::function<v
     if (getenv("EMULATED_NO_IMAGE") != NULL)
         last_error = cudaErrorNoKernelImageForDevice;
     else if (n == 0 || n > most_threads || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
-             grid.y > most_blocks_aside || grid.z > most_blocks_aside)
+             grid.y > most_blocks_aside || grid.z > most_blocks_aside || bytes > most_shared)
         last_error = cudaErrorInvalidConfiguration;
     else
-        work.push_back([=] { run_grid(grid, block, thread); });
+        work.push_back([=] { run_grid(grid, block, bytes, thread); });
 }
 
 cudaError_t cudaGetDeviceCount(int *n)
@@ -320,6 +350,14 @@ cudaError_t cudaSetDevice(int device)
 cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
     emulated_flags = flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int device)
+{
+    (void)device;
+    *value = (int)(what == cudaDevAttrMaxSharedMemoryPerBlockOptin ? most_shared
+                                                                   : multiprocessor_shared);
     return cudaSuccess;
 }
 
@@ -455,4 +493,42 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     if (error == cudaSuccess)
         synchronise();
     return error;
+}
+
+struct emulated_event {
+    std::atomic<bool> passed;
+};
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = new emulated_event{{true}};
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    const guard held(lock);
+    synchronise();
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    const guard held(lock);
+    const cudaError_t error = on_this_device(stream);
+    if (error != cudaSuccess)
+        return error;
+    event->passed = false;
+    work.push_back([=] { event->passed = true; });
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    const guard held(lock);
+    while (!event->passed)
+        run_next();
+    return cudaSuccess;
 }

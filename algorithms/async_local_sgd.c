@@ -1,0 +1,168 @@
+/**
+ * @file async_local_sgd.c
+ * Asynchronous local SGD: each worker takes local steps and sends its change to a server, which
+ * applies it at once, with a momentum that moves once in `delay` arrivals (Delayed Nesterov).
+ *
+ * B. Liu et al., "Asynchronous local-SGD training for language modeling", 2024, arXiv 2401.09135;
+ * the update is that of HALoS's released code (its servers of a region; 3.2, 0.9, period 8, delay
+ * 16). Sent per worker and step: N up and N down / period.
+ */
+#include "sim/algorithm.h"
+
+typedef struct async_local_sgd_params {
+    long period, delay; /* H; N, or a word */
+    double outer_lr, momentum, c;
+    bool dylu;
+} async_local_sgd_params;
+
+enum { AS_MANY_AS_WORKERS = -1 };
+
+static long arrivals(const async_local_sgd_params *p, int n_workers)
+{
+    return p->delay == AS_MANY_AS_WORKERS ? n_workers : p->delay;
+}
+
+/** Dynamic local updates: fewer for slow workers, by what everyone's first step takes. */
+static long steps_of_round(dsgd_node *self)
+{
+    static const double rounding = 1e-9;
+    const async_local_sgd_params *p = self->params;
+    if (!p->dylu)
+        return p->period;
+    const double mine_s = dsgd_compute_time_s(self);
+    const double *all_s = dsgd_allgather(self, &mine_s, 1, DSGD_WORLD);
+    double least_s = mine_s;
+    for (int i = 0; i < self->n_workers; i++)
+        least_s = fmin(least_s, all_s[i]);
+    const double n = mine_s > 0 ? (double)p->period * least_s / mine_s : (double)p->period;
+    return (long)fmax(1, ceil(n - rounding));
+}
+
+static void async_local_sgd_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *change = dsgd_vector_new(self);
+    dsgd_vector *start = dsgd_vector_new(self); /* of the round */
+    long *updates = dsgd_integers_new(self, 1); /* of the server, in it */
+    long n = 0, n_done = 0;
+    dsgd_copy(self, start, x);
+
+    while (dsgd_next_step(self)) {
+        if (self->step == 0)
+            n = steps_of_round(self);
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (++n_done < n)
+            continue;
+        n_done = 0;
+        dsgd_copy(self, change, start);
+        dsgd_combine(self, change, 1, -1, x);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), change, updates, 1);
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        *updates = l->numbers[0];
+        dsgd_copy(self, x, l->x);
+        dsgd_copy(self, start, x);
+    }
+}
+
+static void async_local_sgd_serve(dsgd_node *self)
+{
+    const async_local_sgd_params *p = self->params;
+    const long delay = arrivals(p, self->n_workers);
+    const double n = (double)delay;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *m = dsgd_vector_new(self);
+    dsgd_vector *delta = dsgd_vector_new(self); /* since m last moved */
+    for (long updates = 1;; updates++) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_letter_used(self, l, updates - 1 - l->numbers[0]);
+        dsgd_combine(self, delta, 1, 1, l->x);
+        const bool moves = updates % delay == 0;
+        if (moves) {
+            dsgd_combine(self, m, p->momentum, 1 / n, delta);
+            dsgd_combine(self, delta, 0, 0, delta);
+        }
+        const double share = moves ? 1 - p->c * n + p->c : p->c; /* they add up to 1 */
+        dsgd_combine(self, x, 1, -p->outer_lr * share * p->momentum, m);
+        dsgd_combine(self, x, 1, -p->outer_lr / n, l->x);
+        dsgd_letter_send(self, l->from, x, &updates, 1);
+    }
+}
+
+static dsgd_status async_local_sgd_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const async_local_sgd_params *p = params;
+    const long n = arrivals(p, n_workers);
+    if (p->c * (double)n <= 1)
+        return DSGD_OK;
+    return dsgd_fail(
+        error, DSGD_EUSAGE,
+        "async_local_sgd: c: %g is above 1 / %ld, one divided by delay; 0 to %g would do", p->c, n,
+        1 / (double)n);
+}
+
+static dsgd_traffic async_local_sgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const async_local_sgd_params *p = params;
+    if (p->dylu)
+        return (dsgd_traffic){NAN, NAN};
+    const dsgd_traffic round =
+        dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), (dsgd_traffic){0, 16}); /* updates */
+    return dsgd_traffic_times(round, 1.0 / (double)p->period);
+}
+
+static long async_local_sgd_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const async_local_sgd_params *)params)->period;
+}
+
+static const char *const delay_words[] = {"workers", NULL};
+
+static const dsgd_option async_local_sgd_options[] = {
+    DSGD_OPTION_LONG(async_local_sgd_params, period, 50, 1, 1e9, "steps",
+                     "H, local steps of a round; with dylu those of the fastest worker"),
+    DSGD_OPTION_LONG(async_local_sgd_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
+                     "N, arrivals after which the momentum moves; 1: Nesterov's, at each; workers: "
+                     "as many as workers, which at equal speeds is about DiLoCo",
+                     .words = delay_words),
+    DSGD_OPTION_DOUBLE(async_local_sgd_params, outer_lr, 0.7, 0, 1e6, NULL,
+                       "learning rate of the server; each arrival has 1 / delay of it"),
+    DSGD_OPTION_DOUBLE(async_local_sgd_params, momentum, 0.9, 0, 1, NULL, "of the server, beta"),
+    DSGD_OPTION_DOUBLE(async_local_sgd_params, c, 0, 0, 1, NULL,
+                       "share of the momentum that each arrival applies, up to 1 / delay; the "
+                       "arrival that moves it applies the rest"),
+    DSGD_OPTION_BOOL(async_local_sgd_params, dylu, false,
+                     "dynamic local updates: slow workers make fewer steps per round, by what "
+                     "everyone's first step takes"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
+    .about = {.name = "async_local_sgd",
+              .summary =
+                  "rounds of local steps, sent to a server that nobody waits at; its momentum "
+                  "moves once in N arrivals",
+              .reference = "Liu et al. 2024, arXiv 2401.09135; HALoS's released code",
+              .params_size = sizeof(async_local_sgd_params),
+              .options = async_local_sgd_options},
+    .doc = {.idea = "DiLoCo without its barrier: the outer momentum is what stale changes harm, so "
+                    "it is moved by the mean of many.",
+            .rule = "worker: H steps x <- x + U(g, x, t) from s, sends d = s - x, gets s.  server, "
+                    "per arrival: D <- D + d, x <- x - lr (c beta m + d / N); at every N-th m <- "
+                    "beta m + D / N, D <- 0, and 1 - c N + c in place of c",
+            .sends = "N up and N down per round of H steps",
+            .waits = "a worker for the server's link, never for another's computation; with dylu "
+                     "once for everybody's time. One server: several would see other orders of "
+                     "arrival. Grace periods and schedules by shard are not modelled"},
+    .check = async_local_sgd_check,
+    .work = async_local_sgd_work,
+    .serve = async_local_sgd_serve,
+    .n_servers = dsgd_one_server,
+    .traffic = async_local_sgd_traffic,
+    .period = async_local_sgd_period,
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD,
+         .with = DSGD_WITH({"period", 4}, {"delay", 1}, {"outer_lr", 1}, {"momentum", 0})}),
+};

@@ -1,0 +1,132 @@
+/**
+ * @file backup_workers.c
+ * Synchronous SGD through a server that averages the first gradients of a step and drops those of
+ * the last `backups` workers.
+ *
+ * J. Chen, X. Pan, R. Monga, S. Bengio, R. Jozefowicz, "Revisiting distributed synchronous SGD",
+ * 2016, and TensorFlow's SyncReplicasOptimizer. Sent per worker and gradient: N up and N down.
+ */
+#include "sim/algorithm.h"
+
+typedef struct backup_workers_params {
+    long backups; /* b; or a word */
+} backup_workers_params;
+
+enum { PUBLISHED = -1, PUBLISHED_WORKERS = 25 };
+
+static long backups(const backup_workers_params *p, int n_workers)
+{
+    return p->backups == PUBLISHED ? n_workers / PUBLISHED_WORKERS : p->backups;
+}
+
+static void backup_workers_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    long *token = dsgd_integers_new(self, 1); /* the server's step for which it computes */
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), g, token, 1);
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        *token = l->numbers[0];
+        dsgd_copy(self, x, l->x);
+    }
+}
+
+/** P tokens of each step, first in, first out: the n-th that is taken is of step 1 + n / P. */
+typedef struct tokens {
+    long step, n_taken;
+    long *queue; /* [P] workers that wait for one, round about */
+    long n_came, n_gone; /* through the queue */
+} tokens;
+
+static void hand_out(dsgd_node *self, tokens *t)
+{
+    while (t->n_gone < t->n_came && 1 + t->n_taken / self->n_workers <= t->step) {
+        const long token = 1 + t->n_taken++ / self->n_workers;
+        dsgd_letter_send(self, (int)t->queue[t->n_gone++ % self->n_workers], dsgd_model(self),
+                         &token, 1);
+    }
+}
+
+static void backup_workers_serve(dsgd_node *self)
+{
+    const backup_workers_params *p = self->params;
+    const long wanted = self->n_workers - backups(p, self->n_workers);
+    dsgd_vector *sum = dsgd_vector_new(self);
+    tokens t = {.queue = dsgd_integers_new(self, (size_t)self->n_workers)};
+    long n = 0; /* in the sum */
+    for (;;) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        if (l->numbers[0] < t.step) {
+            dsgd_letter_drop(self, l);
+        } else {
+            dsgd_letter_used(self, l, 0);
+            dsgd_combine(self, sum, n > 0, 1, l->x);
+            n++;
+        }
+        if (n == wanted) {
+            dsgd_divide(self, sum, (double)n);
+            dsgd_local_step(self, dsgd_model(self), sum);
+            t.step++;
+            n = 0;
+        }
+        t.queue[t.n_came++ % self->n_workers] = l->from;
+        hand_out(self, &t);
+    }
+}
+
+static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const backup_workers_params *p = params;
+    if (p->backups < n_workers)
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "backup_workers: backups: %ld, but with %d workers 0 to %d would do",
+                     p->backups, n_workers, n_workers - 1);
+}
+
+static dsgd_traffic backup_workers_traffic(const void *params, const dsgd_scale *scale)
+{
+    const backup_workers_params *p = params;
+    if (backups(p, scale->n_workers) > 0)
+        return (dsgd_traffic){NAN, NAN}; /* who gets how many tokens depends on time */
+    return dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), (dsgd_traffic){0, 16}); /* tokens */
+}
+
+static const char *const backups_words[] = {"published", NULL};
+
+static const dsgd_option backup_workers_options[] = {
+    DSGD_OPTION_LONG(backup_workers_params, backups, PUBLISHED, 0, 1 << 20, NULL,
+                     "b, workers whose gradients a step does not wait for; 0: synchronous; "
+                     "published: 4 of 100, one in 25",
+                     .words = backups_words),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_backup_workers = {
+    .about = {.name = "backup_workers",
+              .summary = "synchronous server that takes the first gradients of a step and drops "
+                         "late ones",
+              .reference = "Chen et al. 2016, arXiv 1604.00981; TensorFlow's SyncReplicasOptimizer",
+              .params_size = sizeof(backup_workers_params),
+              .options = backup_workers_options},
+    .doc = {.idea = "Have a few workers more than a step needs, and do not wait for the slowest.",
+            .rule = "server: the mean of the first P - b gradients of its step t is g: x <- x + "
+                    "U(g, x, t), t <- t + 1, and P tokens of the new step; a gradient of an older "
+                    "step is dropped.  worker: after its push it takes the oldest token and the "
+                    "model; a fast one may take two of a step, and counts twice",
+            .sends = "N up and N down per gradient, dropped or not; one server's link carries P "
+                     "times that",
+            .waits = "everyone for a token, that is, for the first P - b; a late worker is not "
+                     "interrupted. The optimizer is the server's. One server: several would not "
+                     "agree on who is late"},
+    .check = backup_workers_check,
+    .work = backup_workers_work,
+    .serve = backup_workers_serve,
+    .n_servers = dsgd_one_server,
+    .traffic = backup_workers_traffic,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"backups", 0})},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"backups", 0})}),
+};

@@ -1,0 +1,102 @@
+/**
+ * @file choco.c
+ * CHOCO-SGD: decentralised SGD that sends encoded differences of models, of which all neighbours
+ * keep public copies.
+ *
+ * A. Koloskova, S. U. Stich, M. Jaggi, "Decentralized stochastic optimization and gossip algorithms
+ * with compressed communication", ICML 2019, Algorithm 2 in the order of the paper. Public copies
+ * begin as zeros, and a worker keeps the weighted sum of its neighbours' instead of each. Sent per
+ * worker and step: neighbours x the encoded bytes of a model.
+ */
+#include <string.h>
+
+#include "sim/algorithm.h"
+
+typedef struct choco_params {
+    double gamma;
+    dsgd_pick graph, encoding;
+} choco_params;
+
+static void choco_work(dsgd_node *self)
+{
+    const choco_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *public = dsgd_vector_new(self); /* copy of x at the neighbours */
+    dsgd_vector *sum = dsgd_vector_new(self); /* of W_ij times the public copies */
+    dsgd_vector *q = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+        dsgd_copy(self, q, x);
+        dsgd_combine(self, q, 1, -1, public);
+        dsgd_encode(self, q, q, &p->encoding); /* q <- Q(x - public) */
+        dsgd_combine(self, public, 1, 1, q);
+        dsgd_gossip(self, q,
+                    dsgd_neighbours_of(self, &p->graph, self->step, DSGD_DOUBLY_STOCHASTIC));
+        dsgd_combine(self, sum, 1, 1, q); /* sum <- sum + sum of W_ij q_j */
+        dsgd_combine(self, x, 1, p->gamma, sum);
+        dsgd_combine(self, x, 1, -p->gamma, public); /* x <- x + gamma (sum - public) */
+    }
+}
+
+/** Whether x - Q(x) may be longer than x, so that copies run away. */
+static bool overshoots(const dsgd_pick *encoding)
+{
+    return strcmp(encoding->about->name, "random_k") == 0 &&
+           ((const dsgd_selection *)encoding->params)->unbiased;
+}
+
+static dsgd_status choco_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const choco_params *p = params;
+    if (dsgd_graph_period(&p->graph, n_workers) != 1)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "choco: a worker keeps the sum of its neighbours' public copies, so these "
+                         "have to be the same in every round; a ring would do");
+    if (dsgd_encoding_feeds_back(&p->encoding))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "choco: what is not sent stays in x less its public copy; leave out "
+                         "feedback");
+    if (overshoots(&p->encoding))
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "choco: random_k: unbiased sends more than there is, so that public copies "
+            "run away; leave it out");
+    return dsgd_graph_check(&p->graph, n_workers, "choco", error);
+}
+
+static dsgd_traffic choco_traffic(const void *params, const dsgd_scale *scale)
+{
+    const choco_params *p = params;
+    return dsgd_encoded_vector_traffic(scale, &p->encoding,
+                                       dsgd_graph_degree(&p->graph, scale->n_workers));
+}
+
+static const dsgd_option choco_options[] = {
+    DSGD_OPTION_DOUBLE(choco_params, gamma, 0.1, 0, 1, NULL,
+                       "step of the mixing: the coarser the encoding, the smaller; 1 with none"),
+    DSGD_OPTION_GRAPH(choco_params, graph, "ring", "who exchanges with whom, always the same"),
+    DSGD_OPTION_ENCODING(choco_params, encoding, "top_k", "of the differences that are sent"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_choco = {
+    .about = {.name = "choco",
+              .summary = "encoded differences to graph neighbours",
+              .reference = "Koloskova, Stich and Jaggi, ICML 2019",
+              .params_size = sizeof(choco_params),
+              .options = choco_options},
+    .doc = {.idea = "Neighbours keep a copy of my model: send only how it has changed, encoded.",
+            .rule = "x <- x + U(g, x, t);  q = Q(x - y);  y_j <- y_j + q_j at all who know y_j;\n"
+                    "x <- x + gamma sum of W_ij (y_j - y_i)",
+            .sends = "an encoded model to each neighbour",
+            .waits = "for the neighbours' messages of this step"},
+    .work = choco_work,
+    .check = choco_check,
+    .traffic = choco_traffic,
+    .laws = DSGD_LAWS({DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_PLAIN_SGD},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"gamma", 1}, {"graph", .pick = "complete"},
+                                                     {"encoding", .pick = "none"})}),
+};

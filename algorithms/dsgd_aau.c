@@ -1,0 +1,182 @@
+/**
+ * @file dsgd_aau.c
+ * DSGD-AAU: a worker that has finished its step waits until one of its neighbours has, and mixes
+ * with whoever has; how many that are adapts to who is slow.
+ *
+ * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
+ * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. A reading: its abstract and a recollection
+ * of its body were at hand. A server, which stands for the paper's broadcasts of ids, says who
+ * mixes. Sent per worker and step: a notice, an answer of 16 bytes per partner, and N to each.
+ */
+#include "sim/algorithm.h"
+
+typedef struct dsgd_aau_params {
+    dsgd_pick graph;
+    double grace; /* s */
+} dsgd_aau_params;
+
+/** Mixes with those whom the server names, each with the larger of both ends' numbers of partners. */
+static void dsgd_aau_work(dsgd_node *self)
+{
+    const dsgd_aau_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const int most = dsgd_neighbours_of(self, &p->graph, 0, DSGD_DOUBLY_STOCHASTIC)->n_to;
+    int *to = dsgd_memory_new(self, (size_t)most, sizeof *to);
+    double *share = dsgd_numbers_new(self, (size_t)most);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (most == 0)
+            continue;
+        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const int n = (int)l->n / 2;
+        double keep = 1;
+        for (int i = 0; i < n; i++) {
+            to[i] = (int)l->numbers[2 * i];
+            share[i] = 1.0 / (double)(1 + l->numbers[2 * i + 1]); /* Metropolis */
+            keep -= share[i];
+        }
+        const unsigned promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
+        dsgd_gossip(self, x, &(dsgd_neighbours){n, n, to, to, keep, share, promises});
+    }
+}
+
+/** Of the server. */
+typedef struct epoch {
+    struct {
+        bool finished, reached; /* waits to mix; is in V, the vertices of this epoch's edges */
+        long partners; /* finished neighbours, if it is finished */
+    } * is; /* [P] */
+    dsgd_neighbour_room room;
+} epoch;
+
+static dsgd_neighbours neighbours_of(dsgd_node *self, const epoch *e, int i)
+{
+    const dsgd_aau_params *p = self->params;
+    return dsgd_graph_neighbours(&p->graph, self->n_workers, 0, i, 0, true, &e->room);
+}
+
+/** Finished neighbours of i; @p new: to which an edge brings a vertex that is not in V. */
+static long partners_of(dsgd_node *self, const epoch *e, int i, bool new)
+{
+    const dsgd_neighbours all = neighbours_of(self, e, i);
+    long n = 0;
+    for (int k = 0; k < all.n_to; k++)
+        if (!new || !e->is[i].reached || !e->is[all.to[k]].reached)
+            n += e->is[all.to[k]].finished;
+    return n;
+}
+
+/** Tells a worker with whom it mixes. */
+static void tell(dsgd_node *self, const epoch *e, int i, long *numbers)
+{
+    const dsgd_neighbours all = neighbours_of(self, e, i);
+    const long mine = e->is[i].partners;
+    size_t n = 0;
+    for (int k = 0; k < all.n_to; k++) {
+        const long theirs = e->is[all.to[k]].partners;
+        if (!e->is[all.to[k]].finished)
+            continue;
+        numbers[n++] = all.to[k];
+        numbers[n++] = mine > theirs ? mine : theirs;
+    }
+    dsgd_letter_send(self, i, NULL, numbers, n);
+}
+
+/** Ends an iteration: all finished neighbours mix; when V has everybody, a new epoch begins. */
+static void iterate(dsgd_node *self, const epoch *e, long *numbers)
+{
+    bool ends = true;
+    for (int i = 0; i < self->n_workers; i++) {
+        e->is[i].partners = e->is[i].finished ? partners_of(self, e, i, false) : 0;
+        e->is[i].reached |= e->is[i].partners > 0;
+        ends &= e->is[i].reached;
+    }
+    for (int i = 0; i < self->n_workers; i++)
+        if (e->is[i].partners > 0)
+            tell(self, e, i, numbers);
+    for (int i = 0; i < self->n_workers; i++) {
+        e->is[i].finished &= e->is[i].partners == 0;
+        e->is[i].reached &= !ends;
+    }
+}
+
+static void dsgd_aau_serve(dsgd_node *self)
+{
+    const dsgd_aau_params *p = self->params;
+    const size_t n = (size_t)self->n_workers;
+    int *room = dsgd_memory_new(self, 3 * n, sizeof *room);
+    long *numbers = dsgd_integers_new(self, 2 * n);
+    const epoch e = {dsgd_memory_new(self, n, sizeof *e.is),
+                     {room, room + n, room + 2 * n, dsgd_numbers_new(self, n)}};
+    for (;; iterate(self, &e, numbers)) {
+        double until_s = INFINITY; /* when the iteration ends */
+        for (const dsgd_letter *l; (l = dsgd_letter_receive(self, until_s)) != NULL;) {
+            e.is[l->from].finished = true;
+            if (until_s == INFINITY && partners_of(self, &e, l->from, true) > 0)
+                until_s = dsgd_time_s(self) + p->grace;
+        }
+    }
+}
+
+static dsgd_status dsgd_aau_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const dsgd_aau_params *p = params;
+    const dsgd_graph_kind *kind = (const dsgd_graph_kind *)p->graph.about;
+    const dsgd_status status = dsgd_graph_check(&p->graph, n_workers, "dsgd_aau", error);
+    if (status != DSGD_OK || (kind->from == NULL && dsgd_graph_period(&p->graph, n_workers) == 1))
+        return status;
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "dsgd_aau: graph: %s changes from round to round, or is directed; a ring "
+                     "would do",
+                     kind->about.name);
+}
+
+static dsgd_traffic dsgd_aau_traffic(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    (void)scale;
+    return (dsgd_traffic){NAN, NAN};
+}
+
+static const dsgd_option dsgd_aau_options[] = {
+    DSGD_OPTION_GRAPH(dsgd_aau_params, graph, "ring",
+                      "who may mix with whom: a graph that does not change"),
+    DSGD_OPTION_DOUBLE(dsgd_aau_params, grace, 1e-3, 0, 1e9, "s",
+                       "how long the end of an iteration waits for others that finish at about the "
+                       "same time; 0: the first two that finish mix alone"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
+    .about = {.name = "dsgd_aau",
+              .summary = "who has finished mixes with the neighbours that have, as soon as that "
+                         "brings somebody new",
+              .reference = "Xiong et al., MobiHoc 2024; a reading of its abstract",
+              .params_size = sizeof(dsgd_aau_params),
+              .options = dsgd_aau_options},
+    .doc =
+        {.idea = "How many neighbours a worker waits for adapts to who is slow: fast workers go "
+                 "on among themselves, and need a straggler once per epoch.",
+         .rule = "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when two finished "
+                 "neighbours are not both in V: all finished neighbours mix, W of Metropolis "
+                 "over their edges, and go on; new ends join V. When V is everybody it is empty "
+                 "again: an epoch",
+         .sends =
+             "N to each partner of an iteration; an empty notice to the server, and 16 bytes per "
+             "partner back",
+         .waits = "a finished worker until an iteration has it among its partners. This "
+                  "simulator's reading: the paper was not at hand; a server stands for its "
+                  "broadcasts; who finishes within `grace` of the first takes part"},
+    .check = dsgd_aau_check,
+    .work = dsgd_aau_work,
+    .serve = dsgd_aau_serve,
+    .n_servers = dsgd_one_server,
+    .traffic = dsgd_aau_traffic,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"})}),
+};

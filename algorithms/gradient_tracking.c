@@ -1,0 +1,121 @@
+/**
+ * @file gradient_tracking.c
+ * Gradient tracking and D2: gossip whose fixed point is the optimum of all data, also where the
+ * data of workers differ.
+ *
+ * P. Di Lorenzo and G. Scutari, "NEXT: in-network nonconvex optimization", IEEE TSIPN 2016, and A.
+ * Nedic et al., SIAM J. Optim. 2017 (DIGing), which mix before the local step; here after it, as T.
+ * Vogels et al., "RelaySum", NeurIPS 2021, do in their comparison. D2: H. Tang et al., ICML 2018,
+ * Algorithm 1. Sent per worker and step: tracking 2 x neighbours x N bytes, d2 half of it.
+ */
+#include "sim/algorithm.h"
+
+typedef struct gradient_tracking_params {
+    dsgd_pick graph;
+    int form;
+} gradient_tracking_params;
+
+enum { TRACKING, D2 };
+
+/**
+ * u: this step's update. c + u is the mean of all workers' updates, which c corrects u to. What is
+ * under way is @p mixed: in x, evaluations would read shares of models.
+ */
+static void track(dsgd_node *self, dsgd_vector *x, dsgd_vector *c, dsgd_vector *u,
+                  dsgd_vector *mixed, const dsgd_neighbours *neighbours)
+{
+    dsgd_combine(self, x, 1, 1, c);
+    dsgd_combine(self, c, 1, 1, u);
+    dsgd_copy(self, mixed, x);
+    dsgd_request *const models = dsgd_gossip_begin(self, mixed, neighbours);
+    dsgd_request *const trackers = dsgd_gossip_begin(self, c, neighbours);
+    dsgd_gossip_end(self, models, mixed); /* W (x + u + c) */
+    dsgd_copy(self, x, mixed);
+    dsgd_gossip_end(self, trackers, c);
+    dsgd_combine(self, c, 1, -1, u); /* c <- W (c + u) - u */
+}
+
+static void gradient_tracking_work(dsgd_node *self)
+{
+    const gradient_tracking_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *c = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self);
+    dsgd_vector *mixed = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        const dsgd_neighbours *const neighbours =
+            dsgd_neighbours_of(self, &p->graph, self->step, DSGD_DOUBLY_STOCHASTIC);
+        dsgd_gradient(self, g, x);
+        dsgd_copy(self, u, x);
+        dsgd_local_step(self, x, g);
+        if (p->form == TRACKING) {
+            dsgd_combine(self, u, -1, 1, x); /* u <- U(g, x, t) */
+            track(self, x, c, u, mixed, neighbours);
+        } else {
+            dsgd_copy(self, u, x); /* x + U(g, x, t) */
+            dsgd_combine(self, x, 1, 1, c);
+            dsgd_gossip(self, x, neighbours); /* x' <- W (x + U + c) */
+            dsgd_copy(self, c, x);
+            dsgd_combine(self, c, 1, -1, u); /* c <- x' - x - U */
+        }
+    }
+}
+
+static dsgd_status gradient_tracking_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const gradient_tracking_params *p = params;
+    return dsgd_graph_check(&p->graph, n_workers, "gradient_tracking", error);
+}
+
+static dsgd_traffic gradient_tracking_traffic(const void *params, const dsgd_scale *scale)
+{
+    const gradient_tracking_params *p = params;
+    const double vectors = p->form == TRACKING ? 2 : 1;
+    return dsgd_vector_traffic(scale, vectors * dsgd_graph_degree(&p->graph, scale->n_workers));
+}
+
+static long gradient_tracking_period(const void *params, int n_workers)
+{
+    const gradient_tracking_params *p = params;
+    return dsgd_graph_period(&p->graph, n_workers);
+}
+
+static const char *const form_words[] = {"tracking", "d2", NULL};
+
+static const dsgd_option gradient_tracking_options[] = {
+    DSGD_OPTION_GRAPH(gradient_tracking_params, graph, "ring", "who averages with whom"),
+    DSGD_OPTION_CHOICE(gradient_tracking_params, form, form_words,
+                       "a vector that tracks the mean update travels beside the model (tracking), "
+                       "or the last two models give it (d2; the smallest eigenvalue of W has to be "
+                       "above -1/3, which rings of even size only reach)"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
+    .about = {.name = "gradient_tracking",
+              .summary = "gossip that corrects each worker's update to the mean of all",
+              .reference = "Di Lorenzo, Scutari, IEEE TSIPN 2016; D2: Tang et al., ICML 2018",
+              .params_size = sizeof(gradient_tracking_params),
+              .options = gradient_tracking_options},
+    .doc = {.idea = "Where data differ, gossip at a constant rate ends beside the optimum: mix the "
+                    "updates too.",
+            .rule = "u_i = U(g_i, t), c = 0 at first.  tracking: x <- W (x + u + c), c <- W (c + "
+                    "u) - u.  d2: x' = W (x + u + c), c <- x' - x - u, x <- x'.  The mean of x "
+                    "moves as by centralised SGD, and the sum of c is 0",
+            .sends = "tracking: model and tracker to every neighbour, at once: 4 N on a ring; d2: "
+                     "the model, 2 N",
+            .waits = "a worker for its neighbours' vectors of the same step"},
+    .check = gradient_tracking_check,
+    .work = gradient_tracking_work,
+    .traffic = gradient_tracking_traffic,
+    .period = gradient_tracking_period,
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"form", D2})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"})},
+        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"}, {"form", D2})},
+        {.kind = DSGD_LAW_KEEPS_MEAN},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"form", D2})},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "exponential"})}),
+};

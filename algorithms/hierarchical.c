@@ -1,0 +1,187 @@
+/**
+ * @file hierarchical.c
+ * Hierarchical SGD: clusters of workers that synchronise in every step, and meet now and then.
+ *
+ * T. Lin et al., "Don't use large mini-batches, use local SGD", ICLR 2020, its hierarchical form;
+ * PyTorch's hierarchical model averager. Sent per worker and step: one allreduce in the cluster, and
+ * what is between clusters / period.
+ */
+#include "sim/algorithm.h"
+
+typedef struct hierarchical_params {
+    long cluster; /* workers */
+    long period; /* H */
+    int inside, between;
+} hierarchical_params;
+
+enum { GRADIENTS, MODELS };
+enum { ALLREDUCE, LEADERS, DELAYED };
+
+static void clusters(const dsgd_colouring *at, int *colour)
+{
+    const hierarchical_params *p = at->params;
+    for (int i = 0; i < at->n_workers; i++)
+        colour[i] = i / (int)p->cluster;
+}
+
+/** The first worker of each cluster. */
+static void leaders(const dsgd_colouring *at, int *colour)
+{
+    const hierarchical_params *p = at->params;
+    for (int i = 0; i < at->n_workers; i++)
+        colour[i] = i % p->cluster == 0 ? 0 : -1;
+}
+
+/** What a worker has for the exchange between clusters. */
+typedef struct bridge {
+    const dsgd_comm *cluster, *leaders;
+    bool leads;
+    dsgd_request *round; /* of leaders, delayed: the mean under way */
+    dsgd_vector *sent, *mean; /* of that */
+    dsgd_vector *meeting; /* the model while it is exchanged: evaluations read x */
+} bridge;
+
+/** x <- x + mean of the leaders' models a period ago - this leader's; and the next such mean. */
+static void correct(dsgd_node *self, bridge *b, dsgd_vector *x)
+{
+    if (b->round != NULL) {
+        dsgd_allreduce_end(self, b->round, b->mean);
+        dsgd_combine(self, x, 1, 1, b->mean);
+        dsgd_combine(self, x, 1, -1, b->sent);
+    }
+    dsgd_copy(self, b->sent, x);
+    b->round = dsgd_allreduce_begin(self, x, b->leaders);
+}
+
+static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
+{
+    const hierarchical_params *p = self->params;
+    if (p->between == ALLREDUCE) {
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
+        return;
+    }
+    dsgd_copy(self, b->meeting, x);
+    if (p->inside == MODELS) { /* else they are equal */
+        dsgd_reduce_sum(self, b->meeting, 0, b->cluster);
+        if (b->leads)
+            dsgd_divide(self, b->meeting, dsgd_comm_size(self, b->cluster));
+    }
+    if (b->leads && p->between == LEADERS)
+        dsgd_allreduce_mean(self, b->meeting, b->leaders);
+    else if (b->leads)
+        correct(self, b, b->meeting);
+    dsgd_broadcast(self, b->meeting, 0, b->cluster);
+    dsgd_copy(self, x, b->meeting);
+}
+
+static void hierarchical_work(dsgd_node *self)
+{
+    const hierarchical_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    bridge b = {.cluster = dsgd_comm_split(self, clusters, 0),
+                .leaders = dsgd_comm_split(self, leaders, 0),
+                .leads = self->rank % p->cluster == 0,
+                .sent = dsgd_vector_new(self),
+                .mean = dsgd_vector_new(self),
+                .meeting = dsgd_vector_new(self)};
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (p->inside == GRADIENTS)
+            dsgd_allreduce_mean(self, g, b.cluster);
+        dsgd_local_step(self, x, g);
+        if ((self->step + 1) % p->period == 0)
+            average_between(self, &b, x);
+        else if (p->inside == MODELS)
+            dsgd_allreduce_mean(self, x, b.cluster);
+    }
+}
+
+static dsgd_status hierarchical_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const hierarchical_params *p = params;
+    return dsgd_check_groups("hierarchical: cluster", p->cluster, n_workers, error);
+}
+
+static dsgd_traffic hierarchical_traffic(const void *params, const dsgd_scale *scale)
+{
+    const hierarchical_params *p = params;
+    const double h = (double)p->period;
+    const int c = dsgd_group_size(p->cluster, scale->n_workers);
+    const dsgd_scale cluster = dsgd_scale_of_comm(scale, c);
+    const dsgd_scale among = dsgd_scale_of_comm(scale, scale->n_workers / c);
+    const double steps_inside = p->inside == GRADIENTS ? 1 : 1 - 1 / h;
+    dsgd_traffic event = dsgd_allreduce_traffic(scale);
+    if (p->between != ALLREDUCE)
+        event = dsgd_traffic_sum(dsgd_broadcast_traffic(&cluster),
+                                 dsgd_traffic_times(dsgd_allreduce_traffic(&among), 1.0 / c));
+    if (p->between != ALLREDUCE && p->inside == MODELS)
+        event = dsgd_traffic_sum(event, dsgd_reduce_traffic(&cluster));
+    return dsgd_traffic_sum(dsgd_traffic_times(dsgd_allreduce_traffic(&cluster), steps_inside),
+                            dsgd_traffic_times(event, 1 / h));
+}
+
+static bool hierarchical_overlaps(const void *params)
+{
+    return ((const hierarchical_params *)params)->between == DELAYED;
+}
+
+static long hierarchical_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const hierarchical_params *)params)->period;
+}
+
+static const char *const inside_words[] = {"gradients", "models", NULL};
+static const char *const between_words[] = {"allreduce", "leaders", "delayed", NULL};
+
+static const dsgd_option hierarchical_options[] = {
+    DSGD_OPTION_LONG(hierarchical_params, cluster, 4, 1, 1048576, "workers",
+                     "workers per cluster, of consecutive ranks; divides the number of workers"),
+    DSGD_OPTION_LONG(hierarchical_params, period, 8, 1, 1e9, "steps",
+                     "H, steps from one exchange between clusters to the next"),
+    DSGD_OPTION_CHOICE(hierarchical_params, inside, inside_words,
+                       "what a cluster averages in every step: gradients, or, behind the local "
+                       "step, models"),
+    DSGD_OPTION_CHOICE(hierarchical_params, between, between_words,
+                       "the mean of all models by one allreduce, by an allreduce of the clusters' "
+                       "leaders and a broadcast, or so beside the next H steps, to be added as a "
+                       "correction (delayed)"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_hierarchical = {
+    .about = {.name = "hierarchical",
+              .summary = "clusters that synchronise in every step, and all now and then",
+              .reference = "Lin et al., ICLR 2020; PyTorch's hierarchical model averager",
+              .params_size = sizeof(hierarchical_params),
+              .options = hierarchical_options},
+    .doc = {.idea = "Talk much where the network is fast, inside clusters, and little between "
+                    "them.",
+            .rule = "g <- cluster's mean of g, x <- x + U(g, x, t);  every H steps  x <- (1/P) sum "
+                    "of all x",
+            .sends = "one allreduce in the cluster of c in every step, about 2 (c-1)/c N bytes, "
+                     "and about 2 N / H; by leaders about 2 N / H + 2 N / (c H)",
+            .waits = "the cluster for its slowest in every step, everyone for the slowest every H "
+                     "steps; delayed: for the slowest of a round before"},
+    .check = hierarchical_check,
+    .work = hierarchical_work,
+    .averages_models = true,
+    .traffic = hierarchical_traffic,
+    .only_collectives = true,
+    .overlaps = hierarchical_overlaps,
+    .period = hierarchical_period,
+    .laws =
+        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"cluster", 1})},
+                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"cluster", 1}, {"between", 2})},
+                  {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})},
+                  {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"between", 1})},
+                  {.kind = DSGD_LAW_ALLREDUCE,
+                   .with = DSGD_WITH({"cluster", 2}, {"period", 1}, {"inside", 1}, {"between", 1})},
+                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"cluster", 2})},
+                  {.kind = DSGD_LAW_KEEPS_MEAN,
+                   .with = DSGD_WITH({"cluster", 2}, {"inside", 1}, {"between", 1})},
+                  {.kind = DSGD_LAW_KEEPS_MEAN,
+                   .with = DSGD_WITH({"cluster", 2}, {"inside", 1}, {"between", 2})}),
+};

@@ -1,0 +1,114 @@
+/**
+ * @file power_sgd.c
+ * PowerSGD: allreduces of low-rank factors of the gradient, with error feedback.
+ *
+ * T. Vogels, S. P. Karimireddy, M. Jaggi, "PowerSGD: practical low-rank gradient compression for
+ * distributed optimization", NeurIPS 2019. By default as in its later released code: one product
+ * per step, with the left factor in even steps and the right one in odd steps; `products: 2` is the
+ * paper's. A piece is one matrix, as near to a square as it can be, whatever tensors are in it.
+ * Sent per worker and step: an allreduce of rank sqrt(n) numbers of a piece of n, or of twice that.
+ */
+#include "sim/algorithm.h"
+
+typedef struct power_sgd_params {
+    long rank, products;
+} power_sgd_params;
+
+/** One product, with the factor `other` kept: u <- mean of A's projection onto its columns. */
+static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd_vector *e,
+                    dsgd_vector *other, dsgd_vector *factor, dsgd_vector *u)
+{
+    dsgd_orthogonalise(self, other, p->rank, !right);
+    dsgd_copy(self, factor, other);
+    dsgd_project(self, factor, e, p->rank, right); /* A^T p, or A q */
+    dsgd_copy(self, u, factor);
+    dsgd_expand(self, u, other, p->rank, !right); /* p (A^T p)^T, or (A q) q^T */
+    dsgd_combine(self, e, 1, -1, u);
+    dsgd_allreduce_mean(self, factor, DSGD_WORLD);
+    dsgd_copy(self, u, factor);
+    dsgd_expand(self, u, other, p->rank, !right);
+}
+
+/** Both: p = orth(mean of A q);  q = mean of A^T p;  u = p q^T;  e <- A - u. */
+static void project_twice(dsgd_node *self, const power_sgd_params *p, dsgd_vector *e,
+                          dsgd_vector *left, dsgd_vector *q, dsgd_vector *u)
+{
+    dsgd_copy(self, left, q);
+    dsgd_project(self, left, e, p->rank, false);
+    dsgd_allreduce_mean(self, left, DSGD_WORLD);
+    dsgd_orthogonalise(self, left, p->rank, false);
+    dsgd_copy(self, q, left);
+    dsgd_project(self, q, e, p->rank, true);
+    dsgd_allreduce_mean(self, q, DSGD_WORLD);
+    dsgd_copy(self, u, q);
+    dsgd_expand(self, u, left, p->rank, false);
+    dsgd_combine(self, e, 1, -1, u);
+}
+
+static void power_sgd_work(dsgd_node *self)
+{
+    const power_sgd_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *e = dsgd_vector_new(self);
+    dsgd_vector *left = dsgd_vector_new(self);
+    dsgd_vector *right = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self);
+
+    dsgd_draw_factor(self, left, p->rank, false);
+    dsgd_draw_factor(self, right, p->rank, true);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_combine(self, e, 1, 1, g); /* A = e + g */
+        if (p->products == 2)
+            project_twice(self, p, e, left, right, u);
+        else if (self->step % 2 == 0)
+            project(self, p, true, e, left, right, u);
+        else
+            project(self, p, false, e, right, left, u);
+        dsgd_local_step(self, x, u);
+    }
+}
+
+static dsgd_traffic power_sgd_traffic(const void *params, const dsgd_scale *scale)
+{
+    const power_sgd_params *p = params;
+    const dsgd_traffic both = dsgd_traffic_sum(dsgd_factor_traffic(scale, p->rank, false),
+                                               dsgd_factor_traffic(scale, p->rank, true));
+    return dsgd_traffic_times(both, (double)p->products / 2);
+}
+
+static long power_sgd_period(const void *params, int n_workers)
+{
+    (void)params, (void)n_workers;
+    return 2;
+}
+
+static const dsgd_option power_sgd_options[] = {
+    DSGD_OPTION_LONG(power_sgd_params, rank, 2, 1, 1 << 16, NULL,
+                     "columns of the factors; pieces that have no such rank are sent as they are"),
+    DSGD_OPTION_LONG(power_sgd_params, products, 1, 1, 2, NULL,
+                     "per step: of one factor in turn (1, the released code), or both (2, the "
+                     "paper)"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_power_sgd = {
+    .about = {.name = "power_sgd",
+              .summary = "allreduce of low-rank factors, with error feedback",
+              .reference = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
+              .params_size = sizeof(power_sgd_params),
+              .options = power_sgd_options},
+    .doc = {.idea = "A gradient is nearly of low rank: send two thin factors that can be added.",
+            .rule =
+                "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of q)^T;\n"
+                "x <- x + U(u, x); in odd steps with p and q exchanged",
+            .sends = "an allreduce of rank (rows + columns) / 2 numbers of each matrix",
+            .waits = "everyone for the slowest, in every step"},
+    .work = power_sgd_work,
+    .traffic = power_sgd_traffic,
+    .period = power_sgd_period,
+    .only_collectives = true,
+    .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"rank", 1000})},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"rank", 1000})}),
+};

@@ -1,0 +1,133 @@
+/**
+ * @file rennala.c
+ * Rennala SGD: asynchronous workers compute gradients at one model until the server has a batch of
+ * them; what is being computed then is cancelled.
+ *
+ * A. Tyurin, P. Richtarik, "Optimal time complexities of parallel stochastic optimization methods
+ * under a fixed computation model", NeurIPS 2023, and released code. Sent per gradient N up and a
+ * word, per round and worker a notice, a question, and N down.
+ */
+#include "sim/algorithm.h"
+
+typedef struct rennala_params {
+    long batch; /* B; or a word */
+} rennala_params;
+
+enum { AS_MANY_AS_WORKERS = -1 };
+
+/** What the server says: go on at the same x; here is the next; or, by a notice: ask for it. */
+static void hear(dsgd_node *self, dsgd_vector *x, long *round)
+{
+    const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+    if (l->n == 0)
+        return;
+    if (l->x == NULL) {
+        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        l = dsgd_letter_receive(self, INFINITY);
+    }
+    *round = l->numbers[0];
+    dsgd_copy(self, x, l->x);
+}
+
+static void rennala_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    long *round = dsgd_integers_new(self, 1);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_GRADIENT, INFINITY) & DSGD_ON_LETTER)
+            dsgd_cancel(self);
+        else
+            dsgd_letter_send(self, dsgd_server_address(self, 0), g, round, 1);
+        hear(self, x, round);
+    }
+}
+
+/** The next round: everybody but who made it is told, once until it asks. */
+static void notify(dsgd_node *self, int maker, long *told, long round)
+{
+    for (int i = 0; i < self->n_workers; i++) {
+        if (i == maker || told[i])
+            continue;
+        told[i] = true;
+        dsgd_letter_send(self, i, NULL, &round, 1);
+    }
+}
+
+static void rennala_serve(dsgd_node *self)
+{
+    const rennala_params *p = self->params;
+    const long batch = p->batch == AS_MANY_AS_WORKERS ? self->n_workers : p->batch;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *sum = dsgd_vector_new(self);
+    long *told = dsgd_integers_new(self, (size_t)self->n_workers);
+    long round = 0, n = 0;
+    for (;;) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const int worker = l->from;
+        if (l->x != NULL && l->numbers[0] < round) { /* it crossed the notice */
+            dsgd_letter_drop(self, l);
+            continue;
+        }
+        if (l->x != NULL) {
+            dsgd_letter_used(self, l, 0);
+            dsgd_combine(self, sum, n > 0, 1, l->x);
+            if (++n < batch) {
+                dsgd_letter_send(self, worker, NULL, NULL, 0);
+                continue;
+            }
+            dsgd_divide(self, sum, (double)batch);
+            dsgd_local_step(self, x, sum);
+            n = 0;
+            notify(self, worker, told, ++round);
+        }
+        told[worker] = false;
+        dsgd_letter_send(self, worker, x, &round, 1);
+    }
+}
+
+static dsgd_traffic rennala_traffic(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    (void)scale;
+    return (dsgd_traffic){NAN, NAN};
+}
+
+static const char *const batch_words[] = {"workers", NULL};
+
+static const dsgd_option rennala_options[] = {
+    DSGD_OPTION_LONG(rennala_params, batch, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
+                     "B, gradients of a round, from whoever has them; workers: as many as workers",
+                     .words = batch_words),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_rennala = {
+    .about = {.name = "rennala",
+              .summary =
+                  "asynchronous workers fill the batch of one model; then all restart at the "
+                  "next",
+              .reference = "Tyurin, Richtarik, NeurIPS 2023; released code",
+              .params_size = sizeof(rennala_params),
+              .options = rennala_options},
+    .doc = {.idea = "Fast workers compute more of a batch, slow ones less; no gradient is stale.",
+            .rule = "worker: g at x_k again and again.  server: the mean of the first B gradients "
+                    "at x_k is g: x_{k+1} = x_k + U(g, x_k, k); then all running work is thrown "
+                    "away. With h_i s per gradient a round is the smallest t with sum of "
+                    "floor(t / h_i) >= B",
+            .sends =
+                "N up per gradient, and a word that the worker may go on; per round and worker a "
+                "notice that cancels (8 bytes), a question, and N down",
+            .waits = "a worker for the new model at the end of a round, for nobody else. The "
+                     "optimizer is the server's. That a worker asks for the model is this "
+                     "simulator's choice: so it gets the newest. One server: several would end "
+                     "rounds at different times"},
+    .work = rennala_work,
+    .serve = rennala_serve,
+    .n_servers = dsgd_one_server,
+    .traffic = rennala_traffic,
+    .cancels = true,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}),
+};

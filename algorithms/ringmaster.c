@@ -1,0 +1,130 @@
+/**
+ * @file ringmaster.c
+ * Ringmaster ASGD: an asynchronous server that cancels gradients before they are too old.
+ *
+ * A. Maranjyan, A. Tyurin, P. Richtarik, "Ringmaster ASGD: the first asynchronous SGD with optimal
+ * time complexity", ICML 2025, and released code. Sent per gradient: N up and N down; per
+ * cancellation a notice, a question, and N down.
+ */
+#include "sim/algorithm.h"
+
+typedef struct ringmaster_params {
+    long delay; /* R; or a word */
+} ringmaster_params;
+
+enum { AS_MANY_AS_WORKERS = -1, INFINITE = -2 };
+
+/** The model: the answer to its push; or, behind a notice, to its question. */
+static void get_model(dsgd_node *self, dsgd_vector *x)
+{
+    const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+    if (l->x == NULL) {
+        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        l = dsgd_letter_receive(self, INFINITY);
+    }
+    dsgd_copy(self, x, l->x);
+}
+
+static void ringmaster_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self);
+    dsgd_vector *fetched = dsgd_vector_new(self);
+    dsgd_copy(self, fetched, x);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_GRADIENT, INFINITY) & DSGD_ON_LETTER) {
+            dsgd_cancel(self);
+        } else {
+            dsgd_local_step(self, x, g);
+            dsgd_copy(self, u, x);
+            dsgd_combine(self, u, 1, -1, fetched);
+            dsgd_letter_send(self, dsgd_server_address(self, 0), u, NULL, 0);
+        }
+        get_model(self, x);
+        dsgd_copy(self, fetched, x);
+    }
+}
+
+enum { NOTHING = -1 }; /* of a worker that was told to ask */
+
+/** Tells those whose model is older than R allows; they ask for the newest. */
+static void cancel_old(dsgd_node *self, long *given, long updates)
+{
+    const ringmaster_params *p = self->params;
+    const long most = p->delay == AS_MANY_AS_WORKERS ? self->n_workers : p->delay;
+    for (int i = 0; i < self->n_workers && p->delay != INFINITE; i++) {
+        if (given[i] == NOTHING || updates - given[i] < most)
+            continue;
+        given[i] = NOTHING;
+        dsgd_letter_send(self, i, NULL, NULL, 0);
+    }
+}
+
+static void ringmaster_serve(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    long *given = dsgd_integers_new(self, (size_t)self->n_workers); /* updates in their models */
+    long updates = 0;
+    for (;;) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const int worker = l->from;
+        if (l->x != NULL && given[worker] == NOTHING) { /* it crossed the notice */
+            dsgd_letter_drop(self, l);
+            continue;
+        }
+        if (l->x != NULL) {
+            dsgd_letter_used(self, l, updates - given[worker]);
+            dsgd_combine(self, x, 1, 1, l->x);
+            updates++;
+        }
+        given[worker] = updates;
+        dsgd_letter_send(self, worker, x, NULL, 0);
+        cancel_old(self, given, updates);
+    }
+}
+
+static dsgd_traffic ringmaster_traffic(const void *params, const dsgd_scale *scale)
+{
+    const ringmaster_params *p = params;
+    if (p->delay != INFINITE)
+        return (dsgd_traffic){NAN, NAN};
+    return dsgd_vector_traffic(scale, 2);
+}
+
+static const char *const delay_words[] = {"workers", "infinite", NULL};
+
+static const dsgd_option ringmaster_options[] = {
+    DSGD_OPTION_LONG(ringmaster_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, "updates",
+                     "R: no gradient is applied to a model that has had so many updates since; "
+                     "workers: as many as workers; infinite: asynchronous SGD",
+                     .words = delay_words),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_ringmaster = {
+    .about = {.name = "ringmaster",
+              .summary = "asynchronous server that cancels gradients before they are too old",
+              .reference = "Maranjyan, Tyurin, Richtarik, ICML 2025; released code",
+              .params_size = sizeof(ringmaster_params),
+              .options = ringmaster_options},
+    .doc = {.idea = "Apply each gradient when it comes, but let no worker finish one that would be "
+                    "too stale.",
+            .rule = "worker: u = U(g, x, t) at the x that it was given.  server: x <- x + u; its "
+                    "sender gets the new x, of delay 0; the delays of all others grow by 1, and "
+                    "who reaches R is cancelled and restarts at the new x",
+            .sends = "N up and N down per gradient; per cancellation a notice, a question, "
+                     "and N down; one server's link carries P times that",
+            .waits = "a worker for the server's link, never for another's computation. That a "
+                     "cancelled worker asks for the model is this simulator's choice: so it gets "
+                     "the newest. One server: several would count delays of their own"},
+    .work = ringmaster_work,
+    .serve = ringmaster_serve,
+    .n_servers = dsgd_one_server,
+    .traffic = ringmaster_traffic,
+    .cancels = true,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"delay", INFINITE})}),
+};

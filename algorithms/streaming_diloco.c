@@ -1,0 +1,138 @@
+/**
+ * @file streaming_diloco.c
+ * Streaming DiLoCo: the model in fragments, each with an outer optimizer of its own; their mean
+ * changes are exchanged in turn, beside some of the next local steps.
+ *
+ * A. Douillard et al., "Streaming DiLoCo with overlapping communication: towards a distributed free
+ * lunch", 2025; details as in torchft. Sent per worker and step: one allreduce of the model /
+ * period, one fragment at a time.
+ */
+#include "sim/algorithm.h"
+
+typedef struct streaming_diloco_params {
+    long period; /* H */
+    long fragments; /* F */
+    long delay; /* tau */
+    double mixing; /* alpha */
+    double outer_lr, outer_momentum;
+} streaming_diloco_params;
+
+static void streaming_diloco_work(dsgd_node *self)
+{
+    const streaming_diloco_params *p = self->params;
+    const long every = p->period / p->fragments; /* S */
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *global = dsgd_vector_new(self); /* of each fragment after its last outer step */
+    dsgd_vector *change = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
+    dsgd_request *round = NULL; /* the allreduce under way */
+    dsgd_copy(self, global, x);
+
+    while (dsgd_next_step(self)) {
+        const long n = self->step / every, s = self->step % every + 1;
+        const size_t f = (size_t)(n % p->fragments), all = (size_t)p->fragments;
+        dsgd_vector *x_f = dsgd_fragment(self, x, f, all);
+        dsgd_vector *global_f = dsgd_fragment(self, global, f, all);
+        dsgd_vector *change_f = dsgd_fragment(self, change, f, all);
+        dsgd_vector *u_f = dsgd_fragment(self, u, f, all);
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (s == every - p->delay) {
+            dsgd_copy(self, change_f, global_f);
+            dsgd_combine(self, change_f, 1, -1, x_f);
+            round = dsgd_allreduce_begin(self, change_f, DSGD_WORLD);
+        }
+        if (s < every)
+            continue;
+        dsgd_allreduce_end(self, round, change_f); /* D = mean of (global - x), tau steps ago */
+        dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* u <- mu u + D */
+        dsgd_combine(self, global_f, 1, -p->outer_lr, change_f);
+        dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum, u_f); /* Nesterov */
+        dsgd_combine(self, x_f, p->mixing, 1 - p->mixing, global_f);
+    }
+}
+
+static dsgd_status streaming_diloco_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const streaming_diloco_params *p = params;
+    if (p->period % p->fragments != 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "streaming_diloco: fragments: %ld does not divide period: %ld",
+                         p->fragments, p->period);
+    if (p->delay >= p->period / p->fragments)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "streaming_diloco: delay: %ld, but a fragment's exchange has to end before "
+            "the next begins, period / fragments = %ld steps later",
+            p->delay, p->period / p->fragments);
+    return DSGD_OK;
+}
+
+static long streaming_diloco_least_pieces(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const streaming_diloco_params *)params)->fragments;
+}
+
+static dsgd_traffic streaming_diloco_traffic(const void *params, const dsgd_scale *scale)
+{
+    const streaming_diloco_params *p = params;
+    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
+}
+
+static long streaming_diloco_period(const void *params, int n_workers)
+{
+    (void)n_workers;
+    return ((const streaming_diloco_params *)params)->period;
+}
+
+static const dsgd_option streaming_diloco_options[] = {
+    DSGD_OPTION_LONG(streaming_diloco_params, period, 100, 1, 1e9, "steps",
+                     "H, inner steps from one exchange of a fragment to its next"),
+    DSGD_OPTION_LONG(streaming_diloco_params, fragments, 1, 1, 4096, NULL,
+                     "F, divides the period; each is every F-th piece, so that exchange: pieces "
+                     "is F or more; 1: DiLoCo with a delay"),
+    DSGD_OPTION_LONG(streaming_diloco_params, delay, 5, 0, 1e9, "steps",
+                     "tau, local steps beside which an exchange goes on"),
+    DSGD_OPTION_DOUBLE(streaming_diloco_params, mixing, 0.5, 0, 1, NULL,
+                       "alpha, weight of the worker's own fragment when the outer step comes in"),
+    DSGD_OPTION_DOUBLE(streaming_diloco_params, outer_lr, 0.7, 0, 100, NULL,
+                       "learning rate of the outer optimizers, which does not decay"),
+    DSGD_OPTION_DOUBLE(streaming_diloco_params, outer_momentum, 0.9, 0, 1, NULL,
+                       "their Nesterov momentum"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
+    .about = {.name = "streaming_diloco",
+              .summary = "DiLoCo, one fragment of the model at a time, beside the next local steps",
+              .reference = "Douillard et al. 2025, arXiv 2501.18512; torchft's released code",
+              .params_size = sizeof(streaming_diloco_params),
+              .options = streaming_diloco_options},
+    .doc = {.idea = "Spread DiLoCo's exchange over the round: a fragment every H / F steps, "
+                    "hidden behind tau local steps.",
+            .rule =
+                "x <- x + U(g, x, t);  every H / F steps for the next fragment D = mean of (s - x) "
+                "as it was tau steps ago, u <- mu u + D, s <- s - lr (D + mu u), x <- alpha x + "
+                "(1 - alpha) s",
+            .sends = "one allreduce of a fragment every H / F steps: about 2 N / H bytes",
+            .waits = "no worker, as long as an exchange takes no longer than tau steps of the "
+                     "slowest"},
+    .check = streaming_diloco_check,
+    .work = streaming_diloco_work,
+    .least_pieces = streaming_diloco_least_pieces,
+    .traffic = streaming_diloco_traffic,
+    .only_allreduces = true,
+    .period = streaming_diloco_period,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
+                       .with = DSGD_WITH({"period", 6}, {"fragments", 2}, {"delay", 0},
+                                         {"outer_lr", 1}, {"outer_momentum", 0})},
+                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"mixing", 1})},
+                      {.kind = DSGD_LAW_ALLREDUCE,
+                       .with = DSGD_WITH({"period", 1}, {"fragments", 1}, {"delay", 0},
+                                         {"mixing", 0}, {"outer_lr", 1}, {"outer_momentum", 0})},
+                      {.kind = DSGD_LAW_KEEPS_MEAN,
+                       .with = DSGD_WITH({"period", 6}, {"fragments", 3}, {"delay", 1})}),
+};

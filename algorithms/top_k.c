@@ -1,0 +1,90 @@
+/**
+ * @file top_k.c
+ * Top-k with error feedback: allreduce SGD that sends the largest elements only, and keeps the rest
+ * for later.
+ *
+ * A. F. Aji, K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017; S. U.
+ * Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. Momentum is the
+ * optimizer's, after the mean; with `correction` it is in front of the selection instead: Y. Lin et
+ * al., "Deep gradient compression", ICLR 2018. Sent per worker and step: P - 1 messages' worth of
+ * (index, value) pairs, (P - 1) density N 2, or 2 N (P - 1) / P where that is less.
+ */
+#include "sim/algorithm.h"
+
+typedef struct top_k_params {
+    dsgd_selection select;
+    double correction; /* -1: off */
+} top_k_params;
+
+static void top_k_work(dsgd_node *self)
+{
+    const top_k_params *p = self->params;
+    const dsgd_pick encoding = dsgd_encoding_of("top_k", &p->select);
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *m = dsgd_vector_new(self);
+    dsgd_vector *e = dsgd_vector_new(self);
+    dsgd_vector *q = dsgd_vector_new(self);
+    dsgd_vector *sent = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (p->correction >= 0) { /* m <- correction m + g;  e <- e + m */
+            dsgd_combine(self, m, p->correction, 1, g);
+            dsgd_combine(self, e, 1, 1, m);
+        } else {
+            dsgd_combine(self, e, 1, 1, g); /* e <- e + g */
+        }
+        dsgd_encode(self, q, e, &encoding);
+        dsgd_combine(self, e, 1, -1, q); /* e <- e - Q(e) */
+        if (p->correction >= 0) { /* m <- 0 where e was sent */
+            dsgd_copy(self, sent, m);
+            dsgd_mask(self, sent, q);
+            dsgd_combine(self, m, 1, -1, sent);
+        }
+        dsgd_allreduce_mean(self, q, DSGD_WORLD); /* q <- (1/P) sum q, gathered */
+        dsgd_local_step(self, x, q);
+    }
+}
+
+static dsgd_traffic top_k_traffic(const void *params, const dsgd_scale *scale)
+{
+    const top_k_params *p = params;
+    const dsgd_pick encoding = dsgd_encoding_of("top_k", &p->select);
+    return dsgd_encoded_allreduce_traffic(scale, &encoding);
+}
+
+static const char *const off[] = {"off", NULL};
+
+static const dsgd_option top_k_options[] = {
+    DSGD_OPTION_AS("density", DOUBLE, top_k_params, select.share,
+                   "share of the elements of a piece that are sent; at least one", .init = 0.01,
+                   .max = 1, .unit = "share"),
+    DSGD_OPTION_AS("value_bits", LONG, top_k_params, select.value_bits, "bits of a value",
+                   .init = 32, .min = 1, .max = 64),
+    DSGD_OPTION_AS("index_bits", LONG, top_k_params, select.index_bits, "bits of its index",
+                   .init = 32, .max = 64),
+    DSGD_OPTION_DOUBLE(top_k_params, correction, -1, 0, 1, NULL,
+                       "momentum of each worker's own gradients, before they are selected, and set "
+                       "to 0 where they are sent (DGC); the optimizer's should be 0 then",
+                       .words = off),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_top_k = {
+    .about = {.name = "top_k",
+              .summary = "allreduce of the largest elements, with error feedback",
+              .reference = "Aji and Heafield, EMNLP 2017; correction: Lin et al. (DGC), ICLR 2018",
+              .params_size = sizeof(top_k_params),
+              .options = top_k_options},
+    .doc = {.idea = "Send what matters now, and keep the rest until it does.",
+            .rule =
+                "e <- e + g;  q = the k largest of |e|;  e <- e - q;  x <- x + U((1/P) sum q, x)",
+            .sends = "k values and indices to everyone: 2 density N (P - 1) bytes",
+            .waits = "everyone for the slowest, in every step"},
+    .work = top_k_work,
+    .traffic = top_k_traffic,
+    .only_collectives = true,
+    .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),
+};

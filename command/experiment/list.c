@@ -1,0 +1,196 @@
+/**
+ * @file list.c
+ * The runs of an experiment once they have been read: which of them stay, what is refused.
+ */
+#include "command/experiment/list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "command/experiment/config.h"
+#include "sim/network/cluster.h"
+#include "traces/expenses.h"
+
+static bool same_options(const dsgd_option *options, const void *a, const void *b)
+{
+    json_t *const of_a = dsgd_json_options(options, a);
+    json_t *const of_b = dsgd_json_options(options, b);
+    const bool same = json_equal(of_a, of_b) == 1;
+    json_decref(of_a);
+    json_decref(of_b);
+    return same;
+}
+
+/** Whether a user's XML, which takes a process to check, is checked by the run before. */
+static bool is_checked(const dsgd_experiment *experiment, size_t i)
+{
+    static const dsgd_option placement[] = {
+        DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL), DSGD_OPTION_END};
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    if (i == 0 || run->platform.topology != DSGD_TOPOLOGY_XML)
+        return false;
+    const dsgd_planned_run *const before = &experiment->runs[i - 1];
+    return run->config.network == before->config.network &&
+           dsgd_machine_of(&run->config).n_hosts == dsgd_machine_of(&before->config).n_hosts &&
+           same_options(dsgd_platform_options, &run->platform, &before->platform) &&
+           same_options(placement, &run->config, &before->config);
+}
+
+dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
+                                   dsgd_error *error)
+{
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        dsgd_planned_run *const run = &experiment->runs[i];
+        run->config.numerics = numerics;
+        run->config.platform = &run->platform;
+        run->config.workload = &run->workload;
+        run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
+        run->config.machine_checked = is_checked(experiment, i);
+        dsgd_error why;
+        const dsgd_status status = dsgd_run_check(&run->config, &why);
+        if (status != DSGD_OK)
+            return dsgd_fail(error, status, "%s: run %zu: %s", experiment->path, i + 1, why.text);
+        run->config.machine_checked = true;
+    }
+    return DSGD_OK;
+}
+
+/** Whether the algorithm takes so many workers with these options. */
+static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
+{
+    const dsgd_algorithm *const algorithm = run->config.algorithm;
+    return algorithm->check == NULL ||
+           algorithm->check(run->config.params, run->config.workers, why) == DSGD_OK;
+}
+
+/** A line on the first run of those that are left out for the same reason. */
+static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *run, const char *why)
+{
+    char *const line = dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why);
+    if (experiment->left_out == NULL)
+        experiment->left_out = dsgd_xstrdup("");
+    if (strstr(experiment->left_out, line) == NULL)
+        dsgd_append(&experiment->left_out, "%s", line);
+    free(line);
+}
+
+void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        if (!keep[i])
+            continue;
+        experiment->runs[n] = experiment->runs[i];
+        experiment->runs[n].unchanged = n;
+        n++;
+    }
+    experiment->n_runs = n;
+    experiment->n_unchanged = n;
+}
+
+void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
+{
+    bool *const possible = dsgd_xcalloc(n_algorithms, sizeof *possible);
+    dsgd_error why;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        possible[run->chosen[DSGD_AXIS_ALGORITHM]] |= is_possible(run, &why);
+    }
+    bool *const keep = dsgd_xcalloc(experiment->n_runs + 1, sizeof *keep);
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        keep[i] = !possible[run->chosen[DSGD_AXIS_ALGORITHM]] || is_possible(run, &why);
+        if (!keep[i]) {
+            note_left_out(experiment, run, why.text);
+            experiment->n_left_out++;
+        }
+    }
+    dsgd_experiment_keep(experiment, keep);
+    free(keep);
+    free(possible);
+}
+
+/** What rows of results tell a run by. */
+typedef struct name_of_run {
+    char *text;
+    size_t run;
+} name_of_run;
+
+static int compare_names(const void *a, const void *b)
+{
+    const name_of_run *const x = a, *const y = b;
+    const int order = strcmp(x->text, y->text);
+    return order != 0 ? order : (x->run > y->run) - (x->run < y->run);
+}
+
+/** No two runs may have the same name: their rows would count as two seeds, or as one algorithm. */
+static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    const size_t n = experiment->n_runs;
+    name_of_run *const names = dsgd_xcalloc(n + 1, sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        names[i] = (name_of_run){dsgd_xprintf("%s, %ld workers, seed %ld, %s on %s", run->label,
+                                              run->workers, run->seed, run->workload_name,
+                                              run->platform_name),
+                                 i};
+        for (size_t k = 0; k < experiment->n_columns; k++)
+            dsgd_append(&names[i].text, "%s%s", run->swept[k] == NULL ? "" : ", ",
+                        run->swept[k] == NULL ? "" : run->swept[k]);
+    }
+    qsort(names, n, sizeof *names, compare_names);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 1; i < n && status == DSGD_OK; i++)
+        if (strcmp(names[i - 1].text, names[i].text) == 0)
+            status =
+                dsgd_fail(error, DSGD_EUSAGE,
+                          "%s: results could not tell run %zu from run %zu: %s; give a value "
+                          "once, two entries of an algorithm a `label` each, and what differs in "
+                          "platforms or workloads as {sweep: [...]}",
+                          experiment->path, names[i].run + 1, names[i - 1].run + 1, names[i].text);
+    for (size_t i = 0; i < n; i++)
+        free(names[i].text);
+    free(names);
+    return status;
+}
+
+/** Costs of all runs can be compared. */
+static dsgd_status refuse_currencies(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    dsgd_price first = {0, ""}, price;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        if (!dsgd_platform_price(&experiment->runs[i].platform, &price))
+            continue;
+        if (first.currency[0] == '\0')
+            first = price;
+        if (strcmp(price.currency, first.currency) != 0)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "%s: prices are in %s and %s; give all platforms of an experiment a "
+                             "price in one currency",
+                             experiment->path, first.currency, price.currency);
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    const dsgd_status status = refuse_twins(experiment, error);
+    return status == DSGD_OK ? refuse_currencies(experiment, error) : status;
+}
+
+void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n)
+{
+    const size_t before = experiment->n_columns, all = before + n;
+    const char **const columns = dsgd_config_alloc(experiment->config, all * sizeof *columns);
+    memcpy(columns, experiment->columns, before * sizeof *columns);
+    memcpy(columns + before, names, n * sizeof *columns);
+    experiment->columns = columns;
+    experiment->n_columns = all;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        dsgd_planned_run *const run = &experiment->runs[i];
+        const char **const values = dsgd_config_alloc(experiment->config, all * sizeof *values);
+        memcpy(values, run->swept, before * sizeof *values);
+        run->swept = values;
+    }
+}

@@ -1,0 +1,282 @@
+"""Reads the results of dsgd: one file, Python 3.9 or later, the standard library.
+
+    import dsgd
+    results = dsgd.read("results/quick-start")
+    for run in results.runs:
+        print(run.algorithm, run.workers, run.throughput_samples_per_s)
+    for run, curve in results.by_run("curves"):
+        print(run.algorithm, curve.column("virtual_s"), curve.column("loss"))
+    for this, other in results.pairs("wagma", "allreduce"):
+        print(this.seed, this.throughput_samples_per_s / other.throughput_samples_per_s)
+    frame = results.runs.frame()  # where pandas is installed
+
+A table is a sequence of records. The cells of a column are int, float or str, and None where they are
+empty: not known, or not measured. The program's manual has the columns; their units, such as seconds,
+are known by their names.
+"""
+
+import csv
+import json
+import os
+
+__all__ = ["Record", "Results", "Table", "read", "read_table", "unit"]
+
+# The end of a column's name says its unit; the first that fits.
+_UNITS = (
+    ("_samples_per_s", "samples/s"),
+    ("_bytes_per_s", "B/s"),
+    ("_per_s", "1/s"),
+    ("_bytes", "B"),
+    ("_share", "1"),
+    ("_s", "s"),
+    ("_j", "J"),
+)
+_WHOLE = {"bytes": "B", "share": "1", "seconds": "s"}  # names of columns and of swept keys
+
+# Texts even where they look like numbers: an algorithm may have the label "8".
+_TEXTS = {
+    "algorithm", "platform", "workload", "status", "collective", "partial_collective",
+    "exchange_mode", "network", "currency", "measure", "parameter", "winner", "second",
+}
+
+
+def unit(column):
+    """The unit that a column's name says, such as "s", "B" or "samples/s"; None if it says none."""
+    name = column.rpartition(".")[2]
+    if name in _WHOLE:
+        return _WHOLE[name]
+    for end, symbol in _UNITS:
+        if name.endswith(end):
+            return symbol
+    return None
+
+
+def _number(text, kind):
+    # Only what a program writes: int() and float() also take " 1" and "1_0".
+    if text.strip() != text or "_" in text:
+        raise ValueError(text)
+    return kind(text)
+
+
+def _converted(column, cells):
+    """The cells of a column, all of one type: int, else float, else str. None: an empty cell."""
+    if column not in _TEXTS:
+        for kind in (int, float):
+            try:
+                return [None if cell == "" else _number(cell, kind) for cell in cells]
+            except ValueError:
+                pass
+    return [None if cell == "" else cell for cell in cells]
+
+
+class Record:
+    """A row of a table: run.status, run["exchange.pieces"], dict(run)."""
+
+    __slots__ = ("_columns", "_cells")
+
+    def __init__(self, columns, cells):
+        self._columns = columns  # {name: place}, shared by all rows of a table
+        self._cells = cells
+
+    def __getitem__(self, column):
+        return self._cells[self._columns[column]]
+
+    def __getattr__(self, column):
+        try:
+            return self._cells[self._columns[column]]
+        except KeyError:
+            raise AttributeError(
+                "there is no column %r; there are %s" % (column, ", ".join(self._columns))
+            ) from None
+
+    def get(self, column, default=None):
+        place = self._columns.get(column)
+        return default if place is None else self._cells[place]
+
+    def keys(self):
+        return self._columns.keys()
+
+    def __iter__(self):
+        return iter(self._columns)
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __contains__(self, column):
+        return column in self._columns
+
+    def __eq__(self, other):
+        return isinstance(other, Record) and dict(self) == dict(other)
+
+    def __hash__(self):
+        return hash(tuple(self._cells))
+
+    def __repr__(self):
+        return "Record(%s)" % ", ".join("%s=%r" % (c, self[c]) for c in self)
+
+
+class Table:
+    """Records in the order of the file."""
+
+    def __init__(self, columns, records):
+        self.columns = tuple(columns)
+        self._records = list(records)
+
+    @property
+    def units(self):
+        """{column: unit or None}"""
+        return {column: unit(column) for column in self.columns}
+
+    def __iter__(self):
+        return iter(self._records)
+
+    def __len__(self):
+        return len(self._records)
+
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            return Table(self.columns, self._records[place])
+        return self._records[place]
+
+    def __repr__(self):
+        return "Table(%d records of %s)" % (len(self), ", ".join(self.columns))
+
+    def column(self, name):
+        """The cells of a column, as a list."""
+        if name not in self.columns:
+            raise KeyError("there is no column %r; there are %s" % (name, ", ".join(self.columns)))
+        return [record[name] for record in self._records]
+
+    def where(self, **values):
+        """The records that have these values: runs.where(status="ok", workers=16)."""
+        for name in values:
+            if name not in self.columns:
+                raise KeyError(
+                    "there is no column %r; there are %s" % (name, ", ".join(self.columns))
+                )
+        return Table(
+            self.columns,
+            (r for r in self._records if all(r[name] == v for name, v in values.items())),
+        )
+
+    def frame(self):
+        """As a pandas.DataFrame, with units in frame.attrs["units"]."""
+        import pandas
+
+        frame = pandas.DataFrame(
+            [[record[c] for c in self.columns] for record in self._records], columns=self.columns
+        )
+        frame.attrs["units"] = {c: u for c, u in self.units.items() if u is not None}
+        return frame
+
+
+def read_table(path):
+    """Reads one CSV file of dsgd, such as "results/x/compare.csv"."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = csv.reader(file)
+        columns = next(rows, None)
+        if not columns:
+            raise ValueError("%s: the line of column names is missing" % path)
+        places = {name: i for i, name in enumerate(columns)}
+        if len(places) != len(columns):
+            raise ValueError("%s: two columns have one name" % path)
+        lines = []
+        for cells in rows:
+            if len(cells) != len(columns):
+                raise ValueError(
+                    "%s:%d: %d cells, where the first line has %d columns"
+                    % (path, rows.line_num, len(cells), len(columns))
+                )
+            lines.append(cells)
+    by_column = [_converted(c, [line[i] for line in lines]) for c, i in places.items()]
+    return Table(columns, [Record(places, cells) for cells in zip(*by_column)])
+
+
+class Results:
+    """A folder of results. Every NAME.csv in it is the table results.NAME, read when asked for."""
+
+    def __init__(self, folder):
+        self.folder = os.fspath(folder)
+        self._tables = {}
+        self._manifest = None
+        if not self.names:
+            raise FileNotFoundError("%s: there are no CSV files in this folder" % self.folder)
+
+    @property
+    def names(self):
+        """Names of the tables that are there."""
+        return sorted(n[:-4] for n in os.listdir(self.folder) if n.endswith(".csv"))
+
+    @property
+    def manifest(self):
+        """manifest.json: every parameter of every run, and versions."""
+        if self._manifest is None:
+            with open(os.path.join(self.folder, "manifest.json"), encoding="utf-8") as file:
+                self._manifest = json.load(file)
+        return self._manifest
+
+    def table(self, name):
+        if name not in self._tables:
+            path = os.path.join(self.folder, name + ".csv")
+            if not os.path.isfile(path):
+                raise FileNotFoundError(
+                    "%s: there is no %s.csv; there are %s"
+                    % (self.folder, name, ", ".join(self.names))
+                )
+            self._tables[name] = read_table(path)
+        return self._tables[name]
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self.table(name)
+        except FileNotFoundError as error:
+            raise AttributeError(str(error)) from None
+
+    def __iter__(self):
+        return iter(self.runs)
+
+    def __len__(self):
+        return len(self.runs)
+
+    def __repr__(self):
+        return "Results(%r: %d runs; %s)" % (self.folder, len(self), ", ".join(self.names))
+
+    def by_run(self, name):
+        """Pairs of a run and its rows of a table: for run, curve in results.by_run("curves")."""
+        table = self.table(name)
+        rows = {}
+        for record in table:
+            rows.setdefault(record.run, []).append(record)
+        return [(run, Table(table.columns, rows.get(run.run, []))) for run in self.runs]
+
+    def pairs(self, algorithm, baseline):
+        """Pairs of runs of two algorithms that have all else in common, the seed too."""
+        runs = self.runs
+        labels = set(runs.column("algorithm"))
+        for label in (algorithm, baseline):
+            if label not in labels:
+                raise KeyError(
+                    "no run of %r; there are %s" % (label, ", ".join(sorted(map(str, labels))))
+                )
+        same = ["workers", "seed", "platform", "workload"] + self.swept
+        others = {tuple(r[c] for c in same): r for r in runs if r.algorithm == baseline}
+        found = []
+        for run in runs:
+            other = others.get(tuple(run[c] for c in same))
+            if run.algorithm == algorithm and other is not None:
+                found.append((run, other))
+        return found
+
+    @property
+    def swept(self):
+        """Columns of the swept keys: those of runs.csv that stand in every file."""
+        head = ("run", "algorithm", "workers", "seed")
+        steps = self.table("steps").columns
+        return [c for c in self.runs.columns if c in steps and c not in head]
+
+
+def read(folder):
+    """The results in a folder that `dsgd run` has written."""
+    return Results(folder)

@@ -1,0 +1,391 @@
+/**
+ * @file split.c
+ * Training samples divided among workers by their classes, and what came out.
+ */
+#include "models/data/split.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/draw.h"
+
+/** Draws of a worker are at (worker, class or CHOICES, index). */
+enum { CHOICES = DSGD_MOST_CLASSES };
+
+#define ALL UINT32_MAX /* no worker */
+#define LAST UINT32_MAX /* index */
+
+/** Permutations at worker ALL. */
+enum {
+    OF_WORKERS,
+    OF_CLASSES,
+    OF_MEMBERS /* + class */,
+    OF_SHARDS = OF_MEMBERS + 256 /* + part */
+};
+
+static dsgd_draw draw_at(uint64_t seed, uint32_t worker, uint32_t step, uint32_t index)
+{
+    return (dsgd_draw){.seed = seed,
+                       .purpose = DSGD_DRAW_PARTITION,
+                       .worker = worker,
+                       .step = step,
+                       .index = index};
+}
+
+static uint32_t permuted(uint64_t seed, uint32_t what, uint32_t n, uint32_t i)
+{
+    return dsgd_draw_permuted(draw_at(seed, ALL, what, 0), n, i);
+}
+
+/** The first of @p n things that the i-th of @p parts even parts has. */
+static uint32_t part_begin(uint32_t n, uint64_t parts, uint64_t i)
+{
+    return (uint32_t)(n * i / parts);
+}
+
+/* --- classes ---------------------------------------------------------------------------------- */
+
+typedef struct ranked {
+    float target;
+    uint32_t sample;
+} ranked;
+
+static int compare_targets(const void *a, const void *b)
+{
+    const ranked *const x = a, *const y = b;
+    const int order = (x->target > y->target) - (x->target < y->target);
+    return order != 0 ? order : (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+/** Tenths of the samples, by their targets. */
+static void class_targets(const dsgd_samples *train, uint8_t *class_of)
+{
+    ranked *const order = dsgd_xcalloc(train->n, sizeof *order);
+    for (uint32_t i = 0; i < train->n; i++)
+        order[i] = (ranked){train->targets[i], i};
+    qsort(order, train->n, sizeof *order, compare_targets);
+    for (uint32_t i = 0; i < train->n; i++)
+        class_of[order[i].sample] = (uint8_t)((uint64_t)i * DSGD_PARTS / train->n);
+    free(order);
+}
+
+static void find_classes(const dsgd_data *data, dsgd_classes *classes)
+{
+    const dsgd_samples *const train = &data->train;
+    *classes = (dsgd_classes){.n_samples = train->n,
+                              .n = DSGD_PARTS,
+                              .members = dsgd_xcalloc(train->n, sizeof *classes->members),
+                              .class_of = dsgd_xcalloc(train->n, 1)};
+    if (train->targets != NULL) {
+        class_targets(train, classes->class_of);
+    } else if (data->n_labels == 1) {
+        classes->n = data->n_classes;
+        memcpy(classes->class_of, train->labels, train->n);
+    } else {
+        for (uint32_t i = 0; i < train->n; i++)
+            classes->class_of[i] = (uint8_t)((uint64_t)i * DSGD_PARTS / train->n);
+    }
+    for (uint32_t i = 0; i < train->n; i++)
+        classes->begin[classes->class_of[i] + 1]++;
+    for (uint32_t c = 0; c < classes->n; c++)
+        classes->begin[c + 1] += classes->begin[c];
+    uint32_t next[DSGD_MOST_CLASSES];
+    memcpy(next, classes->begin, sizeof next);
+    for (uint32_t i = 0; i < train->n; i++)
+        classes->members[next[classes->class_of[i]]++] = i;
+}
+
+static uint32_t size_of(const dsgd_classes *classes, uint32_t c)
+{
+    return classes->begin[c + 1] - classes->begin[c];
+}
+
+/** The i-th sample of a class, in random order. */
+static uint32_t member(const dsgd_classes *classes, uint64_t seed, uint32_t c, uint32_t i)
+{
+    return classes
+        ->members[classes->begin[c] + permuted(seed, OF_MEMBERS + c, size_of(classes, c), i)];
+}
+
+/* --- dirichlet -------------------------------------------------------------------------------- */
+
+typedef struct dirichlet_params {
+    double alpha;
+} dirichlet_params;
+
+/**
+ * Logarithm of a gamma variate of shape @p alpha: one of shape alpha + 1, by Marsaglia and Tsang
+ * (2000), times U^(1/alpha), which underflows where alpha is small.
+ */
+static double log_gamma_drawn(double alpha, uint64_t seed, uint32_t worker, uint32_t c)
+{
+    const double d = alpha + 1 - 1. / 3;
+    for (uint32_t i = 0;; i += 2) {
+        const double x = gsl_cdf_ugaussian_Pinv(dsgd_draw_uniform(draw_at(seed, worker, c, i)));
+        const double u = dsgd_draw_uniform(draw_at(seed, worker, c, i + 1));
+        const double root = 1 + x / sqrt(9 * d);
+        const double v = root * root * root;
+        if (v > 0 && log(u) < x * x / 2 + d - d * v + d * log(v))
+            return log(d * v) + log(dsgd_draw_uniform(draw_at(seed, worker, c, LAST))) / alpha;
+    }
+}
+
+/** weights[n] <- exp(logs) to a scale, so that the largest one of which something is left is 1. */
+static void weigh(uint32_t n, const double *logs, const uint32_t *left, double *weights)
+{
+    double most = -INFINITY;
+    for (uint32_t c = 0; c < n; c++)
+        if (left[c] > 0 && logs[c] > most)
+            most = logs[c];
+    for (uint32_t c = 0; c < n; c++)
+        weights[c] = left[c] == 0 ? 0 : exp(logs[c] - most);
+}
+
+/** A class drawn in proportion to weight x what is left of it. */
+static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, double u)
+{
+    double total = 0;
+    for (uint32_t c = 0; c < n; c++)
+        total += weights[c] * left[c];
+    double below = 0;
+    uint32_t chosen = 0;
+    for (uint32_t c = 0; c < n; c++) {
+        if (left[c] == 0 || weights[c] == 0)
+            continue;
+        chosen = c; /* the last one, where rounding leaves u above all */
+        below += weights[c] * left[c];
+        if (u * total < below)
+            break;
+    }
+    return chosen;
+}
+
+/**
+ * Worker by worker, in random order: shares of classes ~ Dirichlet(alpha, ..., alpha), samples
+ * drawn from what earlier workers have left. A large alpha so gives a random division.
+ */
+static dsgd_status dirichlet_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
+                                  uint32_t n_workers, uint32_t *owner, dsgd_error *error)
+{
+    (void)error;
+    const double alpha = ((const dirichlet_params *)params)->alpha;
+    uint32_t left[DSGD_MOST_CLASSES] = {0};
+    for (uint32_t c = 0; c < classes->n; c++)
+        left[c] = size_of(classes, c);
+    double logs[DSGD_MOST_CLASSES] = {0};
+    double weights[DSGD_MOST_CLASSES];
+    for (uint32_t i = 0; i < n_workers; i++) {
+        const uint32_t w = permuted(seed, OF_WORKERS, n_workers, i);
+        const uint32_t size = part_begin(classes->n_samples, n_workers, i + 1ull) -
+                              part_begin(classes->n_samples, n_workers, i);
+        for (uint32_t c = 0; c < classes->n; c++)
+            logs[c] = log_gamma_drawn(alpha, seed, w, c);
+        weigh(classes->n, logs, left, weights);
+        for (uint32_t j = 0; j < size; j++) {
+            const double u = dsgd_draw_uniform(draw_at(seed, w, CHOICES, j));
+            const uint32_t c = choose(classes->n, weights, left, u);
+            owner[member(classes, seed, c, --left[c])] = w;
+            if (left[c] == 0)
+                weigh(classes->n, logs, left, weights);
+        }
+    }
+    return DSGD_OK;
+}
+
+static const dsgd_option dirichlet_options[] = {
+    DSGD_OPTION_DOUBLE(dirichlet_params, alpha, 0.1, 1e-6, 1e6, NULL,
+                       "of the distribution: about one class per worker where it is near 0, all "
+                       "alike where it is large"),
+    DSGD_OPTION_END,
+};
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+typedef struct labels_params {
+    long per_worker;
+} labels_params;
+
+static dsgd_status labels_check(uint64_t per_worker, const dsgd_classes *classes,
+                                uint32_t n_workers, dsgd_error *error)
+{
+    const uint32_t n = classes->n;
+    if (per_worker > n)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "split: per_worker is %llu, but the data has %u classes; 1 to %u can be",
+                         (unsigned long long)per_worker, n, n);
+    if (per_worker * n_workers < n)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "split: per_worker is %llu, but %u workers of so many classes each leave "
+                         "some of the %u to nobody; %u to %u can be",
+                         (unsigned long long)per_worker, n_workers, n,
+                         (n + n_workers - 1) / n_workers, n);
+    if (per_worker * n_workers > classes->n_samples)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "split: %u workers with %llu shards each need as many samples, but there "
+                         "are %u to train on; per_worker: at most %u",
+                         n_workers, (unsigned long long)per_worker, classes->n_samples,
+                         classes->n_samples / n_workers);
+    return DSGD_OK;
+}
+
+/**
+ * The samples, sorted by class, are cut into P * per_worker equal shards; every worker gets one of
+ * each per_worker-th of them, so that its shards are of different classes.
+ */
+static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
+                               uint32_t n_workers, uint32_t *owner, dsgd_error *error)
+{
+    const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
+    const dsgd_status status = labels_check(per_worker, classes, n_workers, error);
+    if (status != DSGD_OK)
+        return status;
+    const uint64_t n_shards = per_worker * n_workers;
+    uint32_t at = 0;
+    uint64_t shard = 0;
+    for (uint32_t k = 0; k < classes->n; k++) {
+        const uint32_t c = permuted(seed, OF_CLASSES, classes->n, k);
+        for (uint32_t i = 0; i < size_of(classes, c); i++, at++) {
+            while (at >= part_begin(classes->n_samples, n_shards, shard + 1))
+                shard++;
+            owner[member(classes, seed, c, i)] =
+                permuted(seed, OF_SHARDS + (uint32_t)(shard / n_workers), n_workers,
+                         (uint32_t)(shard % n_workers));
+        }
+    }
+    return DSGD_OK;
+}
+
+static const dsgd_option labels_options[] = {
+    DSGD_OPTION_LONG(labels_params, per_worker, 2, 1, DSGD_MOST_CLASSES, NULL,
+                     "shards of a worker, each of one class, or of two where it lies between"),
+    DSGD_OPTION_END,
+};
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+static const dsgd_split_kind iid = {
+    .about = {.name = "iid",
+              .summary = "all workers draw from all samples, in one order; every epoch another"}};
+
+static const dsgd_split_kind dirichlet = {
+    .about = {.name = "dirichlet",
+              .summary = "shares of classes drawn per worker; as many samples for all",
+              .reference = "Hsu, Qi, Brown, 2019, arXiv 1909.06335, section 3",
+              .params_size = sizeof(dirichlet_params),
+              .options = dirichlet_options},
+    .deal = dirichlet_deal};
+
+static const dsgd_split_kind labels = {
+    .about = {.name = "labels",
+              .summary = "samples sorted by class, in equal shards, so many per worker",
+              .reference = "McMahan et al., AISTATS 2017, section 3",
+              .params_size = sizeof(labels_params),
+              .options = labels_options},
+    .deal = labels_deal};
+
+const dsgd_about *const dsgd_split_kinds[] = {&iid.about, &dirichlet.about, &labels.about, NULL};
+
+/* --- splits ----------------------------------------------------------------------------------- */
+
+/** Lists each worker's samples. */
+static dsgd_split *listed(const dsgd_classes *classes, uint32_t n_workers, const uint32_t *owner)
+{
+    dsgd_split *const split = dsgd_xcalloc(1, sizeof *split);
+    const uint32_t n = classes->n_samples;
+    *split = (dsgd_split){.n_workers = n_workers,
+                          .n_classes = classes->n,
+                          .begin = dsgd_xcalloc(n_workers + 2, sizeof *split->begin),
+                          .samples = dsgd_xcalloc(n, sizeof *split->samples),
+                          .class_of = classes->class_of};
+    uint32_t *const next = split->begin + 1; /* of each worker; in the end where the next begins */
+    for (uint32_t i = 0; i < n; i++)
+        next[owner[i] + 1]++;
+    for (uint32_t w = 0; w < n_workers; w++)
+        next[w + 1] += next[w];
+    for (uint32_t i = 0; i < n; i++)
+        split->samples[next[owner[i]]++] = i;
+    return split;
+}
+
+dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_t seed,
+                           uint32_t n_workers, dsgd_split **split, dsgd_error *error)
+{
+    const dsgd_split_kind *const kind = (const dsgd_split_kind *)pick->about;
+    *split = NULL;
+    if (kind == NULL || kind->deal == NULL)
+        return DSGD_OK;
+    const uint32_t n = data->train.n;
+    if (data->kind == DSGD_DATA_STEPS)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "split: `%s` divides samples, but this data is made anew in every step "
+                         "and has none; iid is all that there is for it",
+                         kind->about.name);
+    if (n_workers > n)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "split: %u workers, but %u samples to train on: every worker needs one "
+                         "of its own; iid takes any number",
+                         n_workers, n);
+    dsgd_classes classes;
+    find_classes(data, &classes);
+    uint32_t *const owner = dsgd_xcalloc(n, sizeof *owner);
+    const dsgd_status status = kind->deal(pick->params, &classes, seed, n_workers, owner, error);
+    if (status == DSGD_OK)
+        *split = listed(&classes, n_workers, owner);
+    else
+        free(classes.class_of);
+    free(classes.members);
+    free(owner);
+    return status;
+}
+
+void dsgd_split_free(dsgd_split *split)
+{
+    if (split == NULL)
+        return;
+    free(split->begin);
+    free(split->samples);
+    free(split->class_of);
+    free(split);
+}
+
+void dsgd_split_count(const dsgd_split *split, uint32_t w, uint32_t *counts)
+{
+    memset(counts, 0, split->n_classes * sizeof *counts);
+    for (uint32_t i = split->begin[w]; i < split->begin[w + 1]; i++)
+        counts[split->class_of[split->samples[i]]]++;
+}
+
+dsgd_split_summary dsgd_split_summarise(const dsgd_split *split)
+{
+    const uint32_t n = split->begin[split->n_workers];
+    const double p = split->n_workers;
+    double all[DSGD_MOST_CLASSES] = {0};
+    for (uint32_t i = 0; i < n; i++)
+        all[split->class_of[i]]++;
+    dsgd_split_summary summary = {.least = UINT32_MAX};
+    for (uint32_t w = 0; w < split->n_workers; w++) {
+        uint32_t counts[DSGD_MOST_CLASSES];
+        dsgd_split_count(split, w, counts);
+        const uint32_t own = split->begin[w + 1] - split->begin[w];
+        summary.least = own < summary.least ? own : summary.least;
+        summary.most = own > summary.most ? own : summary.most;
+        for (uint32_t c = 0; c < split->n_classes; c++) {
+            summary.classes += (counts[c] > 0) / p;
+            summary.distance += fabs(counts[c] / (double)own - all[c] / n) / 2 / p;
+        }
+    }
+    return summary;
+}
+
+uint32_t dsgd_split_checksum(const dsgd_split *split)
+{
+    if (split == NULL)
+        return 0;
+    const size_t size = sizeof *split->begin;
+    const uLong begins = crc32_z(0, (const void *)split->begin, (split->n_workers + 1) * size);
+    return (uint32_t)crc32_z(begins, (const void *)split->samples,
+                             split->begin[split->n_workers] * size);
+}

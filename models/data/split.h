@@ -1,0 +1,66 @@
+/**
+ * @file split.h
+ * Training samples divided among workers, so that the data of workers differ: each sample belongs
+ * to one worker, and all workers have as many, so that the mean of their losses stays the loss of
+ * all samples. A function of data, seed and number of workers: all algorithms have the same.
+ */
+#ifndef DSGD_MODELS_DATA_SPLIT_H
+#define DSGD_MODELS_DATA_SPLIT_H
+
+#include "models/data/data.h"
+
+enum { DSGD_MOST_CLASSES = 256, DSGD_PARTS = 10 };
+
+struct dsgd_split {
+    uint32_t n_workers, n_classes;
+    uint32_t *begin; /* [n_workers + 1] */
+    uint32_t *samples; /* [n]; worker w's are samples[begin[w]] to [begin[w + 1] - 1], ascending */
+    uint8_t *class_of; /* [n]; see dsgd_split_classes() */
+};
+
+/** Classes and their members, for the dealing of samples. */
+typedef struct dsgd_classes {
+    uint32_t n_samples, n;
+    uint32_t begin[DSGD_MOST_CLASSES + 1];
+    uint32_t *members; /* [n_samples], by class, ascending */
+    uint8_t *class_of; /* [n_samples] */
+} dsgd_classes;
+
+/** A way of splitting that a user can name: "iid", "dirichlet", "labels". */
+typedef struct dsgd_split_kind {
+    dsgd_about about;
+    /** Sets owner[n_samples]; refuses numbers that cannot be. NULL: nothing is divided. */
+    dsgd_status (*deal)(const void *params, const dsgd_classes *classes, uint64_t seed,
+                        uint32_t n_workers, uint32_t *owner, dsgd_error *error);
+} dsgd_split_kind;
+
+extern const dsgd_about *const dsgd_split_kinds[]; /* NULL-terminated */
+
+/**
+ * Splits the training samples. *split is NULL for "iid", or where @p kind names none. By class: the
+ * label of images and sequences; of regression, which tenth of the targets; of tokens, which tenth
+ * of the text. Errors, as a sentence: data without samples, more workers than samples, and what
+ * the kind refuses.
+ */
+dsgd_status dsgd_split_new(const dsgd_pick *kind, const dsgd_data *data, uint64_t seed,
+                           uint32_t n_workers, dsgd_split **split, dsgd_error *error);
+void dsgd_split_free(dsgd_split *split); /* @p split may be NULL */
+
+/** counts[n_classes] <- worker @p w's samples of each class. */
+void dsgd_split_count(const dsgd_split *split, uint32_t w, uint32_t *counts);
+
+/** How much the data of workers differ. */
+typedef struct dsgd_split_summary {
+    uint32_t least, most; /* samples of a worker */
+    double classes; /* of a worker, on average */
+    /* Mean over workers of the total-variation distance of their classes from all: half the sum
+     * over classes of the differences of the shares. 0: none differs. */
+    double distance;
+} dsgd_split_summary;
+
+dsgd_split_summary dsgd_split_summarise(const dsgd_split *split);
+
+/** CRC-32 of whose each sample is; NULL: 0. */
+uint32_t dsgd_split_checksum(const dsgd_split *split);
+
+#endif

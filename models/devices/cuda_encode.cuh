@@ -1,0 +1,229 @@
+/**
+ * @file cuda_encode.cuh
+ * __global__ function of encodings. Grid: (blocks, operations); what needs sums over a piece is done
+ * by the first block of its operation. Sums have the order of encode.c, the CPU's. Included by
+ * cuda.cu alone.
+ */
+#ifndef DSGD_MODELS_DEVICES_CUDA_ENCODE_CUH
+#define DSGD_MODELS_DEVICES_CUDA_ENCODE_CUH
+
+#include "models/devices/cuda_vectors.cuh"
+#include "models/encodings/formula.h"
+
+namespace
+{
+
+static_assert((uint32_t)DSGD_LANES == THREADS, "a thread is a lane");
+
+/** block_sum() that may follow another one. */
+template <typename Term> __device__ double encode_sum(size_t n, Term term)
+{
+    const double sum = block_sum(n, term);
+    __syncthreads();
+    return sum;
+}
+
+/** @p body(i) for each of n numbers, in some thread of this block. */
+template <typename Body> __device__ void for_lanes(size_t n, Body body)
+{
+    for (size_t i = threadIdx.x; i < n; i += THREADS)
+        body(i);
+}
+
+struct encoder {
+    const dsgd_encode_op *op;
+    const real *x, *z;
+    real *y;
+    bool *finite;
+
+    __device__ void put(size_t i, real value) const
+    {
+        y[i] = value;
+        if (!isfinite(value))
+            *finite = false;
+    }
+};
+
+constexpr uint32_t DIGIT_BITS = 4, N_DIGITS = 1U << DIGIT_BITS;
+
+/**
+ * Digit by digit, the `count`-th largest key and how many that equal it are selected; where more do,
+ * by bisection the index behind the last of these. Counts are whole numbers: the order in which the
+ * threads add to them does not matter.
+ */
+__device__ void encode_selection(const encoder &e)
+{
+    const dsgd_code *const code = &e.op->code;
+    const size_t n = e.op->n;
+    __shared__ uint32_t counts[N_DIGITS];
+    uint64_t least = 0;
+    uint32_t ties = (uint32_t)code->count;
+    uint32_t n_equal = (uint32_t)n;
+    for (int shift = dsgd_code_key_bits(code) - (int)DIGIT_BITS; shift >= 0;
+         shift -= (int)DIGIT_BITS) {
+        if (threadIdx.x < N_DIGITS)
+            counts[threadIdx.x] = 0;
+        __syncthreads();
+        for_lanes(n, [&](size_t i) {
+            const uint64_t key = dsgd_code_key(code, e.x[i], i) >> shift;
+            if (key >> DIGIT_BITS == least)
+                atomicAdd(&counts[key & (N_DIGITS - 1)], 1);
+        });
+        __syncthreads();
+        uint32_t digit = N_DIGITS - 1;
+        for (; digit > 0 && counts[digit] < ties; digit--)
+            ties -= counts[digit];
+        n_equal = counts[digit];
+        least = least << DIGIT_BITS | digit;
+        __syncthreads();
+    }
+    size_t end = n; /* the least for which enough ties are before it */
+    for (size_t below = 0; n_equal > ties && end - below > 1;) {
+        const size_t middle = below + (end - below) / 2;
+        const double before = encode_sum(
+            middle, [&](size_t i) { return dsgd_code_key(code, e.x[i], i) == least ? 1.0 : 0.0; });
+        if (before >= (double)ties)
+            end = middle;
+        else
+            below = middle;
+    }
+    for_lanes(n, [&](size_t i) {
+        const uint64_t key = dsgd_code_key(code, e.x[i], i);
+        const bool is_in = key > least || (key == least && i < end);
+        e.put(i, is_in ? dsgd_code_selected(code, e.x[i]) : 0.0f);
+    });
+}
+
+/** The largest magnitude of n numbers. */
+__device__ uint64_t largest_bits(const real *x, size_t n)
+{
+    __shared__ uint64_t largest[THREADS];
+    uint64_t mine = 0;
+    for_lanes(n, [&](size_t i) {
+        const uint64_t bits = dsgd_magnitude_bits(x[i]);
+        mine = bits > mine ? bits : mine;
+    });
+    largest[threadIdx.x] = mine;
+    __syncthreads();
+    for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half && largest[threadIdx.x + half] > largest[threadIdx.x])
+            largest[threadIdx.x] = largest[threadIdx.x + half];
+        __syncthreads();
+    }
+    const uint64_t found = largest[0];
+    __syncthreads();
+    return found;
+}
+
+/** Of the code's blocks, those that are this block's. */
+__device__ void encode_blocks(const encoder &e)
+{
+    const dsgd_code *const code = &e.op->code;
+    const size_t count = code->count;
+    for (size_t begin = blockIdx.x * count; begin < e.op->n; begin += gridDim.x * count) {
+        const size_t n = e.op->n - begin < count ? e.op->n - begin : count;
+        const real *const x = e.x + begin;
+        real scale;
+        if (code->kind == DSGD_CODE_UNIFORM)
+            scale = dsgd_real_of_bits(largest_bits(x, n));
+        else
+            scale = dsgd_code_scale(
+                code, encode_sum(n, [&](size_t i) { return dsgd_code_term(code, x[i]); }), n);
+        for_lanes(n, [&](size_t i) {
+            e.put(begin + i, dsgd_code_rounded(code, x[i], begin + i, scale));
+        });
+    }
+}
+
+__device__ void encode_orthogonal(const encoder &e)
+{
+    const size_t rows = e.op->code.rows;
+    for_lanes(e.op->n, [&](size_t i) { e.put(i, e.x[i]); });
+    __syncthreads();
+    for (size_t j = 0; j < e.op->code.count; j++) {
+        real *const column = e.y + j * rows;
+        for (size_t k = 0; k <= j; k++) {
+            const real *const before = e.y + k * rows;
+            const double sum =
+                encode_sum(rows, [&](size_t i) { return (double)column[i] * (double)before[i]; });
+            const double length = sqrt(sum);
+            for_lanes(rows, [&](size_t i) {
+                e.put(j * rows + i,
+                      k < j ? (real)((double)column[i] - sum * (double)before[i])
+                            : (real)((double)column[i] /
+                                     (length < DSGD_LEAST_LENGTH ? DSGD_LEAST_LENGTH : length)));
+            });
+            __syncthreads();
+        }
+    }
+}
+
+__device__ void encode_product(const encoder &e)
+{
+    const dsgd_code *const code = &e.op->code;
+    const bool transposed = code->kind == DSGD_CODE_TRANSPOSED_TIMES;
+    const size_t n_out = transposed ? code->columns : code->rows;
+    const size_t n_in = transposed ? code->rows : code->columns;
+    const size_t step_out = transposed ? 1 : code->columns;
+    const size_t step_in = transposed ? code->columns : 1;
+    const size_t n = e.op->n;
+    for_numbers(n, [&](size_t i) {
+        const size_t out = i % n_out;
+        const size_t j = i / n_out;
+        double sum = 0;
+        for (size_t in = 0; j < code->count && in < n_in && out * step_out + in * step_in < n; in++)
+            sum += (double)e.x[out * step_out + in * step_in] * (double)e.z[j * n_in + in];
+        e.put(i, (real)sum);
+    });
+}
+
+__device__ void encode_outer(const encoder &e)
+{
+    const dsgd_code *const code = &e.op->code;
+    for_numbers(e.op->n, [&](size_t i) {
+        double sum = 0;
+        for (size_t j = 0; j < code->count; j++)
+            sum += (double)e.x[j * code->rows + i / code->columns] *
+                   (double)e.z[j * code->columns + i % code->columns];
+        e.put(i, (real)sum);
+    });
+}
+
+/** What each number needs no other for. */
+__device__ void encode_numbers(const encoder &e)
+{
+    const dsgd_code *const code = &e.op->code;
+    const size_t n_drawn = code->count * code->rows;
+    for_numbers(e.op->n, [&](size_t i) {
+        if (code->kind == DSGD_CODE_START)
+            e.put(i, i < n_drawn ? dsgd_code_drawn(code, i) : 0.0f);
+        else if (code->kind == DSGD_CODE_MASK)
+            e.put(i, e.z[i] == 0.0f ? 0.0f : e.x[i]);
+        else
+            e.put(i, fabs((double)e.x[i]) <= code->number ? 0.0f : e.x[i]);
+    });
+}
+
+__global__ void encode_global(const dsgd_encode_op *ops, bool *finite)
+{
+    const dsgd_encode_op *const op = &ops[blockIdx.y];
+    const encoder e = {op, static_cast<const real *>(op->x), static_cast<const real *>(op->z),
+                       static_cast<real *>(op->y), &finite[blockIdx.y]};
+    const uint32_t kind = op->code.kind;
+    if (kind == DSGD_CODE_SIGN || kind == DSGD_CODE_UNIFORM || kind == DSGD_CODE_STOCHASTIC)
+        encode_blocks(e);
+    else if (kind == DSGD_CODE_TIMES || kind == DSGD_CODE_TRANSPOSED_TIMES)
+        encode_product(e);
+    else if (kind == DSGD_CODE_OUTER)
+        encode_outer(e);
+    else if (kind == DSGD_CODE_START || kind == DSGD_CODE_MASK || kind == DSGD_CODE_THRESHOLD)
+        encode_numbers(e);
+    else if (blockIdx.x == 0 && kind == DSGD_CODE_ORTHOGONAL)
+        encode_orthogonal(e);
+    else if (blockIdx.x == 0)
+        encode_selection(e);
+}
+
+} // namespace
+
+#endif

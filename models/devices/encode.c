@@ -1,0 +1,232 @@
+/**
+ * @file encode.c
+ * The CPU's encodings: the formulas of models/encodings/formula.h over one piece, in the order of
+ * sums that a block of CUDA's threads has.
+ */
+#include "models/devices/encode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/devices/multiply.h"
+#include "models/encodings/formula.h"
+
+#define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/** The lanes' sum, as a tree. */
+static double lanes_sum(double *lane)
+{
+    for (size_t half = DSGD_LANES / 2; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+            lane[l] += lane[l + half];
+    return lane[0];
+}
+
+static double dot(const real *x, const real *y, size_t n)
+{
+    double lane[DSGD_LANES] = {0};
+    for (size_t first = 0; first < n; first += DSGD_LANES)
+        for (size_t l = 0; l < DSGD_LANES && first + l < n; l++)
+            lane[l] += (double)x[first + l] * (double)y[first + l];
+    return lanes_sum(lane);
+}
+
+/* --- selection -------------------------------------------------------------------------------- */
+
+/** Which elements are selected: all keys above `key`, and the first `ties` that equal it. */
+typedef struct selection {
+    uint64_t key;
+    size_t ties;
+} selection;
+
+/** By radix: in each pass the digit of the count-th largest key, among those that agree so far. */
+static selection select_largest(const dsgd_code *code, const real *x, size_t n)
+{
+    selection found = {0, (size_t)code->count};
+    for (int shift = dsgd_code_key_bits(code) - DSGD_DIGIT_BITS; shift >= 0;
+         shift -= DSGD_DIGIT_BITS) {
+        size_t n_of_digit[DSGD_DIGITS] = {0};
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t key = dsgd_code_key(code, x[i], i);
+            if ((key ^ found.key) >> shift >> DSGD_DIGIT_BITS == 0)
+                n_of_digit[key >> shift & (DSGD_DIGITS - 1)]++;
+        }
+        size_t digit = DSGD_DIGITS - 1;
+        for (; digit > 0 && n_of_digit[digit] < found.ties; digit--)
+            found.ties -= n_of_digit[digit];
+        found.key |= (uint64_t)digit << shift;
+    }
+    return found;
+}
+
+static void encode_selection(const dsgd_encode_op *op)
+{
+    const real *const x = op->x;
+    real *const y = op->y;
+    selection found = select_largest(&op->code, x, op->n);
+    for (size_t i = 0; i < op->n; i++) {
+        const uint64_t key = dsgd_code_key(&op->code, x[i], i);
+        const bool tie = key == found.key && found.ties > 0;
+        found.ties -= tie;
+        y[i] = tie || key > found.key ? dsgd_code_selected(&op->code, x[i]) : 0;
+    }
+}
+
+static void encode_threshold(const dsgd_encode_op *op)
+{
+    const real *const x = op->x;
+    real *const y = op->y;
+    for (size_t i = 0; i < op->n; i++) /* NaN is sent */
+        y[i] = fabs((double)x[i]) <= op->code.number ? 0 : x[i];
+}
+
+static void encode_mask(const dsgd_encode_op *op)
+{
+    const real *const x = op->x;
+    const real *const z = op->z;
+    real *const y = op->y;
+    for (size_t i = 0; i < op->n; i++)
+        y[i] = z[i] == (real)0 ? 0 : x[i];
+}
+
+/* --- rounding --------------------------------------------------------------------------------- */
+
+static real scale_of(const dsgd_code *code, const real *x, size_t n)
+{
+    if (code->kind == DSGD_CODE_UNIFORM) {
+        uint64_t largest = 0;
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t bits = dsgd_magnitude_bits(x[i]);
+            largest = bits > largest ? bits : largest;
+        }
+        return dsgd_real_of_bits(largest);
+    }
+    double lane[DSGD_LANES] = {0};
+    for (size_t first = 0; first < n; first += DSGD_LANES)
+        for (size_t l = 0; l < DSGD_LANES && first + l < n; l++)
+            lane[l] += dsgd_code_term(code, x[first + l]);
+    return dsgd_code_scale(code, lanes_sum(lane), n);
+}
+
+static void encode_blocks(const dsgd_encode_op *op)
+{
+    const real *const x = op->x;
+    real *const y = op->y;
+    for (size_t begin = 0; begin < op->n; begin += op->code.count) {
+        const size_t n = op->n - begin < op->code.count ? op->n - begin : op->code.count;
+        const real scale = scale_of(&op->code, x + begin, n);
+        for (size_t i = begin; i < begin + n; i++)
+            y[i] = dsgd_code_rounded(&op->code, x[i], i, scale);
+    }
+}
+
+/* --- low rank --------------------------------------------------------------------------------- */
+
+static void encode_start(const dsgd_encode_op *op)
+{
+    real *const y = op->y;
+    const size_t n = op->code.count * op->code.rows;
+    for (size_t i = 0; i < op->n; i++)
+        y[i] = i < n ? dsgd_code_drawn(&op->code, i) : 0;
+}
+
+/** Column by column: less its parts along the columns before, one after another; then divided. */
+static void encode_orthogonal(const dsgd_encode_op *op)
+{
+    const size_t rows = op->code.rows;
+    real *const y = op->y;
+    memcpy(y, op->x, op->n * sizeof *y);
+    for (size_t j = 0; j < op->code.count; j++) {
+        real *const column = y + j * rows;
+        for (size_t k = 0; k < j; k++) {
+            const real *const before = y + k * rows;
+            const double part = dot(column, before, rows);
+            for (size_t i = 0; i < rows; i++)
+                column[i] = (real)((double)column[i] - part * (double)before[i]);
+        }
+        const double length = sqrt(dot(column, column, rows));
+        for (size_t i = 0; i < rows; i++)
+            column[i] = (real)((double)column[i] /
+                               (length < DSGD_LEAST_LENGTH ? DSGD_LEAST_LENGTH : length));
+    }
+}
+
+/** Each element is summed in order: along a row of A, or down a column. */
+static void encode_product(const dsgd_encode_op *op)
+{
+    const dsgd_code *const code = &op->code;
+    const bool transposed = code->kind == DSGD_CODE_TRANSPOSED_TIMES;
+    const size_t n_out = transposed ? code->columns : code->rows;
+    const size_t n_in = transposed ? code->rows : code->columns;
+    const size_t step_out = transposed ? 1 : code->columns;
+    const size_t step_in = transposed ? code->columns : 1;
+    const real *const a = op->x;
+    const real *const z = op->z;
+    real *const y = op->y;
+    memset(y, 0, op->n * sizeof *y);
+    double *const sum = dsgd_xcalloc(n_out, sizeof *sum);
+    for (size_t j = 0; j < code->count; j++) {
+        memset(sum, 0, n_out * sizeof *sum);
+        for (size_t in = 0; in < n_in; in++)
+            for (size_t out = 0; out < n_out && out * step_out + in * step_in < op->n; out++)
+                sum[out] += (double)a[out * step_out + in * step_in] * (double)z[j * n_in + in];
+        for (size_t out = 0; out < n_out; out++)
+            y[j * n_out + out] = (real)sum[out];
+    }
+    free(sum);
+}
+
+static void encode_outer(const dsgd_encode_op *op)
+{
+    const dsgd_code *const code = &op->code;
+    const real *const p = op->x;
+    const real *const q = op->z;
+    real *const y = op->y;
+    for (size_t i = 0; i < op->n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < code->count; j++)
+            sum += (double)p[j * code->rows + i / code->columns] *
+                   (double)q[j * code->columns + i % code->columns];
+        y[i] = (real)sum;
+    }
+}
+
+DSGD_ENCODE(ENCODE)
+{
+    switch ((dsgd_code_kind)op->code.kind) {
+    case DSGD_CODE_TOP_K:
+    case DSGD_CODE_RANDOM_K:
+        encode_selection(op);
+        break;
+    case DSGD_CODE_THRESHOLD:
+        encode_threshold(op);
+        break;
+    case DSGD_CODE_MASK:
+        encode_mask(op);
+        break;
+    case DSGD_CODE_SIGN:
+    case DSGD_CODE_UNIFORM:
+    case DSGD_CODE_STOCHASTIC:
+        encode_blocks(op);
+        break;
+    case DSGD_CODE_START:
+        encode_start(op);
+        break;
+    case DSGD_CODE_ORTHOGONAL:
+        encode_orthogonal(op);
+        break;
+    case DSGD_CODE_TIMES:
+    case DSGD_CODE_TRANSPOSED_TIMES:
+        encode_product(op);
+        break;
+    case DSGD_CODE_OUTER:
+        encode_outer(op);
+        break;
+    }
+    bool finite = true;
+    for (size_t i = 0; i < op->n; i++)
+        finite = isfinite(((const real *)op->y)[i]) && finite;
+    return finite;
+}

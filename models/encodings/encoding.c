@@ -1,0 +1,522 @@
+/**
+ * @file encoding.c
+ * The encodings that a user can name.
+ */
+#include "models/encodings/encoding.h"
+
+#include <math.h>
+
+#include "base/draw.h"
+#include "base/round.h"
+#include "models/values/recorder.h"
+
+enum { FLOAT_BITS = 32, FLOAT_BYTES = 4, BYTE_BITS = 8 };
+
+static const dsgd_code identity; /* of no kind: Q(x) = x */
+
+/** Sets the coordinates of the draws. */
+static void draw_at(dsgd_code *code, const dsgd_encoding_at *at, uint32_t worker)
+{
+    enum { CALL = 256 }; /* purposes of one call */
+    code->seed = at->seed;
+    code->purpose = DSGD_DRAW_ENCODING + CALL * at->call;
+    code->worker = worker;
+    code->step = at->step;
+    code->first = (uint32_t)at->first;
+}
+
+#define FEEDBACK_ROW(type)                                                                         \
+    DSGD_OPTION_AS("feedback", BOOL, type, common.feedback,                                        \
+                   "what is not sent is kept, and added to what is encoded next")
+
+static double whole_bytes(double bits)
+{
+    return ceil(bits / BYTE_BITS);
+}
+
+/* --- none ------------------------------------------------------------------------------------- */
+
+static dsgd_code none_code(const void *params, size_t n)
+{
+    (void)params, (void)n;
+    return identity;
+}
+
+static double none_bytes(const void *params, double n)
+{
+    (void)params;
+    return FLOAT_BYTES * n;
+}
+
+static dsgd_travel summed(const void *params)
+{
+    (void)params;
+    return DSGD_TRAVEL_SUMMED;
+}
+
+static const dsgd_encoding_kind none = {
+    .about = {.name = "none", .summary = "all numbers as they are"},
+    .code = none_code,
+    .bytes = none_bytes,
+    .travel = summed,
+};
+
+/* --- selections ------------------------------------------------------------------------------- */
+
+static const char *const reduce_words[] = {"gather", "regions", NULL};
+
+#define SHARE_ROW(help_) DSGD_OPTION_DOUBLE(dsgd_selection, share, 0.01, 0, 1, "share", help_)
+#define VALUE_ROW                                                                                  \
+    DSGD_OPTION_LONG(dsgd_selection, value_bits, 32, 1, 64, NULL, "bits of a value that is sent")
+
+/** At least one. */
+static double kept(const dsgd_selection *p, double n)
+{
+    return fmax(1, dsgd_floor(p->share * n));
+}
+
+static dsgd_code select_code(dsgd_code_kind kind, const dsgd_selection *p, size_t n)
+{
+    const size_t count = (size_t)kept(p, (double)n);
+    if (count >= n)
+        return identity;
+    return (dsgd_code){.kind = (uint32_t)kind,
+                       .count = count,
+                       .number = p->unbiased ? (double)n / (double)count : 1};
+}
+
+static dsgd_code top_k_code(const void *params, size_t n)
+{
+    return select_code(DSGD_CODE_TOP_K, params, n);
+}
+
+static dsgd_code random_k_code(const void *params, size_t n)
+{
+    return select_code(DSGD_CODE_RANDOM_K, params, n);
+}
+
+static dsgd_code threshold_code(const void *params, size_t n)
+{
+    const dsgd_selection *const p = params;
+    (void)n;
+    return (dsgd_code){.kind = DSGD_CODE_THRESHOLD, .number = p->at};
+}
+
+static double selection_bytes(const void *params, double n)
+{
+    const dsgd_selection *const p = params;
+    return whole_bytes(kept(p, n) * (double)(p->value_bits + p->index_bits));
+}
+
+static dsgd_travel top_k_travel(const void *params)
+{
+    const dsgd_selection *const p = params;
+    return p->reduce == DSGD_REDUCE_REGIONS ? DSGD_TRAVEL_REENCODED : DSGD_TRAVEL_GATHERED;
+}
+
+/** Of what is divided by its share the error is 1 / share - 1. */
+static bool random_k_expands(const void *params)
+{
+    const dsgd_selection *const p = params;
+    return p->unbiased && p->share <= 0.5;
+}
+
+static const dsgd_option top_k_options[] = {
+    SHARE_ROW("of the elements of a piece that are sent: its largest; at least one"),
+    VALUE_ROW,
+    DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of its index"),
+    DSGD_OPTION_CHOICE(dsgd_selection, reduce, reduce_words,
+                       "how allreduces add: every worker gets all values of all (gather), or each "
+                       "adds those of its region, and all get the largest of the sum (regions, "
+                       "Ok-Topk)"),
+    FEEDBACK_ROW(dsgd_selection),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option random_k_options[] = {
+    SHARE_ROW("of the elements of a piece that are sent: drawn ones; at least one"),
+    VALUE_ROW,
+    DSGD_OPTION_LONG(dsgd_selection, index_bits, 0, 0, 64, NULL,
+                     "bits of its index; 0: the receiver draws them from the same seed"),
+    DSGD_OPTION_BOOL(dsgd_selection, unbiased, false,
+                     "what is sent is divided by its share, so that its mean is the vector"),
+    FEEDBACK_ROW(dsgd_selection),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option threshold_options[] = {
+    DSGD_OPTION_DOUBLE(dsgd_selection, at, 1e-3, 0, 1e300, NULL,
+                       "elements of a larger absolute value are sent"),
+    SHARE_ROW("of the elements, as which messages are counted and timed: time reads no values"),
+    VALUE_ROW,
+    DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of its index"),
+    FEEDBACK_ROW(dsgd_selection),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_encoding_kind top_k = {
+    .about = {.name = "top_k",
+              .summary = "the largest elements, with their indices",
+              .reference = "A. F. Aji, K. Heafield, EMNLP 2017; regions: S. Li, T. Hoefler, \"Near-"
+                           "optimal sparse allreduce for distributed deep learning\", PPoPP 2022",
+              .params_size = sizeof(dsgd_selection),
+              .options = top_k_options},
+    .code = top_k_code,
+    .bytes = selection_bytes,
+    .travel = top_k_travel,
+    .sparse = true,
+    .of_differences = true,
+};
+
+static const dsgd_encoding_kind random_k = {
+    .about = {.name = "random_k",
+              .summary = "elements drawn by Philox",
+              .reference = "S. U. Stich et al., \"Sparsified SGD with memory\", NeurIPS 2018",
+              .params_size = sizeof(dsgd_selection),
+              .options = random_k_options},
+    .code = random_k_code,
+    .bytes = selection_bytes,
+    .expands = random_k_expands,
+    .sparse = true,
+    .of_differences = true,
+};
+
+static const dsgd_encoding_kind threshold = {
+    .about = {.name = "threshold",
+              .summary = "the elements above a fixed absolute value, with their indices",
+              .reference =
+                  "N. Strom, \"Scalable distributed DNN training using commodity GPU cloud "
+                  "computing\", Interspeech 2015",
+              .params_size = sizeof(dsgd_selection),
+              .options = threshold_options},
+    .code = threshold_code,
+    .bytes = selection_bytes,
+    .sparse = true,
+    .of_differences = true,
+};
+
+/* --- fewer bits ------------------------------------------------------------------------------- */
+
+typedef struct rounding_params {
+    dsgd_encoding_params common;
+    long bits; /* UNIFORM */
+    long levels; /* STOCHASTIC */
+    long block; /* 0: the piece */
+    bool damped; /* STOCHASTIC */
+} rounding_params;
+
+/** @p bits for each number, and a float32 for each block. */
+static double rounded_bytes(const rounding_params *p, double n, double bits)
+{
+    const double n_blocks = p->block == 0 ? 1 : dsgd_ceil(n / (double)p->block);
+    return whole_bytes(n * bits) + FLOAT_BYTES * n_blocks;
+}
+
+static dsgd_code rounded_code(dsgd_code_kind kind, const rounding_params *p, size_t n, long levels)
+{
+    return (dsgd_code){.kind = (uint32_t)kind,
+                       .levels = (uint32_t)levels,
+                       .count = p->block == 0 ? n : (size_t)p->block,
+                       .number = 1};
+}
+
+static dsgd_travel reencoded(const void *params)
+{
+    (void)params;
+    return DSGD_TRAVEL_REENCODED;
+}
+
+static dsgd_code sign_code(const void *params, size_t n)
+{
+    return rounded_code(DSGD_CODE_SIGN, params, n, 0);
+}
+
+static double sign_bytes(const void *params, double n)
+{
+    return rounded_bytes(params, n, 1);
+}
+
+static dsgd_code uniform_code(const void *params, size_t n)
+{
+    const rounding_params *const p = params;
+    return rounded_code(DSGD_CODE_UNIFORM, p, n, (1l << (p->bits - 1)) - 1);
+}
+
+static double uniform_bytes(const void *params, double n)
+{
+    const rounding_params *const p = params;
+    return rounded_bytes(p, n, (double)p->bits);
+}
+
+/** A bound of the error, in squares, for one. */
+static double qsgd_variance(const rounding_params *p)
+{
+    const double b = (double)p->block;
+    const double s = (double)p->levels;
+    return fmin(b / (s * s), sqrt(b) / s);
+}
+
+static dsgd_code qsgd_code(const void *params, size_t n)
+{
+    const rounding_params *const p = params;
+    dsgd_code code = rounded_code(DSGD_CODE_STOCHASTIC, p, n, p->levels);
+    code.number = p->damped ? 1 / (1 + qsgd_variance(p)) : 1;
+    return code;
+}
+
+static bool qsgd_expands(const void *params)
+{
+    const rounding_params *const p = params;
+    return !p->damped && qsgd_variance(p) >= 1;
+}
+
+/** The sign, and as many bits as the levels 0 to `levels` need. */
+static double qsgd_bytes(const void *params, double n)
+{
+    const rounding_params *const p = params;
+    return rounded_bytes(p, n, 1 + ceil(log2((double)p->levels + 1)));
+}
+
+static const dsgd_option sign_options[] = {
+    DSGD_OPTION_LONG(rounding_params, block, 0, 0, 1L << 40, NULL,
+                     "elements with a common mean absolute value; 0: a piece"),
+    FEEDBACK_ROW(rounding_params),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option uniform_options[] = {
+    DSGD_OPTION_LONG(rounding_params, bits, 8, 2, 16, NULL, "of each number, its sign included"),
+    DSGD_OPTION_LONG(rounding_params, block, 4096, 0, 1L << 40, NULL,
+                     "elements with a common largest absolute value; 0: a piece"),
+    FEEDBACK_ROW(rounding_params),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option qsgd_options[] = {
+    DSGD_OPTION_LONG(rounding_params, levels, 127, 1, 65535, NULL,
+                     "parts of the norm that an element is rounded to a multiple of"),
+    DSGD_OPTION_LONG(rounding_params, block, 128, 1, 1L << 40, NULL,
+                     "elements with a common norm (bucket)"),
+    DSGD_OPTION_BOOL(rounding_params, damped, false,
+                     "times 1 / (1 + min(block / levels^2, sqrt(block) / levels)), a bound of the "
+                     "variance, as CHOCO has it"),
+    FEEDBACK_ROW(rounding_params),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_encoding_kind sign = {
+    .about = {.name = "sign",
+              .summary = "a bit for each number, + for 0, and their mean absolute value",
+              .reference = "S. P. Karimireddy et al., \"Error feedback fixes SignSGD and other "
+                           "gradient compression schemes\", ICML 2019",
+              .params_size = sizeof(rounding_params),
+              .options = sign_options},
+    .code = sign_code,
+    .bytes = sign_bytes,
+    .travel = reencoded,
+    .of_differences = true,
+};
+
+static const dsgd_encoding_kind uniform = {
+    .about = {.name = "uniform",
+              .summary = "integers of a few bits, and a scale for each block: int8, int4",
+              .reference =
+                  "T. Dettmers, \"8-bit approximations for parallelism in deep learning\", "
+                  "ICLR 2016",
+              .params_size = sizeof(rounding_params),
+              .options = uniform_options},
+    .code = uniform_code,
+    .bytes = uniform_bytes,
+    .travel = reencoded,
+};
+
+static const dsgd_encoding_kind qsgd = {
+    .about = {.name = "qsgd",
+              .summary = "integers of a few bits, rounded at random so that the mean is right",
+              .reference = "D. Alistarh et al., \"QSGD\", NeurIPS 2017",
+              .params_size = sizeof(rounding_params),
+              .options = qsgd_options},
+    .code = qsgd_code,
+    .bytes = qsgd_bytes,
+    .expands = qsgd_expands,
+    .travel = reencoded,
+};
+
+/* --- low rank --------------------------------------------------------------------------------- */
+
+typedef struct low_rank_params {
+    dsgd_encoding_params common;
+    long rank;
+} low_rank_params;
+
+dsgd_matrix dsgd_matrix_of(size_t n)
+{
+    size_t rows = (size_t)sqrt((double)n);
+    while (rows > 1 && rows * rows > n)
+        rows--;
+    rows = rows < 1 ? 1 : rows;
+    return (dsgd_matrix){rows, (n + rows - 1) / rows};
+}
+
+bool dsgd_matrix_has_rank(size_t n, size_t rank)
+{
+    const dsgd_matrix m = dsgd_matrix_of(n);
+    return rank <= n / (m.rows + m.columns);
+}
+
+dsgd_code dsgd_matrix_code(dsgd_code_kind kind, size_t n, size_t rank)
+{
+    const dsgd_matrix m = dsgd_matrix_of(n);
+    return (dsgd_code){.kind = (uint32_t)kind,
+                       .count = rank,
+                       .rows = (uint32_t)m.rows,
+                       .columns = (uint32_t)m.columns};
+}
+
+static dsgd_value matrix_step(dsgd_values *values, const dsgd_encoding_at *at, dsgd_code code,
+                              dsgd_value x, dsgd_value z)
+{
+    return dsgd_values_encode(values, at->where, at->piece, &code, x, z);
+}
+
+dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, size_t rank,
+                             bool of_columns)
+{
+    const size_t n = dsgd_shape_size(values, at->piece);
+    if (!dsgd_matrix_has_rank(n, rank))
+        return DSGD_ZERO_VALUE;
+    dsgd_code code = dsgd_matrix_code(DSGD_CODE_START, n, rank);
+    code.rows = of_columns ? code.columns : code.rows;
+    draw_at(&code, at, UINT32_MAX);
+    return matrix_step(values, at, code, DSGD_ZERO_VALUE, DSGD_ZERO_VALUE);
+}
+
+/** One step of a subspace iteration from a drawn factor q: p = orth(A q), then p (A^T p)^T. */
+static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
+                                 const dsgd_encoding_at *at, dsgd_value x)
+{
+    const size_t n = dsgd_shape_size(values, at->piece);
+    const size_t rank = (size_t)((const low_rank_params *)params)->rank;
+    if (!dsgd_matrix_has_rank(n, rank))
+        return dsgd_value_retain(x);
+    const dsgd_value start = dsgd_matrix_start(values, at, rank, true);
+#define STEP(kind, x_, z_) matrix_step(values, at, dsgd_matrix_code(kind, n, rank), x_, z_)
+    const dsgd_value left = STEP(DSGD_CODE_TIMES, x, start);
+    const dsgd_value p = STEP(DSGD_CODE_ORTHOGONAL, left, DSGD_ZERO_VALUE);
+    const dsgd_value q = STEP(DSGD_CODE_TRANSPOSED_TIMES, x, p);
+    const dsgd_value y = STEP(DSGD_CODE_OUTER, p, q);
+#undef STEP
+    dsgd_value_release(values, start);
+    dsgd_value_release(values, left);
+    dsgd_value_release(values, p);
+    dsgd_value_release(values, q);
+    return y;
+}
+
+dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, dsgd_origin where,
+                             size_t piece, dsgd_value x, dsgd_value z, dsgd_value otherwise)
+{
+    if (values == NULL)
+        return DSGD_ZERO_VALUE;
+    const size_t n = dsgd_shape_size(values, piece);
+    if (!dsgd_matrix_has_rank(n, (size_t)step->rank))
+        return dsgd_value_retain(otherwise);
+    dsgd_code code = dsgd_matrix_code(step->kind, n, (size_t)step->rank);
+    code.rows = step->of_columns ? code.columns : code.rows;
+    return dsgd_values_encode(values, where, piece, &code, x, z);
+}
+
+double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns)
+{
+    const size_t n = (size_t)(piece_bytes / FLOAT_BYTES);
+    const dsgd_matrix m = dsgd_matrix_of(n);
+    if (!dsgd_matrix_has_rank(n, (size_t)rank))
+        return piece_bytes;
+    return FLOAT_BYTES * (double)rank * (double)(of_columns ? m.columns : m.rows);
+}
+
+static double low_rank_bytes(const void *params, double n)
+{
+    const double rank = (double)((const low_rank_params *)params)->rank;
+    const dsgd_matrix m = dsgd_matrix_of((size_t)n);
+    return FLOAT_BYTES * rank * (double)(m.rows + m.columns);
+}
+
+static const dsgd_option low_rank_options[] = {
+    DSGD_OPTION_LONG(low_rank_params, rank, 2, 1, 1 << 16, NULL,
+                     "columns of the two factors of a piece, a matrix as near to a square as it "
+                     "can be; pieces that have no such rank are sent as they are"),
+    FEEDBACK_ROW(low_rank_params),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_encoding_kind low_rank = {
+    .about = {.name = "low_rank",
+              .summary = "two factors of the piece as a matrix, from a drawn start",
+              .reference = "T. Vogels, S. P. Karimireddy, M. Jaggi, \"PowerSGD\", NeurIPS 2019",
+              .params_size = sizeof(low_rank_params),
+              .options = low_rank_options},
+    .apply = low_rank_apply,
+    .bytes = low_rank_bytes,
+    .of_differences = true,
+};
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+const dsgd_about *const dsgd_encoding_kinds[] = {&none.about,      &top_k.about,    &random_k.about,
+                                                 &threshold.about, &sign.about,     &qsgd.about,
+                                                 &uniform.about,   &low_rank.about, NULL};
+
+dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
+                               const dsgd_encoding_at *at, dsgd_value x)
+{
+    if (values == NULL)
+        return DSGD_ZERO_VALUE;
+    const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
+    const size_t n = dsgd_shape_size(values, at->piece);
+    if (n == 0)
+        return dsgd_value_retain(x);
+    if (kind->apply != NULL)
+        return kind->apply(pick->params, values, at, x);
+    dsgd_code code = kind->code(pick->params, n);
+    if (code.kind == identity.kind)
+        return dsgd_value_retain(x);
+    if (dsgd_code_draws(&code))
+        draw_at(&code, at, at->worker);
+    return dsgd_values_encode(values, at->where, at->piece, &code, x, DSGD_ZERO_VALUE);
+}
+
+double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes)
+{
+    return fmin(bytes, dsgd_encoding_kind_of(pick)->bytes(pick->params, bytes / FLOAT_BYTES));
+}
+
+dsgd_pick dsgd_encoding_of(const char *name, const void *params)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, name);
+    DSGD_ASSERT(about != NULL, "there is no encoding `%s`", name);
+    return (dsgd_pick){about, (void *)params}; /* nothing writes there */
+}
+
+bool dsgd_encoding_is_none(const dsgd_pick *pick)
+{
+    return pick->about == &none.about;
+}
+
+bool dsgd_encoding_expands(const dsgd_pick *pick)
+{
+    const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
+    return kind->expands != NULL && kind->expands(pick->params);
+}
+
+bool dsgd_encoding_feeds_back(const dsgd_pick *pick)
+{
+    const dsgd_encoding_params *const params = pick->params;
+    return !dsgd_encoding_is_none(pick) && params->feedback;
+}
+
+dsgd_travel dsgd_encoding_travel(const dsgd_pick *pick)
+{
+    const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
+    return kind->travel == NULL ? DSGD_TRAVEL_GATHERED : kind->travel(pick->params);
+}

@@ -1,0 +1,109 @@
+/**
+ * @file encoding.h
+ * Encodings that a user can name: what is sent in place of a vector, and how many bytes that is.
+ *
+ * A piece of the workload has other elements than that of the reduced model: what an encoding keeps
+ * of a piece is a share of its elements, and its bytes are those of the workload's piece. All
+ * numbers of a workload are float32.
+ */
+#ifndef DSGD_MODELS_ENCODINGS_ENCODING_H
+#define DSGD_MODELS_ENCODINGS_ENCODING_H
+
+#include "models/encodings/params.h"
+#include "models/values/values.h"
+
+/** How an allreduce of encoded vectors travels. */
+typedef enum dsgd_travel {
+    /* Every worker gets all encoded vectors and adds them: what is kept differs among workers. */
+    DSGD_TRAVEL_GATHERED,
+    /* A reduce-scatter and an allgather at the encoded width; the sum is encoded once more. */
+    DSGD_TRAVEL_REENCODED,
+    /* An allreduce of as many bytes: sums are of the same form. */
+    DSGD_TRAVEL_SUMMED
+} dsgd_travel;
+
+/** Where a vector is encoded: the coordinates of its draws. */
+typedef struct dsgd_encoding_at {
+    dsgd_origin where;
+    size_t piece;
+    size_t first; /* element of the vector with which the piece begins */
+    uint64_t seed;
+    uint32_t worker; /* UINT32_MAX: the same draws at all workers */
+    uint32_t step;
+    uint32_t call; /* of the worker in its step; below 2^24 */
+} dsgd_encoding_at;
+
+/** What each head in dsgd_encoding_kinds is of. */
+typedef struct dsgd_encoding_kind {
+    dsgd_about about;
+    /** Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. */
+    dsgd_code (*code)(const void *params, size_t n);
+    /** Optional, instead of one code: Q(x) by several. */
+    dsgd_value (*apply)(const void *params, dsgd_values *values, const dsgd_encoding_at *at,
+                        dsgd_value x);
+    /** Bytes of a piece of @p n numbers on the wire. */
+    double (*bytes)(const void *params, double n);
+    dsgd_travel (*travel)(const void *params); /* NULL: GATHERED */
+    bool sparse; /* most numbers are 0, and adding one costs in proportion to its bytes */
+    bool of_differences; /* drops what a model must not lose */
+    /** dsgd_encoding_expands(); NULL: never. */
+    bool (*expands)(const void *params);
+} dsgd_encoding_kind;
+
+static inline const dsgd_encoding_kind *dsgd_encoding_kind_of(const dsgd_pick *pick)
+{
+    return (const dsgd_encoding_kind *)pick->about;
+}
+
+/** Q(x): a value that the caller owns. */
+dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
+                               const dsgd_encoding_at *at, dsgd_value x);
+
+/** On the wire, of a piece that takes @p bytes otherwise; never more than these. */
+double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes);
+
+dsgd_travel dsgd_encoding_travel(const dsgd_pick *pick);
+
+/**
+ * Whether |Q(x) - x| may be larger than |x| in the mean: then what error feedback keeps grows for
+ * ever (Karimireddy et al., ICML 2019, assumption A).
+ */
+bool dsgd_encoding_expands(const dsgd_pick *pick);
+
+/** Whether all is sent as it is. */
+bool dsgd_encoding_is_none(const dsgd_pick *pick);
+
+/* --- low rank --------------------------------------------------------------------------------- */
+
+/** A piece of n elements as a matrix: as near to a square as it can be, row by row. */
+typedef struct dsgd_matrix {
+    size_t rows, columns;
+} dsgd_matrix;
+
+dsgd_matrix dsgd_matrix_of(size_t n);
+
+/** Whether factors of this rank save anything: rank (rows + columns) <= n. */
+bool dsgd_matrix_has_rank(size_t n, size_t rank);
+
+/** A drawn factor, the same at all workers; zeros where the piece has no such rank. */
+dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, size_t rank,
+                             bool of_columns);
+
+/** One of the last codes, of a rank. */
+typedef struct dsgd_matrix_step {
+    dsgd_code_kind kind;
+    long rank;
+    bool of_columns; /* ORTHOGONAL: a factor of as many rows as the matrix has columns */
+} dsgd_matrix_step;
+
+/** Its value; @p otherwise where the piece has no such rank. The caller owns it. */
+dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, dsgd_origin where,
+                             size_t piece, dsgd_value x, dsgd_value z, dsgd_value otherwise);
+
+/** Bytes of a factor of a piece of so many bytes; those of the piece where it has no such rank. */
+double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns);
+
+/** A code of one of the last kinds, of a piece of n elements. */
+dsgd_code dsgd_matrix_code(dsgd_code_kind kind, size_t n, size_t rank);
+
+#endif

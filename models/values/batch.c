@@ -1,0 +1,193 @@
+/**
+ * @file batch.c
+ * Describes nodes to the device as operations.
+ */
+#include "models/values/batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "models/data/data.h"
+
+enum { MAX_BATCH = 4096 };
+
+void dsgd_batch_open(const dsgd_values *values, dsgd_batch *b)
+{
+    const size_t room =
+        values->config.device->batch < MAX_BATCH ? values->config.device->batch : MAX_BATCH;
+    *b = (dsgd_batch){.room = room,
+                      .nodes = dsgd_xcalloc(room, sizeof *b->nodes),
+                      .finite = dsgd_xcalloc(room, sizeof *b->finite)};
+    union {
+        dsgd_gradient_op gradient;
+        dsgd_update_op update;
+        dsgd_combine_op combine;
+        dsgd_encode_op encode;
+    } largest;
+    b->ops.gradients = dsgd_xcalloc(room, sizeof largest);
+}
+
+void dsgd_batch_close(dsgd_batch *b)
+{
+    free(b->nodes);
+    free(b->finite);
+    free(b->samples);
+    free(b->ops.gradients);
+}
+
+static void gather_operands(const dsgd_value_node *node)
+{
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const dsgd_value input = node->inputs[i];
+        node->operands[i] = input.node == NULL ? NULL : input.node->outputs[input.index];
+    }
+}
+
+/** Draws those of all gradients. The mini-batches of neighbours are neighbours in the stream. */
+static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const dsgd_batch *b)
+{
+    const dsgd_stream *const stream = &values->config.stream;
+    uint32_t *to = b->samples;
+    dsgd_origin first = {0, 0},
+                next = {UINT32_MAX, 0}; /* of the samples not yet drawn, after them */
+    uint32_t n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const dsgd_value_node *const node = b->nodes[i];
+        for (uint32_t k = 0; k < node->n_samples; k++) {
+            const dsgd_origin at = node->samples[k];
+            if (at.worker != next.worker || at.step != next.step) {
+                dsgd_sampler_draw(sampler, first.worker, first.step, n, to);
+                to += n;
+                n = 0;
+                first = at;
+            }
+            n += node->count;
+            const bool all = node->count == stream->batch && stream->split == NULL;
+            next = (dsgd_origin){all ? at.worker + 1 : UINT32_MAX, at.step};
+        }
+    }
+    dsgd_sampler_draw(sampler, first.worker, first.step, n, to);
+}
+
+static void describe_gradients(const dsgd_values *values, uint32_t thread, dsgd_batch *b)
+{
+    run_queue *const queue = &values->queues[thread];
+    if (queue->sampler == NULL)
+        queue->sampler = dsgd_sampler_new(&values->config.stream);
+    const size_t n_pieces = values->config.problem.n_pieces;
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++)
+        n += dsgd_batch_samples(b->nodes[i]);
+    if (n > b->room_samples) {
+        b->samples = dsgd_xrealloc(b->samples, n, sizeof *b->samples);
+        b->room_samples = n;
+    }
+    draw_samples(values, queue->sampler, b);
+    const uint32_t *samples = b->samples;
+    for (size_t i = 0; i < b->n; i++) {
+        const dsgd_value_node *const node = b->nodes[i];
+        const uint32_t n_samples = (uint32_t)dsgd_batch_samples(node);
+        b->ops.gradients[i] = (dsgd_gradient_op){
+            .x = node->operands,
+            .g = node->outputs,
+            .state = node->n_inputs > n_pieces ? node->operands[n_pieces] : NULL,
+            .state_new = node->n_outputs > n_pieces ? node->outputs[n_pieces] : NULL,
+            .samples = samples,
+            .n_samples = n_samples};
+        samples += n_samples;
+    }
+}
+
+static dsgd_update_op describe_update(const dsgd_values *values, const dsgd_value_node *node)
+{
+    const bool state = node->n_outputs == 2;
+    return (dsgd_update_op){.n = dsgd_shape_size(values, node->shape),
+                            .x = node->operands[0],
+                            .g = node->operands[1],
+                            .v = state ? node->operands[2] : NULL,
+                            .x_new = node->outputs[0],
+                            .v_new = state ? node->outputs[1] : NULL,
+                            .lr = node->rate.lr,
+                            .t = node->rate.t};
+}
+
+static dsgd_combine_op describe_combination(const dsgd_values *values, const dsgd_value_node *node)
+{
+    return (dsgd_combine_op){.n = dsgd_shape_size(values, node->shape),
+                             .n_inputs = node->n_inputs,
+                             .x = node->operands,
+                             .weights = node->weights,
+                             .divisor = node->divisor,
+                             .y = node->outputs[0]};
+}
+
+static dsgd_encode_op describe_encoding(const dsgd_values *values, const dsgd_value_node *node)
+{
+    return (dsgd_encode_op){.n = dsgd_shape_size(values, node->shape),
+                            .x = node->n_inputs > 0 ? node->operands[0] : NULL,
+                            .z = node->n_inputs > 1 ? node->operands[1] : NULL,
+                            .code = *node->code,
+                            .y = node->outputs[0]};
+}
+
+/** Loss and accuracy of the mean model, and the models' distance from it; inputs: lazy_graph.c */
+static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node *node)
+{
+    const dsgd_device *const device = values->config.device;
+    const size_t n_pieces = values->config.problem.n_pieces;
+    const size_t n_means = n_pieces + dsgd_has_state(values);
+    const dsgd_buffer *const mean = node->operands;
+    dsgd_evaluate_op op = {.x = mean, .state = n_means > n_pieces ? mean[n_pieces] : NULL};
+    device->evaluate(values->context, thread, &op, 1);
+    const size_t n = node->n_inputs - n_means;
+    dsgd_distance_op *const distances = dsgd_xcalloc(n, sizeof *distances);
+    for (size_t i = 0; i < n; i++) {
+        const size_t piece = node->shapes[n_means + i];
+        distances[i] = (dsgd_distance_op){.n = dsgd_shape_size(values, piece),
+                                          .x = node->operands[n_means + i],
+                                          .y = mean[piece]};
+    }
+    device->distance(values->context, thread, distances, n);
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += node->weights[n_means + i] * distances[i].distance;
+    free(distances);
+    *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
+}
+
+void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
+{
+    const dsgd_device *const device = values->config.device;
+    for (size_t i = 0; i < b->n; i++) {
+        gather_operands(b->nodes[i]);
+        b->finite[i] = true;
+    }
+    switch (b->kind) {
+    case NODE_GRADIENT:
+        describe_gradients(values, thread, b);
+        device->gradient(values->context, thread, b->ops.gradients, b->n, b->finite);
+        break;
+    case NODE_UPDATE:
+        for (size_t i = 0; i < b->n; i++)
+            b->ops.updates[i] = describe_update(values, b->nodes[i]);
+        device->update(values->context, thread, b->ops.updates, b->n, b->finite);
+        break;
+    case NODE_COMBINE:
+        for (size_t i = 0; i < b->n; i++)
+            b->ops.combinations[i] = describe_combination(values, b->nodes[i]);
+        device->combine(values->context, thread, b->ops.combinations, b->n, b->finite);
+        break;
+    case NODE_ENCODE:
+        for (size_t i = 0; i < b->n; i++)
+            b->ops.encodings[i] = describe_encoding(values, b->nodes[i]);
+        device->encode(values->context, thread, b->ops.encodings, b->n, b->finite);
+        break;
+    case NODE_EVALUATE:
+        for (size_t i = 0; i < b->n; i++)
+            evaluate(values, thread, b->nodes[i]);
+        break;
+    case NODE_CONSTANT:
+    case NODE_KINDS:
+        break;
+    }
+}

@@ -1,0 +1,282 @@
+/**
+ * @file encodings.c
+ * Encoded vectors: the verbs that make them, how they travel, and what error feedback leaves.
+ *
+ * A worker's encoder is a part of its GPU that takes one piece at a time, first come, first served,
+ * beside computation and exchanges: an exchange of a piece waits until it is encoded.
+ */
+#include "sim/engine/engine.h"
+
+/* --- on the wire ------------------------------------------------------------------------------ */
+
+static dsgd_wire *new_wire(dsgd_engine *engine)
+{
+    dsgd_wire *const wire =
+        dsgd_run_alloc(engine, sizeof *wire + engine->n_pieces * sizeof wire->bytes[0]);
+    wire->next = engine->wires;
+    engine->wires = wire;
+    return wire;
+}
+
+/** NULL where nothing is left out. */
+static const dsgd_wire *wire_of(dsgd_engine *engine, const dsgd_pick *encoding)
+{
+    const dsgd_wire *found = engine->wires;
+    while (found != NULL &&
+           (found->encoding.about != encoding->about || found->encoding.params != encoding->params))
+        found = found->next;
+    if (found != NULL || dsgd_encoding_is_none(encoding))
+        return found;
+    dsgd_wire *const wire = new_wire(engine);
+    wire->encoding = *encoding;
+    wire->travel = dsgd_encoding_travel(encoding);
+    wire->decodes = !dsgd_encoding_kind_of(encoding)->sparse;
+    wire->adds_all =
+        wire->decodes && wire->travel == DSGD_TRAVEL_REENCODED; /* else as it decodes */
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        wire->bytes[k] = dsgd_encoding_bytes(encoding, engine->piece_bytes[k]);
+    return wire;
+}
+
+/** Of factors. */
+static const dsgd_wire *wire_of_factor(dsgd_engine *engine, long rank, bool of_columns)
+{
+    const dsgd_wire *found = engine->wires;
+    while (found != NULL && (found->encoding.about != NULL || found->rank != rank ||
+                             found->of_columns != of_columns))
+        found = found->next;
+    if (found != NULL)
+        return found;
+    dsgd_wire *const wire = new_wire(engine);
+    wire->rank = rank;
+    wire->of_columns = of_columns;
+    wire->travel = DSGD_TRAVEL_SUMMED;
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        wire->bytes[k] = dsgd_factor_bytes(engine->piece_bytes[k], rank, of_columns);
+    return wire;
+}
+
+const dsgd_wire *dsgd_wire_of_exchange(dsgd_engine *engine)
+{
+    const dsgd_pick *const encoding = &engine->config->exchange.encoding;
+    return encoding->about == NULL ? NULL : wire_of(engine, encoding);
+}
+
+/** When the encoder has read or written piece @p k, which it is given now. */
+static double pass_encoder(dsgd_worker *w, size_t k)
+{
+    const double now_s = dsgd_now_s();
+    const double since_s = w->encoder_free_s > now_s ? w->encoder_free_s : now_s;
+    w->encoder_free_s = since_s + w->engine->piece_bytes[k] * w->engine->encoding_s_per_byte;
+    return w->encoder_free_s;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static dsgd_encoding_at at_of(const dsgd_worker *w, size_t k, uint32_t call)
+{
+    const dsgd_engine *const engine = w->engine;
+    const dsgd_origin where = dsgd_origin_of(w);
+    return (dsgd_encoding_at){.where = where,
+                              .piece = k,
+                              .first = engine->piece_begin == NULL ? 0 : engine->piece_begin[k],
+                              .seed = engine->config->seed,
+                              .worker = where.worker,
+                              .step = (uint32_t)where.step,
+                              .call = call};
+}
+
+static dsgd_vector *residual_of(dsgd_vector *x)
+{
+    dsgd_vector *const whole = x->whole;
+    if (whole->residual == NULL)
+        whole->residual = dsgd_vector_new(&whole->owner->node);
+    return whole->residual;
+}
+
+static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value x, double b, dsgd_value y)
+{
+    const dsgd_value operands[2] = {x, y};
+    const double weights[2] = {1, b};
+    return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands, weights, 1);
+}
+
+/** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), of the vector that has e. */
+static dsgd_value encoded(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector *of, size_t k,
+                          uint32_t call, dsgd_value x)
+{
+    dsgd_values *const values = w->engine->values;
+    const dsgd_encoding_at at = at_of(w, k, call);
+    if (values == NULL)
+        return DSGD_ZERO_VALUE;
+    if (!dsgd_encoding_feeds_back(encoding))
+        return dsgd_encoding_apply(encoding, values, &at, x);
+    dsgd_vector *const e = residual_of(of);
+    const dsgd_value sum = combine_two(w, k, x, 1, e->piece[k].value);
+    const dsgd_value q = dsgd_encoding_apply(encoding, values, &at, sum);
+    dsgd_vector_set(e, k, combine_two(w, k, sum, -1, q), 0);
+    dsgd_value_release(values, sum);
+    return q;
+}
+
+dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_piece piece,
+                              uint32_t call)
+{
+    const dsgd_wire *const wire = dsgd_wire_of_exchange(w->engine);
+    const double encoded_s = wire == NULL ? 0 : pass_encoder(w, k);
+    piece.value = encoded(w, &w->engine->config->exchange.encoding, x, k, call, piece.value);
+    piece.wire = wire;
+    piece.encoded_s = encoded_s;
+    return piece;
+}
+
+dsgd_value dsgd_wire_encode_sum(dsgd_engine *engine, const dsgd_wire *wire, dsgd_origin where,
+                                size_t k, uint64_t number, dsgd_value sum)
+{
+    static const uint32_t of_sums = 1 << 23; /* calls of verbs are below */
+    if (wire == NULL || wire->travel != DSGD_TRAVEL_REENCODED || engine->values == NULL)
+        return sum;
+    const dsgd_encoding_at at = {.where = where,
+                                 .piece = k,
+                                 .first = engine->piece_begin[k],
+                                 .seed = engine->config->seed,
+                                 .worker = UINT32_MAX,
+                                 .step = (uint32_t)number,
+                                 .call = of_sums};
+    const dsgd_value again = dsgd_encoding_apply(&wire->encoding, engine->values, &at, sum);
+    dsgd_value_release(engine->values, sum);
+    return again;
+}
+
+/* --- verbs ------------------------------------------------------------------------------------ */
+
+/** y[k] <- a value made of x[k], as old as it. */
+static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, dsgd_value value)
+{
+    dsgd_vector *const y = update->y;
+    const long updates = y->history[k].updates + 1;
+    const double weight = x->weight;
+    dsgd_vector_set(y, k, value, x->stamp);
+    y->piece[k].weight = weight;
+    y->history[k] = update->x->history[k];
+    y->history[k].updates = updates;
+}
+
+static void encode_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
+{
+    const dsgd_pick *const encoding = &update->encoding;
+    set_piece(update, k, x, encoded(w, encoding, update->x, k, update->call, x->value));
+    if (update->wire == NULL)
+        return;
+    update->y->piece[k].wire = update->wire;
+    update->y->piece[k].encoded_s = pass_encoder(w, k);
+}
+
+void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pick *encoding)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_set_when_ready(w, (dsgd_update){.apply = encode_piece,
+                                         .y = q,
+                                         .x = x,
+                                         .wire = wire_of(w->engine, encoding),
+                                         .encoding = *encoding,
+                                         .call = w->encodings++});
+}
+
+/** y[k] <- y[k] where x[k] is not 0. */
+static void mask_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
+{
+    const dsgd_code code = {.kind = DSGD_CODE_MASK};
+    dsgd_piece *const y = &update->y->piece[k];
+    const dsgd_value masked =
+        dsgd_values_encode(w->engine->values, dsgd_origin_of(w), k, &code, y->value, x->value);
+    dsgd_vector_update(update->y, k, masked, y->stamp);
+}
+
+void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
+{
+    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = mask_piece, .y = y, .x = x});
+}
+
+/* --- low rank --------------------------------------------------------------------------------- */
+
+/** The matrix in x[k], with the factor in y[k] or between both; without that rank, @p otherwise. */
+static dsgd_value matrix_value(dsgd_worker *w, const dsgd_update *update, size_t k, dsgd_value x,
+                               dsgd_value z, dsgd_value otherwise)
+{
+    const bool of_columns = update->code == DSGD_CODE_ORTHOGONAL && update->transposed;
+    const dsgd_matrix_step step = {update->code, update->rank, of_columns};
+    return dsgd_matrix_apply(&step, w->engine->values, dsgd_origin_of(w), k, x, z, otherwise);
+}
+
+static void project_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
+{
+    dsgd_piece *const y = &update->y->piece[k];
+    set_piece(update, k, x, matrix_value(w, update, k, x->value, y->value, x->value));
+    y->wire = update->wire;
+    y->encoded_s = pass_encoder(w, k);
+}
+
+void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bool transposed)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_set_when_ready(
+        w, (dsgd_update){.apply = project_piece,
+                         .y = y,
+                         .x = a,
+                         .code = transposed ? DSGD_CODE_TRANSPOSED_TIMES : DSGD_CODE_TIMES,
+                         .rank = rank,
+                         .wire = wire_of_factor(w->engine, rank, transposed)});
+}
+
+static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
+{
+    const dsgd_piece *const y = &update->y->piece[k];
+    const dsgd_value p = update->transposed ? y->value : x->value;
+    const dsgd_value q = update->transposed ? x->value : y->value;
+    const long stamp = y->stamp;
+    pass_encoder(w, k);
+    dsgd_vector_update(update->y, k, matrix_value(w, update, k, p, q, y->value), stamp);
+}
+
+void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank, bool transposed)
+{
+    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = expand_piece,
+                                                            .y = y,
+                                                            .x = factor,
+                                                            .code = DSGD_CODE_OUTER,
+                                                            .rank = rank,
+                                                            .transposed = transposed});
+}
+
+static void orthogonalise_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
+                                const dsgd_piece *x)
+{
+    const long stamp = x->stamp;
+    dsgd_vector_update(update->y, k,
+                       matrix_value(w, update, k, x->value, DSGD_ZERO_VALUE, x->value), stamp);
+}
+
+void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns)
+{
+    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = orthogonalise_piece,
+                                                            .y = y,
+                                                            .x = y,
+                                                            .code = DSGD_CODE_ORTHOGONAL,
+                                                            .rank = rank,
+                                                            .transposed = of_columns});
+}
+
+void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const uint32_t call = w->encodings++;
+    DSGD_FOR_PIECES (k, y) {
+        dsgd_piece_wait(y, k);
+        if (w->engine->values == NULL)
+            continue;
+        const dsgd_encoding_at at = at_of(w, k, call);
+        dsgd_vector_set(y, k, dsgd_matrix_start(w->engine->values, &at, (size_t)rank, of_columns),
+                        0);
+    }
+}

@@ -1,0 +1,207 @@
+/**
+ * @file communicators.c
+ * Splits of all workers by colours.
+ */
+#include "sim/exchange/communicators.h"
+
+#include <stdlib.h>
+
+#include "base/draw.h"
+
+enum { KEPT = 8 }; /* rounds of one colouring, by each worker; algorithm.h promises them */
+
+typedef struct dsgd_partition {
+    struct dsgd_partition *next;
+    dsgd_colours *colours;
+    long round;
+    long users; /* workers that keep it, and what is under way */
+    int *rank; /* [n_workers], by colour, then ascending */
+    int *index; /* [n_workers] of a rank among its members */
+    uint64_t *begun; /* [n_workers], like rank */
+    dsgd_comm *of; /* [n_colours] */
+    int *colour; /* [n_workers]: of[colour[rank]] */
+} dsgd_partition;
+
+/** The last splits of a worker by one colouring. */
+typedef struct kept {
+    struct kept *next;
+    dsgd_colours *colours;
+    unsigned n; /* so far */
+    dsgd_partition *last[KEPT];
+} kept;
+
+struct dsgd_comms {
+    dsgd_partition *splits; /* that live */
+    uint64_t n_comms; /* made so far */
+    kept *of[]; /* [n_workers] */
+};
+
+static struct dsgd_comms *comms_of(dsgd_engine *engine)
+{
+    if (engine->comms == NULL)
+        engine->comms =
+            dsgd_run_alloc(engine, sizeof *engine->comms +
+                                       (size_t)engine->n_workers * sizeof engine->comms->of[0]);
+    return engine->comms;
+}
+
+/* --- making ------------------------------------------------------------------------------------- */
+
+typedef struct coloured {
+    int colour, rank;
+} coloured;
+
+static int by_colour(const void *a, const void *b)
+{
+    const coloured *const x = a;
+    const coloured *const y = b;
+    return x->colour != y->colour ? (x->colour > y->colour) - (x->colour < y->colour)
+                                  : x->rank - y->rank;
+}
+
+/** Makes the communicators of workers sorted by colour. Those without one share one of nobody. */
+static void make_comms(dsgd_engine *engine, dsgd_partition *split, const coloured *sorted)
+{
+    const int p = engine->n_workers;
+    int n_comms = -1;
+    for (int i = 0; i < p; i++) {
+        const bool first = i == 0 || sorted[i].colour != sorted[i - 1].colour;
+        n_comms += first && (i == 0 || sorted[i].colour >= 0 || sorted[i - 1].colour >= 0);
+        dsgd_comm *const comm = &split->of[n_comms];
+        if (comm->split == NULL)
+            *comm = (dsgd_comm){.split = split, .rank = &split->rank[i], .begun = &split->begun[i]};
+        if (comm->id == 0 && sorted[i].colour >= 0)
+            comm->id = ++engine->comms->n_comms;
+        split->rank[i] = sorted[i].rank;
+        split->colour[sorted[i].rank] = n_comms;
+        split->index[sorted[i].rank] = sorted[i].colour < 0 ? -1 : comm->n++;
+    }
+}
+
+static dsgd_partition *new_split(dsgd_engine *engine, const dsgd_colouring *at,
+                                 dsgd_colours *colours)
+{
+    const size_t p = (size_t)engine->n_workers;
+    int *const colour = dsgd_xcalloc(p, sizeof *colour);
+    coloured *const sorted = dsgd_xcalloc(p, sizeof *sorted);
+    colours(at, colour);
+    for (size_t i = 0; i < p; i++)
+        sorted[i] = (coloured){colour[i], (int)i};
+    free(colour);
+    qsort(sorted, p, sizeof *sorted, by_colour);
+    dsgd_partition *const split = dsgd_run_alloc(engine, sizeof *split);
+    *split = (dsgd_partition){.colours = colours,
+                              .round = at->round,
+                              .rank = dsgd_run_alloc(engine, p * sizeof *split->rank),
+                              .index = dsgd_run_alloc(engine, p * sizeof *split->index),
+                              .begun = dsgd_run_alloc(engine, p * sizeof *split->begun),
+                              .of = dsgd_run_alloc(engine, p * sizeof *split->of),
+                              .colour = dsgd_run_alloc(engine, p * sizeof *split->colour)};
+    make_comms(engine, split, sorted);
+    free(sorted);
+    return split;
+}
+
+/* --- keeping ------------------------------------------------------------------------------------ */
+
+static void release(dsgd_engine *engine, dsgd_partition *split)
+{
+    if (split == NULL || --split->users > 0)
+        return;
+    dsgd_partition **link = &engine->comms->splits;
+    while (*link != split)
+        link = &(*link)->next;
+    *link = split->next;
+    dsgd_run_free(split->rank);
+    dsgd_run_free(split->index);
+    dsgd_run_free(split->begun);
+    dsgd_run_free(split->of);
+    dsgd_run_free(split->colour);
+    dsgd_run_free(split);
+}
+
+void dsgd_comm_retain(dsgd_comm *comm)
+{
+    comm->split->users++;
+}
+
+void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm)
+{
+    release(engine, comm->split);
+}
+
+/** What this worker keeps of a colouring. */
+static kept *kept_of(dsgd_worker *w, dsgd_colours *colours)
+{
+    kept **link = &comms_of(w->engine)->of[w->node.rank];
+    while (*link != NULL && (*link)->colours != colours)
+        link = &(*link)->next;
+    if (*link == NULL) {
+        *link = dsgd_run_alloc(w->engine, sizeof **link);
+        (*link)->colours = colours;
+    }
+    return *link;
+}
+
+/** The split of this round, which the worker keeps from now on. */
+static dsgd_partition *take_split(dsgd_worker *w, dsgd_colours *colours, long round)
+{
+    dsgd_engine *const engine = w->engine;
+    kept *const mine = kept_of(w, colours);
+    for (unsigned i = 0; i < KEPT; i++)
+        if (mine->last[i] != NULL && mine->last[i]->round == round)
+            return mine->last[i];
+    dsgd_partition *split = engine->comms->splits;
+    while (split != NULL && (split->colours != colours || split->round != round))
+        split = split->next;
+    if (split == NULL) {
+        const dsgd_colouring at = {w->node.params, engine->n_workers, engine->config->seed, round};
+        split = new_split(engine, &at, colours);
+        split->next = engine->comms->splits;
+        engine->comms->splits = split;
+    }
+    split->users++;
+    dsgd_partition **const oldest = &mine->last[mine->n++ % KEPT];
+    release(engine, *oldest);
+    *oldest = split;
+    return split;
+}
+
+/* --- verbs -------------------------------------------------------------------------------------- */
+
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round)
+{
+    const dsgd_partition *const split = take_split(dsgd_worker_of(self), colours, round);
+    return &split->of[split->colour[self->rank]];
+}
+
+int dsgd_comm_index(const dsgd_comm *comm, int rank)
+{
+    const dsgd_partition *const split = comm->split;
+    return &split->of[split->colour[rank]] == comm ? split->index[rank] : -1;
+}
+
+int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm)
+{
+    return comm == DSGD_WORLD ? self->rank : dsgd_comm_index(comm, self->rank);
+}
+
+int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm)
+{
+    return comm == DSGD_WORLD ? self->n_workers : comm->n;
+}
+
+int dsgd_comm_worker(const dsgd_node *self, const dsgd_comm *comm, int index)
+{
+    DSGD_ASSERT(index >= 0 && index < dsgd_comm_size(self, comm),
+                "worker %d asks for member %d of a communicator in step %ld, but they are 0 to %d",
+                self->rank, index, self->step, dsgd_comm_size(self, comm) - 1);
+    return comm == DSGD_WORLD ? index : comm->rank[index];
+}
+
+int dsgd_shuffled(const dsgd_colouring *at, int rank)
+{
+    const dsgd_draw draw = {
+        .seed = at->seed, .purpose = DSGD_DRAW_SHARED, .worker = 1, .step = (uint32_t)at->round};
+    return (int)dsgd_draw_permuted(draw, (uint32_t)at->n_workers, (uint32_t)rank);
+}

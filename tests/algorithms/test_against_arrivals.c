@@ -1,0 +1,210 @@
+/**
+ * @file test_against_arrivals.c
+ * Whole runs against the emulations in which the order of arrivals decides
+ * (tests/support/arrivals.h): replayed step times, in which one step in six takes up to 6 s more,
+ * and messages of a byte, a microsecond each.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/suites.h"
+#include "tests/support/arrivals.h"
+#include "tests/support/replay.h"
+
+enum { MOST = REPLAY_MOST_WORKERS, ROWS = REPLAY_ROWS, N = REPLAY_N };
+
+static support_pair *pair_new(const char *algorithm, int workers, double until_s)
+{
+    support_pair *const t = support_pair_new(algorithm, workers, 1);
+    support_pair_lr(t, 0.005);
+    t->c->config.until = (dsgd_until){.seconds = until_s};
+    t->problem.until_s = until_s;
+    return t;
+}
+
+/** Models of the workers and of the server, and ages of what it used. */
+static const support_outcome *expect_same(support_pair *t)
+{
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    const size_t workers = (size_t)t->c->config.workers;
+    double center[N];
+    for (size_t i = 0; i < N; i++) {
+        center[i] = (double)(workers + 1) * got->final_mean[i];
+        for (size_t w = 0; w < workers; w++)
+            center[i] -= got->x[w * N + i];
+    }
+    const double of_workers = support_distance(got->x, t->x, workers * N);
+    const double of_server = support_distance(center, t->center, N);
+    ck_assert_msg(of_workers <= 1e-12 && of_server <= 1e-12,
+                  "%s: workers are off by %g, the server by %g", t->c->config.algorithm->about.name,
+                  of_workers, of_server);
+    ck_assert_double_gt(support_distance(center, t->initial, N), 0.01);
+    return got;
+}
+
+static const int counts[] = {1, 2, 5, 12};
+static const double ends_s[] = {7.77, 41.3};
+enum { N_COUNTS = sizeof counts / sizeof counts[0], N_CASES = 2 * N_COUNTS };
+
+static support_pair *pair_of(const char *algorithm, int i)
+{
+    return pair_new(algorithm, counts[i % N_COUNTS], ends_s[i / N_COUNTS % 2]);
+}
+
+START_TEST(ssp) /* _i: workers, end, slack */
+{
+    static const long slacks[] = {0, 1, 3, -1};
+    support_pair *const t = pair_of("ssp", _i);
+    const long slack = slacks[_i / N_CASES];
+    support_option(t->c, "slack", (double)slack);
+    arrivals_ssp(&t->problem, slack, &t->arrived);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(backup_workers) /* _i: workers, end, backups */
+{
+    static const int backups[] = {0, 1, 3};
+    support_pair *const t = pair_of("backup_workers", _i);
+    const int b = backups[_i / N_CASES];
+    const int fewer = b < t->problem.workers ? b : t->problem.workers - 1;
+    support_option(t->c, "backups", fewer);
+    support_pair_lr(t, 0.05);
+    arrivals_backup_workers(&t->problem, fewer, &t->arrived);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(rennala) /* _i: workers, end, batch */
+{
+    static const long batches[] = {1, 3, 11};
+    const long batch = batches[_i / N_CASES];
+    support_pair *const t =
+        pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* not before it is full */
+    support_option(t->c, "batch", (double)batch);
+    support_pair_lr(t, 0.05);
+    arrivals_rennala(&t->problem, batch, &t->arrived);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(ringmaster) /* _i: workers, end, delay */
+{
+    static const long delays[] = {1, 3, 7, -2};
+    support_pair *const t = pair_of("ringmaster", _i);
+    const long delay = delays[_i / N_CASES];
+    support_option(t->c, "delay", (double)delay);
+    /* The sheet's server and the simulator's worker hold another momentum, and decay. */
+    t->problem.momentum = t->problem.weight_decay = 0;
+    t->c->learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0;
+    arrivals_ringmaster(&t->problem, delay < 0 ? 0 : delay, true, &t->arrived);
+    expect_same(t);
+}
+END_TEST
+
+START_TEST(async_local_sgd) /* _i: workers, end, options */
+{
+    static const struct {
+        long period, delay;
+        double lr, momentum, c;
+    } rows[] = {{1, 1, 0.7, 0.9, 0}, {3, 4, 1, 0.5, 0}, {2, 3, 0.7, 0.8, 0.25}};
+    const size_t row = (size_t)(_i / N_CASES);
+    support_pair *const t = pair_of("async_local_sgd", _i);
+    long steps[MOST];
+    for (int w = 0; w < MOST; w++)
+        steps[w] = rows[row].period;
+    support_option(t->c, "period", (double)rows[row].period);
+    support_option(t->c, "delay", (double)rows[row].delay);
+    support_option(t->c, "outer_lr", rows[row].lr);
+    support_option(t->c, "momentum", rows[row].momentum);
+    support_option(t->c, "c", rows[row].c);
+    support_pair_lr(t, 0.02);
+    arrivals_local_sgd(&t->problem,
+                       (arrivals_local_options){steps, rows[row].delay, rows[row].lr,
+                                                rows[row].momentum, rows[row].c},
+                       &t->arrived);
+    expect_same(t);
+}
+END_TEST
+
+/** By everybody's first step, which all tell before they go on. */
+START_TEST(dynamic_local_updates)
+{
+    enum { PERIOD = 6 };
+    support_pair *const t = pair_new("async_local_sgd", counts[1 + _i], 30.3);
+    const int workers = t->problem.workers;
+    long steps[MOST];
+    for (int w = 0; w < workers; w++) { /* a speed each */
+        for (int row = 0; row < ROWS; row++)
+            t->seconds[row * workers + w] = 1 + 0.313 * w + 1e-3 * row;
+        steps[w] = arrivals_local_steps(PERIOD, 1 / t->seconds[w], 1);
+    }
+    unlink(t->file);
+    t->c->config.imbalance.n = 0;
+    support_replay(t->c, t->seconds, ROWS, t->file);
+    support_option(t->c, "period", PERIOD);
+    support_option(t->c, "delay", 4);
+    support_option(t->c, "outer_lr", 1);
+    support_option(t->c, "dylu", true);
+    support_pair_lr(t, 0.02);
+    arrivals_local_sgd(&t->problem, (arrivals_local_options){steps, 4, 1, 0.9, 0}, &t->arrived);
+    expect_same(t);
+}
+END_TEST
+
+/* --- DSGD-AAU --------------------------------------------------------------------------------- */
+
+static int ring_distance(const emulation_problem *p, int i, int j)
+{
+    const int distance = (i - j + p->workers) % p->workers;
+    return 2 * distance > p->workers ? p->workers - distance : distance;
+}
+
+static bool on_ring(const emulation_problem *p, int i, int j)
+{
+    return ring_distance(p, i, j) == 1;
+}
+
+static bool anywhere(const emulation_problem *p, int i, int j)
+{
+    return ring_distance(p, i, j) > 0;
+}
+
+/** The server, which has no model of its own, only says who mixes. */
+START_TEST(dsgd_aau) /* _i: workers, end, graph */
+{
+    static const struct {
+        const char *name;
+        bool (*edge)(const emulation_problem *p, int i, int j);
+    } graphs[] = {{"ring", on_ring}, {"complete", anywhere}};
+    support_pair *const t = pair_of("dsgd_aau", _i);
+    support_pick(t->c, "graph", graphs[_i / N_CASES].name);
+    support_option(t->c, "grace", 0);
+    arrivals_dsgd_aau(&t->problem, graphs[_i / N_CASES].edge, &t->arrived);
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    const size_t n = (size_t)t->problem.workers * N;
+    const double distance = support_distance(got->x, t->x, n);
+    ck_assert_msg(distance <= 1e-12, "off by %g; waits %g s, not %g s", distance,
+                  got->result.shares.wait, t->arrived.waited_s);
+    if (t->problem.workers > 1)
+        ck_assert_double_ge(t->arrived.epochs, 1);
+}
+END_TEST
+
+Suite *against_arrivals_suite(void)
+{
+    Suite *s = suite_create("against_arrivals");
+    TCase *t = tcase_create("late");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, ssp, 0, 4 * N_CASES);
+    tcase_add_loop_test(t, backup_workers, 0, 3 * N_CASES);
+    tcase_add_loop_test(t, rennala, 0, 2 * N_CASES + N_COUNTS);
+    tcase_add_loop_test(t, ringmaster, 0, 4 * N_CASES);
+    tcase_add_loop_test(t, async_local_sgd, 0, 3 * N_CASES);
+    tcase_add_loop_test(t, dynamic_local_updates, 0, 3);
+    tcase_add_loop_test(t, dsgd_aau, 0, 2 * N_CASES);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,341 @@
+/**
+ * @file test_differing_data.c
+ * Gossip on quadratics that differ from worker to worker, against closed forms: where it ends, and
+ * how fast it gets there.
+ *
+ * Worker i has one sample (a_i, y_i) of a line and minimises (a_i w + v - y_i)^2 / 2 by its exact
+ * gradient. With a = 0 that is (v - y_i)^2 / 2.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/data/split.h"
+#include "models/encodings/encoding.h"
+#include "sim/engine/engine.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+enum { MOST = 16 };
+
+/** What the source below gives. */
+static struct {
+    uint32_t n;
+    float a[MOST], y[MOST];
+} line;
+
+static dsgd_status line_load(const void *params, uint64_t seed, dsgd_data **data, dsgd_error *error)
+{
+    (void)params, (void)seed, (void)error;
+    *data = dsgd_xcalloc(1, sizeof **data);
+    **data = (dsgd_data){.n_rows = 1, .n_columns = 1, .width = 1, .n_features = 1};
+    dsgd_samples *const parts[] = {&(*data)->train, &(*data)->test};
+    for (int k = 0; k < 2; k++) {
+        *parts[k] = (dsgd_samples){.n = line.n,
+                                   .x_real = dsgd_xcalloc(line.n, sizeof(float)),
+                                   .targets = dsgd_xcalloc(line.n, sizeof(float))};
+        memcpy(parts[k]->x_real, line.a, line.n * sizeof(float));
+        memcpy(parts[k]->targets, line.y, line.n * sizeof(float));
+    }
+    return DSGD_OK;
+}
+
+DSGD_DATA_SOURCE(line, false, .name = "line", .summary = "a point per worker");
+
+/** Whether models begin as (a_i, y_i), not as 0. */
+static bool begins_apart;
+
+/** Worker i has sample i. */
+static void deal_in_order(dsgd_engine *engine, void *argument)
+{
+    (void)argument;
+    for (uint32_t w = 0; w < line.n; w++) {
+        engine->split->samples[w] = w;
+        ck_assert_uint_eq(engine->split->begin[w], w);
+        dsgd_vector *const model = engine->workers[w].model;
+        const double x[2] = {begins_apart ? (double)line.a[w] : 0,
+                             begins_apart ? (double)line.y[w] : 0};
+        dsgd_piece_set(engine, &model->piece[0], dsgd_values_constant(engine->values, 0, x), 0);
+    }
+}
+
+/** An encoding that the algorithm sends with, `top_k` half of the numbers; NULL: it has none. */
+static const char *half_sent;
+
+/** Models after @p steps at rate @p lr: x[2 i] is w, x[2 i + 1] is v of worker i. */
+static const double *ended(const char *algorithm, const char *form, double value, double lr,
+                           int steps)
+{
+    support_case *const c = support_new(algorithm, (int)line.n);
+    dsgd_pick *const split = &c->learning.split;
+    split->about = dsgd_about_find(dsgd_split_kinds, "dirichlet");
+    split->params = support_alloc(1, split->about->params_size);
+    dsgd_options_default(split->about->options, split->params);
+    c->learning.data = (dsgd_pick){&dsgd_data_line.about, NULL};
+    c->learning.batch = 1;
+    c->learning.optimizer = (dsgd_optimizer){.lr = lr};
+    support_option(c, form, value);
+    if (half_sent != NULL) {
+        const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, half_sent);
+        void *const params = support_pick(c, "encoding", half_sent);
+        if (strcmp(half_sent, "top_k") == 0)
+            support_set(about, params, "share", 0.5);
+    }
+    c->config.until.steps = steps;
+    c->config.prepare = deal_in_order;
+    const support_outcome *const run = support_ok(c);
+    ck_assert_uint_eq(run->n_params, 2);
+    return run->x;
+}
+
+static void use(uint32_t n, const float *a, const float *y)
+{
+    line.n = n;
+    memset(line.a, 0, sizeof line.a);
+    if (a != NULL)
+        memcpy(line.a, a, n * sizeof *a);
+    memcpy(line.y, y, n * sizeof *y);
+}
+
+enum { ATC = 2, TRACKING = 0, D2 = 1 }; /* words of `order` and `form` */
+
+/* --- values of a derivation by hand ----------------------------------------------------------- */
+
+static const float four[] = {0, 1, 2, 5};
+
+static const struct {
+    const char *algorithm, *form;
+    double value;
+    int steps;
+    double v[4];
+} derived[] = {
+    {"gradient_tracking", "form", TRACKING, 1, {.2, .1, .266667, .233333}},
+    {"gradient_tracking", "form", D2, 1, {.2, .1, .266667, .233333}},
+    {"gradient_tracking", "form", TRACKING, 2, {.337778, .358889, .38, .443333}},
+    {"gradient_tracking", "form", D2, 2, {.337778, .358889, .38, .443333}},
+    {"gradient_tracking", "form", TRACKING, 3, {.539778, .511889, .561333, .555}},
+    {"gradient_tracking", "form", D2, 3, {.562, .511889, .568741, .52537}},
+    {"gradient_tracking", "form", TRACKING, 10, {1.302593, 1.30253, 1.302702, 1.302748}},
+    {"d_psgd", "order", ATC, 200, {1.978022, 1.879121, 2.07326, 2.069597}},
+};
+
+START_TEST(four_workers_on_a_ring_go_as_derived)
+{
+    if (support_in_float())
+        return;
+    use(4, NULL, four);
+    const double *const x =
+        ended(derived[_i].algorithm, derived[_i].form, derived[_i].value, 0.1, derived[_i].steps);
+    double mean = 0;
+    for (int i = 0; i < 4; i++) {
+        ck_assert_double_eq_tol(x[2 * i + 1], derived[_i].v[i], 1e-6);
+        mean += x[2 * i + 1] / 4;
+    }
+    ck_assert_double_eq_tol(mean, 2 * (1 - pow(0.9, derived[_i].steps)), 1e-12);
+}
+END_TEST
+
+/* --- closed forms ----------------------------------------------------------------------------- */
+
+static const float targets[MOST] = {3, -1, 4, 1, -5, 9, 2, -6, 5, 3, -5, 8, 9, -7, 9, 3};
+static const float slopes[MOST] = {1, .5, -1, 2, 1.5, -.5, 1, -2, .5, 1, 1.5, -1, 2, .5, -1.5, 1};
+
+/** Of the ring's weights 1/3. */
+static double ring_eigenvalue(uint32_t n, uint32_t k)
+{
+    return (1 + 2 * cos(2 * M_PI * k / n)) / 3;
+}
+
+/**
+ * D-PSGD stays at x = W (x - lr (x - b)), so that the mode k of x is that of b times lr l_k / (1 -
+ * (1 - lr) l_k): all of the mean, and of the others a share that vanishes with lr alone.
+ */
+START_TEST(d_psgd_ends_at_its_bias)
+{
+    static const double rates[] = {0.3, 0.1, 0.03};
+    if (support_in_float())
+        return;
+    const uint32_t n = _i == 2 ? 9 : MOST;
+    const double lr = rates[_i];
+    use(n, NULL, targets);
+    const double *const x = ended("d_psgd", "order", ATC, lr, (int)(30 / lr));
+    for (uint32_t i = 0; i < n; i++) {
+        double expected = 0;
+        for (uint32_t k = 0; k < n; k++) {
+            const double l = ring_eigenvalue(n, k);
+            for (uint32_t j = 0; j < n; j++) /* the mode's share of b, at i */
+                expected += lr * l / (1 - (1 - lr) * l) * (double)targets[j] *
+                            cos(2 * M_PI * k * ((double)i - j) / n) / n;
+        }
+        ck_assert_double_eq_tol(x[2 * i + 1], expected, 1e-10);
+    }
+}
+END_TEST
+
+/** The least squares of all samples: w, v. */
+static void optimum(double best[2])
+{
+    double aa = 0, a = 0, ay = 0, y = 0;
+    const double n = line.n;
+    for (uint32_t i = 0; i < line.n; i++) {
+        aa += (double)line.a[i] * line.a[i] / n;
+        a += line.a[i] / n;
+        ay += (double)line.a[i] * line.y[i] / n;
+        y += line.y[i] / n;
+    }
+    best[0] = (ay - a * y) / (aa - a * a);
+    best[1] = y - best[0] * a;
+}
+
+static double distance(const double *x, const double best[2])
+{
+    double squares = 0;
+    for (uint32_t i = 0; i < 2 * line.n; i++)
+        squares += (x[i] - best[i % 2]) * (x[i] - best[i % 2]);
+    return sqrt(squares);
+}
+
+/** Also with curvatures that differ, and where one worker alone has no unique optimum. */
+START_TEST(tracking_ends_at_the_optimum_of_all_data_and_d_psgd_beside_it)
+{
+    if (support_in_float())
+        return;
+    use(9, slopes, targets); /* of an odd ring the least eigenvalue is above -1/3, for D2 */
+    double best[2];
+    optimum(best);
+    ck_assert_double_lt(distance(ended("gradient_tracking", "form", TRACKING, 0.05, 3000), best),
+                        1e-9);
+    ck_assert_double_lt(distance(ended("gradient_tracking", "form", D2, 0.05, 3000), best), 1e-9);
+    ck_assert_double_gt(distance(ended("d_psgd", "order", ATC, 0.05, 3000), best), 0.1);
+}
+END_TEST
+
+/** Largest modulus of the eigenvalues of {{m0, m1}, {m2, m3}}. */
+static double spectral_radius(const double m[4])
+{
+    const double half = (m[0] + m[3]) / 2, determinant = m[0] * m[3] - m[1] * m[2];
+    const double inner = half * half - determinant;
+    return inner < 0 ? sqrt(determinant) : fabs(half) + sqrt(inner);
+}
+
+/**
+ * Of (v - y)^2 / 2 each mode of the ring goes by a matrix of its own, in x and c less where they
+ * end, 0 and -r y: tracking {{l (1 - r), l}, {(1 - l) r, l}}, d2 {{l (1 - r), l}, {(l - 1) (1 -
+ * r), l}}, with l the mode's eigenvalue and r the rate. The mean goes by 1 - r. So the distance to
+ * the optimum falls by the largest of their spectral radii in a step.
+ */
+START_TEST(tracking_goes_as_its_modes)
+{
+    static const struct {
+        uint32_t n;
+        int form, steps;
+        double lr;
+    } runs[] = {
+        {9, TRACKING, 150, 0.1}, {16, TRACKING, 30, 0.2}, {9, D2, 40, 0.3}, {15, D2, 99, 0.1}};
+    if (support_in_float())
+        return;
+    const uint32_t n = runs[_i].n;
+    const double lr = runs[_i].lr;
+    use(n, NULL, targets);
+    const double *const x = ended("gradient_tracking", "form", runs[_i].form, lr, runs[_i].steps);
+    double rate = 1 - lr, best[2] = {0}, norm = 0;
+    double factor[MOST] = {1 - pow(1 - lr, runs[_i].steps)}; /* of each mode of the targets */
+    for (uint32_t k = 1; k < n; k++) {
+        const double l = ring_eigenvalue(n, k);
+        const double m[4] = {l * (1 - lr), l,
+                             runs[_i].form == D2 ? (l - 1) * (1 - lr) : (1 - l) * lr, l};
+        double c = lr;
+        for (int t = 0; t < runs[_i].steps; t++) {
+            const double before = factor[k];
+            factor[k] = m[0] * before + m[1] * c;
+            c = m[2] * before + m[3] * c;
+        }
+        rate = fmax(rate, spectral_radius(m));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        double expected = 0;
+        for (uint32_t k = 0; k < n; k++)
+            for (uint32_t j = 0; j < n; j++)
+                expected +=
+                    factor[k] * (double)targets[j] * cos(2 * M_PI * k * ((double)i - j) / n) / n;
+        ck_assert_double_eq_tol(x[2 * i + 1], expected, 1e-11);
+        best[1] += (double)targets[i] / n;
+        norm += (double)targets[i] * (double)targets[i];
+    }
+    ck_assert_double_lt(rate, 1);
+    ck_assert_double_lt(distance(x, best), 2 * sqrt(norm) * pow(rate, runs[_i].steps));
+}
+END_TEST
+
+/* --- consensus of CHOCO ----------------------------------------------------------------------- */
+
+/** With rate 0, and all numbers sent, a mode goes by 1 - gamma (1 - l). */
+START_TEST(choco_agrees_as_its_modes)
+{
+    enum { WORKERS = 9, STEPS = 40 };
+    if (support_in_float())
+        return;
+    use(WORKERS, slopes, targets);
+    begins_apart = true;
+    half_sent = "none";
+    const double *const x = ended("choco", "gamma", 0.6, 0, STEPS);
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        double expected = 0;
+        for (uint32_t k = 0; k < WORKERS; k++)
+            for (uint32_t j = 0; j < WORKERS; j++)
+                expected += pow(1 - 0.6 * (1 - ring_eigenvalue(WORKERS, k)), STEPS) *
+                            (double)targets[j] * cos(2 * M_PI * k * ((double)i - j) / WORKERS) /
+                            WORKERS;
+        ck_assert_double_eq_tol(x[2 * i + 1], expected, 1e-11);
+    }
+}
+END_TEST
+
+/**
+ * Half of the numbers sent: linear to the mean, and with gamma = d^2 w / (16 d + d^2 + 4 b^2 + 2 d
+ * b^2 - 8 d w) not slower than (1 - d^2 w / 82)^t in the squared distance of models from their mean
+ * and from their public copies (CHOCO-SGD, theorem 2), w = 1/2, d the eigengap, b = ||I - W||.
+ */
+START_TEST(choco_agrees_linearly_with_half_of_the_numbers)
+{
+    enum { WORKERS = 9 };
+    if (support_in_float())
+        return;
+    use(WORKERS, slopes, targets);
+    begins_apart = true;
+    half_sent = "top_k";
+    const double w = 0.5, d = 1 - ring_eigenvalue(WORKERS, 1), b = 1 - ring_eigenvalue(WORKERS, 4);
+    const double gamma = d * d * w / (16 * d + d * d + 4 * b * b + 2 * d * b * b - 8 * d * w);
+    double mean[2] = {0}, first = 0;
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        mean[0] += (double)line.a[i] / WORKERS;
+        mean[1] += (double)line.y[i] / WORKERS;
+    }
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        const double a = line.a[i], y = line.y[i];
+        first += (a - mean[0]) * (a - mean[0]) + (y - mean[1]) * (y - mean[1]) + a * a + y * y;
+    }
+    const double slow = distance(ended("choco", "gamma", gamma, 0, 1000), mean);
+    ck_assert_double_le(slow * slow, pow(1 - d * d * w / 82, 1000) * first);
+    const double at_300 = distance(ended("choco", "gamma", 0.4, 0, 300), mean);
+    const double at_600 = distance(ended("choco", "gamma", 0.4, 0, 600), mean);
+    ck_assert_double_lt(at_300, 1e-2 * sqrt(first));
+    ck_assert_double_lt(at_600, 1e-2 * at_300);
+}
+END_TEST
+
+Suite *differing_data_suite(void)
+{
+    Suite *s = suite_create("differing_data");
+    TCase *t = tcase_create("differing_data");
+    tcase_add_loop_test(t, four_workers_on_a_ring_go_as_derived, 0,
+                        sizeof derived / sizeof derived[0]);
+    tcase_add_loop_test(t, d_psgd_ends_at_its_bias, 0, 3);
+    tcase_add_test(t, tracking_ends_at_the_optimum_of_all_data_and_d_psgd_beside_it);
+    tcase_add_loop_test(t, tracking_goes_as_its_modes, 0, 4);
+    tcase_add_test(t, choco_agrees_as_its_modes);
+    tcase_add_test(t, choco_agrees_linearly_with_half_of_the_numbers);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,555 @@
+/**
+ * @file test_servers.c
+ * Servers that decide by themselves, on networks that cost nothing and at fixed speeds: who is
+ * applied when, at which delay, by hand; and what each algorithm promises.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sim/timeline.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/** Messages take a nanosecond; worker i needs h[i] s per step, of which at most four others than 1. */
+static support_case *at_speeds(const char *algorithm, int workers, const double *h)
+{
+    support_case *c = support_new(algorithm, workers);
+    const dsgd_about *slow = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    c->platform.host_bandwidth_bytes_per_s = 1e18;
+    c->platform.host_latency_s = 1e-9;
+    c->learning.optimizer.momentum = 0;
+    for (int i = 0; i < workers; i++) {
+        if (h[i] == 1)
+            continue;
+        void *params = support_imbalance(c, "slow");
+        support_set(slow, params, "worker", i);
+        support_set(slow, params, "factor", h[i]);
+    }
+    return c;
+}
+
+/** The server's model after so many seconds. */
+static const double *server_at(support_case *c, double at_s, const support_outcome **outcome)
+{
+    c->config.until = (dsgd_until){.seconds = at_s};
+    const support_outcome *got = support_ok(c);
+    const int p = c->config.workers;
+    double *x = support_alloc(got->n_params, sizeof *x);
+    for (size_t i = 0; i < got->n_params; i++) {
+        x[i] = (p + 1) * got->final_mean[i];
+        for (int w = 0; w < p; w++)
+            x[i] -= got->x[(size_t)w * got->n_params + i];
+    }
+    *outcome = got;
+    return x;
+}
+
+/* --- what is applied when --------------------------------------------------------------------- */
+
+/** The server makes an update: the mean of gradients n, from there on in the list. */
+typedef struct applied {
+    double at_s; /* 0: with the next one */
+    int worker;
+    long step; /* of its mini-batch */
+    long delay; /* updates since its model */
+} applied;
+
+enum { MOST_UPDATES = 32 };
+
+/** x_0 .. x_n by the list, for any gradient. */
+static int follow(const applied *list, int n, size_t dim, double lr,
+                  void (*gradient)(void *problem, int worker, long step, const double *x,
+                                   double *g),
+                  void *problem, double x[MOST_UPDATES + 1][SUPPORT_PARAMS])
+{
+    int k = 0;
+    double sum[SUPPORT_PARAMS] = {0}, g[SUPPORT_PARAMS];
+    for (int i = 0, size = 1; i < n; i++, size++) {
+        gradient(problem, list[i].worker, list[i].step, x[k - list[i].delay], g);
+        for (size_t d = 0; d < dim; d++)
+            sum[d] += g[d];
+        if (list[i].at_s == 0)
+            continue;
+        for (size_t d = 0; d < dim; d++)
+            x[k + 1][d] = x[k][d] - lr * sum[d] / size;
+        memset(sum, 0, sizeof sum);
+        size = 0;
+        k++;
+    }
+    return k;
+}
+
+static void of_half_a_square(void *nothing, int worker, long step, const double *x, double *g)
+{
+    (void)nothing;
+    (void)worker;
+    (void)step;
+    *g = *x;
+}
+
+static double hand[MOST_UPDATES + 1][SUPPORT_PARAMS]; /* too large for a stack */
+static double made[MOST_UPDATES + 1][SUPPORT_PARAMS];
+
+/** Demands that f = x^2 / 2 from 1 at rate 0.5 has the values, and the run those of its own data. */
+static void expect_updates(support_case *c, const applied *list, int n, const double *values)
+{
+    support_problem *const problem = support_problem_new(c);
+    const support_outcome *got = NULL;
+    const size_t dim = problem->network.n_params;
+    hand[0][0] = 1;
+    const int n_updates = follow(list, n, 1, 0.5, of_half_a_square, NULL, hand);
+    for (int k = 0; k < n_updates; k++)
+        ck_assert_msg(fabs(hand[k + 1][0] - values[k]) < 1e-12, "update %d: %g, not %g", k,
+                      hand[k + 1][0], values[k]);
+    memcpy(made[0], server_at(c, 0.5, &got), dim * sizeof(double));
+    follow(list, n, dim, c->learning.optimizer.lr, support_gradient, problem, made);
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        if (list[i].at_s == 0)
+            continue;
+        const double before =
+            support_distance(server_at(c, list[i].at_s - 1e-6, &got), made[k], dim);
+        k++;
+        const double behind =
+            support_distance(server_at(c, list[i].at_s + 1e-6, &got), made[k], dim);
+        ck_assert_msg(before < 1e-6 && behind < 1e-6, "update %d at %g s: off by %g and %g", k,
+                      list[i].at_s, before, behind);
+    }
+}
+
+static const double ties[] = {1, 2.00001, 5.00003}; /* 1, 2, 5: the lower rank is first */
+
+START_TEST(ringmaster_cancels_at_a_delay_of_three)
+{
+    static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0}, {2.00001, 1, 0, 2},
+                                   {3, 0, 2, 1}, {4, 0, 3, 0}, {4.00002, 1, 1, 2},
+                                   {5, 0, 4, 1}, {6, 0, 5, 0}};
+    static const double x[] = {.5, .25, -.25, -.375, -.1875, -.0625, .03125, .015625};
+    support_case *c = at_speeds("ringmaster", 3, ties);
+    support_option(c, "delay", 3);
+    expect_updates(c, list, 8, x);
+    const support_outcome *got = NULL;
+    server_at(c, 6.5, &got);
+    /* Worker 2 was cancelled at 2 s, 4 s and 6 s, and computes again. */
+    ck_assert_double_eq_tol(got->result.shares.lost, (2 + 2 + 2) / 6.5 / 3, 1e-4);
+    ck_assert_double_le(got->result.gradient_staleness_max, 2);
+    ck_assert_uint_eq(got->result.dropped, 0);
+}
+END_TEST
+
+START_TEST(ringmaster_of_two_leaves_the_fastest_alone)
+{
+    static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0}, {3, 0, 2, 0}, {4, 0, 3, 0}};
+    static const double x[] = {.5, .25, .125, .0625};
+    support_case *c = at_speeds("ringmaster", 3, ties);
+    support_option(c, "delay", 2);
+    expect_updates(c, list, 4, x);
+    support_option(c, "delay", 1);
+    expect_updates(c, list, 4, x);
+}
+END_TEST
+
+START_TEST(ringmaster_of_any_delay_cancels_nobody)
+{
+    static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0},      {2.00001, 1, 0, 2},
+                                   {3, 0, 2, 1}, {4, 0, 3, 0},      {4.00002, 1, 1, 2},
+                                   {5, 0, 4, 1}, {5.00003, 2, 0, 7}};
+    static const double x[] = {.5, .25, -.25, -.375, -.1875, -.0625, .03125, -.46875};
+    support_case *c = at_speeds("ringmaster", 3, ties);
+    support_option(c, "delay", -2);
+    expect_updates(c, list, 8, x);
+}
+END_TEST
+
+START_TEST(rennala_takes_four_gradients_of_one_model)
+{
+    static const applied list[] = {{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}, {3, 0, 2, 0},
+                                   {0, 0, 3, 0}, {0, 0, 4, 0}, {0, 1, 1, 0}, {6, 0, 5, 0}};
+    static const double x[] = {.5, .25};
+    support_case *c = at_speeds("rennala", 3, ties);
+    support_option(c, "batch", 4);
+    expect_updates(c, list, 8, x);
+    const support_outcome *got = NULL;
+    server_at(c, 6.5, &got);
+    ck_assert_uint_eq(got->result.dropped, 0);
+    ck_assert_double_eq(got->result.gradient_staleness_max, 0);
+    ck_assert_double_eq_tol(got->result.shares.lost, (1 + 3 + 1 + 3) / 6.5 / 3, 1e-3);
+}
+END_TEST
+
+START_TEST(rennala_of_two_needs_the_fastest_alone)
+{
+    static const applied list[] = {{0, 0, 0, 0}, {2, 0, 1, 0}, {0, 0, 2, 0},
+                                   {4, 0, 3, 0}, {0, 0, 4, 0}, {6, 0, 5, 0}};
+    static const double x[] = {.5, .25, .125};
+    support_case *c = at_speeds("rennala", 3, ties);
+    support_option(c, "batch", 2);
+    expect_updates(c, list, 6, x);
+}
+END_TEST
+
+/** Tokens by hand: a fast worker takes two of a step, and is late with the second. */
+START_TEST(backup_workers_drop_who_is_late)
+{
+    static const double h[] = {1, 1.1, 5};
+    static const applied list[] = {{0, 0, 0, 0}, {1.1, 1, 0, 0}, {0, 0, 1, 0}, {2.2, 1, 1, 0},
+                                   {0, 1, 2, 0}, {4.1, 0, 3, 0}, {0, 0, 4, 0}, {5.5, 1, 4, 0}};
+    static const double x[] = {.5, .25, .125, .0625};
+    support_case *c = at_speeds("backup_workers", 3, h);
+    support_option(c, "backups", 1);
+    expect_updates(c, list, 8, x);
+    const support_outcome *got = NULL;
+    server_at(c, 5.6, &got);
+    ck_assert_uint_eq(got->result.dropped, 3); /* 0's third, 1's fourth, 2's first */
+    ck_assert_double_eq(got->result.gradient_staleness_max, 0);
+}
+END_TEST
+
+/* --- laws ------------------------------------------------------------------------------------- */
+
+/** x <- x + sum of everybody's updates. */
+static void summing_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self);
+    dsgd_vector *fetched = dsgd_vector_new(self);
+    dsgd_copy(self, fetched, x);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_copy(self, u, x);
+        dsgd_combine(self, u, 1, -1, fetched);
+        dsgd_allreduce_sum(self, u, DSGD_WORLD);
+        dsgd_copy(self, x, fetched);
+        dsgd_combine(self, x, 1, 1, u);
+        dsgd_copy(self, fetched, x);
+    }
+}
+
+static const dsgd_algorithm summing = {.about = {.name = "summing"}, .work = summing_work};
+
+static const double uneven[] = {1, 1, 1.31, 1.07, 1};
+
+START_TEST(ssp_without_slack_is_synchronous) /* _i: pieces */
+{
+    support_case *c = at_speeds("ssp", 5, uneven);
+    c->learning.optimizer.lr = 0.01;
+    support_option(c, "slack", 0);
+    c->config.exchange.pieces = _i;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 12;
+    const support_outcome *got = support_ok(c);
+    const dsgd_run_config config = c->config;
+    support_algorithm(c, &summing);
+    const support_outcome *want = support_ok(c);
+    c->config = config;
+    ck_assert(support_distance(got->x, want->x, 5 * got->n_params) < support_rounding());
+    c->config.steps_each = 0;
+    c->config.until.steps = 10;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 13.1, 1e-6);
+}
+END_TEST
+
+static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* the order of arrivals is clear */
+
+/** Server and worker see whole vectors: with one piece it does what a_psgd does. */
+START_TEST(infinite_slack_is_an_asynchronous_server) /* _i: ssp, ringmaster */
+{
+    support_case *c = at_speeds(_i == 0 ? "ssp" : "ringmaster", 5, distinct);
+    support_case *server = at_speeds("a_psgd", 5, distinct);
+    support_option(c, _i == 0 ? "slack" : "delay", _i == 0 ? -1 : -2);
+    c->learning.optimizer.momentum = server->learning.optimizer.momentum = 0.5;
+    c->platform.host_bandwidth_bytes_per_s = server->platform.host_bandwidth_bytes_per_s = 1e8;
+    c->config.until.steps = server->config.until.steps = 10;
+    c->platform.message_overhead_s = server->platform.message_overhead_s = 1e-3;
+    const support_outcome *got = support_ok(c), *want = support_ok(server);
+    ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-9);
+    /* But for what is sent at the very end. */
+    ck_assert_double_eq_tol((double)got->result.messages, (double)want->result.messages, 1.5);
+    ck_assert_double_eq_tol(got->result.bytes, want->result.bytes, 1.1e6);
+    ck_assert_mem_eq(got->final_mean, want->final_mean, got->n_params * sizeof(double));
+    ck_assert_double_eq_tol(got->result.gradient_staleness_mean,
+                            want->result.gradient_staleness_mean, 1e-12);
+}
+END_TEST
+
+static int n_computed[8];
+
+/** Notes how far the workers' finished gradients are apart at most. */
+static void watch_spread(void *nothing, const dsgd_span *span)
+{
+    (void)nothing;
+    if (span->kind != DSGD_SPAN_COMPUTE || span->host >= 5)
+        return;
+    n_computed[span->host]++;
+    int least = n_computed[0], most = n_computed[0];
+    for (int i = 1; i < 5; i++) {
+        least = n_computed[i] < least ? n_computed[i] : least;
+        most = n_computed[i] > most ? n_computed[i] : most;
+    }
+    support_current->note[0] = fmax(support_current->note[0], most - least);
+}
+
+/** And reaches it, where a worker is slow enough. */
+START_TEST(with_slack_s_nobody_is_more_than_s_and_one_step_ahead) /* _i: s */
+{
+    static const double h[] = {1, 1, 1, 1, 9};
+    const bool chosen[5] = {true, true, true, true, true};
+    dsgd_timeline seen = {.end_step = INT32_MAX, .chosen = chosen, .ended = watch_spread};
+    support_case *c = at_speeds("ssp", 5, h);
+    support_option(c, "slack", _i);
+    support_no_learning(c);
+    c->config.timeline = &seen;
+    c->config.until = (dsgd_until){.seconds = 60};
+    ck_assert_double_eq(support_ok(c)->note[0], _i + 1);
+}
+END_TEST
+
+START_TEST(more_slack_less_waiting)
+{
+    double before = 1;
+    for (int slack = 0; slack < 6; slack++) {
+        support_case *c = support_new("ssp", 8);
+        support_no_learning(c);
+        support_imbalance_number(c, "delay", "seconds", 1.7); /* another one in each step */
+        support_option(c, "slack", slack);
+        c->config.until.steps = 200;
+        const double wait = support_ok(c)->result.shares.wait;
+        ck_assert_double_lt(wait, before);
+        before = wait;
+    }
+}
+END_TEST
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+enum { SPEEDS = 4 };
+static const double speeds[SPEEDS] = {1, 1.2345, 2.3456, 4.5678};
+
+/** The smallest t with sum of floor(t / h_i) >= B, where finite. */
+static double round_s(int batch)
+{
+    double best_s = INFINITY;
+    for (int i = 0; i < SPEEDS; i++)
+        for (int n = 1; n <= batch; n++) {
+            int sum = 0;
+            for (int j = 0; j < SPEEDS; j++)
+                sum += (int)floor(n * speeds[i] / speeds[j] + 1e-12);
+            if (sum >= batch)
+                best_s = fmin(best_s, n * speeds[i]);
+        }
+    return best_s;
+}
+
+START_TEST(a_round_of_rennala_is_as_short_as_any_can_be) /* _i: B */
+{
+    enum { ROUNDS = 5 };
+    support_case *c = at_speeds("rennala", SPEEDS, speeds);
+    support_no_learning(c);
+    support_option(c, "batch", _i);
+    for (int k = 1; k <= ROUNDS; k++)
+        for (int late = 0; late < 2; late++) {
+            c->config.until = (dsgd_until){.seconds = k * round_s(_i) + (late ? 1e-5 : -1e-5)};
+            const support_outcome *got = support_ok(c);
+            /* A gradient is answered; all others get a notice, ask, and get the model. */
+            const int others = (k - 1 + late) * (SPEEDS - 1);
+            const double gradients = got->result.steps * SPEEDS;
+            ck_assert_double_eq((double)got->result.messages, 2 * gradients + 3 * others);
+        }
+}
+END_TEST
+
+/** R updates within twice the least over m of (mean of 1 / h_i)^-1 (1 + R / m), i <= m. */
+START_TEST(ringmaster_makes_r_updates_in_its_bound) /* _i: R */
+{
+    double bound_s = INFINITY, rate = 0;
+    for (int m = 1; m <= SPEEDS; m++) {
+        rate += 1 / speeds[m - 1];
+        bound_s = fmin(bound_s, 2 * m / rate * (1 + (double)_i / m));
+    }
+    support_case *c = at_speeds("ringmaster", SPEEDS, speeds);
+    support_no_learning(c);
+    support_option(c, "delay", _i);
+    const double n_steps = 40.0 * _i;
+    c->config.until = (dsgd_until){.steps = n_steps / SPEEDS};
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_le(got->result.virtual_s, 40 * bound_s);
+    ck_assert_double_le(got->result.gradient_staleness_max, _i - 1);
+}
+END_TEST
+
+/** Nothing is applied that is older, however late messages and workers are. */
+START_TEST(no_applied_delay_reaches_r) /* _i: R */
+{
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        support_case *c = support_new("ringmaster", 8);
+        support_no_learning(c);
+        support_imbalance_number(c, "delay", "seconds", 3.1);
+        support_imbalance_number(c, "ramp", "seconds", 0.2);
+        support_option(c, "delay", _i);
+        c->config.seed = seed;
+        c->config.exchange.pieces = 3;
+        c->workload.bytes = 1e9;
+        c->config.until.steps = 60;
+        const support_outcome *got = support_ok(c);
+        ck_assert_double_le(got->result.gradient_staleness_max, _i - 1);
+        ck_assert_double_gt(got->result.shares.lost, 0);
+    }
+}
+END_TEST
+
+/* --- delayed Nesterov ------------------------------------------------------------------------- */
+
+/** One worker, whose change is always its first model. */
+static void constant_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *first = dsgd_vector_new(self);
+    long *version = dsgd_integers_new(self, 1);
+    dsgd_copy(self, first, x);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), first, version, 1);
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        *version = l->numbers[0];
+        dsgd_copy(self, x, l->x);
+    }
+}
+
+static const struct {
+    long delay;
+    double c;
+    double w[6]; /* from 0, at g = 1 */
+} nesterov[] = {
+    {3, 0, {-1.0 / 30, -2.0 / 30, -.15, -.15 - 1.0 / 30, -.15 - 2.0 / 30, -.325}},
+    {3, .25, {-1.0 / 30, -2.0 / 30, -.125, -.125 - .0125 - 1.0 / 30, -.15 - 2.0 / 30, -.2875}},
+    {1, 0, {-.15, -.325, -.5125, NAN, NAN, NAN}},
+};
+
+START_TEST(delayed_nesterov_by_hand) /* _i: case, arrivals */
+{
+    const int n = _i % 6;
+    support_case *c = support_new("async_local_sgd", 1);
+    dsgd_algorithm constant = *c->config.algorithm;
+    constant.work = constant_work;
+    support_option(c, "momentum", 0.5);
+    support_option(c, "delay", nesterov[_i / 6].delay);
+    support_option(c, "c", nesterov[_i / 6].c);
+    support_algorithm(c, &constant);
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 1;
+    support_option(c, "outer_lr", 0);
+    const support_outcome *before = support_ok(c);
+    support_option(c, "outer_lr", 0.1);
+    c->config.steps_each = n + 1;
+    const support_outcome *got = support_ok(c);
+    for (size_t i = 0; i < got->n_params && !isnan(nesterov[_i / 6].w[n]); i++)
+        ck_assert_double_eq_tol(got->x[i], before->x[i] * (1 + nesterov[_i / 6].w[n]),
+                                1e-9 + 1e3 * support_rounding() * fabs(before->x[i]));
+}
+END_TEST
+
+START_TEST(slow_workers_make_fewer_local_steps)
+{
+    static const double h[] = {1, 2.6, 3.9, 40};
+    support_case *c = at_speeds("async_local_sgd", 4, h);
+    support_no_learning(c);
+    support_option(c, "period", 8);
+    support_option(c, "dylu", 1); /* ceil(8 / h): 8, 4, 3, 1 */
+    c->config.until = (dsgd_until){.seconds = 80.5};
+    const support_outcome *got = support_ok(c);
+    /* Besides the table of times, a push and an answer per round. */
+    const double rounds = 10 + floor(80 / 2.6 / 4) + floor(80 / 3.9 / 3) + 2;
+    ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
+}
+END_TEST
+
+/* --- adaptive asynchronous updates ------------------------------------------------------------- */
+
+START_TEST(aau_at_equal_speeds_is_d_psgd) /* _i: workers */
+{
+    support_case *c = support_new("dsgd_aau", _i);
+    support_case *d = support_new("d_psgd", _i);
+    support_option(d, "order", 2); /* atc */
+    c->config.until.steps = d->config.until.steps = 0;
+    c->config.steps_each = d->config.steps_each = 10;
+    const support_outcome *got = support_ok(c), *want = support_ok(d);
+    ck_assert(support_distance(got->x, want->x, (size_t)_i * got->n_params) < support_rounding());
+    ck_assert_double_le(got->result.virtual_s, want->result.virtual_s + 10 * (1e-3 + 1e-4));
+}
+END_TEST
+
+/** An epoch lasts the slowest's step: the others make two in it, the second with that worker. */
+START_TEST(aau_needs_a_straggler_once_per_epoch)
+{
+    static const double h[] = {1, 1, 1, 10};
+    support_case *c = at_speeds("dsgd_aau", 4, h);
+    support_no_learning(c);
+    c->config.until = (dsgd_until){.seconds = 100.9};
+    /* The third round of the others, at 10 s and more, is under way in the eleventh epoch. */
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps * 4, 10 * (2 * 3 + 1));
+    ck_assert_double_eq_tol(got->result.shares.wait, (3 * 8.0 / 10) / 4, 0.01);
+}
+END_TEST
+
+START_TEST(aau_keeps_the_mean) /* _i: seed */
+{
+    support_case *c = support_new("dsgd_aau", 6);
+    support_case *none = support_new("dsgd_aau", 6);
+    c->learning.optimizer.lr = none->learning.optimizer.lr = 0;
+    support_spread(c);
+    support_spread(none);
+    support_imbalance_number(c, "ramp", "seconds", 0.37);
+    c->config.until = (dsgd_until){.seconds = 17.77 + 0.05 * _i}; /* nobody is mixing */
+    none->config.until = (dsgd_until){.seconds = 0.5};
+    const support_outcome *got = support_ok(c), *before = support_ok(none);
+    ck_assert(support_distance(support_mean_model(got, 6), support_mean_model(before, 6),
+                               got->n_params) < support_rounding());
+    ck_assert_double_gt(support_distance(got->x, before->x, 6 * got->n_params), 0.1);
+}
+END_TEST
+
+START_TEST(backups_are_fewer_than_workers)
+{
+    support_case *c = support_new("backup_workers", 4);
+    support_option(c, "backups", 4);
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->status, DSGD_EUSAGE);
+    ck_assert_ptr_ne(strstr(got->error.text, "backups: 4, but with 4 workers 0 to 3 would do"),
+                     NULL);
+    support_option(c, "backups", 3);
+    support_ok(c);
+}
+END_TEST
+
+Suite *servers_suite(void)
+{
+    Suite *s = suite_create("servers");
+    TCase *t = tcase_create("servers");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, ringmaster_cancels_at_a_delay_of_three);
+    tcase_add_test(t, ringmaster_of_two_leaves_the_fastest_alone);
+    tcase_add_test(t, ringmaster_of_any_delay_cancels_nobody);
+    tcase_add_test(t, rennala_takes_four_gradients_of_one_model);
+    tcase_add_test(t, rennala_of_two_needs_the_fastest_alone);
+    tcase_add_test(t, backup_workers_drop_who_is_late);
+    tcase_add_test(t, backups_are_fewer_than_workers);
+    tcase_add_loop_test(t, ssp_without_slack_is_synchronous, 1, 4);
+    tcase_add_loop_test(t, infinite_slack_is_an_asynchronous_server, 0, 2);
+    tcase_add_loop_test(t, with_slack_s_nobody_is_more_than_s_and_one_step_ahead, 0, 4);
+    tcase_add_test(t, more_slack_less_waiting);
+    tcase_add_loop_test(t, a_round_of_rennala_is_as_short_as_any_can_be, 1, 8);
+    tcase_add_loop_test(t, ringmaster_makes_r_updates_in_its_bound, 1, 9);
+    tcase_add_loop_test(t, no_applied_delay_reaches_r, 1, 6);
+    tcase_add_loop_test(t, delayed_nesterov_by_hand, 0, 3 * 6);
+    tcase_add_loop_test(t, aau_at_equal_speeds_is_d_psgd, 2, 8);
+    tcase_add_test(t, aau_needs_a_straggler_once_per_epoch);
+    tcase_add_loop_test(t, aau_keeps_the_mean, 0, 3);
+    tcase_add_test(t, slow_workers_make_fewer_local_steps);
+    suite_add_tcase(s, t);
+    return s;
+}

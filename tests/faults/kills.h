@@ -1,0 +1,17 @@
+/**
+ * @file kills.h
+ * Runs that are ended at random moments, and taken up by the same command.
+ */
+#ifndef DSGD_TESTS_FAULTS_KILLS_H
+#define DSGD_TESTS_FAULTS_KILLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Whether this machine gives terminals to its programs: /dev/pts is there. */
+bool kills_have_terminals(void);
+
+/** Tries @p n of them; what is wrong is printed. The number of bugs. */
+int kills_try(int n, uint64_t seed);
+
+#endif

@@ -1,0 +1,510 @@
+/**
+ * @file targets.c
+ * What each target reads, as the program reads it, and what is asserted of what it accepts.
+ */
+#include "tests/fuzz/targets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "command/analyse/comparison.h"
+#include "command/experiment/config.h"
+#include "command/experiment/edit.h"
+#include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
+#include "command/run/parts.h"
+#include "command/run/results.h"
+#include "models/data/data.h"
+#include "models/record/format.h"
+#include "models/record/replay.h"
+#include "sim/graph.h"
+#include "sim/network/placement.h"
+#include "traces/imbalance.h"
+
+const fuzz_target fuzz_targets[] = {
+    {"experiment", fuzz_experiment, "plots/*/*.yaml|course/*/*.yaml|tests/golden/*.yaml"},
+    {"platform", fuzz_platform, "traces/platforms/*.yaml"},
+    {"workload", fuzz_workload, "traces/workloads/*.yaml"},
+    {"imbalance", fuzz_imbalance, "traces/imbalance/*.yaml"},
+    {"edit", fuzz_edit, NULL},
+    {"csv", fuzz_csv, "plots/*/*.csv"},
+    {"replay", fuzz_replay, NULL},
+    {"idx", fuzz_idx, NULL},
+    {"record", fuzz_record, "tests/golden/*.record"},
+    {"compare", fuzz_compare, NULL},
+    {"part", fuzz_part, NULL},
+    {"edges", fuzz_edges, NULL},
+    {"placement", fuzz_placement, NULL},
+    {"number", fuzz_number, NULL},
+    {NULL, NULL, NULL},
+};
+
+/* --- helpers ---------------------------------------------------------------------------------- */
+
+/** Takes the next of several files from the input. */
+static size_t next_part(const uint8_t **bytes, size_t *n, const uint8_t **part)
+{
+    const size_t n_separator = strlen(FUZZ_SEPARATOR);
+    *part = *bytes;
+    const uint8_t *const end = memmem(*bytes, *n, FUZZ_SEPARATOR, n_separator);
+    const size_t length = end == NULL ? *n : (size_t)(end - *bytes);
+    const size_t taken = end == NULL ? *n : length + n_separator;
+    *bytes += taken;
+    *n -= taken;
+    return length;
+}
+
+/** Bytes as a text, which ends at a null byte. */
+static char *text_of(const uint8_t *bytes, size_t n)
+{
+    char *const text = dsgd_xcalloc(n + 1, 1);
+    if (n > 0)
+        memcpy(text, bytes, n);
+    return text;
+}
+
+/** A refusal has its sentence. */
+static void expect_sentence(dsgd_status status, const dsgd_error *error)
+{
+    DSGD_ASSERT(status == DSGD_OK || error->text[0] != '\0', "a refusal (%d) without a word",
+                status);
+}
+
+/** What has been read can be written into a manifest. */
+static void expect_json(const dsgd_option *options, const void *params)
+{
+    json_t *const object = dsgd_json_options(options, params);
+    char *const text = json_dumps(object, JSON_COMPACT);
+    DSGD_ASSERT(text != NULL, "what was read is no JSON");
+    free(text);
+    json_decref(object);
+}
+
+/** A folder that lives as long as the process, for what is found by its name. */
+static const char *folder(void)
+{
+    static char path[64];
+    if (path[0] == '\0') {
+        const char *const memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        snprintf(path, sizeof path, "%s/dsgd-fuzz-%d", memory, (int)getpid());
+        char *const parts = dsgd_xprintf("%s/.parts", path);
+        dsgd_error error;
+        DSGD_ASSERT(dsgd_make_folder(&error, "%s", parts) == DSGD_OK, "%s", error.text);
+        free(parts);
+    }
+    return path;
+}
+
+static void write_into_folder(const char *name, const void *bytes, size_t n)
+{
+    char *const path = dsgd_xprintf("%s/%s", folder(), name);
+    FILE *const stream = fopen(path, "wb");
+    DSGD_ASSERT(stream != NULL && fwrite(bytes, 1, n, stream) == n && fclose(stream) == 0,
+                "%s cannot be written", path);
+    free(path);
+}
+
+static void empty_folder(void)
+{
+    static const char *const names[] = {"runs.csv", "curves.csv", ".parts/1.part", ".parts", ""};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *const path = dsgd_xprintf("%s/%s", folder(), names[i]);
+        remove(path);
+        free(path);
+    }
+}
+
+__attribute__((destructor)) static void at_end(void)
+{
+    empty_folder();
+}
+
+/* --- YAML ------------------------------------------------------------------------------------- */
+
+void fuzz_experiment(const uint8_t *bytes, size_t n)
+{
+    dsgd_experiment experiment;
+    dsgd_error error = {""};
+    const char *const path = fuzz_file(0, bytes, n);
+    const dsgd_status status =
+        dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &experiment, &error);
+    expect_sentence(status, &error);
+    if (status != DSGD_OK)
+        return;
+    DSGD_ASSERT(experiment.n_runs > 0 && experiment.n_runs <= DSGD_MOST_RUNS, "%zu runs",
+                experiment.n_runs);
+    free(dsgd_results_about(&experiment, 0, "dsgd run"));
+    dsgd_experiment_close(&experiment);
+}
+
+void fuzz_platform(const uint8_t *bytes, size_t n)
+{
+    enum { HOSTS = 8, MOST_HOSTS = 4096 };
+    static const int places[HOSTS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const dsgd_platform_use use = {HOSTS, places, 0};
+    dsgd_config *config = NULL;
+    dsgd_platform platform;
+    dsgd_error error = {""};
+    dsgd_status status = dsgd_platform_open(fuzz_file(0, bytes, n), &config, &platform, &error);
+    if (status == DSGD_OK)
+        status = dsgd_platform_check(&platform, &error);
+    expect_sentence(status, &error);
+    if (status == DSGD_OK) {
+        expect_json(dsgd_platform_options, &platform);
+        const int most = dsgd_platform_most_hosts(&platform);
+        const int hosts = most < DSGD_PLATFORM_ANY ? most : HOSTS;
+        if (platform.topology != DSGD_TOPOLOGY_XML && hosts >= HOSTS && hosts <= MOST_HOSTS)
+            status = dsgd_platform_write(&platform, hosts, &use, fuzz_file(1, NULL, 0), &error);
+        DSGD_ASSERT(status == DSGD_OK, "%s", error.text);
+    }
+    dsgd_config_close(config);
+}
+
+void fuzz_workload(const uint8_t *bytes, size_t n)
+{
+    dsgd_config *config = NULL;
+    dsgd_workload workload = {0};
+    dsgd_error error = {""};
+    dsgd_status status = dsgd_workload_open(fuzz_file(0, bytes, n), &config, &workload, &error);
+    if (status == DSGD_OK)
+        status = dsgd_workload_check(&workload, &error);
+    expect_sentence(status, &error);
+    if (status == DSGD_OK)
+        expect_json(dsgd_workload_options, &workload);
+    dsgd_config_close(config);
+}
+
+/** Seconds of a few steps are never below 0. */
+static void expect_seconds(const dsgd_imbalance *imbalance, int n_workers)
+{
+    const dsgd_batch_size batch = {.samples = 32, .rows = 1000, .longest = 50};
+    for (int i = 0; i < 16; i++) {
+        const dsgd_step_at at = {1, n_workers, i % n_workers, 7L * i, batch, 0, NULL};
+        const double seconds = dsgd_imbalance_seconds(imbalance, 0.1, at);
+        DSGD_ASSERT(seconds >= 0, "a step takes %g s", seconds);
+    }
+}
+
+void fuzz_imbalance(const uint8_t *bytes, size_t n)
+{
+    enum { WORKERS = 8 };
+    dsgd_config *config = NULL;
+    dsgd_pick_set set = {0};
+    dsgd_imbalance *imbalance = NULL;
+    dsgd_error error = {""};
+    dsgd_status status = dsgd_imbalance_set_open(fuzz_file(0, bytes, n), &config, &set, &error);
+    if (status == DSGD_OK)
+        status = dsgd_imbalance_open(&set.entries, 1, WORKERS, &imbalance, &error);
+    expect_sentence(status, &error);
+    if (status == DSGD_OK)
+        expect_seconds(imbalance, WORKERS);
+    dsgd_imbalance_close(imbalance);
+    dsgd_config_close(config);
+}
+
+/** A file, and assignments to it, a line each: what is written anew can be read. */
+void fuzz_edit(const uint8_t *bytes, size_t n)
+{
+    enum { MOST = 8 };
+    const uint8_t *file = NULL;
+    const size_t n_file = next_part(&bytes, &n, &file);
+    char *const lines = text_of(bytes, n);
+    const char *assignments[MOST];
+    size_t n_assignments = 0;
+    char *rest = lines;
+    for (char *line = NULL; n_assignments < MOST && (line = strsep(&rest, "\n")) != NULL;)
+        assignments[n_assignments++] = line;
+    char *edited = NULL;
+    dsgd_error error = {""};
+    const char *const path = fuzz_file(0, file, n_file);
+    const dsgd_status status =
+        dsgd_config_edited(path, assignments, n_assignments, n_assignments, &edited, &error);
+    expect_sentence(status, &error);
+    dsgd_config *config = NULL;
+    if (status == DSGD_OK) {
+        const dsgd_status again =
+            dsgd_config_open(fuzz_file(1, edited, strlen(edited)), &config, &error);
+        DSGD_ASSERT(again == DSGD_OK, "an edited file cannot be read: %s\n%s", error.text, edited);
+    }
+    dsgd_config_close(config);
+    free(edited);
+    free(lines);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+/** A table of the same fields. */
+static char *csv_text(const dsgd_csv *csv, size_t *n)
+{
+    char *text = NULL;
+    FILE *const stream = open_memstream(&text, n);
+    for (size_t i = 0; i < (csv->n_rows + 1) * csv->n_columns; i++) {
+        dsgd_csv_text(stream, csv->fields[i]);
+        fputc((i + 1) % csv->n_columns == 0 ? '\n' : ',', stream);
+    }
+    fclose(stream);
+    return text;
+}
+
+/** What is written is read again as it was; of one column no, for an empty field is no row then. */
+static void expect_same(const dsgd_csv *csv)
+{
+    size_t n = 0;
+    char *const text = csv_text(csv, &n);
+    dsgd_csv again;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_csv_parse(&again, text, &error);
+    DSGD_ASSERT(status == DSGD_OK && again.n_columns == csv->n_columns &&
+                    again.n_rows == csv->n_rows,
+                "another table: %s\n%s", error.text, text);
+    for (size_t i = 0; i < (csv->n_rows + 1) * csv->n_columns; i++)
+        DSGD_ASSERT(strcmp(again.fields[i], csv->fields[i]) == 0, "another field %zu: %s", i, text);
+    dsgd_csv_close(&again);
+    free(text);
+}
+
+void fuzz_csv(const uint8_t *bytes, size_t n)
+{
+    dsgd_csv csv;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_csv_read(&csv, &error, "%s", fuzz_file(0, bytes, n));
+    expect_sentence(status, &error);
+    if (status == DSGD_OK && csv.n_columns > 1)
+        expect_same(&csv);
+    for (size_t row = 0; status == DSGD_OK && row < csv.n_rows; row++)
+        for (size_t k = 0; k < csv.n_columns; k++)
+            DSGD_ASSERT(!isinf(dsgd_csv_value(&csv, row, k)), "an infinite number");
+    dsgd_csv_close(&csv);
+}
+
+/** Measured seconds. */
+void fuzz_replay(const uint8_t *bytes, size_t n)
+{
+    struct {
+        const char *file;
+    } params = {fuzz_file(0, bytes, n)};
+    dsgd_pick pick = {dsgd_about_find(dsgd_imbalance_kinds, "replay"), &params};
+    const dsgd_picks picks = {1, &pick};
+    dsgd_imbalance *imbalance = NULL;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_imbalance_open(&picks, 1, 4, &imbalance, &error);
+    expect_sentence(status, &error);
+    if (status == DSGD_OK)
+        expect_seconds(imbalance, 4);
+    dsgd_imbalance_close(imbalance);
+}
+
+/** runs.csv, and perhaps curves.csv and a target. */
+void fuzz_compare(const uint8_t *bytes, size_t n)
+{
+    const uint8_t *runs = NULL, *curves = NULL;
+    const size_t n_runs = next_part(&bytes, &n, &runs);
+    const size_t n_curves = next_part(&bytes, &n, &curves);
+    char *const target = text_of(bytes, n);
+    write_into_folder("runs.csv", runs, n_runs);
+    write_into_folder("curves.csv", curves, n_curves);
+    const dsgd_comparison_config config = {NULL, NULL, *target == '\0' ? NULL : target};
+    dsgd_comparison comparison;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_comparison_open(folder(), &config, &comparison, &error);
+    expect_sentence(status, &error);
+    for (size_t i = 0; status == DSGD_OK && i < comparison.groups.n; i++) {
+        const dsgd_seed_group *const group = &comparison.groups.v[i];
+        free(dsgd_comparison_label(&comparison, group));
+        DSGD_ASSERT(dsgd_comparison_diverged(&comparison, group) <= group->n_rows, "more rows");
+    }
+    dsgd_comparison_close(&comparison);
+    free(target);
+}
+
+/** Rows of a run. The checksum is made right wherever there is one: what follows it is to be read. */
+void fuzz_part(const uint8_t *bytes, size_t n)
+{
+    static const char head[] = "dsgd part 1, crc ";
+    enum { DIGITS = 8 };
+    char *const text = text_of(bytes, n);
+    const char *const line = memchr(text, '\n', n);
+    const size_t at = sizeof head - 1;
+    if (line != NULL && (size_t)(line - text) > at + DIGITS) {
+        char digits[DIGITS + 1];
+        snprintf(digits, sizeof digits, "%08lx",
+                 dsgd_checksum(line + 1, n - (size_t)(line + 1 - text)) & 0xfffffffful);
+        memcpy(text + at, digits, DIGITS);
+    }
+    write_into_folder(".parts/1.part", text, n);
+    dsgd_run_state state;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_results_state(folder(), 0, &state, &error);
+    expect_sentence(status, &error);
+    free(dsgd_results_note(folder(), 0));
+    free(dsgd_results_field(folder(), 0, "seed"));
+    DSGD_ASSERT(!isinf(dsgd_results_throughput(folder(), 0)), "an infinite throughput");
+    free(text);
+}
+
+/* --- binary files ----------------------------------------------------------------------------- */
+
+/** Images and then, where there is a separator, their labels, each to train and to test on. */
+void fuzz_idx(const uint8_t *bytes, size_t n)
+{
+    const uint8_t *images = NULL;
+    const size_t n_images = next_part(&bytes, &n, &images);
+    const char *const x = fuzz_file(0, images, n_images), *const y = fuzz_file(1, bytes, n);
+    const char *const paths[4] = {x, y, x, y};
+    const dsgd_data_source *const source =
+        (const void *)dsgd_about_find(dsgd_data_sources, "idx"); /* whose params are the paths */
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    const dsgd_status status = source->load(paths, 1, &data, &error);
+    expect_sentence(status, &error);
+    if (status == DSGD_OK) {
+        (void)record_data_checksum(data);
+        dsgd_data_free(data);
+    }
+}
+
+/**
+ * Records are compressed and have checksums: an input that does not begin as one is its blocks,
+ * unpacked.
+ */
+static const char *record_path(const uint8_t *bytes, size_t n)
+{
+    if (n >= RECORD_MAGIC_BYTES && memcmp(bytes, RECORD_MAGIC, RECORD_MAGIC_BYTES) == 0)
+        return fuzz_file(0, bytes, n);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *const stream = open_memstream(&text, &length);
+    static const uint8_t version[4] = {RECORD_VERSION};
+    fputs(RECORD_MAGIC, stream);
+    fwrite(version, 1, sizeof version, stream);
+    for (const char *kind = RECORD_HEAD; n > 0; kind = RECORD_WORK) {
+        const uint8_t *part = NULL;
+        const size_t n_part = next_part(&bytes, &n, &part);
+        record_write_block(stream, n == 0 ? RECORD_DONE : kind, part, n_part);
+    }
+    fclose(stream);
+    const char *const path = fuzz_file(0, text, length);
+    free(text);
+    return path;
+}
+
+void fuzz_record(const uint8_t *bytes, size_t n)
+{
+    const dsgd_replay_config config = {.path = record_path(bytes, n),
+                                       .numerics = DSGD_NUMERICS_CPU,
+                                       .precision = -1,
+                                       .memory_bytes = 64 << 20};
+    dsgd_replay_result result;
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_replay(&config, &result, &error);
+    expect_sentence(status, &error);
+    dsgd_replay_result_free(&result);
+    free(dsgd_record_head(config.path));
+}
+
+/* --- lists in files of their own -------------------------------------------------------------- */
+
+/** The file as the value of the one key of a mapping; the caller closes *config. */
+static dsgd_entry *value_of(const uint8_t *bytes, size_t n, dsgd_config **config)
+{
+    char *const mapping = dsgd_xprintf("k: %s\n", fuzz_file(0, bytes, n));
+    dsgd_error error = {""};
+    const char *const path = fuzz_file(1, mapping, strlen(mapping));
+    const dsgd_status status = dsgd_config_open(path, config, &error);
+    DSGD_ASSERT(status == DSGD_OK, "%s", error.text);
+    free(mapping);
+    return dsgd_entry_find(dsgd_config_root(*config), "k");
+}
+
+/** Neighbours by listed edges: each is the other's, and what a rank keeps and gives sums to 1. */
+static void expect_neighbours(const dsgd_pick *pick, int n_workers)
+{
+    enum { MOST = 8 };
+    int to[MOST], from[MOST], other[MOST];
+    double share[MOST];
+    bool is[MOST][MOST] = {{false}};
+    const dsgd_neighbour_room room = {to, from, other, share};
+    for (int rank = 0; rank < n_workers; rank++) {
+        const dsgd_neighbours near =
+            dsgd_graph_neighbours(pick, n_workers, 1, rank, 0, true, &room);
+        double sum = near.keep;
+        for (int i = 0; i < near.n_to; i++) {
+            DSGD_ASSERT(near.to[i] != rank && near.to[i] < n_workers, "neighbour %d", near.to[i]);
+            is[rank][near.to[i]] = true;
+            sum += near.share[i];
+        }
+        DSGD_ASSERT(fabs(sum - 1) < 1e-9, "shares sum to %g", sum);
+    }
+    for (int a = 0; a < n_workers; a++)
+        for (int b = 0; b < n_workers; b++)
+            DSGD_ASSERT(is[a][b] == is[b][a], "an edge of one end");
+}
+
+void fuzz_edges(const uint8_t *bytes, size_t n)
+{
+    enum { WORKERS = 8 };
+    dsgd_config *config = NULL;
+    dsgd_entry *const entry = value_of(bytes, n, &config);
+    const dsgd_about *const kind = dsgd_about_find(dsgd_graph_kinds, "edges");
+    void *const params = dsgd_config_alloc(config, kind->params_size);
+    const dsgd_pick pick = {kind, params};
+    dsgd_error error = {""};
+    dsgd_status status = dsgd_config_read_value(
+        config, entry, dsgd_option_find(kind->options, "edges"), params, &error);
+    if (status == DSGD_OK)
+        status = dsgd_graph_check(&pick, WORKERS, "d_psgd", &error);
+    expect_sentence(status, &error);
+    if (status == DSGD_OK)
+        expect_neighbours(&pick, WORKERS);
+    dsgd_config_close(config);
+}
+
+void fuzz_placement(const uint8_t *bytes, size_t n)
+{
+    enum { HOSTS = 16, WORKERS = 8 };
+    dsgd_config *config = NULL;
+    dsgd_entry *const entry = value_of(bytes, n, &config);
+    dsgd_planned_run run = {.name = NULL};
+    int places[WORKERS];
+    bool taken[HOSTS] = {false};
+    dsgd_error error = {""};
+    dsgd_status status = dsgd_config_read_value(
+        config, entry, dsgd_option_find(dsgd_experiment_options, "placement"), &run, &error);
+    if (status == DSGD_OK)
+        status =
+            dsgd_placement_places(&run.config.placement, 1, HOSTS, NULL, WORKERS, places, &error);
+    expect_sentence(status, &error);
+    for (int i = 0; status == DSGD_OK && i < WORKERS; i++) {
+        DSGD_ASSERT(places[i] >= 0 && places[i] < HOSTS && !taken[places[i]], "host %d", places[i]);
+        taken[places[i]] = true;
+    }
+    dsgd_config_close(config);
+}
+
+/** A number and its suffix, in each unit: finite, and its shortest decimal is the same number. */
+void fuzz_number(const uint8_t *bytes, size_t n)
+{
+    static const char *const units[] = {NULL, "s", "bytes", "bytes/s", "flop/s", "W", "share"};
+    char *const text = text_of(bytes, n);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double number = 0, again = 0;
+        if (!dsgd_parse_number(text, units[i], &number))
+            continue;
+        DSGD_ASSERT(isfinite(number), "`%s` is not finite", text);
+        char *const written = dsgd_csv_number_text(number);
+        DSGD_ASSERT(dsgd_parse_number(written, NULL, &again) && again == number,
+                    "`%s` is %g, written %s", text, number, written);
+        free(written);
+    }
+    static const char *const names[] = {"allreduce", "wagma", "d_psgd", NULL};
+    free(dsgd_hint(text, names));
+    (void)dsgd_is_file_name(text);
+    free(text);
+}

@@ -1,0 +1,78 @@
+/**
+ * @file test_fuzz.c
+ * Every kept and every shipped file through its target, whole, cut off and with bytes changed: what
+ * once crashed does not any more, without libFuzzer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "tests/fuzz/targets.h"
+#include "tests/suites.h"
+
+/** Of each file so many damaged copies, at most; fewer of large ones. */
+enum { MOST_COPIES = 8, MOST_BYTES = 20000 };
+
+/** One byte is another, and every second time the end is missing. */
+static size_t damage(uint8_t *bytes, size_t n, uint64_t seed)
+{
+    const uint64_t drawn = (seed + 1) * 0x9e3779b97f4a7c15u;
+    const size_t place = (drawn >> 16) % n;
+    bytes[place] = (uint8_t)(drawn >> 8);
+    return seed % 2 == 0 ? n : place + 1;
+}
+
+static void feed_file(const fuzz_target *target, const char *path, void *n_files)
+{
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_file_read(path, &text, &n, &error) == DSGD_OK, "%s", error.text);
+    mark_point();
+    target->feed((const uint8_t *)text, n);
+    for (uint64_t k = 0; n > 0 && k * n < MOST_BYTES && k < MOST_COPIES; k++) {
+        uint8_t *const copy = dsgd_xcalloc(n, 1);
+        memcpy(copy, text, n);
+        target->feed(copy, damage(copy, n, k));
+        free(copy);
+    }
+    free(text);
+    ++*(size_t *)n_files;
+}
+
+START_TEST(target)
+{
+    size_t n_files = 0;
+    fuzz_targets[_i].feed((const uint8_t *)"", 0);
+    fuzz_each_file(&fuzz_targets[_i], feed_file, &n_files);
+    ck_assert_msg(n_files > 0, "%s has no files", fuzz_targets[_i].name);
+}
+END_TEST
+
+START_TEST(dictionary)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *const stream = open_memstream(&text, &n);
+    fuzz_print_dictionary(stream);
+    fclose(stream);
+    ck_assert_ptr_nonnull(strstr(text, "\"host_bandwidth: \"\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\"wagma\"\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\"GB/s\"\n"));
+    free(text);
+}
+END_TEST
+
+Suite *fuzz_suite(void)
+{
+    int n = 0;
+    while (fuzz_targets[n].name != NULL)
+        n++;
+    Suite *const s = suite_create("fuzz");
+    TCase *const c = tcase_create("files");
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, target, 0, n);
+    tcase_add_test(c, dictionary);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,63 @@
+/** @file records.c */
+#include "tests/models/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <check.h>
+
+static char folder[] = "/tmp/dsgd-record-XXXXXX";
+
+void records_folder_make(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+void records_folder_remove(void)
+{
+    char *const command = dsgd_xprintf("rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    free(command);
+}
+
+const char *records_path(const char *name)
+{
+    static char paths[4][128];
+    static size_t next;
+    char *const path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+support_case *records_case(const char *algorithm, int workers, const char *name)
+{
+    support_case *const c = support_new(algorithm, workers);
+    c->config.exchange.pieces = 3;
+    c->learning.evaluate.every = 5;
+    c->learning.evaluate.local = true;
+    support_imbalance_number(c, "ramp", "seconds", 0.3);
+    c->config.record = dsgd_xstrdup(records_path(name));
+    c->config.record_about = "{\"run\": 7, \"label\": \"some\"}";
+    return c;
+}
+
+dsgd_status records_replay_with(const char *path, uint32_t threads, int precision,
+                                dsgd_replay_result *result, dsgd_error *error)
+{
+    const dsgd_replay_config config = {.path = path,
+                                       .numerics = DSGD_NUMERICS_CPU,
+                                       .precision = precision,
+                                       .threads = threads,
+                                       .memory_bytes = (size_t)1 << 30};
+    return dsgd_replay(&config, result, error);
+}
+
+dsgd_replay_result records_replay(const char *path, uint32_t threads)
+{
+    dsgd_replay_result result;
+    dsgd_error error = {""};
+    ck_assert_msg(records_replay_with(path, threads, -1, &result, &error) == DSGD_OK, "%s",
+                  error.text);
+    return result;
+}

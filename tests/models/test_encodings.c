@@ -1,0 +1,252 @@
+/**
+ * @file test_encodings.c
+ * Encodings: what devices compute of a piece, against their formulas; bytes on the wire; the
+ * store's fifth operation.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/encodings/encoding.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/* --- devices ---------------------------------------------------------------------------------- */
+
+enum { MOST = 3000 };
+
+/** y <- Q(x, z) of n numbers, in double; returns whether all are finite. */
+static bool encode(dsgd_code code, size_t n, const double *x, const double *z, double *y)
+{
+    const dsgd_encode_op op = {n, (void *)(uintptr_t)x, (void *)(uintptr_t)z, code, y};
+    bool finite = false;
+    dsgd_device_cpu(true)->encode(NULL, 0, &op, 1, &finite);
+    return finite;
+}
+
+static void expect(dsgd_code code, size_t n, const double *x, const double *z, const double *wanted)
+{
+    double y[MOST];
+    memset(y, 0xff, sizeof y);
+    ck_assert(encode(code, n, x, z, y));
+    for (size_t i = 0; i < n; i++)
+        ck_assert_msg(fabs(y[i] - wanted[i]) <= 1e-15 * (1 + fabs(wanted[i])),
+                      "kind %u, element %zu: %g instead of %g", code.kind, i, y[i], wanted[i]);
+}
+
+static dsgd_code selection(dsgd_code_kind kind, size_t count)
+{
+    return (dsgd_code){.kind = kind, .count = count, .number = 1};
+}
+
+START_TEST(the_largest_are_kept_and_of_equal_ones_the_first)
+{
+    const double x[] = {1, -3, 2, -2, 3, 0};
+    expect(selection(DSGD_CODE_TOP_K, 1), 6, x, NULL, (double[]){0, -3, 0, 0, 0, 0});
+    expect(selection(DSGD_CODE_TOP_K, 2), 6, x, NULL, (double[]){0, -3, 0, 0, 3, 0});
+    expect(selection(DSGD_CODE_TOP_K, 3), 6, x, NULL, (double[]){0, -3, 2, 0, 3, 0});
+    expect(selection(DSGD_CODE_TOP_K, 6), 6, x, NULL, x);
+    expect(selection(DSGD_CODE_TOP_K, 1), 1, x, NULL, x);
+    expect(selection(DSGD_CODE_TOP_K, 2), 4, (double[]){0, 0, 0, 0}, NULL, (double[]){0, 0, 0, 0});
+    expect((dsgd_code){.kind = DSGD_CODE_THRESHOLD, .number = 2}, 6, x, NULL,
+           (double[]){0, -3, 0, 0, 3, 0});
+    expect((dsgd_code){.kind = DSGD_CODE_MASK}, 6, x, (double[]){0, 1, -1, 0, 0, 5},
+           (double[]){0, -3, 2, 0, 0, 0});
+}
+END_TEST
+
+START_TEST(a_selection_is_that_of_a_sort) /* _i: how many of 1,003 */
+{
+    enum { N = 1003 };
+    double x[N];
+    double y[N];
+    const size_t counts[] = {1, 10, 500, 1002, 1003};
+    for (size_t i = 0; i < N; i++)
+        x[i] = (double)((i * 7919) % 211) - 105; /* many equal ones */
+    ck_assert(encode(selection(DSGD_CODE_TOP_K, counts[_i]), N, x, NULL, y));
+    for (size_t i = 0; i < N; i++) {
+        size_t before = 0; /* that are kept rather than i */
+        for (size_t j = 0; j < N; j++)
+            before += fabs(x[j]) > fabs(x[i]) || (fabs(x[j]) == fabs(x[i]) && j < i);
+        ck_assert_double_eq(y[i], before < counts[_i] ? x[i] : 0);
+    }
+}
+END_TEST
+
+START_TEST(draws_keep_as_many_as_they_should_and_others_at_another_step)
+{
+    enum { N = 1000, KEPT = 37 };
+    double x[N];
+    double y[2][N];
+    for (size_t i = 0; i < N; i++)
+        x[i] = 1;
+    dsgd_code code = selection(DSGD_CODE_RANDOM_K, KEPT);
+    code.number = (double)N / KEPT;
+    for (int t = 0; t < 2; t++) {
+        size_t n = 0;
+        code.step = (uint32_t)t;
+        ck_assert(encode(code, N, x, NULL, y[t]));
+        for (size_t i = 0; i < N; i++)
+            n += y[t][i] == code.number;
+        ck_assert_uint_eq(n, KEPT);
+    }
+    ck_assert_mem_ne(y[0], y[1], sizeof y[0]);
+}
+END_TEST
+
+START_TEST(rounding_has_its_formulas)
+{
+    const double x[] = {4, -1, 0, 3, 7, 7, 7, 0, 0};
+    expect((dsgd_code){.kind = DSGD_CODE_SIGN, .count = 4, .number = 1}, 9, x, NULL,
+           (double[]){2, -2, 2, 2, 5.25, 5.25, 5.25, 5.25, 0});
+    expect((dsgd_code){.kind = DSGD_CODE_UNIFORM, .levels = 2, .count = 4}, 9, x, NULL,
+           (double[]){4, 0, 0, 4, 7, 7, 7, 0, 0});
+    const double same[] = {1. / 3, -1. / 3, 1. / 3}; /* exact where all are as large */
+    for (uint32_t levels = 1; levels < 200; levels += 3)
+        expect((dsgd_code){.kind = DSGD_CODE_UNIFORM, .levels = levels, .count = 3}, 3, same, NULL,
+               same);
+    const double whole[] = {3, -4, 0}; /* levels of the norm 5 */
+    expect((dsgd_code){.kind = DSGD_CODE_STOCHASTIC, .levels = 5, .count = 3, .number = 1}, 3,
+           whole, NULL, whole);
+}
+END_TEST
+
+START_TEST(stochastic_rounding_has_the_right_mean)
+{
+    enum { N = 3, DRAWS = 20000 };
+    const double x[N] = {0.3, -1, 2};
+    double y[N];
+    double sum[N] = {0};
+    for (uint32_t t = 0; t < DRAWS; t++) {
+        ck_assert(encode((dsgd_code){.kind = DSGD_CODE_STOCHASTIC,
+                                     .levels = 2,
+                                     .count = N,
+                                     .number = 1,
+                                     .purpose = 12,
+                                     .step = t},
+                         N, x, NULL, y));
+        for (size_t i = 0; i < N; i++)
+            sum[i] += y[i] / DRAWS;
+    }
+    for (size_t i = 0; i < N; i++) /* five standard deviations of at most half a step */
+        ck_assert_double_eq_tol(sum[i], x[i], 5 * 0.5 * 2.3 / 2 / sqrt(DRAWS));
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_reported)
+{
+    static const dsgd_code codes[] = {
+        {.kind = DSGD_CODE_TOP_K, .count = 1},
+        {.kind = DSGD_CODE_THRESHOLD, .number = 1},
+        {.kind = DSGD_CODE_SIGN, .count = 3},
+        {.kind = DSGD_CODE_UNIFORM, .count = 3, .levels = 127},
+        {.kind = DSGD_CODE_STOCHASTIC, .count = 3, .levels = 127, .number = 1},
+        {.kind = DSGD_CODE_ORTHOGONAL, .count = 1, .rows = 3},
+    };
+    for (size_t c = 0; c < sizeof codes / sizeof codes[0]; c++)
+        for (size_t at = 0; at < 3; at++)
+            for (int which = 0; which < 2; which++) {
+                double x[] = {1, 2, 3};
+                double y[3];
+                x[at] = which == 0 ? NAN : INFINITY;
+                ck_assert_msg(!encode(codes[c], 3, x, NULL, y), "code %zu", c);
+            }
+}
+END_TEST
+
+START_TEST(factors_have_their_formulas)
+{
+    const double a[] = {3, 1, 1, 2}; /* the sheet's matrix, rank 1, with p = (1, 0) */
+    const double p[] = {1, 0, 0, 0};
+    expect(dsgd_matrix_code(DSGD_CODE_TRANSPOSED_TIMES, 4, 1), 4, a, p, (double[]){3, 1, 0, 0});
+    expect(dsgd_matrix_code(DSGD_CODE_TIMES, 4, 1), 4, a, (double[]){1, 1, 0, 0},
+           (double[]){4, 3, 0, 0});
+    expect(dsgd_matrix_code(DSGD_CODE_OUTER, 4, 1), 4, p, (double[]){3, 1, 0, 0},
+           (double[]){3, 1, 0, 0});
+    expect(dsgd_matrix_code(DSGD_CODE_ORTHOGONAL, 4, 1), 4, (double[]){3, 4, 9, 9}, NULL,
+           (double[]){0.6, 0.8, 9, 9});
+    /* five elements are 2 x 3, the last of which is missing */
+    const double b[] = {1, 2, 3, 4, 5};
+    expect(dsgd_matrix_code(DSGD_CODE_TIMES, 5, 1), 5, b, (double[]){1, 10, 100, 0, 0},
+           (double[]){321, 54, 0, 0, 0});
+    expect(dsgd_matrix_code(DSGD_CODE_TRANSPOSED_TIMES, 5, 1), 5, b, (double[]){1, 10, 0, 0, 0},
+           (double[]){41, 52, 3, 0, 0});
+    expect(dsgd_matrix_code(DSGD_CODE_ORTHOGONAL, 9, 2), 9, (double[]){0, 2, 0, 1, 1, 0, 0, 0, 0},
+           NULL, (double[]){0, 1, 0, 1, 0, 0, 0, 0, 0});
+}
+END_TEST
+
+START_TEST(levels_of_the_cpu_have_the_same_bits_in_float)
+{
+    enum { N = 1003 };
+    static float x[N], y[N], again[N];
+    for (size_t i = 0; i < N; i++)
+        x[i] = (float)sin((double)i) / 7;
+    const dsgd_code code = {.kind = DSGD_CODE_STOCHASTIC, .levels = 15, .count = 300, .number = 1};
+    const dsgd_encode_op ops[] = {{N, x, NULL, code, y}, {N, x, NULL, code, again}};
+    bool finite[2];
+    dsgd_device_cpu(false)->encode(NULL, 0, ops, 2, finite);
+    ck_assert(finite[0] && finite[1]);
+    ck_assert_mem_eq(y, again, sizeof y);
+}
+END_TEST
+
+/* --- encodings -------------------------------------------------------------------------------- */
+
+static dsgd_pick picked(const char *name, const char *option, double value)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, name);
+    ck_assert_ptr_nonnull(about);
+    void *const params = dsgd_xcalloc(1, about->params_size + 1);
+    dsgd_options_default(about->options, params);
+    if (option != NULL)
+        support_set(about, params, option, value);
+    return (dsgd_pick){about, params};
+}
+
+START_TEST(bytes_are_what_the_options_say)
+{
+    static const struct {
+        const char *name, *option;
+        double value, elements, bytes;
+    } cases[] = {
+        {"none", NULL, 0, 1000, 4000},
+        {"top_k", NULL, 0, 1000, 80}, /* 10 pairs */
+        {"top_k", "share", 0, 1000, 8},
+        {"top_k", "share", 1, 1000, 4000}, /* never more than all */
+        {"top_k", "index_bits", 12, 1000, 55},
+        {"random_k", NULL, 0, 1000, 40}, /* no indices */
+        {"threshold", "share", 0.1, 1000, 800},
+        {"sign", NULL, 0, 1000, 129},
+        {"uniform", NULL, 0, 10000, 10000 + 3 * 4},
+        {"uniform", "bits", 4, 8192, 4096 + 2 * 4},
+        {"qsgd", NULL, 0, 1000, 1000 + 8 * 4},
+        {"qsgd", "levels", 1, 1000, 250 + 8 * 4},
+        {"low_rank", "rank", 1, 10000, 4 * 200},
+        {"low_rank", "rank", 50, 10000, 40000}, /* as it is */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const dsgd_pick pick = picked(cases[i].name, cases[i].option, cases[i].value);
+        ck_assert_msg(dsgd_encoding_bytes(&pick, 4 * cases[i].elements) == cases[i].bytes,
+                      "case %zu: %g bytes", i, dsgd_encoding_bytes(&pick, 4 * cases[i].elements));
+        free((void *)(uintptr_t)pick.params);
+    }
+}
+END_TEST
+
+Suite *encodings_suite(void)
+{
+    Suite *s = suite_create("encodings");
+    TCase *t = tcase_create("encodings");
+    tcase_add_test(t, the_largest_are_kept_and_of_equal_ones_the_first);
+    tcase_add_loop_test(t, a_selection_is_that_of_a_sort, 0, 5);
+    tcase_add_test(t, draws_keep_as_many_as_they_should_and_others_at_another_step);
+    tcase_add_test(t, rounding_has_its_formulas);
+    tcase_add_test(t, stochastic_rounding_has_the_right_mean);
+    tcase_add_test(t, what_is_not_finite_is_reported);
+    tcase_add_test(t, factors_have_their_formulas);
+    tcase_add_test(t, levels_of_the_cpu_have_the_same_bits_in_float);
+    tcase_add_test(t, bytes_are_what_the_options_say);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,201 @@
+/**
+ * @file test_cancel.c
+ * Gradients that are cancelled: the worker is free at once, its time is lost, no gradient is
+ * computed, the same mini-batch is used later, and nothing else changes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/timeline.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/** Plain SGD; in steps 1 and 3 gives its gradient up after 0.25 s, once and twice. */
+static void giving_up_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    long *given_up = dsgd_integers_new(self, 4);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if ((self->step == 1 && given_up[1] < 1) || (self->step == 3 && given_up[3] < 2)) {
+            given_up[self->step]++;
+            dsgd_wait_any(self, DSGD_ON_LETTER, dsgd_time_s(self) + 0.25);
+            dsgd_cancel(self);
+            continue;
+        }
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm giving_up = {
+    .about = {.name = "giving_up"}, .work = giving_up_work, .cancels = true};
+
+START_TEST(what_is_cancelled_is_lost_and_done_again) /* _i: pieces */
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &giving_up);
+    c->config.exchange.pieces = _i;
+    c->config.until.steps = 6;
+    const support_outcome *got = support_ok(c);
+    const dsgd_run_result *r = &got->result;
+    ck_assert_double_eq_tol(r->virtual_s, 6.75, 1e-12);
+    ck_assert_double_eq(r->steps, 6);
+    ck_assert_double_eq(r->samples, 2 * 6 * 128);
+    ck_assert_double_eq_tol(r->shares.compute, 6 / 6.75, 1e-12);
+    ck_assert_double_eq_tol(r->shares.lost, 0.75 / 6.75, 1e-12);
+    ck_assert_double_eq_tol(r->shares.wait, r->shares.lost, 1e-12);
+    ck_assert_double_eq(r->shares.communicate, 0);
+    ck_assert_uint_eq(r->numerics.gradients, 2 * 6);
+    support_algorithm(c, &support_alone);
+    const support_outcome *want = support_ok(c);
+    ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
+    ck_assert_double_eq_tol(want->result.virtual_s, 6, 1e-12);
+}
+END_TEST
+
+/** An environment that was walked in a gradient that was cancelled is where it was. */
+START_TEST(a_model_state_is_as_before)
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &giving_up);
+    const dsgd_about *policy = dsgd_about_find(dsgd_model_kinds, "policy");
+    const dsgd_about *navigation = dsgd_about_find(dsgd_data_sources, "navigation");
+    ck_assert_ptr_nonnull(navigation);
+    void *of_model = support_alloc(1, policy->params_size);
+    void *of_data = support_alloc(1, navigation->params_size);
+    dsgd_options_default(policy->options, of_model);
+    dsgd_options_default(navigation->options, of_data);
+    c->learning.model = (dsgd_pick){policy, of_model};
+    c->learning.data = (dsgd_pick){navigation, of_data};
+    c->config.until.steps = 6;
+    const support_outcome *got = support_ok(c);
+    support_algorithm(c, &support_alone);
+    const support_outcome *want = support_ok(c);
+    ck_assert_uint_eq(got->n_params, want->n_params);
+    ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
+}
+END_TEST
+
+/** The time of a step that begins anew is drawn anew, and without cancelling as ever. */
+START_TEST(its_time_is_drawn_anew)
+{
+    support_case *c = support_new(NULL, 2);
+    support_no_learning(c);
+    support_algorithm(c, &giving_up);
+    c->config.until.steps = 2;
+    support_imbalance_number(c, "ramp", "seconds", 0.5);
+    support_set(dsgd_about_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
+    /* Worker 0: 1 s; 1.5 s given up after 0.25 s; the third draw is 1 s. Worker 1: the other way. */
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.5 + 0.25 + 1.5, 1e-12);
+}
+END_TEST
+
+/* --- in time ---------------------------------------------------------------------------------- */
+
+/** Worker 1 writes to worker 0 after its step; who gives up at the letter, or is done before. */
+static void interrupted_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    double *note = support_current->note;
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        const unsigned events = dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_GRADIENT, INFINITY);
+        if (self->rank == 1 && self->step == 0)
+            dsgd_letter_send(self, 0, NULL, NULL, 0);
+        if (self->rank == 1 || (events & DSGD_ON_LETTER) == 0)
+            continue;
+        dsgd_letter_receive(self, INFINITY);
+        dsgd_cancel(self);
+        note[0] = dsgd_time_s(self);
+        note[1] = events;
+    }
+}
+
+static const dsgd_algorithm interrupted = {
+    .about = {.name = "interrupted"}, .work = interrupted_work, .cancels = true};
+
+START_TEST(a_letter_interrupts_a_computation_when_it_arrives)
+{
+    support_case *c = support_new(NULL, 2);
+    support_no_learning(c);
+    support_algorithm(c, &interrupted);
+    support_imbalance_number(c, "slow", "factor", 1.4); /* worker 0 */
+    c->config.until = (dsgd_until){.seconds = 3};
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->note[1], DSGD_ON_LETTER);
+    ck_assert_double_eq_tol(got->note[0], 1 + 1e-6, 1e-12);
+    ck_assert_double_eq_tol(got->result.shares.lost, 1.000001 / 3 / 2, 1e-9);
+    /* Until the end worker 0 computes from there on: 1.4 s and the rest; worker 1 all the time. */
+    ck_assert_double_eq_tol(got->result.shares.compute, (3 + 3 - 1.000001) / 6, 1e-9);
+}
+END_TEST
+
+static void undeclared_work(dsgd_node *self)
+{
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, dsgd_model(self));
+        if (self->params != NULL)
+            dsgd_local_step(self, dsgd_model(self), g);
+        dsgd_cancel(self);
+    }
+}
+
+static const dsgd_algorithm undeclared = {.about = {.name = "undeclared"}, .work = undeclared_work};
+static const dsgd_algorithm followed = {
+    .about = {.name = "followed"}, .work = undeclared_work, .cancels = true};
+
+START_TEST(misuse_is_told)
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &undeclared);
+    support_expect_abort(c, "undeclared cancels a gradient, but does not say that it does");
+    support_algorithm(c, &followed);
+    c->config.params = c;
+    support_expect_abort(c, "worker 0 cancels in step 0 a gradient that an update follows");
+}
+END_TEST
+
+/* --- seen from outside ------------------------------------------------------------------------ */
+
+static void hear(void *nothing, const dsgd_span *span)
+{
+    double *const note = support_current->note;
+    (void)nothing;
+    if (span->host != 0 || span->kind != DSGD_SPAN_COMPUTE)
+        return;
+    note[dsgd_is_cancelled(span)]++;
+    note[2] += dsgd_is_cancelled(span) ? span->end_s - span->since_s : 0;
+}
+
+START_TEST(a_timeline_tells_which_gradients_were_cancelled)
+{
+    support_case *c = support_new(NULL, 2);
+    const bool chosen[2] = {true, true};
+    dsgd_timeline seen = {.end_step = 5, .chosen = chosen, .ended = hear};
+    support_algorithm(c, &giving_up);
+    c->config.timeline = &seen;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.virtual_s, 5.75, 1e-9);
+    ck_assert_double_eq(got->note[0], 5);
+    ck_assert_double_eq(got->note[1], 3);
+    ck_assert_double_eq_tol(got->note[2], 0.75, 1e-9);
+}
+END_TEST
+
+Suite *cancel_suite(void)
+{
+    Suite *s = suite_create("cancel");
+    TCase *t = tcase_create("cancel");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, what_is_cancelled_is_lost_and_done_again, 1, 4);
+    tcase_add_test(t, a_model_state_is_as_before);
+    tcase_add_test(t, its_time_is_drawn_anew);
+    tcase_add_test(t, a_letter_interrupts_a_computation_when_it_arrives);
+    tcase_add_test(t, misuse_is_told);
+    tcase_add_test(t, a_timeline_tells_which_gradients_were_cancelled);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,591 @@
+/**
+ * @file test_communicators.c
+ * Collectives of some workers: values, times, messages, order; splits of all workers.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/costs.h"
+#include "tests/suites.h"
+#include "tests/support/alike.h"
+#include "tests/support/support.h"
+
+/* --- splits ------------------------------------------------------------------------------------- */
+
+/* Set before the simulation forks. */
+static int size; /* of the groups that are tested */
+static enum { ROWS, STRIDES, RANDOM, N_WAYS } way;
+
+/** Groups of `size`: consecutive ranks, every so-manieth, or at random; the rest is in none. */
+static void groups(const dsgd_colouring *at, int *colour)
+{
+    const int n_groups = at->n_workers / size;
+    for (int i = 0; i < at->n_workers; i++) {
+        const int place = way == RANDOM ? dsgd_shuffled(at, i) : i;
+        const int group = way == STRIDES ? place % n_groups : place / size;
+        colour[i] = place < n_groups * size ? group : -2 - i % 3;
+    }
+}
+
+static void split_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    int colour[1024];
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        const dsgd_comm *const comm = dsgd_comm_split(self, groups, self->step);
+        const dsgd_comm *const again = dsgd_comm_split(self, groups, self->step);
+        const dsgd_worker *const w = dsgd_worker_of(self);
+        const dsgd_colouring at = {NULL, self->n_workers, w->engine->config->seed, self->step};
+        groups(&at, colour);
+        double members = 0;
+        double before = 0;
+        for (int i = 0; i < self->n_workers && colour[self->rank] >= 0; i++) {
+            const bool is_member = colour[i] == colour[self->rank];
+            before += is_member && i < self->rank;
+            if (is_member && dsgd_comm_worker(self, comm, (int)members++) != i)
+                return; /* and hangs */
+        }
+        support_current->note[self->rank % 64] +=
+            comm == again && dsgd_comm_size(self, comm) == (int)members &&
+            dsgd_comm_rank(self, comm) == (colour[self->rank] < 0 ? -1 : (int)before) &&
+            dsgd_comm_rank(self, DSGD_WORLD) == self->rank &&
+            dsgd_comm_size(self, DSGD_WORLD) == self->n_workers;
+        if (colour[self->rank] >= 0)
+            dsgd_allreduce_mean(self, g, comm);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm splitting = {
+    .about = {.name = "splitting"}, .work = split_work, .only_collectives = true};
+
+/** Many rounds, so that old splits are released. */
+START_TEST(a_split_has_the_members_of_each_colour_in_order)
+{
+    support_case *c = support_new(NULL, 13);
+    support_algorithm(c, &splitting);
+    c->config.until.steps = 50;
+    support_imbalance_number(c, "ramp", "seconds", 0.2);
+    for (int w = ROWS; w < N_WAYS; w++)
+        for (size = 1; size <= 13; size++) {
+            way = (int)w;
+            const support_outcome *got = support_ok(c);
+            for (int i = 0; i < 13; i++)
+                ck_assert_double_ge(got->note[i], size == 13 ? 50 : 10);
+        }
+}
+END_TEST
+
+/* --- one collective per step -------------------------------------------------------------------- */
+
+typedef void collective_verb(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
+
+static void allreduces(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_allreduce_mean(self, x, comm);
+}
+
+static void begins_and_ends(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_allreduce_end(self, dsgd_allreduce_begin(self, x, comm), x);
+}
+
+static void reduces(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_sum(self, x, dsgd_comm_size(self, comm) / 2, comm);
+}
+
+static void broadcasts(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_broadcast(self, x, dsgd_comm_size(self, comm) / 2, comm);
+}
+
+static void scatters(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_scatter_sum(self, x, comm);
+}
+
+static void gathers_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_allgather_shares(self, x, comm);
+}
+
+static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    (void)x;
+    const double mine[2] = {self->rank + 0.5, (double)self->step};
+    const double *const all = dsgd_allgather(self, mine, 2, comm);
+    for (int i = 0; i < dsgd_comm_size(self, comm); i++)
+        support_current->note[self->rank] += all[2 * i] == dsgd_comm_worker(self, comm, i) + 0.5 &&
+                                             all[2 * i + 1] == (double)self->step;
+}
+
+static collective_verb *tested; /* set before the simulation forks, like these */
+static bool of_all; /* the communicator of all workers, not a split */
+static bool everyone; /* calls the verb, also who is in no group */
+
+static void one_collective_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    const dsgd_comm *const comm = of_all ? DSGD_WORLD : dsgd_comm_split(self, groups, 7);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (dsgd_comm_size(self, comm) > 0 || everyone)
+            tested(self, g, comm);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm one_collective = {
+    .about = {.name = "one-collective"}, .work = one_collective_work, .only_collectives = true};
+
+static support_case *case_of(collective_verb *verb, int workers, dsgd_collective how)
+{
+    support_case *c = costly(NULL, workers);
+    support_algorithm(c, &one_collective);
+    c->config.exchange.collective = how;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 10;
+    tested = verb;
+    of_all = everyone = false;
+    return c;
+}
+
+static const dsgd_collective collectives[] = {
+    DSGD_COLLECTIVE_AUTO, DSGD_COLLECTIVE_RECURSIVE_DOUBLING, DSGD_COLLECTIVE_RABENSEIFNER,
+    DSGD_COLLECTIVE_RING, DSGD_COLLECTIVE_BRUCK};
+static collective_verb *const verbs[] = {allreduces, begins_and_ends, reduces,        broadcasts,
+                                         scatters,   gathers_shares,  gathers_numbers};
+static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16};
+
+enum {
+    N_COLLECTIVES = sizeof collectives / sizeof collectives[0],
+    N_VERBS = sizeof verbs / sizeof verbs[0],
+    N_SIZES = sizeof sizes / sizeof sizes[0]
+};
+
+/** _i: setting, verb. Many groups at once take what one takes that is all workers of its run. */
+START_TEST(a_group_of_some_takes_what_a_run_of_as_many_takes)
+{
+    for (int i = 0; i < N_SIZES; i++) {
+        size = sizes[i];
+        support_case *c = case_of(verbs[_i / N_COLLECTIVES], size, collectives[_i % N_COLLECTIVES]);
+        of_all = true;
+        const support_outcome *alone = support_ok(c);
+        of_all = false;
+        way = (_i + i) % N_WAYS;
+        c->config.workers = 16;
+        const support_outcome *got = support_ok(c);
+        const int n_groups = 16 / size;
+        const double groups_n = n_groups;
+        ck_assert_msg(fabs(got->result.virtual_s / alone->result.virtual_s - 1) < 1e-9,
+                      "%d of 16, way %d: %.12g s, alone %.12g s", size, (int)way,
+                      got->result.virtual_s, alone->result.virtual_s);
+        ck_assert_double_eq((double)got->result.messages,
+                            groups_n * (double)alone->result.messages);
+        ck_assert_double_eq_tol(got->result.bytes, groups_n * alone->result.bytes, 1);
+    }
+}
+END_TEST
+
+/* --- closed forms ------------------------------------------------------------------------------- */
+
+static double step_of(collective_verb *verb, dsgd_collective how)
+{
+    size = 8;
+    way = RANDOM;
+    return support_ok(case_of(verb, 24, how))->result.virtual_s / 10 - 1;
+}
+
+/** Groups of 8 = 2^3, of 1 MB: m messages' overheads and latencies, and bytes on the wire and added. */
+static void expect_form(double measured_s, double m, double sent, double added)
+{
+    expect_close(measured_s, m * (overhead_s + latency_s) +
+                                 bytes * (sent / bandwidth + added * reduction_s_per_byte));
+}
+
+START_TEST(parts_of_an_allreduce_take_their_closed_forms)
+{
+    static const dsgd_collective in_shares[] = {DSGD_COLLECTIVE_AUTO, DSGD_COLLECTIVE_RABENSEIFNER,
+                                                DSGD_COLLECTIVE_BRUCK};
+    const double s = 7.0 / 8;
+    for (int i = 0; i < 3; i++) {
+        expect_form(step_of(scatters, in_shares[i]), 3, s, s);
+        expect_form(step_of(gathers_shares, in_shares[i]), 3, s, 0);
+        expect_form(step_of(reduces, in_shares[i]), 6, 2 * s, s);
+        expect_form(step_of(broadcasts, in_shares[i]), 6, 2 * s, 0);
+    }
+    expect_form(step_of(scatters, DSGD_COLLECTIVE_RING), 7, s, s);
+    expect_form(step_of(gathers_shares, DSGD_COLLECTIVE_RING), 7, s, 0);
+    expect_form(step_of(reduces, DSGD_COLLECTIVE_RING), 10, 2 * s, s);
+    expect_form(step_of(broadcasts, DSGD_COLLECTIVE_RING), 10, 2 * s, 0);
+    expect_form(step_of(reduces, DSGD_COLLECTIVE_RECURSIVE_DOUBLING), 3, 3, 3);
+    expect_form(step_of(broadcasts, DSGD_COLLECTIVE_RECURSIVE_DOUBLING), 3, 3, 0);
+}
+END_TEST
+
+static const struct {
+    collective_verb *verb;
+    dsgd_traffic (*traffic)(const dsgd_scale *scale);
+} declared[] = {{allreduces, dsgd_allreduce_traffic},
+                {reduces, dsgd_reduce_traffic},
+                {broadcasts, dsgd_broadcast_traffic},
+                {scatters, dsgd_shares_traffic},
+                {gathers_shares, dsgd_shares_traffic}};
+
+static collective_verb *whole_verb;
+
+/** Of pieces 1, 3 and 5. */
+static void of_a_fragment(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    whole_verb(self, dsgd_fragment(self, dsgd_range(self, x, 1, 7), 0, 2), comm);
+}
+
+/** _i: verb. Counted over as many whole groups as 16 workers have. */
+START_TEST(traffic_is_what_is_sent)
+{
+    static const double piece_bytes[] = {1e6 / 7, 1e6 / 7, 1e6 / 7, 1e6 / 7,
+                                         1e6 / 7, 1e6 / 7, 1e6 / 7};
+    for (int i = 0; i < N_COLLECTIVES * N_SIZES; i++) {
+        size = sizes[i / N_COLLECTIVES];
+        way = STRIDES;
+        support_case *c = case_of(of_a_fragment, 16, collectives[i % N_COLLECTIVES]);
+        whole_verb = declared[_i].verb;
+        c->config.exchange.pieces = 7;
+        const support_outcome *got = support_ok(c);
+        const dsgd_scale all = {.n_workers = 16,
+                                .n_pieces = 7,
+                                .piece_bytes = piece_bytes,
+                                .collective = (int)collectives[i % N_COLLECTIVES]};
+        const dsgd_scale members = dsgd_scale_of_comm(&all, size);
+        const dsgd_scale range = dsgd_scale_of_range(&members, 1, 7);
+        const dsgd_scale part = dsgd_scale_of_fragment(&range, 0, 2);
+        const dsgd_traffic each = declared[_i].traffic(&part);
+        const int n_members = 16 / size * size;
+        const double times = 10.0 * n_members;
+        ck_assert_uint_eq(part.n_pieces, 3);
+        ck_assert_double_eq_tol((double)got->result.messages, each.messages * times, 1e-6);
+        ck_assert_double_eq_tol(got->result.bytes, each.bytes * times, 1);
+    }
+}
+END_TEST
+
+/* --- computed or as messages -------------------------------------------------------------------- */
+
+static void free_switch(support_case *c)
+{
+    (void)c;
+}
+
+/** Islands of four that share a NIC. */
+static void shared_nics(support_case *c)
+{
+    c->config.network = DSGD_NETWORK_LOGGP;
+    c->platform.island_hosts = 4;
+    c->platform.island_nics = 1;
+    c->platform.island_bytes_per_s = 50e9;
+    c->platform.island_latency_s = 2e-6;
+}
+
+static void own_nics(support_case *c)
+{
+    c->platform.island_hosts = c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 150e9;
+    c->platform.island_latency_s = 2e-6;
+}
+
+static void (*const platforms[])(support_case *) = {free_switch, shared_nics, own_nics};
+static const int some_sizes[] = {2, 3, 4, 8, 16};
+
+/** A local step between two collectives of different communicators, everyone late in turn. */
+static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    if (dsgd_comm_size(self, comm) > 0)
+        whole_verb(self, x, comm);
+    dsgd_allreduce_mean(self, x, DSGD_WORLD);
+}
+
+/** _i: platform, verb. */
+START_TEST(what_is_computed_is_what_the_messages_would_have_taken)
+{
+    const int every = SUPPORT_SLOW ? 17 : 6; /* cases; others for another verb */
+    for (int i = _i % every; i < N_COLLECTIVES * 5 * N_WAYS; i += every) {
+        size = some_sizes[i / N_COLLECTIVES % 5];
+        way = i / N_COLLECTIVES / 5 % N_WAYS;
+        support_case *c = case_of(two_in_turn, 16, collectives[i % N_COLLECTIVES]);
+        whole_verb = verbs[_i % N_VERBS];
+        everyone = true;
+        c->workload.bytes = 8e6;
+        c->config.steps_each = 4;
+        c->config.exchange.pieces = 3;
+        platforms[_i / N_VERBS](c);
+        support_imbalance_number(c, "delay", "seconds", 0.32);
+        const support_outcome *computed = support_ok(c);
+        c->config.exchange.every_message = true;
+        char where[80];
+        snprintf(where, sizeof where, "groups of %d, way %d, setting %d", size, way,
+                 i % N_COLLECTIVES);
+        support_expect_alike(c, computed, support_ok(c), 0, where);
+    }
+}
+END_TEST
+
+/* --- values ------------------------------------------------------------------------------------- */
+
+static void scatters_and_gathers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_scatter_sum(self, x, comm);
+    dsgd_divide(self, x, dsgd_comm_size(self, comm));
+    dsgd_allgather_shares(self, x, comm);
+}
+
+static void reduces_and_broadcasts(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    const int root = dsgd_comm_size(self, comm) - 1;
+    dsgd_reduce_sum(self, x, root, comm);
+    if (dsgd_comm_rank(self, comm) == root)
+        dsgd_divide(self, x, dsgd_comm_size(self, comm));
+    dsgd_broadcast(self, x, root, comm);
+}
+
+static void mixing_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    while (dsgd_next_step(self)) {
+        const dsgd_comm *const comm = dsgd_comm_split(self, groups, self->step);
+        if (dsgd_comm_size(self, comm) == 0)
+            continue;
+        tested(self, x, comm);
+        const dsgd_comm *const same = dsgd_comm_split(self, groups, self->step);
+        const double mine = dsgd_comm_rank(self, same); /* so that all have ended */
+        dsgd_allgather(self, &mine, 1, comm);
+        const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+        const dsgd_vector *const first =
+            engine->workers[dsgd_comm_worker(self, comm, 0)].model; /* in the next step at most */
+        support_current->note[self->rank] +=
+            dsgd_value_equal(first->piece[0].value, x->piece[0].value);
+    }
+}
+
+static const dsgd_algorithm mixing = {
+    .about = {.name = "mixing"}, .work = mixing_work, .only_collectives = true};
+
+static void does_nothing(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    (void)self;
+    (void)x;
+    (void)comm;
+}
+
+/** The models before a step of mixing, to which the case is then set. */
+static const support_outcome *untouched(support_case *c)
+{
+    tested = does_nothing;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 1;
+    return support_ok(c);
+}
+
+/** One step: means by groups, by four ways to say it, the same handles at all members. */
+START_TEST(members_get_the_mean_of_theirs_and_one_value)
+{
+    static collective_verb *const means[] = {allreduces, begins_and_ends, scatters_and_gathers,
+                                             reduces_and_broadcasts};
+    support_case *c = support_new(NULL, 12);
+    support_algorithm(c, &mixing);
+    support_spread(c);
+    way = ROWS;
+    for (size = 1; size <= 12; size++)
+        for (int verb = 0; verb < 4; verb++) {
+            const support_outcome *before = untouched(c);
+            tested = means[verb];
+            const support_outcome *after = support_ok(c);
+            const size_t n = after->n_params;
+            for (int w = 0; w < 12; w++) {
+                const int first = w / size * size;
+                const bool in_group = first + size <= 12;
+                for (size_t i = 0; i < n; i++) {
+                    double mean = 0;
+                    for (int m = first; m < first + size && in_group; m++)
+                        mean += before->x[(size_t)m * n + i] / size;
+                    if (!in_group)
+                        mean = before->x[(size_t)w * n + i];
+                    ck_assert_double_eq_tol(after->x[(size_t)w * n + i], mean, 1e-13);
+                }
+                ck_assert_double_eq(after->note[w], in_group);
+            }
+        }
+}
+END_TEST
+
+static void reduces_only(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_sum(self, x, 1, comm);
+}
+
+START_TEST(a_reduce_changes_the_root_alone)
+{
+    support_case *c = support_new(NULL, 6);
+    support_algorithm(c, &mixing);
+    support_spread(c);
+    way = ROWS;
+    size = 3;
+    const support_outcome *before = untouched(c);
+    tested = reduces_only;
+    const support_outcome *after = support_ok(c);
+    const size_t n = after->n_params;
+    for (size_t w = 0; w < 6; w++)
+        for (size_t i = 0; i < n; i++) {
+            const double *const x = &before->x[w / 3 * 3 * n + i];
+            const double want = w % 3 == 1 ? x[0] + x[n] + x[2 * n] : before->x[w * n + i];
+            ck_assert_double_eq_tol(after->x[w * n + i], want, 1e-13);
+        }
+}
+END_TEST
+
+/* --- order --------------------------------------------------------------------------------------- */
+
+static void pairs(const dsgd_colouring *at, int *colour)
+{
+    for (int i = 0; i < at->n_workers; i++)
+        colour[i] = i / 2;
+}
+
+/** Two communicators of the same two workers, in another order at each. */
+static void crosses(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    const dsgd_comm *const other = dsgd_comm_split(self, pairs, 0);
+    const bool first = self->rank % 2 == 0;
+    dsgd_allreduce_mean(self, x, first ? comm : other);
+    dsgd_allreduce_mean(self, x, first ? other : comm);
+}
+
+static void crosses_meanwhile(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    const dsgd_comm *const other = dsgd_comm_split(self, pairs, 0);
+    const bool first = self->rank % 2 == 0;
+    dsgd_request *const a = dsgd_allreduce_begin(self, x, first ? comm : other);
+    dsgd_request *const b = dsgd_allreduce_begin(self, x, first ? other : comm);
+    dsgd_allreduce_end(self, a, x);
+    dsgd_allreduce_end(self, b, x);
+}
+
+static void lets_one_out(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    if (self->rank != 1)
+        dsgd_broadcast(self, x, 1, comm);
+}
+
+static void reduces_without_one(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    if (self->rank != 3)
+        dsgd_reduce_sum(self, x, 2, comm);
+}
+
+static const struct {
+    collective_verb *verb;
+    int size;
+    const char *says;
+} faults[] = {
+    {crosses, 2, "worker 0 waits in dsgd_allreduce_mean (its 1st collective) for worker 1 since"},
+    {crosses_meanwhile, 2,
+     "worker 0 waits in dsgd_allreduce_end (its 1st collective) for worker 1"},
+    {lets_one_out, 2, "worker 0 waits in dsgd_broadcast (its 1st collective) for worker 1 since"},
+    {reduces_without_one, 4, "worker 2 waits in dsgd_reduce_sum (its 1st collective) for worker 3"},
+};
+
+enum { N_FAULTS = sizeof faults / sizeof faults[0] };
+
+/** _i: fault, and whether all messages are simulated. */
+START_TEST(a_violated_order_is_reported_as_a_hang)
+{
+    size = faults[_i / 2].size;
+    way = ROWS;
+    support_case *c = case_of(faults[_i / 2].verb, 4, DSGD_COLLECTIVE_AUTO);
+    c->config.exchange.every_message = _i % 2 == 1;
+    const support_outcome *got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_msg(strstr(got->result.why.text, faults[_i / 2].says) != NULL, "%s",
+                  got->result.why.text);
+}
+END_TEST
+
+static void calls_on_anothers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    static const dsgd_comm *first; /* of worker 0 */
+    if (self->rank == 0)
+        first = comm;
+    else if (self->rank == 3)
+        dsgd_allreduce_mean(self, x, first);
+}
+
+static void names_no_member(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_broadcast(self, x, 2, comm);
+}
+
+static void calls_others(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_sum(self, x, dsgd_comm_rank(self, comm), comm);
+}
+
+static void takes_other_parts(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_allreduce_mean(self, dsgd_fragment(self, x, (size_t)self->rank % 2, 2), comm);
+}
+
+static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_scatter_sum(self, x, comm);
+    dsgd_divide(self, x, 1 + self->rank);
+    dsgd_allgather_shares(self, x, comm);
+}
+
+static const struct {
+    collective_verb *verb;
+    const char *says;
+} misuses[] = {
+    {calls_on_anothers, "worker 3 calls dsgd_allreduce_mean() in step 0 on a communicator of which "
+                        "it is no member"},
+    {names_no_member, "names member 2 as root in step 0, but they are 0 to 1"},
+    {calls_others, "called one of another kind, root or fragment; all must call the same"},
+    {takes_other_parts, "called one of another kind, root or fragment; all must call the same"},
+    {changes_shares_otherwise, "that the members of the communicator have computed in different"},
+};
+
+START_TEST(misused_communicators_stop_the_program_with_a_sentence)
+{
+    size = 2;
+    way = ROWS;
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &one_collective);
+    c->config.exchange.pieces = 2;
+    tested = misuses[_i].verb;
+    of_all = everyone = false;
+    support_expect_abort(c, misuses[_i].says);
+}
+END_TEST
+
+Suite *communicators_suite(void)
+{
+    Suite *s = suite_create("communicators");
+    TCase *t = tcase_create("communicators");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, a_split_has_the_members_of_each_colour_in_order);
+    tcase_add_loop_test(t, a_group_of_some_takes_what_a_run_of_as_many_takes, 0,
+                        N_COLLECTIVES * N_VERBS);
+    tcase_add_test(t, parts_of_an_allreduce_take_their_closed_forms);
+    tcase_add_loop_test(t, traffic_is_what_is_sent, 0, sizeof declared / sizeof declared[0]);
+    tcase_add_loop_test(t, what_is_computed_is_what_the_messages_would_have_taken, 0, 3 * N_VERBS);
+    tcase_add_test(t, members_get_the_mean_of_theirs_and_one_value);
+    tcase_add_test(t, a_reduce_changes_the_root_alone);
+    tcase_add_loop_test(t, a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS);
+    tcase_add_loop_test(t, misused_communicators_stop_the_program_with_a_sentence, 0,
+                        sizeof misuses / sizeof misuses[0]);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,419 @@
+/**
+ * @file test_fragments.c
+ * Views of vectors: every verb on all fragments of a vector does what it does on the whole.
+ */
+#include <string.h>
+
+#include "tests/sim/costs.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+enum { MEMBERS = 4, PIECES = 7, FRAGMENTS = 3 };
+
+/* --- verbs, of a vector or of parts of it ------------------------------------------------------ */
+
+/** Two vectors of a worker: x that it changes, y that it reads or keeps. */
+typedef void part_verb(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
+
+static const dsgd_neighbours *ring(dsgd_node *self)
+{
+    const int p = self->n_workers;
+    int *const to = support_alloc(1, sizeof *to);
+    int *const from = support_alloc(1, sizeof *from);
+    double *const share = support_alloc(1, sizeof *share);
+    dsgd_neighbours *const n = support_alloc(1, sizeof *n);
+    *to = (self->rank + 1) % p;
+    *from = (self->rank + p - 1) % p;
+    *share = 0.25;
+    *n = (dsgd_neighbours){1, 1, to, from, 0.75, share};
+    return n;
+}
+
+static void copies(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_copy(self, y, x);
+    dsgd_combine(self, x, 0.5, 0.25, y);
+    dsgd_divide(self, x, 0.75);
+}
+
+static void allreduces(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_copy(self, y, x);
+    dsgd_allreduce_sum(self, y, DSGD_WORLD);
+    dsgd_combine(self, x, 0.5, 0.125, y);
+    dsgd_allreduce_mean(self, x, DSGD_WORLD);
+}
+
+static void allreduces_meanwhile(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_request *const request = dsgd_allreduce_begin(self, x, DSGD_WORLD);
+    dsgd_divide(self, x, 2);
+    dsgd_allreduce_end(self, request, y);
+    dsgd_combine(self, x, 1, 0.5, y);
+}
+
+static void gossips(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_gossip(self, x, ring(self));
+    dsgd_debias(self, y, x);
+    dsgd_combine(self, x, 0.5, 0.5, y);
+}
+
+static void gossips_meanwhile(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_request *const request = dsgd_gossip_begin(self, x, ring(self));
+    dsgd_copy(self, y, x);
+    dsgd_gossip_end(self, request, x);
+}
+
+/** In the order of ranks, so that the answer does not depend on time. */
+static void averages_in_pairs(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    (void)y;
+    if (self->rank % 2 == 0)
+        dsgd_pair_average(self, x, self->rank + 1);
+    dsgd_request *const request =
+        self->rank % 2 == 0 ? dsgd_pair_begin(self, x, self->rank + 1) : NULL;
+    if (request != NULL)
+        dsgd_pair_end(self, request, x);
+}
+
+static void fetches(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    if (self->rank % 2 == 0)
+        dsgd_pair_fetch(self, y, self->rank + 1);
+    dsgd_combine(self, x, 0.5, 0.5, y);
+}
+
+static void asks_a_server(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    if (self->rank > 0)
+        return;
+    dsgd_server_fetch(self, y);
+    dsgd_combine(self, y, -0.25, 0.5, x);
+    dsgd_server_push(self, y);
+    dsgd_server_push_and_fetch(self, y, x);
+}
+
+static void publishes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    static dsgd_partial *partial[MEMBERS]; /* in the simulating process */
+    if (partial[self->rank] == NULL)
+        partial[self->rank] =
+            dsgd_partial_new(self, (dsgd_partial_spec){.initiator = DSGD_EACH_IN_TURN}, NULL);
+    dsgd_partial_take(self, partial[self->rank], y);
+    dsgd_combine(self, x, 0.5, 0.25, y);
+    dsgd_partial_publish(self, partial[self->rank], x);
+}
+
+static void averages_copies(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_average(self, x, y);
+}
+
+static const struct {
+    part_verb *verb;
+    bool asks, serves;
+} verbs[] = {{copies},
+             {allreduces},
+             {allreduces_meanwhile},
+             {gossips},
+             {gossips_meanwhile},
+             {averages_in_pairs, .asks = true},
+             {fetches, .asks = true},
+             {asks_a_server, .serves = true},
+             {publishes},
+             {averages_copies}};
+
+enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
+
+/* --- the algorithm ------------------------------------------------------------------------------ */
+
+static part_verb *tested; /* set before the simulation forks, like these */
+static enum { WHOLE, AS_FRAGMENTS, AS_RANGES, NESTED } way;
+static bool steps_before; /* so that pieces of x are computed meanwhile */
+
+static void in_parts(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    const size_t n = dsgd_pieces(self, x);
+    for (size_t i = 0; i < FRAGMENTS && way == AS_FRAGMENTS; i++)
+        tested(self, dsgd_fragment(self, x, i, FRAGMENTS), dsgd_fragment(self, y, i, FRAGMENTS));
+    for (size_t at = 0; at < n && way == AS_RANGES; at += 2) {
+        const size_t end = at + 2 < n ? at + 2 : n;
+        tested(self, dsgd_range(self, x, at, end), dsgd_range(self, y, at, end));
+    }
+    for (size_t i = 0; i < 4 && way == NESTED; i++) {
+        dsgd_vector *const half = dsgd_fragment(self, x, i % 2, 2);
+        dsgd_vector *const other = dsgd_fragment(self, y, i % 2, 2);
+        if (i % 2 == 0) {
+            tested(self, dsgd_fragment(self, half, i / 2, 2), dsgd_fragment(self, other, i / 2, 2));
+            continue;
+        }
+        const size_t m = dsgd_pieces(self, half);
+        const size_t first = i / 2 * (m / 2), end = i / 2 == 0 ? m / 2 : m;
+        tested(self, dsgd_range(self, half, first, end), dsgd_range(self, other, first, end));
+    }
+    if (way == WHOLE)
+        tested(self, x, y);
+}
+
+static void parts_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const y = dsgd_vector_new(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_copy(self, y, x);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (steps_before && way == AS_FRAGMENTS)
+            for (size_t i = 0; i < FRAGMENTS; i++)
+                dsgd_local_step(self, dsgd_fragment(self, x, i, FRAGMENTS),
+                                dsgd_fragment(self, g, i, FRAGMENTS));
+        else if (steps_before)
+            dsgd_local_step(self, x, g);
+        in_parts(self, x, y);
+        if (!steps_before)
+            dsgd_local_step(self, x, g);
+    }
+}
+
+static void assist_by(dsgd_node *self)
+{
+    for (;;)
+        (tested == fetches ? dsgd_pair_give : dsgd_pair_answer)(self, dsgd_model(self));
+}
+
+static void serve_always(dsgd_node *self)
+{
+    for (;;)
+        dsgd_serve(self, dsgd_model(self));
+}
+
+static int one_server(const void *params, int n_workers)
+{
+    (void)params;
+    return n_workers > 0;
+}
+
+static const dsgd_algorithm parts = {.about = {.name = "parts"}, .work = parts_work};
+static const dsgd_algorithm asking = {
+    .about = {.name = "asking"}, .work = parts_work, .assist = assist_by};
+static const dsgd_algorithm serving = {.about = {.name = "serving"},
+                                       .work = parts_work,
+                                       .serve = serve_always,
+                                       .n_servers = one_server};
+
+static support_case *case_of(int verb)
+{
+    support_case *c = support_new(NULL, MEMBERS);
+    support_algorithm(c, verbs[verb].asks ? &asking : verbs[verb].serves ? &serving : &parts);
+    support_spread(c);
+    c->config.exchange.pieces = PIECES;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 3;
+    tested = verbs[verb].verb;
+    return c;
+}
+
+/** _i: verb, and whether the model has just begun to change. */
+START_TEST(every_verb_does_to_all_parts_what_it_does_to_the_whole)
+{
+    support_case *c = case_of(_i / 2);
+    steps_before = _i % 2 == 1 && !verbs[_i / 2].asks; /* the answerer's model may not change */
+    for (int blocking = 0; blocking < 2; blocking++) {
+        c->config.exchange.blocking = blocking == 1;
+        way = WHOLE;
+        const support_outcome *whole = support_ok(c);
+        for (int i = AS_FRAGMENTS; i <= NESTED; i++) {
+            way = (int)i;
+            const support_outcome *got = support_ok(c);
+            ck_assert_uint_eq(got->result.messages, whole->result.messages);
+            ck_assert_double_eq_tol(got->result.bytes, whole->result.bytes, 1e-3);
+            for (size_t k = 0; k < MEMBERS * whole->n_params; k++)
+                ck_assert_msg(got->x[k] == whole->x[k], "way %d: %.17g, but of the whole %.17g", i,
+                              got->x[k], whole->x[k]);
+        }
+    }
+}
+END_TEST
+
+/* --- pieces and times ---------------------------------------------------------------------------- */
+
+static void reduce_one_fragment_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_vector *const part = dsgd_fragment(self, g, 1, 4);
+        support_current->note[self->rank] = (double)dsgd_pieces(self, part);
+        dsgd_gradient(self, g, x);
+        dsgd_allreduce_mean(self, part, DSGD_WORLD);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm reducing_one_fragment = {.about = {.name = "reducing"},
+                                                     .work = reduce_one_fragment_work};
+
+/** Pieces 1 and 5 of 7, of 1/7 MB each; the first of them beside the backward pass. */
+START_TEST(a_fragment_costs_its_pieces_alone)
+{
+    support_case *c = costly(NULL, WORKERS);
+    support_algorithm(c, &reducing_one_fragment);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.pieces = PIECES;
+    const double piece_s =
+        BITS * (overhead_s + latency_s + bytes / PIECES * (1 / bandwidth + reduction_s_per_byte));
+    for (int overlap = 0; overlap < 2; overlap++) {
+        c->config.exchange.overlap = overlap == 1;
+        const support_outcome *got = support_ok(c);
+        ck_assert_double_eq(got->note[3], 2);
+        ck_assert_uint_eq(got->result.messages, 10 * 2 * WORKERS * BITS);
+        ck_assert_double_eq_tol(got->result.bytes, 10 * 2 * WORKERS * BITS * bytes / PIECES, 1e-3);
+        if (overlap == 0)
+            expect_close(got->result.virtual_s / 10, 1 + 2 * piece_s);
+        else
+            expect_close(got->result.virtual_s / 10, 1); /* hidden: the seventh comes later */
+    }
+}
+END_TEST
+
+static void gossip_twice_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    const dsgd_neighbours *const n = ring(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        for (size_t k = 0; k < dsgd_pieces(self, x) && way == AS_RANGES; k++) {
+            dsgd_gossip(self, dsgd_range(self, x, k, k + 1), n);
+            dsgd_gossip(self, dsgd_range(self, x, k, k + 1), n);
+        }
+        for (int i = 0; i < 2 && way == WHOLE; i++)
+            dsgd_gossip(self, x, n);
+    }
+}
+
+static const dsgd_algorithm gossiping_twice = {.about = {.name = "twice"},
+                                               .work = gossip_twice_work};
+
+/**
+ * Four pieces that travel for 0.05 s, and one is ready every 0.125 s of the backward pass. Piece by
+ * piece both exchanges of all but the last are hidden, else the second of all.
+ */
+START_TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
+{
+    support_case *c = support_new(NULL, MEMBERS);
+    support_algorithm(c, &gossiping_twice);
+    support_no_learning(c);
+    c->platform.host_latency_s = 0;
+    c->workload.bytes = 4 * 0.05 * 10e9;
+    c->config.exchange.pieces = 4;
+    c->config.until.steps = 10;
+    way = AS_RANGES;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 1.1, 1e-3);
+    way = WHOLE;
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * (1.05 + 0.2), 1e-3);
+}
+END_TEST
+
+/* --- what is refused ----------------------------------------------------------------------------- */
+
+static void mixes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_copy(self, dsgd_fragment(self, x, 0, 2), y);
+}
+
+static void ends_otherwise(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_request *const request =
+        dsgd_allreduce_begin(self, dsgd_fragment(self, x, 0, 2), DSGD_WORLD);
+    dsgd_allreduce_end(self, request, dsgd_fragment(self, y, 1, 2));
+}
+
+static void takes_a_gradient_of_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_gradient(self, dsgd_range(self, y, 0, 2), x);
+}
+
+static void sums_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    dsgd_partial *const partial = dsgd_partial_new(self, (dsgd_partial_spec){0}, NULL);
+    dsgd_partial_sum(self, partial, dsgd_range(self, x, 0, 2), dsgd_range(self, y, 0, 2));
+}
+
+static void takes_too_many(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    (void)y;
+    dsgd_range(self, x, 3, PIECES + 1);
+}
+
+static void gossips_another(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    (void)y;
+    dsgd_gossip(self, dsgd_fragment(self, x, (size_t)self->rank % 2, 2), ring(self));
+}
+
+static const struct {
+    part_verb *verb;
+    const char *says;
+} misuses[] = {
+    {mixes, "two vectors of different pieces in step 0; take the same fragment"},
+    {ends_otherwise, "two vectors of different pieces in step 0"},
+    {takes_a_gradient_of_a_part, "gives dsgd_gradient() a view of a vector in step 0"},
+    {sums_a_part, "gives dsgd_partial_sum() a view of a vector in step 0"},
+    {takes_too_many, "takes pieces 3 to 8 of a vector of 7 in step 0"},
+    {gossips_another, "both ends of an edge exchange the same pieces in one order"},
+};
+
+START_TEST(misused_views_stop_the_program_with_a_sentence)
+{
+    support_case *c = case_of(0);
+    tested = misuses[_i].verb;
+    way = WHOLE;
+    steps_before = false;
+    support_expect_abort(c, misuses[_i].says);
+}
+END_TEST
+
+static long five_pieces(const void *params, int n_workers)
+{
+    (void)params;
+    return n_workers > 1 ? 5 : 1;
+}
+
+static const dsgd_algorithm demanding = {
+    .about = {.name = "demanding"}, .work = parts_work, .least_pieces = five_pieces};
+
+START_TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
+{
+    support_case *c = case_of(0);
+    support_algorithm(c, &demanding);
+    dsgd_error error = {""};
+    c->config.exchange.pieces = 4;
+    ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
+    ck_assert_str_eq(error.text, "exchange: pieces: 4, but demanding needs 5 or more with these "
+                                 "options; give exchange: {pieces: 5}");
+    c->config.exchange.pieces = 5;
+    ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_OK);
+    c->config.exchange.pieces = 1;
+    c->config.workers = 1;
+    ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_OK);
+}
+END_TEST
+
+Suite *fragments_suite(void)
+{
+    Suite *s = suite_create("fragments");
+    TCase *t = tcase_create("fragments");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, every_verb_does_to_all_parts_what_it_does_to_the_whole, 0, 2 * N_VERBS);
+    tcase_add_test(t, a_fragment_costs_its_pieces_alone);
+    tcase_add_test(t, two_exchanges_in_a_row_overlap_piece_by_piece);
+    tcase_add_loop_test(t, misused_views_stop_the_program_with_a_sentence, 0,
+                        sizeof misuses / sizeof misuses[0]);
+    tcase_add_test(t, fewer_pieces_than_an_algorithm_needs_are_refused);
+    suite_add_tcase(s, t);
+    return s;
+}

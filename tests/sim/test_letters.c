@@ -1,0 +1,574 @@
+/**
+ * @file test_letters.c
+ * Letters: what they cost, that they come whole and in the order of their arrival, waiting for some
+ * of them or for a deadline, and what is dropped.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "tests/sim/costs.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+static const double number_s = 8 / 10e9; /* on the wire */
+
+static int one_server(const void *params, int n_workers)
+{
+    (void)params;
+    (void)n_workers;
+    return 1;
+}
+
+/* --- a worker and a server -------------------------------------------------------------------- */
+
+/** x <- x + u at the server, one letter after another, with the server's count of them. */
+static void adding_serve(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    long *version = dsgd_integers_new(self, 1);
+    for (;;) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_letter_used(self, l, *version - l->numbers[0]);
+        dsgd_combine(self, x, 1, 1, l->x);
+        ++*version;
+        dsgd_letter_send(self, l->from, x, version, 1);
+    }
+}
+
+static void adding_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *u = dsgd_vector_new(self);
+    dsgd_vector *fetched = dsgd_vector_new(self);
+    long *version = dsgd_integers_new(self, 1);
+    dsgd_copy(self, fetched, x);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_copy(self, u, x);
+        dsgd_combine(self, u, 1, -1, fetched);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), u, version, 1);
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        *version = l->numbers[0];
+        dsgd_copy(self, x, l->x);
+        dsgd_copy(self, fetched, x);
+    }
+}
+
+static const dsgd_algorithm adding = {.about = {.name = "adding"},
+                                      .work = adding_work,
+                                      .serve = adding_serve,
+                                      .n_servers = one_server};
+
+START_TEST(a_letter_and_its_answer_take_their_closed_form)
+{
+    support_case *c = costly(NULL, 1);
+    support_algorithm(c, &adding);
+    const support_outcome *got = support_ok(c);
+    expect_close(got->result.virtual_s / 10 - 1, 2 * (wire_s + number_s + treated_s));
+    ck_assert_uint_eq(got->result.messages, 20);
+    ck_assert_double_eq(got->result.bytes, 20 * (1e6 + 8));
+}
+END_TEST
+
+static void noticing_serve(dsgd_node *self)
+{
+    for (;;) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_letter_send(self, l->from, NULL, l->numbers, 1);
+    }
+}
+
+static void noticing_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, &self->step, 1);
+        dsgd_letter_receive(self, INFINITY);
+    }
+}
+
+static const dsgd_algorithm noticing = {.about = {.name = "noticing"},
+                                        .work = noticing_work,
+                                        .serve = noticing_serve,
+                                        .n_servers = one_server};
+
+/** Where a vector takes hours, too. */
+START_TEST(a_letter_without_a_vector_reduces_nothing)
+{
+    support_case *c = costly(NULL, 1);
+    support_algorithm(c, &noticing);
+    c->platform.reduction_s_per_byte = 0.1;
+    const double one_way_s = latency_s + number_s + overhead_s;
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * one_way_s);
+}
+END_TEST
+
+/** A receiver treats one piece after another; the answer leaves when all are there. */
+START_TEST(a_letter_is_seen_whole)
+{
+    support_case *c = costly(NULL, 1);
+    support_algorithm(c, &adding);
+    c->config.exchange.pieces = 4;
+    c->config.exchange.overlap = false;
+    const double piece_s =
+        latency_s + overhead_s + (wire_s - latency_s) / 4 + (treated_s - overhead_s) / 4;
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * (4 * piece_s + number_s));
+}
+END_TEST
+
+static int two_servers(const void *params, int n_workers)
+{
+    (void)params;
+    (void)n_workers;
+    return 2;
+}
+
+/** Server 0 adds, answers, and tells server 1, which has sent something to it: both for ever. */
+static void telling_serve(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    long version = 0;
+    if (self->rank == 1)
+        dsgd_letter_send(self, dsgd_server_address(self, 0), x, &version, 1);
+    for (;;) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_letter_send(self, dsgd_server_address(self, 1), x, &version, 1);
+        dsgd_combine(self, x, 1, 1, l->x);
+        version++;
+        dsgd_letter_send(self, l->from, x, &version, 1);
+    }
+}
+
+static const dsgd_algorithm telling = {.about = {.name = "telling"},
+                                       .work = adding_work,
+                                       .serve = telling_serve,
+                                       .n_servers = two_servers,
+                                       .whole_servers = true};
+
+/** A far away server, 100 s each way, keeps nobody waiting; and nothing is cut into parts. */
+START_TEST(letters_between_servers_hold_up_no_worker)
+{
+    static dsgd_platform_entry far = {.first = 2, .count = 1, .speed = 1, .bandwidth = 1e-6};
+    support_case *c = costly(NULL, 1);
+    c->platform.hosts = (dsgd_records){1, &far};
+    support_algorithm(c, &telling);
+    const support_outcome *got = support_ok(c);
+    const double want_s = 2 * (wire_s + number_s + treated_s);
+    ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1, want_s, 0.02 * want_s);
+    ck_assert_uint_eq(got->result.n_pieces, 1);
+    ck_assert_uint_eq(got->result.messages, 31);
+}
+END_TEST
+
+/** With whole vectors it is the parameter server that answers piece by piece. */
+START_TEST(a_server_of_letters_does_what_dsgd_serve_does) /* _i: workers */
+{
+    support_case *c = support_new(NULL, _i);
+    support_case *served = support_new("a_psgd", _i);
+    support_imbalance_number(c, "ramp", "seconds", 0.13);
+    support_imbalance_number(served, "ramp", "seconds", 0.13);
+    support_algorithm(c, &adding);
+    const support_outcome *got = support_ok(c), *want = support_ok(served);
+    ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-6);
+    ck_assert(support_distance(got->final_mean, want->final_mean, got->n_params) <
+              support_rounding());
+    ck_assert_double_eq(got->result.gradient_staleness_mean, want->result.gradient_staleness_mean);
+    ck_assert_double_eq(got->result.gradient_staleness_max, want->result.gradient_staleness_max);
+}
+END_TEST
+
+/** Workers send gradients; the server's optimizer takes a step with each. */
+static void optimizing_serve(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    for (;;) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        support_current->note[0] = dsgd_learning_rate(self);
+        dsgd_local_step(self, x, l->x);
+        dsgd_letter_send(self, l->from, x, NULL, 0);
+    }
+}
+
+static void optimized_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), g, NULL, 0);
+        dsgd_copy(self, x, dsgd_letter_receive(self, INFINITY)->x);
+    }
+}
+
+static const dsgd_algorithm optimizing = {.about = {.name = "optimizing"},
+                                          .work = optimized_work,
+                                          .serve = optimizing_serve,
+                                          .n_servers = one_server};
+
+/** Momentum, Adam's count of steps and a learning rate that falls are the server's. */
+START_TEST(a_server_has_an_optimizer_of_its_own) /* _i: which, pieces */
+{
+    support_case *c = support_new(NULL, 1);
+    c->config.exchange.pieces = 1 + _i / 2;
+    c->drop = (dsgd_lr_drop){.step = 12, .factor = 0.1};
+    c->learning.optimizer.decay = (dsgd_records){1, &c->drop};
+    c->learning.optimizer.warmup_steps = 3;
+    if (_i % 2 == 1)
+        c->learning.optimizer.kind = DSGD_OPTIMIZER_ADAMW;
+    support_algorithm(c, &optimizing);
+    const support_outcome *got = support_ok(c);
+    support_algorithm(c, &support_alone);
+    const support_outcome *want = support_ok(c);
+    ck_assert(support_distance(got->x, want->x, got->n_params) < support_rounding());
+    ck_assert_double_eq_tol(got->note[0], 0.005, 1e-15);
+}
+END_TEST
+
+/** Worker 0 sends every other piece, worker 1 notes what has changed in its model. */
+static void fragment_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *zeros = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->step > 0)
+            continue;
+        dsgd_copy(self, x, zeros);
+        if (self->rank == 0)
+            dsgd_combine(self, x, 0, 1, g);
+        if (self->rank == 0)
+            dsgd_letter_send(self, 1, dsgd_fragment(self, x, 1, 2), NULL, 0);
+        else if (self->rank == 1)
+            dsgd_copy(self, dsgd_fragment(self, x, 1, 2), dsgd_letter_receive(self, INFINITY)->x);
+    }
+}
+
+static const dsgd_algorithm fragment = {.about = {.name = "fragment"}, .work = fragment_work};
+
+START_TEST(a_letter_may_have_a_fragment)
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &fragment);
+    c->config.exchange.pieces = 4;
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params;
+    ck_assert_uint_eq(got->result.messages, 2);
+    ck_assert_double_eq_tol(got->result.bytes, 0.5e6, 1);
+    size_t same = 0, zeros = 0;
+    for (size_t i = 0; i < n; i++) {
+        same += got->x[n + i] == got->x[i] && got->x[i] != 0;
+        zeros += got->x[n + i] == 0;
+    }
+    ck_assert_uint_eq(same + zeros, n);
+    ck_assert(same > n / 3 && zeros > n / 3);
+}
+END_TEST
+
+/* --- some of the neighbours ------------------------------------------------------------------- */
+
+enum { FEW = 4, LATE = 3 };
+
+static int wanted; /* letters of a step; set before the simulation forks, as below */
+static double patience_s;
+
+/**
+ * Everybody sends its model of a step to all, and waits for `wanted` letters of that step. Worker
+ * LATE needs 1.3 s for a step. Worker 0 notes how many came in its third step, their senders' sum,
+ * when it had them, the last sender's model, and how many letters of earlier steps it ever saw.
+ */
+static void some_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    double *const note = support_current->note;
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+        for (int to = 0; to < self->n_workers; to++)
+            if (to != self->rank)
+                dsgd_letter_send(self, to, x, &self->step, 1);
+        const bool notes = self->rank == 0 && self->step == 2;
+        const double until_s = dsgd_time_s(self) + patience_s;
+        const dsgd_letter *l = NULL;
+        int n = 0;
+        while (n < wanted && (l = dsgd_letter_receive(self, until_s)) != NULL) {
+            n += l->numbers[0] == self->step;
+            note[1] += notes && l->numbers[0] == self->step ? l->from : 0;
+            note[3] += self->rank == 0 && l->numbers[0] < self->step;
+            dsgd_letter_used(self, l, -1);
+        }
+        note[0] += notes ? n : 0;
+        note[2] += notes ? dsgd_time_s(self) : 0;
+    }
+}
+
+static const dsgd_algorithm some = {.about = {.name = "some"}, .work = some_work};
+
+static support_case *with_one_late(void)
+{
+    support_case *c = support_new(NULL, FEW);
+    const dsgd_about *slow = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    void *params = support_imbalance(c, "slow");
+    support_set(slow, params, "worker", LATE);
+    support_set(slow, params, "factor", 1.3);
+    support_algorithm(c, &some);
+    return c;
+}
+
+/** Late letters belong to their own steps: they neither shift later ones nor hold them up. */
+START_TEST(the_first_two_of_three_neighbours_are_enough)
+{
+    wanted = 2;
+    patience_s = INFINITY;
+    const support_outcome *got = support_ok(with_one_late());
+    ck_assert_double_eq(got->note[0], 2);
+    ck_assert_double_eq(got->note[1], 1 + 2);
+    ck_assert_double_eq_tol(got->note[2], 3, 3 * 4e-4);
+    ck_assert_double_gt(got->note[3], 10);
+    ck_assert_double_gt(got->result.lag_max, 3);
+}
+END_TEST
+
+START_TEST(a_deadline_ends_the_wait_for_the_third)
+{
+    wanted = 3;
+    patience_s = 0.2;
+    const support_outcome *got = support_ok(with_one_late());
+    ck_assert_double_eq(got->note[0], 2);
+    ck_assert_double_eq_tol(got->note[2], 3 * 1.2, 3 * 4e-4);
+    patience_s = 0.4; /* then it is in time in the first step, in which all begin together */
+    got = support_ok(with_one_late());
+    ck_assert_double_eq(got->note[0], 3);
+    ck_assert_double_eq(got->note[1], 1 + 2 + 3);
+    ck_assert_double_eq_tol(got->note[2], 3 * 1.3, 3 * 4e-4);
+    ck_assert_double_eq(got->note[3], 0);
+}
+END_TEST
+
+/* --- waiting for any -------------------------------------------------------------------------- */
+
+/** Worker 0 notes what each wait returned and when; worker 1 writes to it after 1.5 s. */
+static void any_work(dsgd_node *self)
+{
+    const unsigned all = DSGD_ON_LETTER | DSGD_ON_GRADIENT | DSGD_ON_REQUEST;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *mean = dsgd_vector_new(self);
+    double *note = support_current->note;
+    while (dsgd_next_step(self)) {
+        if (self->step == 0 && self->rank == 1) {
+            dsgd_wait_any(self, DSGD_ON_LETTER, 1.5);
+            dsgd_letter_send(self, 0, NULL, (const long[]){3, -4}, 2);
+        }
+        dsgd_gradient(self, g, x);
+        if (self->step > 0)
+            continue;
+        dsgd_request *const r =
+            dsgd_allreduce_begin(self, x, DSGD_WORLD); /* worker 1's begins at 1.5 s */
+        for (int i = 0; i < 4 && self->rank == 0; i++) {
+            const double until_s = i == 0 ? 0.25 : INFINITY;
+            *note++ = dsgd_wait_any(self, i < 2 ? all : all & ~DSGD_ON_GRADIENT, until_s);
+            *note++ = dsgd_time_s(self);
+            if (i == 2)
+                *note++ = dsgd_letter_receive(self, INFINITY)->numbers[1];
+        }
+        dsgd_allreduce_end(self, r, mean);
+    }
+}
+
+static const dsgd_algorithm any = {.about = {.name = "any"}, .work = any_work};
+
+START_TEST(a_worker_wakes_when_the_first_of_several_things_happens)
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &any);
+    const double *note = support_ok(c)->note;
+    ck_assert_double_eq(note[0], 0);
+    ck_assert_double_eq(note[1], 0.25);
+    ck_assert_double_eq(note[2], DSGD_ON_GRADIENT);
+    ck_assert_double_eq(note[3], 1);
+    ck_assert_double_eq(note[4], DSGD_ON_LETTER);
+    ck_assert_double_eq_tol(note[5], 1.5, 2e-5);
+    ck_assert_double_eq(note[6], -4);
+    ck_assert_double_eq(note[7], DSGD_ON_REQUEST);
+    ck_assert_double_eq_tol(note[8], 1.5, 1e-3);
+}
+END_TEST
+
+/* --- what comes too late ---------------------------------------------------------------------- */
+
+/** Every other letter is dropped. */
+static void dropping_serve(dsgd_node *self)
+{
+    for (long i = 0;; i++) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        if (i % 2 == 0)
+            dsgd_letter_drop(self, l);
+        dsgd_letter_send(self, l->from, NULL, NULL, 0);
+    }
+}
+
+/** The second kind goes on without an answer: its step is over when its letter is dropped. */
+static void dropped_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_letter_send(self, self->n_workers, g, NULL, 0);
+        if (self->params == NULL)
+            dsgd_letter_receive(self, INFINITY);
+    }
+}
+
+static const dsgd_algorithm dropping = {.about = {.name = "dropping"},
+                                        .work = dropped_work,
+                                        .serve = dropping_serve,
+                                        .n_servers = one_server};
+
+START_TEST(the_samples_of_what_is_dropped_do_not_count) /* _i: whether they wait */
+{
+    support_case *c = support_new(NULL, 1);
+    support_algorithm(c, &dropping);
+    c->config.params = _i == 0 ? NULL : c;
+    c->config.until.steps = 10;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps, 10);
+    ck_assert_double_eq(got->result.samples, 5 * 128);
+    ck_assert_uint_eq(got->result.dropped, 5);
+}
+END_TEST
+
+/* --- their order ------------------------------------------------------------------------------- */
+
+/** A vector of several pieces, part of it, and a number alone: sent in this order. */
+static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *part, long *number)
+{
+    dsgd_vector *const vectors[] = {x, part, NULL};
+    for (int i = 0; i < 3; i++) {
+        dsgd_letter_send(self, to, vectors[i], number, 1);
+        ++*number;
+    }
+}
+
+/** Receives three letters; notes how many came, and how many before one that was sent earlier. */
+static void receive_three(dsgd_node *self, int from, long *number)
+{
+    double *const note = support_current->note;
+    for (int i = 0; i < 3; i++) {
+        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        ck_assert_int_eq(l->from, from);
+        note[0]++;
+        note[1] += l->numbers[0] != *number;
+        note[2] += (l->x == NULL) != (i == 2);
+        ++*number;
+    }
+}
+
+enum { TO_WORKER, TO_SERVER, FROM_SERVER };
+
+static int way; /* of the case */
+
+static void in_order_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *part = dsgd_range(self, x, 2, 4);
+    dsgd_vector *g = dsgd_vector_new(self);
+    long *number = dsgd_integers_new(self, 1);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (way == FROM_SERVER)
+            receive_three(self, dsgd_server_address(self, 0), number);
+        else if (way == TO_SERVER || self->rank == 0)
+            send_three(self, way == TO_SERVER ? dsgd_server_address(self, 0) : 1, x, part, number);
+        else
+            receive_three(self, 0, number);
+    }
+}
+
+static void in_order_serve(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *part = dsgd_range(self, x, 2, 4);
+    long *number = dsgd_integers_new(self, 1);
+    for (long step = 0;; step++) {
+        if (way == FROM_SERVER && step == 20)
+            dsgd_wait_any(self, DSGD_ON_LETTER, INFINITY);
+        else if (way == FROM_SERVER)
+            send_three(self, 0, x, part, number);
+        else
+            receive_three(self, 0, number);
+    }
+}
+
+/** Of one pair, as MPI's messages do not overtake each other. Those of several pieces take longer. */
+START_TEST(letters_of_one_pair_come_in_the_order_of_sending) /* _i: way, pieces, channels */
+{
+    static const dsgd_algorithm ordered[] = {
+        {.about = {.name = "ordered"}, .work = in_order_work},
+        {.about = {.name = "ordered"},
+         .work = in_order_work,
+         .serve = in_order_serve,
+         .n_servers = one_server},
+    };
+    way = _i % 3;
+    support_case *c = costly(NULL, way == TO_WORKER ? 2 : 1);
+    support_algorithm(c, &ordered[way != TO_WORKER]);
+    c->config.exchange.pieces = _i / 3 % 2 == 0 ? 4 : 7;
+    c->config.exchange.blocking = _i / 6 == 0;
+    c->config.until = (dsgd_until){.seconds = 12.5};
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_ge(got->note[0], 3 * 10);
+    ck_assert_double_eq(got->note[1], 0);
+    ck_assert_double_eq(got->note[2], 0);
+}
+END_TEST
+
+/* --- what is wrong ---------------------------------------------------------------------------- */
+
+static void astray_work(dsgd_node *self)
+{
+    while (dsgd_next_step(self))
+        dsgd_letter_send(self, self->n_workers + 1, NULL, NULL, 0);
+}
+
+static const dsgd_algorithm astray = {.about = {.name = "astray"}, .work = astray_work};
+
+START_TEST(a_letter_to_nobody_is_refused)
+{
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &astray);
+    support_expect_abort(c, "rank 0 sends a letter to 3 in step 0, but others are 0 to 1 (workers, "
+                            "then 0 servers)");
+}
+END_TEST
+
+Suite *letters_suite(void)
+{
+    Suite *s = suite_create("letters");
+    TCase *t = tcase_create("letters");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_letter_and_its_answer_take_their_closed_form);
+    tcase_add_test(t, a_letter_without_a_vector_reduces_nothing);
+    tcase_add_test(t, a_letter_is_seen_whole);
+    tcase_add_test(t, letters_between_servers_hold_up_no_worker);
+    tcase_add_loop_test(t, a_server_of_letters_does_what_dsgd_serve_does, 1, 6);
+    tcase_add_loop_test(t, a_server_has_an_optimizer_of_its_own, 0, 4);
+    tcase_add_test(t, a_letter_may_have_a_fragment);
+    tcase_add_test(t, the_first_two_of_three_neighbours_are_enough);
+    tcase_add_test(t, a_deadline_ends_the_wait_for_the_third);
+    tcase_add_test(t, a_worker_wakes_when_the_first_of_several_things_happens);
+    tcase_add_loop_test(t, the_samples_of_what_is_dropped_do_not_count, 0, 2);
+    tcase_add_loop_test(t, letters_of_one_pair_come_in_the_order_of_sending, 0, 12);
+    tcase_add_test(t, a_letter_to_nobody_is_refused);
+    suite_add_tcase(s, t);
+    return s;
+}

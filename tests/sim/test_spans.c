@@ -1,0 +1,168 @@
+/**
+ * @file test_spans.c
+ * What a run that is watched tells (sim/timeline.h): closed forms of its spans.
+ */
+#include <limits.h>
+#include <math.h>
+
+#include "sim/timeline.h"
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+enum { KINDS = DSGD_SPAN_USED + 1 };
+
+/* In the notes of the simulating process, by kind. */
+enum { COUNT = 0, SECONDS = KINDS, PIECES = 2 * KINDS, VERSIONS = 3 * KINDS, TURNS = 4 * KINDS };
+
+static void take(void *listener, const dsgd_span *span)
+{
+    (void)listener;
+    double *const note = support_current->note + span->kind;
+    note[COUNT]++;
+    note[SECONDS] += span->end_s - span->since_s;
+    note[PIECES] += (double)span->piece;
+    note[VERSIONS] += (double)span->version;
+    if (span->kind == DSGD_SPAN_COMPUTE)
+        note[TURNS] += span->turn_s - span->since_s;
+}
+
+static const bool all[8] = {true, true, true, true, true, true, true, true};
+
+/** Of @p c, whose steps are all watched. */
+static const double *notes_of(support_case *c)
+{
+    static dsgd_timeline timeline;
+    timeline = (dsgd_timeline){.end_step = LONG_MAX, .chosen = all, .ended = take};
+    support_no_learning(c);
+    c->config.timeline = &timeline;
+    return support_ok(c)->note;
+}
+
+static void expect(const double *note, dsgd_span_kind kind, double count, double seconds)
+{
+    ck_assert_msg(note[COUNT + kind] == count, "%g spans of kind %d instead of %g",
+                  note[COUNT + kind], (int)kind, count);
+    ck_assert_double_eq_tol(note[SECONDS + kind], seconds, 1e-3);
+}
+
+/** Worker i computes 1 + 0.1 i seconds; then two phases of 0.1 s; ten steps of 1.5 s. */
+START_TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
+{
+    support_case *c = support_new("allreduce", 4);
+    c->workload.bytes = 1e9;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.overlap = false;
+    c->config.until.steps = 10;
+    support_imbalance_number(c, "ramp", "seconds", 0.1);
+    const double *const note = notes_of(c);
+    expect(note, DSGD_SPAN_COMPUTE, 40, 10 * 4 * 1.15);
+    expect(note, DSGD_SPAN_MESSAGE, 80, 80 * 0.1);
+    expect(note, DSGD_SPAN_USED, 0, 0);
+    expect(note, DSGD_SPAN_WAIT, 40, 10 * 4 * (1.5 - 1.15));
+    ck_assert_double_eq_tol(note[SECONDS + DSGD_SPAN_COMMUNICATE], 40 * 0.2, 1e-3);
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_COMPUTE], -40); /* of no piece and no version */
+    ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_COMPUTE], -40);
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_WAIT], -40);
+    /* the backward pass is the second half of a gradient; whoever is slow is slow in both */
+    ck_assert_double_ge(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.5);
+    ck_assert_double_le(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.65 + 1e-9);
+}
+END_TEST
+
+/** The root's: zeros that nobody has made, or its model, as new as everybody's or a step older. */
+static enum { ZEROS, NEW, OLD } sent;
+
+static void broadcasting_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const y = dsgd_vector_new(self); /* zeros */
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (sent == OLD)
+            dsgd_copy(self, y, x);
+        dsgd_local_step(self, x, g);
+        if (sent == NEW)
+            dsgd_copy(self, y, x);
+        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* else an older vector goes before */
+        dsgd_broadcast(self, y, 0, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm broadcasting = {.about = {.name = "broadcasting"},
+                                            .work = broadcasting_work};
+
+/** What is older than its user's steps is marked when it is used: by three who get it, ten times. */
+START_TEST(stale_values_are_marked_and_those_of_nobody_are_not)
+{
+    sent = (int)_i;
+    support_case *c = support_new(NULL, 4);
+    support_algorithm(c, &broadcasting);
+    c->config.until.steps = 10;
+    const double *const note = notes_of(c);
+    expect(note, DSGD_SPAN_USED, sent == OLD ? 3 * 10 : 0, 0);
+    if (sent == OLD) /* versions 0 to 9 of its owner's steps */
+        ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_USED], 3 * 45);
+}
+END_TEST
+
+static int one_server(const void *params, int n_workers)
+{
+    (void)params, (void)n_workers;
+    return 1;
+}
+
+static void answering_serve(dsgd_node *self)
+{
+    for (;;)
+        dsgd_letter_send(self, dsgd_letter_receive(self, INFINITY)->from, NULL, NULL, 0);
+}
+
+static bool beside; /* its gradient a worker asks; else after it */
+
+static void asking_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (!beside)
+            dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        dsgd_letter_receive(self, INFINITY);
+    }
+}
+
+static const dsgd_algorithm asking = {.about = {.name = "asking"},
+                                      .work = asking_work,
+                                      .serve = answering_serve,
+                                      .n_servers = one_server};
+
+/** A letter is waited for, by workers, whether they compute or not; the own gradient is not. */
+START_TEST(waits_are_for_letters_and_not_for_gradients)
+{
+    beside = _i == 1;
+    support_case *c = support_new(NULL, 2);
+    support_algorithm(c, &asking);
+    c->platform.message_overhead_s = 0.05;
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = 10;
+    const double *const note = notes_of(c);
+    ck_assert_double_eq(note[COUNT + DSGD_SPAN_WAIT], 2 * 10);
+    ck_assert_double_ge(note[SECONDS + DSGD_SPAN_WAIT], 2 * 10 * 0.1);
+    ck_assert_double_le(note[SECONDS + DSGD_SPAN_WAIT], 2 * 10 * 0.2);
+}
+END_TEST
+
+Suite *spans_suite(void)
+{
+    Suite *s = suite_create("spans");
+    TCase *t = tcase_create("spans");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, spans_of_allreduces_are_those_of_computing_waiting_and_communicating);
+    tcase_add_loop_test(t, stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1);
+    tcase_add_loop_test(t, waits_are_for_letters_and_not_for_gradients, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,483 @@
+/**
+ * @file arrivals.c
+ * Emulations in which the order of arrivals decides.
+ */
+#include "tests/support/arrivals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A worker. */
+typedef struct pace {
+    double *x, *g, *v; /* [n] */
+    double *old; /* [n]: the model that it fetched */
+    double began_s, ends_s; /* of its computation; INFINITY: it computes nothing */
+    bool waits; /* has finished, and may not go on yet */
+    double since_s; /* it waits */
+    long begun; /* computations */
+    long finished; /* that ended by themselves */
+    long fetched; /* version of the server's model */
+    long left; /* of the local steps of a round */
+} pace;
+
+typedef struct arrivals {
+    const emulation_problem *p;
+    arrivals_result *out;
+    double now_s;
+    pace *worker;
+    long version;
+    double *center, *v, *sum; /* [n] */
+    double *room;
+} arrivals;
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "arrivals: %s\n", what);
+    abort();
+}
+
+static arrivals arrivals_new(const emulation_problem *p, arrivals_result *r)
+{
+    require(p->pieces == 1, "more pieces than one");
+    require(p->workers > 0, "no workers");
+    const size_t n = p->n;
+    arrivals a = {.p = p, .out = r};
+    a.worker = calloc((size_t)p->workers, sizeof *a.worker);
+    a.room = calloc(n * (4 * (size_t)p->workers + 3), sizeof *a.room);
+    require(a.worker != NULL && a.room != NULL, "out of memory");
+    a.center = a.room;
+    a.v = a.room + n;
+    a.sum = a.room + 2 * n;
+    memcpy(a.center, p->initial, n * sizeof *a.center);
+    for (int w = 0; w < p->workers; w++) {
+        double *const own = a.room + n * (3 + 4 * (size_t)w);
+        a.worker[w] = (pace){.x = own, .g = own + n, .v = own + 2 * n, .old = own + 3 * n};
+        memcpy(a.worker[w].x, p->initial, n * sizeof *own);
+        memcpy(a.worker[w].old, p->initial, n * sizeof *own);
+    }
+    return a;
+}
+
+static void arrivals_end(arrivals *a)
+{
+    const size_t n = a->p->n;
+    for (int w = 0; w < a->p->workers && a->out->x != NULL; w++)
+        memcpy(a->out->x + (size_t)w * n, a->worker[w].x, n * sizeof *a->center);
+    if (a->out->center != NULL)
+        memcpy(a->out->center, a->center, n * sizeof *a->center);
+    free(a->worker);
+    free(a->room);
+}
+
+/** Begins the next computation at the worker's model. */
+static void compute(arrivals *a, int worker)
+{
+    const emulation_problem *const p = a->p;
+    pace *const w = &a->worker[worker];
+    w->ends_s = INFINITY;
+    if (p->steps > 0 && w->finished == p->steps)
+        return;
+    p->gradient(p->argument, worker, w->finished, w->x, w->g);
+    w->began_s = a->now_s;
+    w->ends_s = a->now_s + p->seconds[w->begun % p->rows * p->workers + worker];
+    w->begun++;
+}
+
+static void fetch(arrivals *a, int worker)
+{
+    pace *const w = &a->worker[worker];
+    memcpy(w->x, a->center, a->p->n * sizeof *w->x);
+    memcpy(w->old, a->center, a->p->n * sizeof *w->x);
+    w->fetched = a->version;
+}
+
+static void fetch_and_compute(arrivals *a, int worker)
+{
+    fetch(a, worker);
+    compute(a, worker);
+}
+
+static void throw_away(arrivals *a, int worker)
+{
+    if (isinf(a->worker[worker].ends_s))
+        return;
+    a->out->cancelled++;
+    a->out->lost_s += a->now_s - a->worker[worker].began_s;
+}
+
+static void compute_all(arrivals *a)
+{
+    for (int w = 0; w < a->p->workers; w++)
+        compute(a, w);
+}
+
+/** Who finishes next, at which time; -1: nobody. */
+static int next_arrival(arrivals *a)
+{
+    int next = 0;
+    for (int w = 1; w < a->p->workers; w++)
+        if (a->worker[w].ends_s < a->worker[next].ends_s)
+            next = w;
+    const double at_s = a->worker[next].ends_s;
+    if (isinf(at_s) || (a->p->until_s > 0 && at_s > a->p->until_s))
+        return -1;
+    a->now_s = a->out->end_s = at_s;
+    a->worker[next].ends_s = INFINITY;
+    a->worker[next].finished++;
+    return next;
+}
+
+static void start_waiting(arrivals *a, int worker)
+{
+    a->worker[worker].waits = true;
+    a->worker[worker].since_s = a->now_s;
+}
+
+static void stop_waiting(arrivals *a, int worker)
+{
+    a->out->waited_s += a->now_s - a->worker[worker].since_s;
+    a->worker[worker].waits = false;
+}
+
+/** A local step of x. */
+static void descend(const emulation_problem *p, const double *g, double *v, double *x)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        v[i] = p->momentum * v[i] + g[i] + p->weight_decay * x[i];
+        x[i] -= p->lr * v[i];
+    }
+}
+
+static long delay_of(const arrivals *a, int worker)
+{
+    return a->version - a->worker[worker].fetched;
+}
+
+static void count_delay(arrivals *a, int worker)
+{
+    emulation_lag *const lag = &a->out->delay;
+    lag->n++;
+    lag->sum += (double)delay_of(a, worker);
+    lag->max = fmax(lag->max, (double)delay_of(a, worker));
+}
+
+/** The server's model has changed by the arrival of a worker. */
+static void changed(arrivals *a, int worker)
+{
+    const long delay = delay_of(a, worker);
+    a->version++;
+    a->out->updates++;
+    if (a->out->seen != NULL)
+        a->out->seen(a->out->argument, a->now_s, worker, delay, a->center);
+}
+
+/* --- a bound on clocks ------------------------------------------------------------------------ */
+
+static long fewest_finished(const arrivals *a)
+{
+    long fewest = a->worker[0].finished;
+    for (int w = 1; w < a->p->workers; w++)
+        if (a->worker[w].finished < fewest)
+            fewest = a->worker[w].finished;
+    return fewest;
+}
+
+static void ssp_release(arrivals *a, long slack)
+{
+    const long fewest = fewest_finished(a);
+    for (int w = 0; w < a->p->workers; w++) {
+        if (!a->worker[w].waits || (slack >= 0 && a->worker[w].finished - fewest > slack))
+            continue;
+        stop_waiting(a, w);
+        fetch_and_compute(a, w);
+    }
+}
+
+void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r)
+{
+    arrivals a = arrivals_new(p, r);
+    compute_all(&a);
+    for (int w; (w = next_arrival(&a)) >= 0;) {
+        pace *const own = &a.worker[w];
+        descend(p, own->g, own->v, own->x);
+        for (size_t i = 0; i < p->n; i++)
+            a.center[i] += own->x[i] - own->old[i];
+        count_delay(&a, w);
+        changed(&a, w);
+        start_waiting(&a, w);
+        ssp_release(&a, slack);
+    }
+    arrivals_end(&a);
+}
+
+/* --- backup workers --------------------------------------------------------------------------- */
+
+/** Tokens by the step that they were released for; the oldest goes first. */
+typedef struct tokens {
+    long *left; /* [steps] */
+    long oldest, most;
+} tokens;
+
+static void take_tokens(arrivals *a, tokens *t, long *number)
+{
+    for (int w = 0; w < a->p->workers; w++) {
+        if (!a->worker[w].waits)
+            continue;
+        while (t->oldest < a->version && t->left[t->oldest] == 0)
+            t->oldest++;
+        if (t->left[t->oldest] == 0)
+            return;
+        t->left[t->oldest]--;
+        number[w] = t->oldest;
+        stop_waiting(a, w);
+        fetch_and_compute(a, w);
+    }
+}
+
+static void release_tokens(arrivals *a, tokens *t)
+{
+    if (a->version >= t->most) {
+        t->most *= 2;
+        t->left = realloc(t->left, (size_t)t->most * sizeof *t->left);
+        require(t->left != NULL, "out of memory");
+    }
+    t->left[a->version] = a->p->workers;
+}
+
+void arrivals_backup_workers(const emulation_problem *p, int backups, arrivals_result *r)
+{
+    arrivals a = arrivals_new(p, r);
+    const int needed = p->workers - backups;
+    tokens t = {calloc(16, sizeof *t.left), 0, 16};
+    long *const number = calloc((size_t)p->workers, sizeof *number);
+    int counted = 0;
+    compute_all(&a);
+    for (int w; (w = next_arrival(&a)) >= 0;) {
+        if (number[w] == a.version) {
+            count_delay(&a, w);
+            counted++;
+            for (size_t i = 0; i < p->n; i++)
+                a.sum[i] += a.worker[w].g[i];
+        } else {
+            r->dropped++;
+        }
+        start_waiting(&a, w);
+        if (counted == needed) {
+            for (size_t i = 0; i < p->n; i++)
+                a.sum[i] /= needed;
+            descend(p, a.sum, a.v, a.center);
+            memset(a.sum, 0, p->n * sizeof *a.sum);
+            counted = 0;
+            changed(&a, w);
+            release_tokens(&a, &t);
+        }
+        take_tokens(&a, &t, number);
+    }
+    free(t.left);
+    free(number);
+    arrivals_end(&a);
+}
+
+/* --- Rennala and Ringmaster ------------------------------------------------------------------- */
+
+void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r)
+{
+    arrivals a = arrivals_new(p, r);
+    long arrived = 0;
+    compute_all(&a);
+    for (int w; (w = next_arrival(&a)) >= 0;) {
+        count_delay(&a, w);
+        for (size_t i = 0; i < p->n; i++)
+            a.sum[i] += a.worker[w].g[i] / (double)batch;
+        if (++arrived < batch) {
+            compute(&a, w);
+            continue;
+        }
+        descend(p, a.sum, a.v, a.center);
+        memset(a.sum, 0, p->n * sizeof *a.sum);
+        arrived = 0;
+        changed(&a, w);
+        for (int other = 0; other < p->workers; other++) {
+            if (other != w && isinf(a.worker[other].ends_s))
+                continue;
+            throw_away(&a, other);
+            fetch_and_compute(&a, other);
+        }
+    }
+    arrivals_end(&a);
+}
+
+void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, arrivals_result *r)
+{
+    arrivals a = arrivals_new(p, r);
+    compute_all(&a);
+    for (int w; (w = next_arrival(&a)) >= 0;) {
+        if (delay > 0 && delay_of(&a, w) >= delay) {
+            r->dropped++;
+            fetch_and_compute(&a, w);
+            continue;
+        }
+        count_delay(&a, w);
+        descend(p, a.worker[w].g, a.v, a.center);
+        changed(&a, w);
+        fetch_and_compute(&a, w);
+        for (int other = 0; other < p->workers && cancels && delay > 0; other++) {
+            if (delay_of(&a, other) < delay || isinf(a.worker[other].ends_s))
+                continue;
+            throw_away(&a, other);
+            fetch_and_compute(&a, other);
+        }
+    }
+    arrivals_end(&a);
+}
+
+/* --- asynchronous local SGD ------------------------------------------------------------------- */
+
+long arrivals_local_steps(long period, double speed, double fastest)
+{
+    const double steps = ceil((double)period * speed / fastest);
+    return steps < 1 ? 1 : (long)steps;
+}
+
+void arrivals_delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,
+                               double *m, double *sum, double *w)
+{
+    const double count = (double)o->period;
+    const bool last = (t + 1) % o->period == 0;
+    const double share = last ? 1 - o->c * count + o->c : o->c;
+    for (size_t i = 0; i < n; i++) {
+        sum[i] += g[i];
+        if (last)
+            m[i] = o->outer_momentum * m[i] + sum[i] / count;
+        w[i] -= o->outer_lr * (share * o->outer_momentum * m[i] + g[i] / count);
+        sum[i] = last ? 0 : sum[i];
+    }
+}
+
+void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options options,
+                        arrivals_result *r)
+{
+    arrivals a = arrivals_new(p, r);
+    for (int w = 0; w < p->workers; w++)
+        a.worker[w].left = options.local_steps[w];
+    compute_all(&a);
+    for (int w; (w = next_arrival(&a)) >= 0;) {
+        pace *const own = &a.worker[w];
+        descend(p, own->g, own->v, own->x);
+        if (--own->left > 0) {
+            compute(&a, w);
+            continue;
+        }
+        for (size_t i = 0; i < p->n; i++)
+            own->g[i] = own->old[i] - own->x[i];
+        count_delay(&a, w);
+        arrivals_delayed_nesterov(&options, p->n, a.version, own->g, a.v, a.sum, a.center);
+        changed(&a, w);
+        own->left = options.local_steps[w];
+        fetch_and_compute(&a, w);
+    }
+    arrivals_end(&a);
+}
+
+/* --- DSGD-AAU --------------------------------------------------------------------------------- */
+
+typedef bool edge_of(const emulation_problem *p, int i, int j);
+
+static bool both_wait(const arrivals *a, edge_of *edge, int i, int j)
+{
+    return i != j && a->worker[i].waits && a->worker[j].waits && edge(a->p, i, j);
+}
+
+/** Adds new edges to the epoch; whether there is one. */
+static bool find_edges(arrivals *a, edge_of *edge, bool *seen)
+{
+    bool found = false;
+    for (int i = 0; i < a->p->workers; i++)
+        for (int j = i + 1; j < a->p->workers; j++) {
+            if (!both_wait(a, edge, i, j) || (seen[i] && seen[j]))
+                continue;
+            seen[i] = seen[j] = true;
+            found = true;
+        }
+    return found;
+}
+
+static int waiting_neighbours(const arrivals *a, edge_of *edge, int worker)
+{
+    int n = 0;
+    for (int j = 0; j < a->p->workers; j++)
+        n += both_wait(a, edge, worker, j);
+    return n;
+}
+
+/** The Metropolis mean of a worker and its waiting neighbours, into g. */
+static void metropolis(const arrivals *a, edge_of *edge, int worker)
+{
+    pace *const own = &a->worker[worker];
+    const int degree = waiting_neighbours(a, edge, worker);
+    memcpy(own->g, own->x, a->p->n * sizeof *own->g);
+    for (int j = 0; j < a->p->workers; j++) {
+        if (!both_wait(a, edge, worker, j))
+            continue;
+        const int other = waiting_neighbours(a, edge, j);
+        const double weight = 1.0 / (1 + (degree > other ? degree : other));
+        for (size_t i = 0; i < a->p->n; i++)
+            own->g[i] += weight * (a->worker[j].x[i] - own->x[i]);
+    }
+}
+
+/** All finished workers with a finished neighbour. */
+static void mix_and_go_on(arrivals *a, edge_of *edge, bool *mixes)
+{
+    const int workers = a->p->workers;
+    for (int w = 0; w < workers; w++) {
+        mixes[w] = a->worker[w].waits && waiting_neighbours(a, edge, w) > 0;
+        if (mixes[w])
+            metropolis(a, edge, w);
+    }
+    for (int w = 0; w < workers; w++) {
+        if (!mixes[w])
+            continue;
+        memcpy(a->worker[w].x, a->worker[w].g, a->p->n * sizeof *a->worker[w].x);
+        stop_waiting(a, w);
+        compute(a, w);
+    }
+}
+
+static bool all_seen(const bool *seen, int workers)
+{
+    for (int w = 0; w < workers; w++)
+        if (!seen[w])
+            return false;
+    return true;
+}
+
+void arrivals_dsgd_aau(const emulation_problem *p,
+                       bool (*edge)(const emulation_problem *p, int i, int j), arrivals_result *r)
+{
+    arrivals a = arrivals_new(p, r);
+    bool *const seen = calloc(2 * (size_t)p->workers, sizeof *seen);
+    compute_all(&a);
+    for (int w; (w = next_arrival(&a)) >= 0;) {
+        descend(p, a.worker[w].g, a.worker[w].v, a.worker[w].x);
+        if (p->workers == 1) {
+            compute(&a, w);
+            continue;
+        }
+        start_waiting(&a, w);
+        if (!find_edges(&a, edge, seen))
+            continue;
+        r->updates++;
+        mix_and_go_on(&a, edge, seen + p->workers);
+        if (!all_seen(seen, p->workers))
+            continue;
+        r->epochs++;
+        memset(seen, 0, (size_t)p->workers * sizeof *seen);
+    }
+    free(seen);
+    arrivals_end(&a);
+}

@@ -1,0 +1,322 @@
+/**
+ * @file oracle_encoded.c
+ * Emulations of the algorithms that send less than they have.
+ */
+#include "tests/support/oracle_encoded.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/lockstep.h"
+
+/* --- encodings -------------------------------------------------------------------------------- */
+
+void oracle_identity(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
+                     double *q)
+{
+    (void)e;
+    (void)at;
+    memcpy(q, v, n * sizeof *v);
+}
+
+static size_t count_of(double density, size_t n)
+{
+    const size_t k = (size_t)floor((double)n * density);
+    return k < 1 && n > 0 ? 1 : k;
+}
+
+/** How many come before the i-th in the order of absolute values. */
+static size_t rank_of(const double *v, size_t n, size_t i)
+{
+    size_t before = 0;
+    for (size_t j = 0; j < n; j++)
+        before += fabs(v[j]) > fabs(v[i]) || (fabs(v[j]) == fabs(v[i]) && j < i);
+    return before;
+}
+
+void oracle_top_k(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
+{
+    (void)at;
+    const size_t k = count_of(e->density, n);
+    for (size_t i = 0; i < n; i++)
+        q[i] = rank_of(v, n, i) < k ? v[i] : 0;
+}
+
+void oracle_sign(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
+{
+    (void)e;
+    (void)at;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += fabs(v[i]);
+    for (size_t i = 0; i < n; i++)
+        q[i] = v[i] < 0 ? -sum / (double)n : sum / (double)n;
+}
+
+static void qsgd_bucket(const oracle_encoding *e, oracle_place at, size_t begin, size_t end,
+                        const double *v, double *q)
+{
+    const double levels = (double)e->levels;
+    const double size = (double)(end - begin);
+    double norm = 0;
+    for (size_t i = begin; i < end; i++)
+        norm += v[i] * v[i];
+    norm = sqrt(norm);
+    for (size_t i = begin; i < end; i++) {
+        q[i] = 0;
+        if (norm == 0)
+            continue;
+        const double l = levels * fabs(v[i]) / norm;
+        const double level = floor(l) + (e->draw(at, i) < l - floor(l));
+        q[i] = norm * (v[i] < 0 ? -level : level) / levels;
+        if (e->shrinks)
+            q[i] /= 1 + fmin(size / (levels * levels), sqrt(size) / levels);
+    }
+}
+
+void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
+{
+    const size_t bucket = e->bucket == 0 ? n : e->bucket;
+    for (size_t begin = 0; begin < n; begin += bucket)
+        qsgd_bucket(e, at, begin, begin + bucket < n ? begin + bucket : n, v, q);
+}
+
+/** q <- Q(v) of a worker's vector, piece by piece. */
+static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t pieces, int worker,
+                       long step, const double *v, double *q)
+{
+    for (size_t k = 0; k < pieces; k++) {
+        const size_t first = lockstep_cut(p->n, k, pieces);
+        const size_t n = lockstep_cut(p->n, k + 1, pieces) - first;
+        e->encode(e, (oracle_place){worker, step, k, first}, n, v + first, q + first);
+    }
+}
+
+/* --- error feedback --------------------------------------------------------------------------- */
+
+/** Gives the residual to a caller that wants it. */
+static void hand_out(const lockstep *s, double *e, double *residual)
+{
+    if (residual != NULL)
+        memcpy(residual, e, s->count * sizeof *e);
+    free(e);
+}
+
+void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
+                     bool feedback, double *residual, double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double *const e = lockstep_zeros(s.count);
+    double *const sent = lockstep_zeros(s.count);
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_gradients(&s, t, x);
+        for (size_t i = 0; i < s.count; i++)
+            e[i] += s.g[i];
+        for (int w = 0; w < p->workers; w++)
+            encode_all(p, encoding, pieces, w, t, e + (size_t)w * p->n, sent + (size_t)w * p->n);
+        for (size_t i = 0; i < s.count; i++)
+            e[i] = feedback ? e[i] - sent[i] : 0;
+        memcpy(s.g, sent, s.count * sizeof *sent);
+        lockstep_average(p, s.g);
+        lockstep_descend(&s);
+    }
+    free(sent);
+    hand_out(&s, e, residual);
+    lockstep_end(&s);
+}
+
+void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *top_k,
+                                size_t pieces, double mu, double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double *const m = lockstep_zeros(s.count);
+    double *const v = lockstep_zeros(s.count);
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_gradients(&s, t, x);
+        for (size_t i = 0; i < s.count; i++) {
+            m[i] = mu * m[i] + s.g[i];
+            v[i] += m[i];
+        }
+        for (int w = 0; w < p->workers; w++)
+            encode_all(p, top_k, pieces, w, t, v + (size_t)w * p->n, s.g + (size_t)w * p->n);
+        for (size_t i = 0; i < s.count; i++)
+            if (s.g[i] != 0)
+                m[i] = v[i] = 0;
+        lockstep_average(p, s.g);
+        lockstep_descend(&s);
+    }
+    free(m);
+    free(v);
+    lockstep_end(&s);
+}
+
+/* --- Ok-Topk ---------------------------------------------------------------------------------- */
+
+static int descending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/** The k-th largest |v| that is not 0; the smallest such if there are fewer. */
+static double threshold_of(const double *v, size_t n, size_t k)
+{
+    double *const size = lockstep_zeros(n + 1);
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        if (v[i] != 0)
+            size[found++] = fabs(v[i]);
+    qsort(size, found, sizeof *size, descending);
+    const double th = found == 0 ? 0 : size[(k < found ? k : found) - 1];
+    free(size);
+    return th;
+}
+
+/** A piece of it. */
+typedef struct ok_piece {
+    const oracle_problem *p;
+    oracle_ok_topk_options o;
+    size_t first, n, k;
+    double *local; /* [P]: th */
+    double global; /* gth */
+    double *border; /* [P + 1]: region r is [border r, border r + 1) */
+} ok_piece;
+
+/** Borders: the means of the cuts of each worker's selected indices into P equal counts. */
+static void move_borders(ok_piece *o, const double *e)
+{
+    const int workers = o->p->workers;
+    memset(o->border, 0, ((size_t)workers + 1) * sizeof *o->border);
+    o->border[workers] = (double)o->n;
+    for (int w = 0; w < workers; w++) {
+        const double *const a = e + (size_t)w * o->p->n + o->first;
+        size_t selected = 0;
+        for (size_t i = 0; i < o->n; i++)
+            selected += a[i] != 0 && fabs(a[i]) >= o->local[w];
+        size_t seen = 0;
+        int region = 1;
+        for (size_t i = 0; i < o->n; i++) {
+            while (region < workers && seen >= selected * (size_t)region / (size_t)workers)
+                o->border[region++] += (double)i / workers;
+            seen += a[i] != 0 && fabs(a[i]) >= o->local[w];
+        }
+        while (region < workers)
+            o->border[region++] += (double)o->n / workers;
+    }
+}
+
+static int region_of(const ok_piece *o, size_t i)
+{
+    int region = 0;
+    while (region + 1 < o->p->workers && (double)i >= floor(o->border[region + 1]))
+        region++;
+    return region;
+}
+
+/** One step of a piece: from e, which has the gradient in it, to u (one row) and the new e. */
+static void ok_step(ok_piece *o, long step, double *e, double *u)
+{
+    const oracle_problem *const p = o->p;
+    const bool fresh = step % o->o.thresholds == 0;
+    for (int w = 0; w < p->workers && fresh; w++)
+        o->local[w] = threshold_of(e + (size_t)w * p->n + o->first, o->n, o->k);
+    if (step % o->o.borders == 0)
+        move_borders(o, e);
+    for (size_t i = 0; i < o->n; i++) {
+        u[i] = 0;
+        for (int w = 0; w < p->workers; w++) {
+            const double a = e[(size_t)w * p->n + o->first + i];
+            if (a == 0 || fabs(a) < o->local[w])
+                continue;
+            u[i] += a;
+            if (o->o.sent_to_owners != NULL)
+                *o->o.sent_to_owners += region_of(o, i) != w;
+        }
+    }
+    if (fresh)
+        o->global = threshold_of(u, o->n, o->k);
+    for (size_t i = 0; i < o->n; i++) {
+        const bool everywhere = u[i] != 0 && fabs(u[i]) >= o->global;
+        if (everywhere && o->o.sent_to_all != NULL)
+            *o->o.sent_to_all += p->workers - 1;
+        for (int w = 0; w < p->workers && everywhere; w++) {
+            double *const a = &e[(size_t)w * p->n + o->first + i];
+            if (fabs(*a) >= o->local[w])
+                *a = 0;
+        }
+        u[i] = everywhere ? u[i] / p->workers : 0;
+    }
+}
+
+void oracle_ok_topk(const oracle_problem *p, oracle_ok_topk_options options, double *residual,
+                    double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    const size_t workers = (size_t)p->workers;
+    double *const e = lockstep_zeros(s.count);
+    double *const u = lockstep_zeros(p->n);
+    double *const room = lockstep_zeros(options.pieces * (2 * workers + 1));
+    ok_piece *const piece = calloc(options.pieces, sizeof *piece);
+    for (size_t k = 0; k < options.pieces; k++) {
+        const size_t first = lockstep_cut(p->n, k, options.pieces);
+        const size_t n = lockstep_cut(p->n, k + 1, options.pieces) - first;
+        double *const own = room + k * (2 * workers + 1);
+        piece[k] =
+            (ok_piece){p, options, first, n, count_of(options.density, n), own, 0, own + workers};
+    }
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_gradients(&s, t, x);
+        for (size_t i = 0; i < s.count; i++)
+            e[i] += s.g[i];
+        for (size_t k = 0; k < options.pieces; k++)
+            ok_step(&piece[k], t, e, u + piece[k].first);
+        lockstep_set_all(p, u, s.g);
+        lockstep_descend(&s);
+    }
+    free(u);
+    free(room);
+    free(piece);
+    hand_out(&s, e, residual);
+    lockstep_end(&s);
+}
+
+/* --- CHOCO-SGD -------------------------------------------------------------------------------- */
+
+/** x <- x + gamma (W xhat - xhat). */
+static void choco_mix(lockstep *s, const oracle_choco_options *o, const double *public, double *sum)
+{
+    memcpy(sum, public, s->count * sizeof *sum);
+    lockstep_mix(s->p->workers, s->p->n, o->mixing, sum);
+    for (size_t i = 0; i < s->count; i++)
+        s->x[i] += o->gamma * (sum[i] - public[i]);
+}
+
+void oracle_choco(const oracle_problem *p, oracle_choco_options options, double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double *const public = lockstep_zeros(s.count);
+    double *const q = lockstep_zeros(s.count);
+    double *const room = lockstep_zeros(s.count);
+    if (options.from_initial)
+        memcpy(public, x, s.count * sizeof *x);
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_step(&s, t);
+        if (options.mixes_first)
+            choco_mix(&s, &options, public, room);
+        for (size_t i = 0; i < s.count; i++)
+            room[i] = x[i] - public[i];
+        for (int w = 0; w < p->workers; w++)
+            encode_all(p, options.encoding, options.pieces, w, t, room + (size_t)w * p->n,
+                       q + (size_t)w * p->n);
+        for (size_t i = 0; i < s.count; i++)
+        public[i] += q[i];
+        if (!options.mixes_first)
+            choco_mix(&s, &options, public, room);
+    }
+    free(public);
+    free(q);
+    free(room);
+    lockstep_end(&s);
+}

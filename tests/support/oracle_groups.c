@@ -1,0 +1,208 @@
+/**
+ * @file oracle_groups.c
+ * Emulations of gradient tracking, hierarchies, Streaming DiLoCo and NoLoCo in lock-step.
+ */
+#include "tests/support/oracle_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/lockstep.h"
+
+/** Gives the caller what it wants. */
+static void hand_out(const double *a, size_t n, double *to)
+{
+    if (to != NULL)
+        memcpy(to, a, n * sizeof *a);
+}
+
+/* --- gradient tracking ------------------------------------------------------------------------ */
+
+void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *c,
+                              double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double *const correction = lockstep_zeros(s.count);
+    double *const before = lockstep_zeros(s.count);
+    double *const u = lockstep_zeros(s.count);
+    for (long t = 0; t < p->steps; t++) {
+        memcpy(before, x, s.count * sizeof *x);
+        lockstep_step(&s, t);
+        for (size_t i = 0; i < s.count; i++) {
+            u[i] = x[i] - before[i];
+            x[i] += correction[i];
+            correction[i] += u[i];
+        }
+        lockstep_mix(p->workers, p->n, mixing, x);
+        lockstep_mix(p->workers, p->n, mixing, correction);
+        for (size_t i = 0; i < s.count; i++)
+            correction[i] = d2 ? x[i] - before[i] - u[i] : correction[i] - u[i];
+    }
+    hand_out(correction, s.count, c);
+    free(correction);
+    free(before);
+    free(u);
+    lockstep_end(&s);
+}
+
+/* --- hierarchies ------------------------------------------------------------------------------ */
+
+/** The mean of each group of consecutive ranks. */
+static void average_groups(const oracle_problem *p, int group, double *a)
+{
+    for (int first = 0; first < p->workers; first += group) {
+        oracle_problem part = *p;
+        part.workers = first + group <= p->workers ? group : p->workers - first;
+        lockstep_average(&part, a + (size_t)first * p->n);
+    }
+}
+
+/** The means of groups: adds what the last call's mean was ahead of each, which sent has. */
+static void correct_groups(const oracle_problem *p, int group, double *x, double *sent)
+{
+    average_groups(p, group, x);
+    double *const ahead = lockstep_zeros((size_t)p->workers * p->n);
+    memcpy(ahead, sent, (size_t)p->workers * p->n * sizeof *ahead);
+    lockstep_average(p, ahead);
+    for (size_t i = 0; i < (size_t)p->workers * p->n; i++) {
+        x[i] += ahead[i] - sent[i]; /* all alike before the first call */
+        sent[i] = x[i];
+    }
+    free(ahead);
+}
+
+void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double *const sent = lockstep_zeros(s.count);
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_gradients(&s, t, x);
+        average_groups(p, t < h.warm_up ? p->workers : h.machine, s.g);
+        lockstep_descend(&s);
+        if (t < h.warm_up)
+            continue;
+        int level = -1;
+        for (int l = 0; l < h.n_levels; l++)
+            if ((t + h.at_ends) % h.level[l].period == 0)
+                level = l;
+        if (level == h.n_levels - 1 && h.delayed)
+            correct_groups(p, level > 0 ? h.level[level - 1].group : h.machine, x, sent);
+        else if (level >= 0)
+            average_groups(p, h.level[level].group, x);
+    }
+    free(sent);
+    lockstep_end(&s);
+}
+
+/* --- Streaming DiLoCo ------------------------------------------------------------------------- */
+
+/** Parameters of a fragment: mean <- the mean over all workers of g - theta. */
+static void take_differences(const lockstep *s, const oracle_streaming_options *o, size_t fragment,
+                             const double *global, double *mean)
+{
+    for (size_t i = 0; i < s->p->n; i++) {
+        if (o->fragment[i] != fragment)
+            continue;
+        double sum = 0;
+        for (int w = 0; w < s->p->workers; w++)
+            sum += global[i] - s->x[(size_t)w * s->p->n + i];
+        mean[i] = sum / s->p->workers;
+    }
+}
+
+/** The outer step of a fragment, and what of it the workers take over. */
+static void outer_step(const lockstep *s, const oracle_streaming_options *o, size_t fragment,
+                       const double *mean, double *u, double *global)
+{
+    for (size_t i = 0; i < s->p->n; i++) {
+        if (o->fragment[i] != fragment)
+            continue;
+        u[i] = o->outer_momentum * u[i] + mean[i];
+        global[i] -= o->outer_lr * (mean[i] + o->outer_momentum * u[i]);
+        for (int w = 0; w < s->p->workers; w++) {
+            double *const theta = &s->x[(size_t)w * s->p->n + i];
+            *theta = (1 - o->mixing) * global[i] + o->mixing * *theta;
+        }
+    }
+}
+
+void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
+                             double *global, double *x)
+{
+    const long each = options.period / (long)options.fragments; /* S */
+    lockstep_require(options.period % (long)options.fragments == 0, "F does not divide H");
+    lockstep_require(0 <= options.delay && options.delay < each, "tau is not below H / F");
+    lockstep_require_one_start(p);
+    lockstep s = lockstep_begin(p, x);
+    double *const g = lockstep_zeros(p->n);
+    double *const mean = lockstep_zeros(p->n);
+    double *const u = lockstep_zeros(p->n);
+    memcpy(g, p->initial, p->n * sizeof *g);
+    long since = 0; /* s */
+    size_t fragment = 0;
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_step(&s, t);
+        since++;
+        if (since == each - options.delay)
+            take_differences(&s, &options, fragment, g, mean);
+        if (since < each)
+            continue;
+        outer_step(&s, &options, fragment, mean, u, g);
+        since = 0;
+        fragment = (fragment + 1) % options.fragments;
+    }
+    hand_out(g, p->n, global);
+    free(g);
+    free(mean);
+    free(u);
+    lockstep_end(&s);
+}
+
+/* --- NoLoCo ----------------------------------------------------------------------------------- */
+
+/** The outer step of one group; phi and m of its members. */
+static void group_step(const lockstep *s, const oracle_noloco_options *o, const int *member,
+                       double *m, double *phi)
+{
+    const size_t n = s->p->n;
+    const int stride = s->p->workers / o->group;
+    for (size_t i = 0; i < n; i++) {
+        double moved = 0;
+        double common = 0;
+        for (int k = 0; k < o->group; k++) {
+            const size_t own = (size_t)member[k * stride] * n + i;
+            moved += (s->x[own] - phi[own]) / o->group;
+            common += phi[own] / o->group;
+        }
+        for (int k = 0; k < o->group; k++) {
+            const size_t own = (size_t)member[k * stride] * n + i;
+            m[own] = o->outer_momentum * m[own] + o->outer_lr * moved +
+                     o->outer_lr * (common - phi[own]);
+            phi[own] += m[own];
+            s->x[own] = phi[own];
+        }
+    }
+}
+
+void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *phi, double *x)
+{
+    lockstep_require(p->workers % options.group == 0, "S does not divide P");
+    lockstep s = lockstep_begin(p, x);
+    double *const slow = lockstep_zeros(s.count);
+    double *const m = lockstep_zeros(s.count);
+    int *const order = calloc((size_t)p->workers, sizeof *order);
+    memcpy(slow, x, s.count * sizeof *x);
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_step(&s, t);
+        if (!lockstep_due(t, options.period))
+            continue;
+        options.permutation(p, t / options.period, order);
+        for (int a = 0; a < p->workers / options.group; a++)
+            group_step(&s, &options, order + a, m, slow);
+    }
+    hand_out(slow, s.count, phi);
+    free(slow);
+    free(m);
+    free(order);
+    lockstep_end(&s);
+}
