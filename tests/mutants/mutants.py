@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Mutation testing: what would the tests notice?
 
-Draws places in the algorithms, the exchanges and the engine's accounting, changes one thing at each, builds that file alone, links it
-before the libraries of a copy of dsgd_tests, and runs the suites that concern the file, the fastest first, until a test fails.
+Draws places in the algorithms, the exchanges and the engine's accounting (by a hash: the same ones after other lines have changed),
+changes one thing at each, builds that file alone, links it before the libraries of a copy of dsgd_tests, and runs the suites that
+concern the file, the fastest first, until a test fails.
 
     tests/mutants/mutants.py --n 200 --seed 1        # build/dev has to be built
     tests/mutants/mutants.py --list sim/exchange/pair.c
@@ -12,9 +13,9 @@ A mutant is `killed` by a suite, `survived` them all, has the `same` object code
 """
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
-import random
 import re
 import resource
 import shlex
@@ -239,6 +240,11 @@ def report(verdicts):
     return 0 if "survived without a reason" not in counts else 1
 
 
+def order(seed, path, _, mutant):
+    """A mutant's place in the draw, which other lines and files that change do not move."""
+    return hashlib.sha256("\t".join([str(seed), path, mutant[1].strip(), mutant[2].strip()]).encode()).digest()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="*", help="paths from the root; all that are concerned, if absent")
@@ -264,8 +270,7 @@ def main():
         for path, _, (number, before, after) in everything:
             print("%s:%d: %s  ->  %s" % (path, number + 1, before.strip(), after.strip()))
         return 0
-    random.Random(arguments.seed).shuffle(everything)
-    drawn = everything[arguments.first:arguments.n]
+    drawn = sorted(everything, key=lambda one: order(arguments.seed, *one))[arguments.first:arguments.n]
     if arguments.only:
         drawn = [(path, lines, m) for path, lines, m in everything if "%s:%d" % (path, m[0] + 1) in arguments.only]
     build = Build(arguments.build)
