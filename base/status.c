@@ -78,10 +78,11 @@ void dsgd_text_flush(FILE *stream)
         dsgd_no_memory();
 }
 
-void dsgd_text_close(FILE *stream)
+void dsgd_text_close(FILE *stream, char *const *text)
 {
     const bool is_whole = !ferror(stream);
-    if (fclose(stream) != 0 || !is_whole)
+    /* A text that glibc finds no memory for at the end is lost without an error */
+    if (fclose(stream) != 0 || !is_whole || *text == NULL)
         dsgd_no_memory();
 }
 

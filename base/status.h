@@ -65,7 +65,8 @@ char *dsgd_xvprintf(const char *format, va_list arguments) __attribute__((format
 FILE *dsgd_text_open(char **text, size_t *length);
 /** *text and *length are up to date; text that found no memory ends the process. */
 void dsgd_text_flush(FILE *stream);
-void dsgd_text_close(FILE *stream);
+/** The same for the last time. @p text: that of dsgd_text_open(). */
+void dsgd_text_close(FILE *stream, char *const *text);
 /** Appends to *text, which dsgd_xprintf() or dsgd_xstrdup() allocated. */
 void dsgd_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** @p text as a word that a shell reads, in quotes where it needs them; the caller frees it. */

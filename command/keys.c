@@ -119,7 +119,7 @@ static char *values_text(const dsgd_option *o)
     if (o->unit != NULL)
         fprintf(stream, " (%s)", o->unit);
     print_allowed(stream, o);
-    dsgd_text_close(stream);
+    dsgd_text_close(stream, &text);
     return text;
 }
 

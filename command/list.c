@@ -284,7 +284,7 @@ static void print_remark(char **remark)
         return;
     FILE *const stream = dsgd_text_open(&text, &n);
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH - 2, *remark);
-    dsgd_text_close(stream);
+    dsgd_text_close(stream, &text);
     char *rest = text;
     for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL && *line != '\0';)
         printf("# %s\n", line);

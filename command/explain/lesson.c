@@ -152,7 +152,7 @@ static dsgd_status write_run(const char *name, const dsgd_explain_options *optio
     } else {
         FILE *const stream = dsgd_text_open(&table, &size);
         dsgd_lesson_write_csv(run, stream);
-        dsgd_text_close(stream);
+        dsgd_text_close(stream, &table);
         status = dsgd_figure_write("lesson", table, options->size, format, path, error);
     }
     if (status == DSGD_OK)

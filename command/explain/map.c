@@ -52,7 +52,7 @@ static char *table_of(const dsgd_facts *f, double median_s)
                 dsgd_csv_number(stream, x);
             fputc('\n', stream);
         }
-    dsgd_text_close(stream);
+    dsgd_text_close(stream, &text);
     return text;
 }
 

@@ -148,7 +148,7 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
             print_result(&result);
         dsgd_replay_result_free(&result);
     }
-    dsgd_text_close(stream);
+    dsgd_text_close(stream, &rows);
     free(rows);
     return status;
 }

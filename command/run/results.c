@@ -42,7 +42,7 @@ char *dsgd_swept_cells(const dsgd_experiment *experiment, const char *const *tex
         fputc(',', stream);
         dsgd_csv_text(stream, texts[k] == NULL ? "" : texts[k]);
     }
-    dsgd_text_close(stream);
+    dsgd_text_close(stream, &cells);
     return cells;
 }
 
@@ -216,7 +216,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
         dsgd_text_flush(stream);
         ends[k] = n;
     }
-    dsgd_text_close(stream);
+    dsgd_text_close(stream, &text);
     const dsgd_status status = dsgd_part_write(folder, i, text, ends, error);
     free(text);
     free(swept);

@@ -182,7 +182,7 @@ static char *in_memory(const dsgd_view *view, format f, size_t *n)
     } else {
         dsgd_view_write_csv(view, stream);
     }
-    dsgd_text_close(stream);
+    dsgd_text_close(stream, &text);
     return text;
 }
 
