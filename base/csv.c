@@ -241,7 +241,7 @@ void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)
 
 void dsgd_csv_text(FILE *stream, const char *text)
 {
-    if (strpbrk(text, ",\"\n") == NULL) {
+    if (*text != '#' && strpbrk(text, ",\"\n") == NULL) { /* '#' begins a comment */
         fputs(text, stream);
         return;
     }

@@ -59,7 +59,7 @@ char *dsgd_csv_number_text(double x);
 /** Writes the @p n numbers of @p x, a comma before each. */
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
 
-/** Writes a field, quoted where it has a comma, a quote or a line end. */
+/** Writes a field, quoted where it has a comma, a quote or a line end, or begins as a comment does. */
 void dsgd_csv_text(FILE *stream, const char *text);
 
 /** A file that is written as PATH.new and renamed when it is complete and on the disk. */
