@@ -105,7 +105,7 @@ const char *dsgd_nearest(const char *name, const char *const *names)
 char *dsgd_hint(const char *name, const char *const *names)
 {
     const char *const nearest = dsgd_nearest(name, names);
-    return nearest == NULL ? dsgd_xstrdup("") : dsgd_xprintf("; did you mean `%s`?", nearest);
+    return nearest == NULL ? dsgd_xstrdup("") : dsgd_xprintf(" (did you mean `%s`?)", nearest);
 }
 
 char *dsgd_listed(const char *const *names, const char *last)

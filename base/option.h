@@ -183,7 +183,7 @@ int dsgd_find_word(const char *const *words, const char *text);
 const char *dsgd_nearest(const char *name, const char *const *names);
 
 /**
- * For the end of a sentence, in fresh memory: "; did you mean `x`?", or nothing where no name is
+ * For the end of a sentence, in fresh memory: " (did you mean `x`?)", or nothing where no name is
  * near.
  */
 char *dsgd_hint(const char *name, const char *const *names);

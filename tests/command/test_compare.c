@@ -516,9 +516,9 @@ static const struct {
     {RUNS_HEADER OK("wagma", "1", "1", "1") ROW("wagma", "1", "diverged", "2", "1"), "r", 2,
      "r/runs.csv:3: wagma with seed 1 is on line 2 too"},
     {RUNS_HEADER OK("wagma", "1", "1", "1") OK("dasgd", "1", "1", "1"), "r --baseline wagam", 2,
-     "--baseline `wagam` is unknown; did you mean `wagma`?; there is wagma, dasgd"},
+     "--baseline `wagam` is unknown (did you mean `wagma`?); there is wagma, dasgd"},
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "r --by wrokers", 2,
-     "--by `wrokers` is unknown; did you mean `workers`?; there is algorithm, workers, platform, "
+     "--by `wrokers` is unknown (did you mean `workers`?); there is algorithm, workers, platform, "
      "workload"},
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "r r", 2, "the folder of one experiment"},
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "", 2, "give the folder of one experiment"},

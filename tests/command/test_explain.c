@@ -327,7 +327,7 @@ static const struct {
     {"wagma --run 1", "--run: it is for an experiment or a folder of results"},
     {"wagma -j 2", "--jobs: it is for an experiment or a folder of results"},
     {"wagma --numerics cpu", "--numerics: it is for an experiment or a folder of results"},
-    {"wgama", "this is no file, no folder and no algorithm; did you mean `wagma`?"},
+    {"wgama", "this is no file, no folder and no algorithm (did you mean `wagma`?)"},
     {"nowhere.yaml", "nowhere.yaml"},
     {".", ".: there is no manifest of an experiment in this folder"},
     {"e.yaml --format gif", "text, svg, pdf or png is expected"},
