@@ -126,13 +126,26 @@ static dsgd_status no_document(const char *path, const char *text, struct fy_dia
                      path);
 }
 
+/** What libfyaml would print beside what it collects: nothing. */
+static void print_nothing(struct fy_diag *diag, void *user, const char *text, size_t n)
+{
+    (void)diag;
+    (void)user;
+    (void)text;
+    (void)n;
+}
+
 /**
  * A parser of a text, which has to live as long as its documents, and what collects its errors
  * instead of printing them. A parser, because what a document's diagnostics collect is never freed.
  */
 static struct fy_parser *open_parser(const char *text, size_t n, struct fy_diag **diag)
 {
-    *diag = fy_diag_create(NULL);
+    struct fy_diag_cfg quiet;
+    fy_diag_cfg_default(&quiet);
+    quiet.fp = NULL;
+    quiet.output_fn = print_nothing;
+    *diag = fy_diag_create(&quiet);
     if (*diag == NULL)
         dsgd_no_memory();
     fy_diag_set_collect_errors(*diag, true);
@@ -305,6 +318,20 @@ static struct fy_node *first_scalar(struct fy_node *node)
     return node;
 }
 
+/** The scalar that says where a node is: the first at or below it, or else its key. */
+static struct fy_node *scalar_of(struct fy_node *node)
+{
+    struct fy_node *const first = first_scalar(node);
+    struct fy_node *const parent = node == NULL ? NULL : fy_node_get_parent(node);
+    if (first != NULL || parent == NULL || !fy_node_is_mapping(parent))
+        return first;
+    void *iterator = NULL;
+    for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(parent, &iterator)) != NULL;)
+        if (fy_node_pair_value(p) == node)
+            return first_scalar(fy_node_pair_key(p));
+    return NULL;
+}
+
 static const override *override_of(const dsgd_config *config, struct fy_node *node)
 {
     for (; node != NULL; node = fy_node_get_parent(node))
@@ -338,7 +365,7 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     const override *const set = override_of(config, place);
     if (set != NULL)
         return dsgd_fail(error, DSGD_EUSAGE, "--set %s: %s", set->assignment, text);
-    struct fy_node *const scalar = first_scalar(place);
+    struct fy_node *const scalar = scalar_of(place);
     struct fy_token *const token = scalar == NULL ? NULL : fy_node_get_scalar_token(scalar);
     const struct fy_mark *const mark = token == NULL ? NULL : fy_token_start_mark(token);
     if (mark == NULL)

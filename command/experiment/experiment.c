@@ -372,8 +372,8 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
         if (!option->required && list == NULL)
             o->n[a] = 1;
         if (o->n[a] == 0)
-            return dsgd_entry_fail(config, list, error,
-                                   "%s is missing; `dsgd list` shows what there is", option->name);
+            return dsgd_entry_fail(config, list, error, "%s is %s; `dsgd list` shows what there is",
+                                   option->name, list == NULL ? "missing" : "an empty list");
     }
     return DSGD_OK;
 }

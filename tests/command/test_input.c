@@ -26,6 +26,9 @@ static const struct {
     const char *sentence;
 } bad[] = {
     {NULL, "run missing.yaml", 3, "missing.yaml"},
+    {"%YAML 9.9\n---\na: 1\n", "check e.yaml", 3, "e.yaml: this is no YAML"},
+    {"platform: piz-daint\nworkload: resnet50-p100\nworkers: []\n", "check e.yaml", 2,
+     "e.yaml:3:1: workers is an empty list"},
     {NULL, "run e.yaml --set wrokers=4", 2, "did you mean `workers`"},
     {NULL, "run e.yaml --set workers=four", 2, "--set workers=four"},
     {NULL, "run e.yaml --set workers=0", 2, "between 1 and"},
@@ -62,7 +65,7 @@ static const struct {
     {NULL, "check e.yaml --sensitivity=much", 2, "--sensitivity=much: a number"},
     {NULL, "run e.yaml --baseline wagma", 2, "--baseline wagma: it goes with --sensitivity"},
     {NULL, "run e.yaml --sensitivity --baseline wagam", 2,
-     "--baseline wagam: e.yaml has no such algorithm; did you mean `wagma`?"},
+     "--baseline wagam: e.yaml has no such algorithm (did you mean `wagma`?)"},
     {NULL, "run e.yaml --sensitivity --only 500", 2, "there are 54 runs"},
     {NULL, "runn e.yaml", 2, "did you mean `run`"},
     {NULL, "list algoritms", 2, "did you mean `algorithms`"},
@@ -91,7 +94,7 @@ static const struct {
      "run e.yaml", 2, "e.yaml:5:16: steps is ten"},
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{stesp: 10}\n",
-     "run e.yaml", 2, "e.yaml:5:9: key `stesp` is unknown; did you mean `steps`"},
+     "run e.yaml", 2, "e.yaml:5:9: key `stesp` is unknown (did you mean `steps`?)"},
     {"platform: {name: piz-daint, cached_reduction: 0}\nworkload: resnet50-p100\nworkers: 4\n"
      "algorithms: allreduce\nuntil: {steps: 2}\n",
      "check e.yaml", 2, "cached_reduction and cache mean something together only"},
@@ -196,6 +199,8 @@ START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
     ck_assert_msg(status == bad[_i].status, "%s: exit %d, not %d: %s", bad[_i].arguments, status,
                   bad[_i].status, output);
     ck_assert_msg(strstr(output, bad[_i].sentence) != NULL, "%s: %s", bad[_i].arguments, output);
+    ck_assert_msg(strstr(output, "[ERR]") == NULL, "%s: libfyaml printed %s", bad[_i].arguments,
+                  output);
     char *const results = kept(dsgd_xprintf("%s/results", folder));
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
 }
