@@ -51,7 +51,10 @@
 const inject_call inject_calls[] = {
     {"open", {SYS_openat, SYS_open, -1, -1}, {EMFILE, EINTR, EACCES}, '1'},
     {"read", {SYS_read, SYS_pread64, SYS_readv, -1}, {EIO, EINTR, INJECT_SHORT}, 'd'},
-    {"write", {SYS_write, SYS_writev, SYS_pwrite64, -1}, {ENOSPC, EINTR, INJECT_SHORT, EPIPE}, 'd'},
+    {"write",
+     {SYS_write, SYS_writev, SYS_pwrite64, -1},
+     {ENOSPC, EINTR, INJECT_SHORT, EPIPE, EAGAIN},
+     'd'},
     {"fsync", {SYS_fsync, SYS_fdatasync, -1, -1}, {EIO, EINTR}, 'd'},
     {"rename", {SYS_rename, SYS_renameat, SYS_renameat2, -1}, {EIO}, '0'},
     {"unlink", {SYS_unlink, SYS_unlinkat, SYS_rmdir, -1}, {EACCES}, '0'},

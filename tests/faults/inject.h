@@ -18,7 +18,7 @@
 enum {
     INJECT_SHORT = -1, /* half of the bytes are read or written */
     INJECT_SITES = -2, /* allocations by the stacks that they come from */
-    INJECT_MOST_WAYS = 4,
+    INJECT_MOST_WAYS = 5,
     INJECT_MOST_CALLS = 40
 };
 

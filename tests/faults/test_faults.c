@@ -90,6 +90,22 @@ START_TEST(an_output_that_is_closed_or_full_is_no_success)
 }
 END_TEST
 
+/** More than a pipe holds, read late: the program waits. */
+START_TEST(a_full_pipe_loses_nothing)
+{
+    static const char check[] = "DSGD_DATA=%s %s check e.yaml --set seed=[$(seq -s, 2000)]";
+    write_experiment("");
+    char *const command = kept(dsgd_xprintf(check, DSGD_SOURCE_DIR, DSGD_BINARY));
+    char *output = NULL;
+    const int status =
+        shell(kept(dsgd_xprintf("cd %s && %s >whole && %s | { sleep 0.3; cat; } >piped && "
+                                "test $(wc -c <whole) -gt 100000 && cmp whole piped",
+                                folder, command, command)),
+              &output);
+    ck_assert_msg(status == 0, "%d: %s", status, output);
+}
+END_TEST
+
 Suite *faults_suite(void)
 {
     Suite *s = suite_create("faults");
@@ -99,6 +115,7 @@ Suite *faults_suite(void)
     tcase_add_loop_test(t, a_call_that_fails_costs_an_error_or_nothing, 0, 6);
     tcase_add_test(t, a_run_that_was_ended_anywhere_is_taken_up);
     tcase_add_test(t, an_output_that_is_closed_or_full_is_no_success);
+    tcase_add_test(t, a_full_pipe_loses_nothing);
     suite_add_tcase(s, t);
     return s;
 }
