@@ -106,6 +106,18 @@ START_TEST(stale_values_are_marked_and_those_of_nobody_are_not)
 }
 END_TEST
 
+/** Two workers push in turn, as each step of theirs takes 1 and 1.1 s: all but the first miss one. */
+START_TEST(what_a_server_adds_is_marked_where_it_misses_a_push)
+{
+    support_case *c = support_new("a_psgd", 2);
+    c->config.until.steps = 5;
+    support_imbalance_number(c, "ramp", "seconds", 0.1);
+    const double *const note = notes_of(c);
+    expect(note, DSGD_SPAN_USED, 2 * 5 - 1, 0);
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* the only one */
+}
+END_TEST
+
 static int one_server(const void *params, int n_workers)
 {
     (void)params, (void)n_workers;
@@ -161,6 +173,7 @@ Suite *spans_suite(void)
     TCase *t = tcase_create("spans");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, spans_of_allreduces_are_those_of_computing_waiting_and_communicating);
+    tcase_add_test(t, what_a_server_adds_is_marked_where_it_misses_a_push);
     tcase_add_loop_test(t, stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1);
     tcase_add_loop_test(t, waits_are_for_letters_and_not_for_gradients, 0, 2);
     suite_add_tcase(s, t);
