@@ -460,6 +460,8 @@ const char *dsgd_entry_text(dsgd_entry *entry)
     const char *const text =
         entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
     check_memory(text);
+    if (text != NULL && *text == '\0' && fy_node_get_scalar_length(entry) > 0)
+        dsgd_no_memory(); /* libfyaml gives an empty text instead */
     return text;
 }
 
