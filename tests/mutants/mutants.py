@@ -39,7 +39,9 @@ SUITES = [
     ("sim/exchange/closed", "collectives exchange fragments closed conformance=allreduce@loggp"),
     ("sim/exchange/gossip", "exchange staleness encoded fragments against_oracle against_younger gossip conformance=sgp,choco@loggp"),
     ("sim/exchange/fusion", "exchange accounting staging"),
-    ("sim/exchange/schedules", "traffic collectives accounting exchange partial@loggp communicators@loggp microbenchmark "
+    ("sim/exchange/collectives", "staging exchange collectives accounting encoded fragments communicators@loggp closed@loggp "
+                                 "conformance=allreduce@loggp"),
+    ("sim/exchange/schedules", "traffic encoded collectives accounting exchange partial@loggp communicators@loggp microbenchmark "
                                "conformance=allreduce,power_sgd@loggp"),
     ("sim/exchange/communicators", "splits collectives fragments communicators@loggp conformance=hierarchical,noloco@loggp"),
     ("sim/exchange/alarms", "letters cancel servers"),

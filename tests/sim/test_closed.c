@@ -536,14 +536,23 @@ static void lying_work(dsgd_node *self)
         dsgd_pair_average(self, x, self->rank ^ 1);
 }
 
+static void broadcasting_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    while (dsgd_next_step(self))
+        dsgd_broadcast(self, x, 0, DSGD_WORLD);
+}
+
 static const dsgd_algorithm lying[] = {
     {.about = {.name = "lying"}, .work = lying_work, .only_allreduces = true},
+    {.about = {.name = "lying"}, .work = broadcasting_work, .only_allreduces = true},
     {.about = {.name = "lying"}, .work = lying_work, .only_collectives = true}};
 
 /** At once or not: the network's own promise of one message at a time is made in blocking alone. */
 START_TEST(who_says_what_it_exchanges_by_can_make_no_other_exchange)
 {
     static const char *const by[] = {"lying exchanges otherwise than by allreduces of all workers",
+                                     "lying exchanges otherwise than by allreduces of all workers",
                                      "lying exchanges otherwise than by collectives"};
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &lying[_i / 2]);
@@ -566,7 +575,7 @@ Suite *closed_suite(void)
     tcase_add_test(t, schedules_are_closed_where_messages_cannot_meet);
     tcase_add_test(t, schedules_are_simulated_where_links_are_shared);
     tcase_add_test(t, schedules_are_closed_where_rows_share_a_nic);
-    tcase_add_loop_test(t, who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 4);
+    tcase_add_loop_test(t, who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 6);
     suite_add_tcase(s, t);
     TCase *groups = tcase_create("groups");
     tcase_set_timeout(groups, 300);
