@@ -99,6 +99,7 @@ typedef struct dsgd_run_result {
     size_t n_loads;
     dsgd_load *loads; /* [n_loads] where config->loads asks for them; idle links may lack */
 
+    size_t n_blocks_kept; /* of memory, at the end: no more for more steps */
     double timing_wall_s, total_wall_s;
     dsgd_values_stats numerics;
     const char *device; /* name of the device that computed, "off" for none */

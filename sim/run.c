@@ -294,7 +294,7 @@ static void close_engine(dsgd_engine *engine)
     dsgd_reductions_close(engine);
     dsgd_closed_schedules_free(engine);
     dsgd_alarms_free(engine);
-    dsgd_run_free_all(engine);
+    engine->result->n_blocks_kept = dsgd_run_free_all(engine);
     free(engine->piece_bytes);
     free(engine->piece_work);
 }

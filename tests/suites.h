@@ -63,6 +63,7 @@
     X(scale)                                                                                       \
     X(servers)                                                                                     \
     X(staleness)                                                                                   \
+    X(memory)                                                                                      \
     X(drop_compute)                                                                                \
     X(differing_data)                                                                              \
     X(oracle)                                                                                      \

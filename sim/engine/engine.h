@@ -381,7 +381,8 @@ void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes);
 /** @p memory may be NULL. */
 void dsgd_run_free(void *memory);
 
-void dsgd_run_free_all(dsgd_engine *engine);
+/** Returns how many blocks there were. */
+size_t dsgd_run_free_all(dsgd_engine *engine);
 
 /** Wakes the worker's sleeping actors; each then evaluates its condition again. */
 void dsgd_work_wake(dsgd_worker *w);

@@ -39,12 +39,14 @@ void dsgd_run_free(void *memory)
     free(block);
 }
 
-void dsgd_run_free_all(dsgd_engine *engine)
+size_t dsgd_run_free_all(dsgd_engine *engine)
 {
-    for (struct dsgd_block *next = NULL; engine->blocks != NULL; engine->blocks = next) {
+    size_t n = 0;
+    for (struct dsgd_block *next = NULL; engine->blocks != NULL; engine->blocks = next, n++) {
         next = engine->blocks->next;
         free(engine->blocks);
     }
+    return n;
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */

@@ -32,25 +32,25 @@ LEFT_OUT = {"algorithms/registry.c"}  # lists
 # By the beginning of the path; the first that fits. Suites in the order of their seconds.
 # conformance=NAMES: its checks of these algorithms; of those of the file: conformance=*. @loggp: on that network, which takes less.
 SUITES = [
-    ("sim/exchange/pair", "staging pair alone against_arrivals hang conformance=ad_psgd@loggp"),
-    ("sim/exchange/server", "server staging arrivals against_arrivals servers alone conformance=ssp@loggp"),
-    ("sim/exchange/letters", "letters spans arrivals against_arrivals servers conformance=ringmaster,dsgd_aau@loggp"),
-    ("sim/exchange/partial", "partial@loggp traffic against_oracle staleness laws conformance=eager_majority,wagma@loggp"),
-    ("sim/exchange/closed", "collectives exchange fragments closed conformance=allreduce@loggp"),
-    ("sim/exchange/gossip", "exchange staleness encoded fragments against_oracle against_younger gossip conformance=sgp,choco@loggp"),
-    ("sim/exchange/fusion", "exchange accounting staging"),
-    ("sim/exchange/collectives", "staging exchange collectives accounting encoded fragments communicators@loggp closed@loggp "
+    ("sim/exchange/pair", "memory staging pair alone against_arrivals hang conformance=ad_psgd@loggp"),
+    ("sim/exchange/server", "memory server staging arrivals against_arrivals servers alone conformance=ssp@loggp"),
+    ("sim/exchange/letters", "memory letters spans arrivals against_arrivals servers conformance=ringmaster,dsgd_aau@loggp"),
+    ("sim/exchange/partial", "memory partial@loggp traffic against_oracle staleness laws conformance=eager_majority,wagma@loggp"),
+    ("sim/exchange/closed", "memory collectives exchange fragments closed conformance=allreduce@loggp"),
+    ("sim/exchange/gossip", "memory exchange staleness encoded fragments against_oracle against_younger gossip conformance=sgp,choco@loggp"),
+    ("sim/exchange/fusion", "memory exchange accounting staging"),
+    ("sim/exchange/collectives", "memory staging exchange collectives accounting encoded fragments communicators@loggp closed@loggp "
                                  "conformance=allreduce@loggp"),
-    ("sim/exchange/schedules", "traffic encoded collectives accounting exchange partial@loggp communicators@loggp microbenchmark "
+    ("sim/exchange/schedules", "memory traffic encoded collectives accounting exchange partial@loggp communicators@loggp microbenchmark "
                                "conformance=allreduce,power_sgd@loggp"),
-    ("sim/exchange/communicators", "splits collectives fragments communicators@loggp conformance=hierarchical,noloco@loggp"),
+    ("sim/exchange/communicators", "memory splits collectives fragments communicators@loggp conformance=hierarchical,noloco@loggp"),
     ("sim/exchange/alarms", "letters cancel servers"),
-    ("sim/exchange", "staging exchange collectives accounting staleness@loggp encoded fragments partial@loggp communicators@loggp "
+    ("sim/exchange", "memory staging exchange collectives accounting staleness@loggp encoded fragments partial@loggp communicators@loggp "
                      "conformance=allreduce,wagma@loggp"),
-    ("sim/engine", "spans accounting staging cancel exchange staleness letters server fragments against_oracle drop_compute servers laws "
+    ("sim/engine", "memory spans accounting staging cancel exchange staleness letters server fragments against_oracle drop_compute servers laws "
                    "hang@loggp partial@loggp closed@loggp conformance=allreduce,ad_psgd@loggp"),
     ("algorithms/drop_compute", "against_oracle drop_compute conformance=*@loggp"),
-    ("algorithms", "traffic outer staleness@loggp encoded arrivals against_arrivals against_oracle conformance=*@loggp against_younger "
+    ("algorithms", "memory traffic outer staleness@loggp encoded arrivals against_arrivals against_oracle conformance=*@loggp against_younger "
                    "servers laws"),
 ]
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")

@@ -1,0 +1,55 @@
+/**
+ * @file test_memory.c
+ * Every algorithm holds no more memory for more steps: what an exchange does not free or release
+ * would grow by one for each worker or step.
+ */
+#include "tests/suites.h"
+#include "tests/support/support.h"
+
+/** What is under way at the end may differ. */
+enum { WORKERS = 4, STEPS = 40, UNDER_WAY = 100 };
+
+static const struct {
+    bool every_message;
+    double fusion; /* bytes; 0: no fusion */
+} ways[] = {{false, 0}, {true, 0}, {false, 64e6}};
+
+enum { N_WAYS = sizeof ways / sizeof ways[0] };
+
+START_TEST(more_steps_hold_no_more) /* _i: algorithm, way */
+{
+    const dsgd_algorithm *const algorithm = (const dsgd_algorithm *)dsgd_algorithms[_i / N_WAYS];
+    size_t blocks[2];
+    size_t bytes[2];
+    if (ways[_i % N_WAYS].fusion > 0 && !algorithm->only_allreduces)
+        return;
+    for (int k = 0; k < 2; k++) {
+        support_case *c = support_new(algorithm->about.name, WORKERS);
+        c->workload.bytes = 50e6;
+        c->platform.message_overhead_s = 1e-5;
+        support_imbalance_number(c, "delay", "seconds", 0.7);
+        support_imbalance_number(c, "ramp", "seconds", 0.01);
+        c->config.exchange.pieces = 3;
+        c->config.exchange.every_message = ways[_i % N_WAYS].every_message;
+        c->config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion;
+        c->config.exchange.cycle_s = 1e-3;
+        c->config.until.steps = k == 0 ? STEPS : 10 * STEPS;
+        const support_outcome *got = support_ok(c);
+        blocks[k] = got->result.n_blocks_kept;
+        bytes[k] = got->result.numerics.peak_bytes;
+    }
+    ck_assert_msg(blocks[1] <= blocks[0] + UNDER_WAY, "%zu blocks, for more steps %zu", blocks[0],
+                  blocks[1]);
+    ck_assert_msg(bytes[1] <= 2 * bytes[0], "%zu bytes, for more steps %zu", bytes[0], bytes[1]);
+}
+END_TEST
+
+Suite *memory_suite(void)
+{
+    Suite *s = suite_create("memory");
+    TCase *t = tcase_create("memory");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, more_steps_hold_no_more, 0, N_WAYS * support_n_algorithms());
+    suite_add_tcase(s, t);
+    return s;
+}
