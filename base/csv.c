@@ -39,11 +39,11 @@ static dsgd_status read_text(dsgd_csv *csv, dsgd_error *error)
     const dsgd_status status = dsgd_file_read(csv->path, &csv->text, &n, error);
     if (status != DSGD_OK)
         return status;
-    if (n == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
     if (strlen(csv->text) != n)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
     strip(csv->text);
+    if (csv->text[0] == '\0')
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
     return DSGD_OK;
 }
 

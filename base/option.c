@@ -22,7 +22,7 @@ const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char 
 void dsgd_about_names(const dsgd_about *const *registry, const char *names[DSGD_MOST_NAMES])
 {
     size_t n = 0;
-    for (; registry[n] != NULL && n < DSGD_MOST_NAMES - 1; n++)
+    for (; n < DSGD_MOST_NAMES - 1 && registry[n] != NULL; n++)
         names[n] = registry[n]->name;
     names[n] = NULL;
 }

@@ -80,8 +80,9 @@ static char *unit_of(const data *d)
     const json_t *const runs = json_object_get(d->manifest, "runs");
     const char *unit = NULL;
     for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        const size_t run = (size_t)dsgd_csv_value(&d->runs.csv, row, d->runs.run);
-        const json_t *const of_run = json_array_get(runs, run - 1);
+        const double run = dsgd_csv_value(&d->runs.csv, row, d->runs.run);
+        const bool is_planned = run >= 1 && run <= (double)json_array_size(runs);
+        const json_t *const of_run = is_planned ? json_array_get(runs, (size_t)run - 1) : NULL;
         const char *const text =
             json_string_value(json_object_get(json_object_get(of_run, "workload"), "unit"));
         if (text == NULL || (unit != NULL && strcmp(text, unit) != 0))
@@ -229,12 +230,20 @@ static double published_of(const data *d, dsgd_figure_group at, const char *quan
     return NAN;
 }
 
+/** Whether a variable can be called so: in results from elsewhere a column may have any name. */
+static bool is_name(const char *text)
+{
+    static const char characters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    return *text != '\0' && text[strspn(text, characters)] == '\0';
+}
+
 /** Columns of runs.csv with a number in a row that counts, and none that is no number. */
 static void find_measures(data *d)
 {
     d->measures = dsgd_xcalloc(d->runs.csv.n_columns, sizeof *d->measures);
     for (size_t c = d->runs.status + 1; c < d->runs.wall; c++) {
-        bool has = false, all = true;
+        bool has = false, all = is_name(d->runs.csv.fields[c]);
         for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
             double x = NAN;
             const char *const text = dsgd_figure_field(&d->runs, row, c);

@@ -294,6 +294,19 @@ size_t dsgd_figure_gather(const dsgd_figure_runs *d, dsgd_figure_group group, si
     return n;
 }
 
+/** Every panel has every place and series, also where there is no run. */
+static dsgd_status check_size(const dsgd_figure_runs *d, dsgd_error *error)
+{
+    enum { MOST_GROUPS = 100000 };
+    const double n = (double)d->panels.n * (double)d->places.n * (double)d->n_order;
+    if (n <= MOST_GROUPS)
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EUSAGE,
+                     "%s: %zu panels of %zu places and %zu series are more than can be drawn, %d "
+                     "together; --only A,B draws some series",
+                     d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_GROUPS);
+}
+
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *d, dsgd_error *error)
 {
@@ -320,7 +333,8 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
     if (d->series.n == 0)
         return dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
                          d->csv.path);
-    return choose(d, choice, error);
+    const dsgd_status chosen = choose(d, choice, error);
+    return chosen == DSGD_OK ? check_size(d, error) : chosen;
 }
 
 void dsgd_figure_runs_close(dsgd_figure_runs *d)

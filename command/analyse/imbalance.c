@@ -25,6 +25,12 @@ static const double least_p_value = 0.01;
 /* The largest deviation that the kind `persistent` takes. */
 static const double most_persistent = 0.25;
 
+/* Up to here `slow` names workers. */
+enum { MOST_WORKER = 1 << 20 };
+
+/* Of values that differ by more, a lognormal can have a deviation that no entry takes. */
+static const double most_factor = 1e5;
+
 /* What is this far, in standard errors of its mean, is no chance. */
 static const double most_errors = 4;
 
@@ -131,14 +137,31 @@ static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *
     return status;
 }
 
-static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, double least,
-                              const char *limits, double *number, dsgd_error *error)
+static dsgd_status bad_field(const dsgd_csv *csv, size_t row, size_t column, const char *wanted,
+                             dsgd_error *error)
+{
+    return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s", csv->path,
+                     csv->lines[row + 1], csv->fields[column], dsgd_csv_field(csv, row, column),
+                     wanted);
+}
+
+static dsgd_status read_time(const dsgd_csv *csv, size_t row, size_t column, double *time,
+                             dsgd_error *error)
 {
     const char *const text = dsgd_csv_field(csv, row, column);
-    if (dsgd_parse_number(text, NULL, number) && *number >= least && *number <= 1e9)
-        return DSGD_OK;
-    return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a number %s", csv->path,
-                     csv->lines[row + 1], csv->fields[column], text, limits);
+    return dsgd_parse_number(text, NULL, time) && *time >= 1e-12 && *time <= 1e9
+               ? DSGD_OK
+               : bad_field(csv, row, column, "number above 0 and up to 1e9", error);
+}
+
+static dsgd_status read_worker(const dsgd_csv *csv, size_t row, size_t column, double *worker,
+                               dsgd_error *error)
+{
+    const char *const text = dsgd_csv_field(csv, row, column);
+    return dsgd_parse_number(text, NULL, worker) && *worker >= 0 && *worker <= MOST_WORKER &&
+                   *worker == floor(*worker)
+               ? DSGD_OK
+               : bad_field(csv, row, column, "whole number from 0 to 1048576", error);
 }
 
 static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *error)
@@ -164,10 +187,10 @@ static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *err
     if (worker < csv->n_columns && worker != column)
         m->worker = dsgd_xcalloc(m->n + 1, sizeof *m->worker);
     for (size_t i = 0; status == DSGD_OK && i < m->n; i++) {
-        status = read_field(csv, i, column, 1e-12, "above 0 and up to 1e9", &m->seconds[i], error);
+        status = read_time(csv, i, column, &m->seconds[i], error);
         m->seconds[i] *= units[unit].seconds;
         if (status == DSGD_OK && m->worker != NULL)
-            status = read_field(csv, i, worker, 0, "from 0 to 1e9", &m->worker[i], error);
+            status = read_worker(csv, i, worker, &m->worker[i], error);
     }
     if (status == DSGD_OK && m->n < LEAST_VALUES)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu values, but a fit needs %d or more", csv->path,
@@ -258,6 +281,11 @@ static dsgd_status summarize(measured *m, dsgd_error *error)
     gsl_stats_minmax(&m->min_s, &m->max_s, m->seconds, 1, m->n);
     m->mean_s = m->all_mean_s = gsl_stats_mean(m->seconds, 1, m->n);
     m->deviation_s = gsl_stats_sd(m->seconds, 1, m->n);
+    if (m->max_s > most_factor * m->min_s)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: values of %s are from %g to %g s: step times that differ by a factor "
+                         "above 1e5 cannot be fitted",
+                         m->file, m->column, m->min_s, m->max_s);
     /* Below that the distribution functions of the families fail, and so would an entry. */
     if (m->deviation_s < 1e-6 * m->mean_s)
         return dsgd_fail(error, DSGD_EIO,
@@ -298,7 +326,7 @@ static void print_fits(const measured *m)
            strcmp(m->unit, "s") == 0 ? "" : m->unit, m->all_mean_s, m->deviation_s, m->min_s,
            m->max_s);
     for (size_t k = 0; k < m->n_outliers; k++)
-        printf("worker %g takes %.3g times as long as the median worker\n", m->outliers[k],
+        printf("worker %.0f takes %.3g times as long as the median worker\n", m->outliers[k],
                m->factors[k]);
     if (m->n_outliers > 0)
         puts("(what follows is without these factors)");
@@ -321,7 +349,7 @@ static void print_fits(const measured *m)
 static void print_persistent(const measured *m)
 {
     for (size_t k = 0; k < m->n_outliers; k++)
-        printf("  - {kind: slow, worker: %g, factor: %.4g}\n", m->outliers[k], m->factors[k]);
+        printf("  - {kind: slow, worker: %.0f, factor: %.4g}\n", m->outliers[k], m->factors[k]);
     const double deviation = m->parts.persistent_s / m->mean_s;
     if (m->persistent && deviation <= most_persistent)
         printf("  - {kind: persistent, deviation: %.4g}\n", deviation);

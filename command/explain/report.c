@@ -160,7 +160,7 @@ static int next_slowest(const dsgd_facts *f, int before)
     for (int i = 0; i < f->n_workers; i++) {
         const double s = f->workers[i].compute_s;
         const bool follows = before < 0 || s < f->workers[before].compute_s ||
-                             (s == f->workers[before].compute_s && i > before);
+                             (i > before && s == f->workers[before].compute_s);
         if (follows && (found < 0 || s > f->workers[found].compute_s))
             found = i;
     }

@@ -332,7 +332,8 @@ static dsgd_status judge_all(const char *folder, const task *t, dsgd_error *erro
     if (status == DSGD_OK && t->goals.n > 1)
         printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
                n_met, t->goals.n);
-    *error = status == DSGD_OK ? (dsgd_error){""} : *error; /* what is missed has been said */
+    if (status == DSGD_OK) /* what is missed has been said */
+        *error = (dsgd_error){""};
     return status == DSGD_OK && n_met < t->goals.n ? DSGD_ERUNS : status;
 }
 

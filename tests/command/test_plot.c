@@ -530,6 +530,20 @@ START_TEST(data_of_others_is_no_script)
 }
 END_TEST
 
+START_TEST(a_column_of_others_is_no_command)
+{
+    char *output = NULL;
+    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
+    write_file("r/runs.csv",
+               "run,algorithm,workers,seed,platform,workload,status,\"x[1] = [0]; "
+               "system(\"\"touch was_here\"\"); array y\",throughput_samples_per_s,wall_s\n"
+               "1,a,2,1,p,w,ok,1,1,1\n");
+    dsgd("plot r --format svg", &output);
+    ck_assert_msg(access(kept(dsgd_xprintf("%s/was_here", folder)), F_OK) != 0, "%s", output);
+    ck_assert_ptr_null(strstr(read_file("r/figures/data.gp"), "touch"));
+}
+END_TEST
+
 START_TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
 {
     write_file("e.yaml", one_count);
@@ -716,6 +730,7 @@ Suite *plot_suite(void)
     tcase_add_test(t, a_user_chooses_style_names_and_formats);
     tcase_add_test(t, a_script_is_drawn_where_it_is_named_and_nowhere_else);
     tcase_add_test(t, data_of_others_is_no_script);
+    tcase_add_test(t, a_column_of_others_is_no_command);
     tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
     tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);
     tcase_add_test(t, a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks);

@@ -170,7 +170,16 @@ void fuzz_print_dictionary(FILE *stream)
                                          "dsgd part 1, crc ",
                                          "natural",
                                          "random",
-                                         "steps"};
+                                         "steps",
+                                         "wall_s",
+                                         "algorithm",
+                                         "workers",
+                                         "columns",
+                                         "rank",
+                                         "step_time_ms",
+                                         "lead_",
+                                         "<svg viewBox=",
+                                         "</svg>"};
     char *text = NULL;
     size_t n = 0;
     FILE *const all = open_memstream(&text, &n);

@@ -4,7 +4,9 @@
  */
 #include "tests/fuzz/targets.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,10 +17,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "command/analyse/comparison.h"
+#include "command/analyse/figure_data.h"
+#include "command/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/edit.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
+#include "command/run/manifest.h"
 #include "command/run/parts.h"
 #include "command/run/results.h"
 #include "models/data/data.h"
@@ -36,10 +41,15 @@ const fuzz_target fuzz_targets[] = {
     {"edit", fuzz_edit, NULL},
     {"csv", fuzz_csv, "plots/*/*.csv"},
     {"replay", fuzz_replay, NULL},
+    {"fit", fuzz_fit, NULL},
     {"idx", fuzz_idx, NULL},
+    {"text", fuzz_text, NULL},
     {"record", fuzz_record, "tests/golden/*.record"},
     {"compare", fuzz_compare, NULL},
     {"part", fuzz_part, NULL},
+    {"manifest", fuzz_manifest, NULL},
+    {"figure", fuzz_figure, NULL},
+    {"report", fuzz_report, NULL},
     {"edges", fuzz_edges, NULL},
     {"placement", fuzz_placement, NULL},
     {"number", fuzz_number, NULL},
@@ -87,19 +97,26 @@ static void expect_json(const dsgd_option *options, const void *params)
     json_decref(object);
 }
 
+static char *made; /* folder() */
+
 /** A folder that lives as long as the process, for what is found by its name. */
 static const char *folder(void)
 {
-    static char path[64];
-    if (path[0] == '\0') {
-        const char *const memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-        snprintf(path, sizeof path, "%s/dsgd-fuzz-%d", memory, (int)getpid());
-        char *const parts = dsgd_xprintf("%s/.parts", path);
-        dsgd_error error;
-        DSGD_ASSERT(dsgd_make_folder(&error, "%s", parts) == DSGD_OK, "%s", error.text);
-        free(parts);
+    dsgd_error error;
+    if (made == NULL) {
+        made = dsgd_folder_new(access("/dev/shm", W_OK) == 0 ? "/dev/shm/dsgd-fuzz" : NULL, &error);
+        DSGD_ASSERT(made != NULL, "%s", error.text);
+        static const char *const inside[] = {".parts", "figures", "merged"};
+        for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
+            DSGD_ASSERT(dsgd_make_folder(&error, "%s/%s", made, inside[i]) == DSGD_OK, "%s",
+                        error.text);
     }
-    return path;
+    return made;
+}
+
+__attribute__((destructor)) static void at_end(void)
+{
+    dsgd_folder_remove(made);
 }
 
 static void write_into_folder(const char *name, const void *bytes, size_t n)
@@ -111,19 +128,52 @@ static void write_into_folder(const char *name, const void *bytes, size_t n)
     free(path);
 }
 
-static void empty_folder(void)
+/** The next parts of the input as files of the folder. */
+static void write_parts_into_folder(const uint8_t **bytes, size_t *n, const char *const *names)
 {
-    static const char *const names[] = {"runs.csv", "curves.csv", ".parts/1.part", ".parts", ""};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char *const path = dsgd_xprintf("%s/%s", folder(), names[i]);
-        remove(path);
-        free(path);
+    for (; *names != NULL; names++) {
+        const uint8_t *part = NULL;
+        const size_t length = next_part(bytes, n, &part);
+        write_into_folder(*names, part, length);
     }
 }
 
-__attribute__((destructor)) static void at_end(void)
+/** A file of the folder as a text, which the caller frees. */
+static char *read_from_folder(const char *name)
 {
-    empty_folder();
+    char *const path = dsgd_xprintf("%s/%s", folder(), name);
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_error error;
+    DSGD_ASSERT(dsgd_file_read(path, &text, &n, &error) == DSGD_OK, "%s", error.text);
+    free(path);
+    return text;
+}
+
+/** Runs a command with at most 8 words; what it prints is the file @p printed of the folder. */
+static dsgd_status run_command(const dsgd_command *command, const char *const *words,
+                               const char *printed, dsgd_error *error)
+{
+    enum { MOST = 8 };
+    char *copies[MOST + 1], *given[MOST + 1]; /* which the command may sort */
+    int count = 0;
+    for (; words[count] != NULL && count < MOST; count++)
+        given[count] = copies[count] = dsgd_xstrdup(words[count]);
+    given[count] = NULL;
+    fflush(stdout);
+    char *const path = dsgd_xprintf("%s/%s", folder(), printed);
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100); /* others stay free */
+    DSGD_ASSERT(file >= 0 && before >= 0 && dup2(file, STDOUT_FILENO) >= 0, "no output: %m");
+    close(file);
+    free(path);
+    const dsgd_status status = command->run(count, given, error);
+    fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    while (count > 0)
+        free(copies[--count]);
+    return status;
 }
 
 /* --- YAML ------------------------------------------------------------------------------------- */
@@ -301,15 +351,53 @@ void fuzz_replay(const uint8_t *bytes, size_t n)
     dsgd_imbalance_close(imbalance);
 }
 
+/** What is printed for an experiment's `imbalance` can be read as such. */
+static void expect_entries(const char *printed)
+{
+    enum { WORKERS = 8 };
+    static const char head[] = "\nimbalance: #";
+    for (const char *at = printed; (at = strstr(at, head)) != NULL; at++) {
+        const char *const first = strchr(at + strlen(head), '\n') + 1;
+        const char *const end = strstr(first, "\n\n");
+        const int length = (int)(end == NULL ? strlen(first) : (size_t)(end - first));
+        char *const text =
+            dsgd_xprintf("summary: fitted\norigin: fitted\nentries:\n%.*s\n", length, first);
+        dsgd_config *config = NULL;
+        dsgd_pick_set set = {0};
+        dsgd_imbalance *imbalance = NULL;
+        dsgd_error error = {""};
+        const char *const path = fuzz_file(1, text, strlen(text));
+        dsgd_status status = dsgd_imbalance_set_open(path, &config, &set, &error);
+        if (status == DSGD_OK && strstr(text, "kind: slow") == NULL) /* of more workers */
+            status = dsgd_imbalance_open(&set.entries, 1, WORKERS, &imbalance, &error);
+        DSGD_ASSERT(status == DSGD_OK, "printed entries cannot be read: %s\n%s", error.text, text);
+        dsgd_imbalance_close(imbalance);
+        dsgd_config_close(config);
+        free(text);
+    }
+}
+
+/** Step times, to which distributions are fitted. */
+void fuzz_fit(const uint8_t *bytes, size_t n)
+{
+    dsgd_error error = {""};
+    const char *const words[] = {"imbalance", "fit", fuzz_file(0, bytes, n), NULL};
+    const dsgd_status status = run_command(&dsgd_command_imbalance, words, "printed", &error);
+    expect_sentence(status, &error);
+    char *const printed = read_from_folder("printed");
+    if (status == DSGD_OK)
+        expect_entries(printed);
+    free(printed);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
 /** runs.csv, and perhaps curves.csv and a target. */
 void fuzz_compare(const uint8_t *bytes, size_t n)
 {
-    const uint8_t *runs = NULL, *curves = NULL;
-    const size_t n_runs = next_part(&bytes, &n, &runs);
-    const size_t n_curves = next_part(&bytes, &n, &curves);
+    static const char *const names[] = {"runs.csv", "curves.csv", NULL};
+    write_parts_into_folder(&bytes, &n, names);
     char *const target = text_of(bytes, n);
-    write_into_folder("runs.csv", runs, n_runs);
-    write_into_folder("curves.csv", curves, n_curves);
     const dsgd_comparison_config config = {NULL, NULL, *target == '\0' ? NULL : target};
     dsgd_comparison comparison;
     dsgd_error error = {""};
@@ -324,8 +412,8 @@ void fuzz_compare(const uint8_t *bytes, size_t n)
     free(target);
 }
 
-/** Rows of a run. The checksum is made right wherever there is one: what follows it is to be read. */
-void fuzz_part(const uint8_t *bytes, size_t n)
+/** Writes a part; its checksum is made right wherever there is one: what follows is to be read. */
+static void write_part(const uint8_t *bytes, size_t n)
 {
     static const char head[] = "dsgd part 1, crc ";
     enum { DIGITS = 8 };
@@ -339,6 +427,13 @@ void fuzz_part(const uint8_t *bytes, size_t n)
         memcpy(text + at, digits, DIGITS);
     }
     write_into_folder(".parts/1.part", text, n);
+    free(text);
+}
+
+/** Rows of a run. */
+void fuzz_part(const uint8_t *bytes, size_t n)
+{
+    write_part(bytes, n);
     dsgd_run_state state;
     dsgd_error error = {""};
     const dsgd_status status = dsgd_results_state(folder(), 0, &state, &error);
@@ -346,7 +441,109 @@ void fuzz_part(const uint8_t *bytes, size_t n)
     free(dsgd_results_note(folder(), 0));
     free(dsgd_results_field(folder(), 0, "seed"));
     DSGD_ASSERT(!isinf(dsgd_results_throughput(folder(), 0)), "an infinite throughput");
-    free(text);
+}
+
+/** Two folders have the same part of the first run. */
+static void expect_same_part(const char *folder_a, const char *folder_b)
+{
+    dsgd_part a, b;
+    dsgd_error error = {""};
+    DSGD_ASSERT(dsgd_part_read(folder_a, 0, &a, &error) == DSGD_OK &&
+                    dsgd_part_read(folder_b, 0, &b, &error) == DSGD_OK && a.text != NULL &&
+                    b.text != NULL,
+                "no part was written: %s", error.text);
+    for (int k = 0; k < DSGD_PART_SECTIONS; k++)
+        DSGD_ASSERT(a.n_bytes[k] == b.n_bytes[k] &&
+                        memcmp(a.sections[k], b.sections[k], a.n_bytes[k]) == 0,
+                    "another section %d", k);
+    free(a.text);
+    free(b.text);
+}
+
+/** A manifest and the part of its first run, merged into another folder. */
+void fuzz_manifest(const uint8_t *bytes, size_t n)
+{
+    static const char *const names[] = {"manifest.json", NULL};
+    write_parts_into_folder(&bytes, &n, names);
+    write_part(bytes, n);
+    char *const into = dsgd_xprintf("%s/merged", folder());
+    const char *const words[] = {"merge", folder(), "-o", into, "--force", NULL};
+    /* The next file that stays open is the lock, which is kept until the process ends. */
+    const int lock = dup(STDOUT_FILENO);
+    close(lock);
+    dsgd_error error = {""};
+    const dsgd_status status = run_command(&dsgd_command_merge, words, "printed", &error);
+    close(lock);
+    expect_sentence(status, &error);
+    json_t *const given = dsgd_manifest_read(folder());
+    json_t *const merged = status == DSGD_OK ? dsgd_manifest_read(into) : NULL;
+    DSGD_ASSERT(status != DSGD_OK || merged != NULL, "no manifest was written");
+    if (merged != NULL) {
+        json_object_set(given, "command", json_object_get(merged, "command"));
+        DSGD_ASSERT(json_equal(given, merged) == 1, "another manifest was written");
+        if (json_array_size(json_object_get(merged, "runs")) > 0)
+            expect_same_part(folder(), into);
+    }
+    json_decref(merged);
+    json_decref(given);
+    free(into);
+}
+
+/** All lines are comments, data, and variables or arrays of texts and numbers: nothing that gnuplot does. */
+static void expect_variables(char *script)
+{
+#define VALUE "('([^']|'')*'|[-+.0-9a-zA-Z]+)"
+    static const char pattern[] = "^(#.*|(array )?[A-Za-z_][A-Za-z0-9_]*([[][0-9]+[]])? = "
+                                  "(" VALUE "|[[](" VALUE "(, " VALUE ")*)?[]]))?$";
+    static regex_t regex;
+    static bool is_compiled = false;
+    if (!is_compiled)
+        is_compiled = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) == 0;
+    const char *const data = " << EOD";
+    bool in_data = false;
+    for (char *line = NULL; (line = strsep(&script, "\n")) != NULL;) {
+        const char *const begins = line[0] == '$' ? strstr(line, data) : NULL;
+        if (in_data)
+            in_data = strcmp(line, "EOD") != 0;
+        else if (begins != NULL && begins[strlen(data)] == '\0')
+            in_data = true;
+        else
+            DSGD_ASSERT(regexec(&regex, line, 0, NULL, 0) == 0, "gnuplot would do this: %s", line);
+    }
+}
+
+/** Tables, a manifest and a target, out of which the variables of all figures are made. */
+void fuzz_figure(const uint8_t *bytes, size_t n)
+{
+    static const char *const names[] = {
+        "runs.csv", "curves.csv", "staleness.csv", "steps.csv", "manifest.json", "phase.csv", NULL};
+    write_parts_into_folder(&bytes, &n, names);
+    char *const target = text_of(bytes, n);
+    const dsgd_figure_choice choice = {.target = *target == '\0' ? NULL : target};
+    dsgd_error error = {""};
+    const dsgd_status status = dsgd_figure_data(folder(), folder(), &choice, &error);
+    expect_sentence(status, &error);
+    char *const script = status == DSGD_OK ? read_from_folder("data.gp") : NULL;
+    expect_variables(script);
+    free(script);
+    free(target);
+}
+
+/** Results with a figure, newer than they: gnuplot is not started. */
+void fuzz_report(const uint8_t *bytes, size_t n)
+{
+    static const char *const names[] = {"runs.csv", "manifest.json", "curves.csv",
+                                        "figures/scale.svg", NULL};
+    write_parts_into_folder(&bytes, &n, names);
+    char *const target = text_of(bytes, n);
+    const char *const words[] = {"report", folder(), *target == '\0' ? NULL : "-t", target, NULL};
+    dsgd_error error = {""};
+    const dsgd_status status = run_command(&dsgd_command_report, words, "printed", &error);
+    expect_sentence(status, &error);
+    char *const page = status == DSGD_OK ? read_from_folder("report.html") : NULL;
+    DSGD_ASSERT(page == NULL || strcasestr(page, "<script") == NULL, "a page with a script");
+    free(page);
+    free(target);
 }
 
 /* --- binary files ----------------------------------------------------------------------------- */
@@ -368,6 +565,32 @@ void fuzz_idx(const uint8_t *bytes, size_t n)
         (void)record_data_checksum(data);
         dsgd_data_free(data);
     }
+}
+
+/** A text, each of whose characters is labelled by the next one. */
+void fuzz_text(const uint8_t *bytes, size_t n)
+{
+    const struct {
+        const char *path;
+        long context;
+    } params = {fuzz_file(0, bytes, n), 4};
+    const dsgd_data_source *const source = (const void *)dsgd_about_find(dsgd_data_sources, "text");
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    const dsgd_status status = source->load(&params, 1, &data, &error);
+    expect_sentence(status, &error);
+    if (status != DSGD_OK)
+        return;
+    const dsgd_samples *const all[] = {&data->train, &data->test};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < (size_t)all[k]->n * data->n_features; i++) {
+            const bool ends = (i + 1) % data->n_features == 0;
+            DSGD_ASSERT(all[k]->x_bytes[i] < data->n_classes &&
+                            all[k]->labels[i] < data->n_classes &&
+                            (ends || all[k]->labels[i] == all[k]->x_bytes[i + 1]),
+                        "character %zu is not labelled by the next", i);
+        }
+    dsgd_data_free(data);
 }
 
 /**

@@ -19,10 +19,15 @@
     X(edit)                                                                                        \
     X(csv)                                                                                         \
     X(replay)                                                                                      \
+    X(fit)                                                                                         \
     X(idx)                                                                                         \
+    X(text)                                                                                        \
     X(record)                                                                                      \
     X(compare)                                                                                     \
     X(part)                                                                                        \
+    X(manifest)                                                                                    \
+    X(figure)                                                                                      \
+    X(report)                                                                                      \
     X(edges)                                                                                       \
     X(placement)                                                                                   \
     X(number)

@@ -85,8 +85,8 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     char box[64];
     const char *const start = strstr(svg, "<svg");
     const char *const end = start == NULL ? NULL : strstr(start, "</svg>");
-    if (end == NULL || !find_box(start, box) || strstr(svg, "<script") != NULL ||
-        strstr(svg, "<foreignObject") != NULL) /* gnuplot writes neither */
+    if (end == NULL || !find_box(start, box) || strcasestr(svg, "<script") != NULL ||
+        strcasestr(svg, "<foreignObject") != NULL) /* gnuplot writes neither */
         return false;
     const char *inside = strchr(start, '>') + 1;
     const char *const described = strstr(inside, "</desc>"); /* gnuplot's name and version */

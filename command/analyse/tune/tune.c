@@ -251,6 +251,7 @@ static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experi
         status = dsgd_prepare_device(&grid, false, &config.numerics, &config.gpus, error);
     if (status == DSGD_OK)
         status = run_rungs(a, t, plain, &config, error);
+    t->experiment = NULL;
     dsgd_experiment_close(&grid);
     return status;
 }
