@@ -213,8 +213,8 @@ static part *part_under(part *of, const char *key, part_kind kind)
 
 /**
  * What is computed without messages is what messages would have given. Where an algorithm takes who
- * comes first, equal times would let the order of actors decide: there no two times are equal, as
- * they are behind a barrier.
+ * comes first, each network has its own order of those who come at the same instant: noise makes
+ * that rare but for the start, from which on such runs are alike, not the same.
  */
 static char *every_message_gives_the_same(const trial *t)
 {
@@ -230,13 +230,13 @@ static char *every_message_gives_the_same(const trial *t)
         part_add(&noise, part_scalar("mean", "0"));
         part_add(&noise, part_scalar("deviation", "1e-5"));
         part_add(imbalance, noise);
-        part_set(part_under(&changed, "exchange", MAPPING), "barrier", "false");
         s = changed_s(t, "h", &changed, &why);
     }
     part_set(part_under(&changed, "exchange", MAPPING), "every_message", "true");
     const double each_s = why == NULL ? changed_s(t, "d", &changed, &why) : NAN;
-    const double rounding_s = simgrid_precision_s * value(&t->runs, 0, "messages");
-    if (why == NULL && !(fabs(s - each_s) <= 1e-6 * each_s + rounding_s))
+    const double rounding_s = simgrid_precision_s * (1 + value(&t->runs, 0, "messages"));
+    const double tolerance = is_synchronous(t->experiment) ? 1e-6 : 0.05;
+    if (why == NULL && !(fabs(s - each_s) <= tolerance * each_s + rounding_s))
         why = dsgd_xprintf("messages: %.17g s, with each message %.17g s", s, each_s);
     part_free(&changed);
     return why;
