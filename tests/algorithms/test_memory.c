@@ -9,6 +9,31 @@
 /** What is under way at the end may differ. */
 enum { WORKERS = 4, STEPS = 40, UNDER_WAY = 100 };
 
+/** Another half in each round. */
+static void halves(const dsgd_colouring *at, int *colour)
+{
+    for (int i = 0; i < at->n_workers; i++)
+        colour[i] = (int)((i + at->round) / 2 % 2);
+}
+
+/** Collectives that few algorithms call, or seldom. */
+static void collective_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        const double step = (double)self->step;
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_allgather(self, &step, 1, DSGD_WORLD);
+        const dsgd_comm *const half = dsgd_comm_split(self, halves, self->step);
+        dsgd_broadcast(self, x, 0, half);
+        dsgd_reduce_sum(self, g, 1, half);
+    }
+}
+
+static const dsgd_algorithm collective = {.about = {.name = "collective"}, .work = collective_work};
+
 static const struct {
     bool every_message;
     double fusion; /* bytes; 0: no fusion */
@@ -18,13 +43,17 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
 START_TEST(more_steps_hold_no_more) /* _i: algorithm, way */
 {
-    const dsgd_algorithm *const algorithm = (const dsgd_algorithm *)dsgd_algorithms[_i / N_WAYS];
+    const dsgd_about *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL behind the last */
+    const dsgd_algorithm *const algorithm =
+        about == NULL ? &collective : (const dsgd_algorithm *)about;
     size_t blocks[2];
     size_t bytes[2];
     if (ways[_i % N_WAYS].fusion > 0 && !algorithm->only_allreduces)
         return;
     for (int k = 0; k < 2; k++) {
-        support_case *c = support_new(algorithm->about.name, WORKERS);
+        support_case *c = support_new(about == NULL ? NULL : about->name, WORKERS);
+        if (about == NULL)
+            support_algorithm(c, &collective);
         c->workload.bytes = 50e6;
         c->platform.message_overhead_s = 1e-5;
         support_imbalance_number(c, "delay", "seconds", 0.7);
@@ -49,7 +78,7 @@ Suite *memory_suite(void)
     Suite *s = suite_create("memory");
     TCase *t = tcase_create("memory");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, more_steps_hold_no_more, 0, N_WAYS * support_n_algorithms());
+    tcase_add_loop_test(t, more_steps_hold_no_more, 0, N_WAYS * (support_n_algorithms() + 1));
     suite_add_tcase(s, t);
     return s;
 }

@@ -51,7 +51,7 @@ SUITES = [
                    "hang@loggp partial@loggp closed@loggp conformance=allreduce,ad_psgd@loggp"),
     ("algorithms/drop_compute", "against_oracle drop_compute conformance=*@loggp"),
     ("algorithms", "memory traffic outer staleness@loggp encoded arrivals against_arrivals against_oracle conformance=*@loggp against_younger "
-                   "servers laws"),
+                   "servers laws algorithms@loggp"),
 ]
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")
 OPERATORS = [  # what, by what
