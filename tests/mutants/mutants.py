@@ -33,7 +33,7 @@ LEFT_OUT = {"algorithms/registry.c"}  # lists
 # conformance=NAMES: its checks of these algorithms; of those of the file: conformance=*. @loggp: on that network, which takes less.
 SUITES = [
     ("sim/exchange/pair", "memory staging pair alone against_arrivals hang conformance=ad_psgd@loggp"),
-    ("sim/exchange/server", "memory server staging arrivals against_arrivals servers alone conformance=ssp@loggp"),
+    ("sim/exchange/server", "memory server spans staging arrivals against_arrivals servers alone conformance=ssp@loggp"),
     ("sim/exchange/letters", "memory letters spans arrivals against_arrivals servers conformance=ringmaster,dsgd_aau@loggp"),
     ("sim/exchange/partial", "memory partial@loggp traffic against_oracle staleness laws conformance=eager_majority,wagma@loggp"),
     ("sim/exchange/closed", "memory collectives exchange fragments closed conformance=allreduce@loggp"),
