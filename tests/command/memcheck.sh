@@ -36,7 +36,7 @@ cat >e.yaml <<END
 platform: idle-switch
 workload: {bytes: 1M, step: 100ms, samples: 8}
 workers: 4
-algorithms: [allreduce, eager_solo, {name: wagma, period: 4}, a_psgd, power_sgd]
+algorithms: [allreduce, eager_solo, {name: wagma, period: 4}, a_psgd, power_sgd, choco]
 until: {steps: 4}
 imbalance: [{kind: delay, seconds: 50ms}]
 exchange: {pieces: 2}
@@ -51,6 +51,6 @@ for record in records/*; do
     checked "$build/dsgd-replay" "$record" --threads 2
 done
 checked "$build/dsgd" run e.yaml -o times -j 1 --numerics off --progress off --set network=loggp
-checked "$build/dsgd" run e.yaml -o encoded -j 1 --threads 2 --progress off --set "algorithms=[allreduce, choco]" \
+checked "$build/dsgd" run e.yaml -o encoded -j 1 --threads 2 --progress off --set "algorithms=[allreduce, a_psgd]" \
     --set "exchange.encoding={kind: top_k, share: 10%, feedback: true}"
 echo "nothing found"
