@@ -9,6 +9,7 @@
  */
 #include "sim/network/coroutine.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -18,13 +19,20 @@
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define DSGD_ADDRESS_SANITIZER
+#elif __has_feature(thread_sanitizer)
+#define DSGD_THREAD_SANITIZER
 #endif
 #elif defined(__SANITIZE_ADDRESS__)
 #define DSGD_ADDRESS_SANITIZER
+#elif defined(__SANITIZE_THREAD__)
+#define DSGD_THREAD_SANITIZER
 #endif
 #ifdef DSGD_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef DSGD_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
 #endif
 
 /* Boost.Context's C interface; only C++ headers declare it (boost/context/detail/fcontext.hpp). */
@@ -37,8 +45,8 @@ extern transfer_t jump_fcontext(void *to, void *data);
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-#ifdef DSGD_ADDRESS_SANITIZER
-enum { STACK_BYTES = 512 << 10 }; /* its frames are larger */
+#if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
+enum { STACK_BYTES = 512 << 10 }; /* their frames are larger */
 #else
 enum { STACK_BYTES = 128 << 10 };
 #endif
@@ -108,9 +116,10 @@ static dsgd_coroutine *running; /* the one that was switched to last */
 static const void *process_stack;
 static size_t process_stack_bytes;
 
-/** @p fake_stack NULL: the coroutine that runs will not again. */
-static void announce(void **fake_stack, const dsgd_coroutine *to)
+/** @p last: @p from, which runs, will not again. */
+static void announce(dsgd_coroutine *from, const dsgd_coroutine *to, bool last)
 {
+    void **const fake_stack = last ? NULL : &from->sanitizer;
     if (to->stack == NULL)
         __sanitizer_start_switch_fiber(fake_stack, process_stack, process_stack_bytes);
     else
@@ -121,19 +130,42 @@ static void confirm(const dsgd_coroutine *from)
 {
     const void *bottom = NULL;
     size_t bytes = 0;
-    __sanitizer_finish_switch_fiber(running->fake_stack, &bottom, &bytes);
+    __sanitizer_finish_switch_fiber(running->sanitizer, &bottom, &bytes);
     if (from->stack == NULL) {
         process_stack = bottom;
         process_stack_bytes = bytes;
     }
 }
 
+#elif defined(DSGD_THREAD_SANITIZER)
+
+static void *ended; /* fiber that nobody can destroy before it is left */
+
+/* Inline, as the sanitizer notes who calls whom by fiber: nothing may return between its switch and
+   the jump. */
+static inline __attribute__((always_inline)) void announce(dsgd_coroutine *from,
+                                                           const dsgd_coroutine *to, bool last)
+{
+    from->sanitizer = __tsan_get_current_fiber();
+    ended = last ? from->sanitizer : NULL;
+    __tsan_switch_to_fiber(to->sanitizer, 0);
+}
+
+static void confirm(const dsgd_coroutine *from)
+{
+    (void)from;
+    if (ended != NULL)
+        __tsan_destroy_fiber(ended);
+    ended = NULL;
+}
+
 #else
 
-static void announce(void **fake_stack, const dsgd_coroutine *to)
+static void announce(dsgd_coroutine *from, const dsgd_coroutine *to, bool last)
 {
-    (void)fake_stack;
+    (void)from;
     (void)to;
+    (void)last;
 }
 
 static void confirm(const dsgd_coroutine *from)
@@ -163,12 +195,15 @@ void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument)
     char *const stack = take_stack();
     *coroutine = (dsgd_coroutine){make_fcontext(stack + STACK_BYTES, STACK_BYTES, begin), stack,
                                   body, argument, NULL};
+#ifdef DSGD_THREAD_SANITIZER
+    coroutine->sanitizer = __tsan_create_fiber(0);
+#endif
 }
 
 void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 {
     running = to;
-    announce(&from->fake_stack, to);
+    announce(from, to, false);
     arrive(jump_fcontext(to->context, from));
 }
 
@@ -176,7 +211,7 @@ void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
     give_stack(from->stack); /* nobody opens a coroutine before the jump */
     running = to;
-    announce(NULL, to);
+    announce(from, to, true);
     jump_fcontext(to->context, from);
     abort();
 }

@@ -12,7 +12,7 @@ typedef struct dsgd_coroutine {
     char *stack; /* lowest address; NULL: of the process */
     void (*body)(void *argument);
     void *argument;
-    void *fake_stack; /* the address sanitizer's */
+    void *sanitizer; /* the address sanitizer's fake stack, or the thread sanitizer's fiber */
 } dsgd_coroutine;
 
 /** Makes one that will begin by @p body, which must not return: it ends by dsgd_coroutine_end(). */

@@ -58,8 +58,8 @@ static void initialise(double n_actors)
         "--cfg=network/model:CM02",
         "--cfg=network/TCP-gamma:0",
         "--cfg=network/crosstraffic:0",
-#ifdef __SANITIZE_ADDRESS__
-        "--cfg=contexts/factory:thread", /* the sanitizer cannot follow raw stack switches */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        "--cfg=contexts/factory:thread", /* sanitizers cannot follow raw stack switches */
 #else
         "--cfg=contexts/stack-size:128", /* KiB; there are several actors per worker */
 #endif

@@ -13,10 +13,10 @@
 #include "tests/support/distance.h"
 
 /**
- * Under the sanitizer actors are threads, and switch thirty times slower: tests that multiply cases
+ * Under a sanitizer actors are threads, and switch thirty times slower: tests that multiply cases
  * take fewer.
  */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SUPPORT_SLOW = 1 };
 #else
 enum { SUPPORT_SLOW = 0 };
