@@ -25,7 +25,7 @@ do for [k = 1:n_frames] {
     set ylabel ((k - 1) % across == 0 ? tex('share of time (%)') : '')
     eval names_below
     plot for [s = 3:1:-1] for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (i):(up_to(s)) \
-        with boxes lc rgb word(value('look_'.word(kinds, s)), 1) lw 0.7 fs pattern int(word(value('look_'.word(kinds, s)), 2)) border lc rgb ink notitle
+        with boxes lc rgb word(value('look_'.word(kinds, s)), 1) lw 0.7 dt 1 fs pattern int(word(value('look_'.word(kinds, s)), 2)) border lc rgb ink notitle
     eval legend_drawn
 }
 unset multiplot
