@@ -32,20 +32,26 @@ if (n_series > 0) {
     array title[n_series]
     array fill[n_series]
     array look[n_series]
-    taken = ' '
+    marked(look) = word(look, 1).'/'.word(look, 2) # colour and marker
+    used = ''
     do for [i = 1:n_series] {
         title[i] = label[i] eq '' ? title_of(series[i]) : tex(label[i])
         look[i] = exists('look_'.series[i]) ? value('look_'.series[i]) : ''
+        if (look[i] ne '') { used = used.marked(look[i]).' ' }
     }
-    # In the order of the hash, so that the order of the file does not matter.
+    # In the order of the hash, so that the order of the file does not matter: from a slot on that the name decides the first spare look of
+    # a colour that this figure does not have, else of another colour and marker, else that very one.
     do for [k = 1:n_series] {
         next = 0
         do for [i = 1:n_series] { if (look[i] eq '' && (next == 0 || hash[i] < hash[next])) { next = i } }
         if (next == 0) { break }
-        slot = int(hash[next]) % |spare_look|
-        do for [m = 1:|spare_look|] { if (nth(taken, sprintf('%d', slot)) > 0) { slot = (slot + 1) % |spare_look| } }
-        taken = taken.sprintf('%d ', slot)
-        look[next] = spare_look[slot + 1]
+        do for [rule = 1:3] {
+            do for [m = 0:|spare_look| - 1] {
+                spare = spare_look[(int(hash[next]) + m) % |spare_look| + 1]
+                if (look[next] eq '' && (rule == 3 || strstrt(used, rule == 1 ? word(spare, 1) : marked(spare).' ') == 0)) { look[next] = spare }
+            }
+        }
+        used = used.marked(look[next]).' '
     }
     do for [i = 1:n_series] {
         set linetype i lc rgb word(look[i], 1) pt int(word(look[i], 2)) dt int(word(look[i], 3)) lw line_width ps point_size
