@@ -564,6 +564,28 @@ START_TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
 }
 END_TEST
 
+/** Beside two algorithms of one colour and one of another six labels have the other six colours. */
+START_TEST(labels_take_colours_that_a_figure_does_not_have)
+{
+    static const char *const colours[] = {"  0,   0,   0", " 47,   5,  82", "  6,   0, 190",
+                                          "164,  10,  15", " 27, 122,  99", " 97, 136, 215",
+                                          "253, 136,  53", "123, 209, 248"};
+    write_file("e.yaml", one_count);
+    char *output = NULL;
+    ck_assert_msg(dsgd("run e.yaml -o r --set seed=1 --set algorithms='[allreduce, eager_solo, "
+                       "eager_majority, {name: allreduce, label: a}, {name: allreduce, label: b}, "
+                       "{name: allreduce, label: c}, {name: allreduce, label: d}, {name: "
+                       "allreduce, label: e}, {name: allreduce, label: f}]'",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    const char *const svg = read_file("r/figures/throughput.svg");
+    for (size_t k = 0; k < sizeof colours / sizeof colours[0]; k++)
+        ck_assert_msg(strstr(svg, kept(dsgd_xprintf("stroke='rgb(%s)'", colours[k]))) != NULL,
+                      "rgb(%s) is missing", colours[k]);
+}
+END_TEST
+
 START_TEST(titles_of_three_swept_values_break_and_stay_apart)
 {
     write_file("e.yaml", one_count);
@@ -732,6 +754,7 @@ Suite *plot_suite(void)
     tcase_add_test(t, data_of_others_is_no_script);
     tcase_add_test(t, a_column_of_others_is_no_command);
     tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
+    tcase_add_test(t, labels_take_colours_that_a_figure_does_not_have);
     tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);
     tcase_add_test(t, a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks);
     tcase_add_test(t, a_figure_of_some_runs_says_so);
