@@ -111,8 +111,8 @@ void dsgd_channels_close(dsgd_worker *w)
     close_channels(w, w->side_channels);
 }
 
-/** Where a job goes. Most runs have no job for side channels, and no such channel. */
-static dsgd_channel *channel_of(dsgd_worker *w, const dsgd_job *job)
+/* Most runs have no job for side channels, and no such channel. */
+dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job)
 {
     const size_t n = w->engine->n_channels;
     if (job->aside && w->side_channels == NULL)
@@ -122,7 +122,7 @@ static dsgd_channel *channel_of(dsgd_worker *w, const dsgd_job *job)
 
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
 {
-    dsgd_channel *const channel = channel_of(w, job);
+    dsgd_channel *const channel = dsgd_channel_of(w, job);
     job->next = NULL;
     if (channel->first == NULL)
         channel->first = job;

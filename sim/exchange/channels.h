@@ -61,7 +61,10 @@ void dsgd_channels_close(dsgd_worker *w);
 /** For run(): the exchange has its result. */
 void dsgd_job_finish(dsgd_job *job);
 
-/** Hands a job to the channel of its piece, or to its side channel. */
+/** Where a job goes: the channel of its piece, or its side channel. */
+dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job);
+
+/** Hands a job to it. */
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job);
 
 /** For work and assist actors: waits until the job is done, in @p in. */

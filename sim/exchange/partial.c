@@ -93,7 +93,7 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     if (k == 0)
         dsgd_count_contribution(w, job->fresh);
     if (dsgd_watched(w->engine))
-        dsgd_timeline_contribute(w, w->channels[k % engine->n_channels].span,
+        dsgd_timeline_contribute(w, dsgd_channel_of(w, &job->job)->span,
                                  (dsgd_span){.piece = (long)k,
                                              .version = job->version,
                                              .made = sample.stamp < 0 ? -1 : piece->published});

@@ -173,7 +173,7 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, *dsgd_exchange_sent(request, k));
-    const int channel = (int)(k % w->engine->n_channels); /* where the job goes, behind others */
+    const int channel = dsgd_channel_of(w, &job->job)->number; /* behind others */
     job->answer = dsgd_irecv(
         dsgd_mailbox_of(server_of(w->engine, k), w->node.rank, DSGD_PORT_SERVER_ANSWER, channel),
         (void **)&job->reply);
