@@ -149,15 +149,21 @@ static bool is_shipped(const char *name)
     return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
 }
 
+/** Characters of a path in front of its .gp; all of them where it has no such end. */
+static size_t stem_length(const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 3 && strcmp(path + n - 3, ".gp") == 0 ? n - 3 : n;
+}
+
 /**
  * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
  * none is found by looking. NULL: there is none. The caller frees it.
  */
 static char *script_of(const char *figure)
 {
-    const size_t n = strlen(figure);
     char *const script =
-        n > 3 && strcmp(figure + n - 3, ".gp") == 0
+        stem_length(figure) < strlen(figure)
             ? dsgd_xprintf("%s%s", figure[0] == '/' ? "" : "./", figure)
             : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
     if (is_script(script))
@@ -171,8 +177,7 @@ static char *name_of(const char *figure)
 {
     const char *const slash = strrchr(figure, '/');
     const char *const last = slash == NULL ? figure : slash + 1;
-    const size_t n = strlen(last);
-    return dsgd_xprintf("%.*s", (int)(n > 3 && strcmp(last + n - 3, ".gp") == 0 ? n - 3 : n), last);
+    return dsgd_xprintf("%.*s", (int)stem_length(last), last);
 }
 
 bool dsgd_figure_exists(const char *name)
