@@ -2,8 +2,8 @@
  * @file commands.c
  * The list of sub-commands: of main(), and of the program that writes the man pages and completions.
  */
-#include "command/command.h"
-#include "command/run/replay.h"
+#include "command/commands.h"
+#include "command/replay.h"
 
 static const dsgd_command command_replay = {
     .name = "replay",

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/console/table.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
-#include "command/table.h"
-#include "command/task/task.h"
+#include "command/studies/task.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
 

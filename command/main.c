@@ -9,8 +9,8 @@
 
 #include "base/option.h"
 #include "base/program.h"
-#include "command/command.h"
-#include "command/table.h"
+#include "command/commands.h"
+#include "command/console/table.h"
 
 const char *argp_program_version = "dsgd " DSGD_VERSION;
 

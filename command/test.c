@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/arguments.h"
-#include "command/command.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "command/console/table.h"
 #include "command/experiment/plugin.h"
-#include "command/table.h"
 #include "sim/conformance/conformance.h"
 #include "sim/network/cluster.h"
 #include "sim/registry.h"

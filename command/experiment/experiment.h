@@ -36,7 +36,7 @@ typedef struct dsgd_planned_run {
     const char *platform_name, *workload_name; /* as in the file */
     size_t chosen[DSGD_N_AXES]; /* which element of each list */
     const char **swept; /* [n_columns] of the experiment; NULL where a sweep is not this run's */
-    /* The run that this one varies (command/analyse/sensitivity.h), or its own index. */
+    /* The run that this one varies (command/studies/sensitivity.h), or its own index. */
     size_t unchanged;
     const char *parameter; /* that is varied, such as platform.host_bandwidth; NULL: none */
     double factor; /* by which */

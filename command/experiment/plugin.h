@@ -5,7 +5,7 @@
 #ifndef DSGD_COMMAND_EXPERIMENT_PLUGIN_H
 #define DSGD_COMMAND_EXPERIMENT_PLUGIN_H
 
-#include "command/arguments.h"
+#include "command/console/arguments.h"
 
 /**
  * Loads shared objects for good, in order, and adds their algorithms. A path without a slash is a

@@ -8,7 +8,7 @@
 
 #include "packaging/pages/tables.h"
 
-const char *argp_program_version = "dsgd-pages"; /* which command/arguments.c refers to */
+const char *argp_program_version = "dsgd-pages"; /* which command/console/arguments.c refers to */
 
 /** Copies a file, with the table in place of its line `@table@`. */
 static bool fill(FILE *page, const char *template, void (*print_table)(FILE *stream))

@@ -12,7 +12,7 @@
 
 static const dsgd_syntax *shown; /* that of the last command that was run */
 
-/* In place of that of command/arguments.c: a sub-command parses before it does anything else, so this is where it ends. */
+/* In place of that of command/console/arguments.c: a sub-command parses before it does anything else, so this is where it ends. */
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
                        dsgd_error *error)
 {

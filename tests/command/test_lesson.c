@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "command/experiment/experiment.h"
-#include "command/explain/lesson.h"
+#include "command/inside/lesson/lesson.h"
 #include "sim/registry.h"
 #include "tests/command/shell.h"
 #include "tests/suites.h"

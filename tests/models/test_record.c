@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command/run/curve.h"
+#include "command/runs/curve.h"
 #include "models/record/format.h"
 #include "models/record/record.h"
 #include "models/record/replay.h"

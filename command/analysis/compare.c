@@ -1,0 +1,482 @@
+/**
+ * @file compare.c
+ * `dsgd compare`: means over seeds with confidence intervals, differences to a baseline, ratios, and
+ * where these pass a level.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/csv.h"
+#include "base/option.h"
+#include "command/analysis/compare.h"
+#include "command/analysis/comparison.h"
+#include "command/analysis/crossing.h"
+#include "command/analysis/mixed_collectives.h"
+#include "command/analysis/summary.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "command/console/table.h"
+#include "command/runs/exchanges.h"
+#include "command/runs/swept.h"
+
+typedef struct arguments {
+    dsgd_operands folder;
+    dsgd_comparison_config config;
+    const char *crossing;
+    double level; /* of --crossing; 0: none */
+    dsgd_texts measures; /* columns of runs.csv */
+    bool ratio;
+} arguments;
+
+/* --- compare.csv ------------------------------------------------------------------------------ */
+
+static bool has_ratio(size_t m)
+{
+    return m == DSGD_THROUGHPUT || dsgd_measure_is_to_target(m);
+}
+
+static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
+{
+    for (size_t k = 0; k < c->groups.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_seed_groups_column(&c->groups, k));
+        fputc(',', stream);
+    }
+    fputs("label,n_diverged", stream);
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
+        const char *const name = dsgd_measures[m].name;
+        if (!dsgd_comparison_has(c, m))
+            continue;
+        fprintf(stream, ",%s_n,%s_mean,%s_ci,%s_diff,%s_diff_ci", name, name, name, name, name);
+        if (dsgd_measure_is_to_target(m))
+            fprintf(stream, ",%s_seeds,%s_median", name, name);
+        if (ratio && has_ratio(m))
+            fprintf(stream, ",%s_ratio,%s_ratio_low,%s_ratio_high", name, name, name);
+    }
+    fputc('\n', stream);
+}
+
+static void write_group(FILE *stream, const dsgd_comparison *c, const dsgd_seed_group *g,
+                        bool ratio)
+{
+    for (size_t k = 0; k < c->groups.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_seed_groups_key(&c->groups, g, k));
+        fputc(',', stream);
+    }
+    char *const label = dsgd_comparison_label(c, g);
+    dsgd_csv_text(stream, label);
+    free(label);
+    fprintf(stream, ",%zu", dsgd_comparison_diverged(c, g));
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
+        const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
+        const double numbers[] = {s->mean, s->ci, s->diff, s->diff_ci};
+        if (!dsgd_comparison_has(c, m))
+            continue;
+        fprintf(stream, ",%zu", s->n);
+        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
+        if (dsgd_measure_is_to_target(m))
+            dsgd_csv_numbers(stream, (double[]){(double)g->n_rows, s->median}, 2);
+        if (ratio && has_ratio(m))
+            dsgd_csv_numbers(stream, (double[]){s->ratio.ratio, s->ratio.low, s->ratio.high}, 3);
+    }
+    fputc('\n', stream);
+}
+
+static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool ratio,
+                             dsgd_error *error)
+{
+    dsgd_whole_file file;
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/compare.csv", folder);
+    if (stream == NULL)
+        return DSGD_EIO;
+    write_header(stream, c, ratio);
+    for (size_t i = 0; i < c->groups.n; i++)
+        write_group(stream, c, &c->groups.v[i], ratio);
+    return dsgd_whole_close(&file, error);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/**
+ * A number for readers, from 1,000 on without a fraction, from 1e9 on (a loss on its way to infinity)
+ * with an exponent; the caller frees it.
+ */
+static char *readable(double x, bool per_cent, bool sign)
+{
+    if (per_cent)
+        return dsgd_xprintf(sign ? "%+.2f" : "%.2f", 100 * x);
+    if (fabs(x) >= 1000 && fabs(x) < 1e9)
+        return dsgd_xprintf(sign ? "%+.0f" : "%.0f", x);
+    return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
+}
+
+/** Bound of the rounding errors in the mean of equal numbers. */
+static double rounding_of(double x)
+{
+    return 1e-9 * fabs(x);
+}
+
+/** "12.34 ± 0.56", or less where there is less. */
+static char *with_interval(double x, double ci, bool per_cent, bool sign)
+{
+    if (isnan(x))
+        return dsgd_xstrdup("");
+    char *const number = readable(x, per_cent, sign);
+    if (isnan(ci))
+        return number;
+    char *const half = readable(ci > rounding_of(x) ? ci : 0, per_cent, false);
+    char *const both = dsgd_xprintf("%s ± %s", number, half);
+    free(number);
+    free(half);
+    return both;
+}
+
+static char *difference_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m)
+{
+    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
+    if (g->baseline == g)
+        return dsgd_xstrdup("baseline");
+    char *const text = with_interval(s->diff, s->diff_ci, m == DSGD_ACCURACY, true);
+    char pairs[48] = "";
+    if (s->pairs > 0 && s->pairs < s->n)
+        snprintf(pairs, sizeof pairs, " (%zu pairs)", s->pairs);
+    const bool marked = fabs(s->diff) > s->diff_ci + rounding_of(s->mean);
+    char *const cell = dsgd_xprintf("%s%s%s", text, marked ? " *" : "", pairs);
+    free(text);
+    return cell;
+}
+
+/** The first measure of the table: accuracy, else loss, else throughput. */
+static size_t leading_measure(const dsgd_comparison *c)
+{
+    static const size_t order[] = {DSGD_ACCURACY, DSGD_LOSS};
+    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
+        for (size_t i = 0; i < c->groups.n; i++)
+            if (dsgd_comparison_of(c, &c->groups.v[i], order[k])->n > 0)
+                return order[k];
+    return DSGD_THROUGHPUT;
+}
+
+static char *mean_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m)
+{
+    return with_interval(dsgd_comparison_of(c, g, m)->mean, dsgd_comparison_of(c, g, m)->ci,
+                         m == DSGD_ACCURACY, false);
+}
+
+/**
+ * Of what is taken until the target: the mean where all seeds reached it; else how many did, and the
+ * median if it is known.
+ */
+static char *to_target(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m,
+                       double multiple)
+{
+    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
+    if (s->n < dsgd_comparison_of(c, g, DSGD_TO_TARGET)->n)
+        return dsgd_xstrdup(""); /* reached, but for what is not known */
+    if (s->n == g->n_rows)
+        return with_interval(multiple * s->mean, multiple * s->ci, false, false);
+    if (s->n == 0)
+        return dsgd_xstrdup("never");
+    char *const number =
+        isnan(s->median) ? dsgd_xstrdup("") : readable(multiple * s->median, false, false);
+    char *const cell = dsgd_xprintf("%zu of %zu seeds%s%s", s->n, g->n_rows,
+                                    isnan(s->median) ? "" : ", median ", number);
+    free(number);
+    return cell;
+}
+
+static void put_keys(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
+{
+    dsgd_columns_row(t);
+    for (size_t k = 0; k < c->groups.n_keys; k++) {
+        if (k > 0 && !c->groups.varies[k])
+            continue;
+        const char *const column = dsgd_seed_groups_column(&c->groups, k);
+        dsgd_columns_take(t, column,
+                          dsgd_swept_value(column, dsgd_seed_groups_key(&c->groups, g, k)));
+    }
+}
+
+/** The means of columns that were asked for, over the seeds that did not diverge. */
+static void put_measures(const dsgd_comparison *c, const dsgd_seed_group *g,
+                         const dsgd_texts *measures, dsgd_columns *t)
+{
+    double *const x = dsgd_xcalloc(g->n_rows, sizeof *x);
+    for (size_t k = 0; k < measures->n; k++) {
+        const size_t column = dsgd_csv_column(&c->csv, measures->v[k]);
+        double mean = NAN, ci = NAN;
+        size_t n = 0;
+        for (size_t i = 0; i < g->n_rows; i++) {
+            x[n] = dsgd_csv_value(&c->csv, g->rows[i], column);
+            n += !isnan(x[n]) &&
+                 strcmp(dsgd_csv_field(&c->csv, g->rows[i], c->groups.status), "diverged") != 0;
+        }
+        dsgd_mean(x, n, &mean, &ci);
+        char *const head = dsgd_xstrdup(measures->v[k]);
+        for (char *s = head; (s = strchr(s, '_')) != NULL;)
+            *s = ' '; /* where a table may break it */
+        dsgd_columns_take(t, head, with_interval(mean, ci, false, false));
+        free(head);
+    }
+    free(x);
+}
+
+static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *measures,
+                                  dsgd_error *error)
+{
+    for (size_t k = 0; k < measures->n; k++) {
+        const size_t column = dsgd_csv_column(&c->csv, measures->v[k]);
+        size_t n = 0;
+        for (size_t row = 0; row < c->csv.n_rows; row++)
+            n += !isnan(dsgd_csv_value(&c->csv, row, column));
+        if (n == 0)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--measure %s: %s has no such column, or no number in it; allowed are "
+                             "columns of numbers, such as final_consensus",
+                             measures->v[k], c->csv.path);
+    }
+    return DSGD_OK;
+}
+
+static void put_group(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m, dsgd_columns *t)
+{
+    static const char throughput[] = "throughput (samples/s)";
+    put_keys(c, g, t);
+    dsgd_columns_put(t, "n", "%zu", dsgd_comparison_of(c, g, m)->n);
+    dsgd_columns_put(t, "diverged", "%zu", dsgd_comparison_diverged(c, g));
+    dsgd_columns_take(t,
+                      m == DSGD_ACCURACY ? "accuracy (%)"
+                      : m == DSGD_LOSS   ? "loss"
+                                         : throughput,
+                      mean_of(c, g, m));
+    dsgd_columns_take(t, "difference", difference_of(c, g, m));
+    if (m != DSGD_THROUGHPUT)
+        dsgd_columns_take(t, throughput, mean_of(c, g, DSGD_THROUGHPUT));
+    if (dsgd_comparison_has(c, DSGD_TO_TARGET)) {
+        char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
+        dsgd_columns_take(t, head, to_target(c, g, DSGD_TO_TARGET, 1));
+        free(head);
+    }
+}
+
+static void print_foot(const dsgd_comparison *c)
+{
+    if (c->groups.n_left_out > 0)
+        printf("%zu runs that are neither ok nor diverged are left out.\n", c->groups.n_left_out);
+    dsgd_warn_of_mixed_collectives(stdout, &c->csv);
+}
+
+static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measures)
+{
+    const size_t m = leading_measure(c);
+    dsgd_columns t = {.wraps = true};
+    for (size_t i = 0; i < c->groups.n; i++) {
+        put_group(c, &c->groups.v[i], m, &t);
+        put_measures(c, &c->groups.v[i], measures, &t);
+    }
+    dsgd_columns_hide(&t, "diverged", "0");
+    dsgd_columns_print(&t);
+    printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
+           "Difference: to %s %s, over common seeds.\n"
+           "*: the interval of this difference, taken alone, excludes 0.\n",
+           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
+    print_foot(c);
+}
+
+/* --- ratios --- */
+
+/** "1.41 (1.38 to 1.45) *", or less where there is less. */
+static char *speedup_of(const dsgd_ratio *r)
+{
+    if (r->n == 0)
+        return dsgd_xstrdup("");
+    if (r->n == 1)
+        return dsgd_xprintf("%.3g", r->ratio);
+    return dsgd_xprintf("%.3g (%.3g to %.3g)%s", r->ratio, r->low, r->high,
+                        r->n_settling == 0 ? " *" : "");
+}
+
+/** How many seeds would settle whether there is a difference. */
+static char *settling_of(const dsgd_ratio *r)
+{
+    if (r->n < 2)
+        return dsgd_xstrdup(r->n == 0 ? "" : "2 or more");
+    if (r->n_settling == 0)
+        return dsgd_xstrdup("");
+    return r->n_settling > DSGD_MOST_SEEDS ? dsgd_xprintf("> %d", DSGD_MOST_SEEDS)
+                                           : dsgd_xprintf("%zu", r->n_settling);
+}
+
+static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
+{
+    const dsgd_ratio *const r = &dsgd_comparison_of(c, g, DSGD_THROUGHPUT)->ratio;
+    put_keys(c, g, t);
+    dsgd_columns_put(t, "n", "%zu", r->n);
+    dsgd_columns_take(t, "throughput (times)", speedup_of(r));
+    if (!dsgd_comparison_has(c, DSGD_TO_TARGET)) {
+        dsgd_columns_take(t, "seeds needed", settling_of(r));
+        return;
+    }
+    const dsgd_ratio *const sooner = &dsgd_comparison_of(c, g, DSGD_TO_TARGET)->ratio;
+    char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
+    dsgd_columns_take(t, head, to_target(c, g, DSGD_TO_TARGET, 1));
+    dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
+    dsgd_columns_take(t, "seeds needed", settling_of(sooner));
+    free(head);
+}
+
+static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
+{
+    dsgd_columns t = {.wraps = true};
+    for (size_t i = 0; i < c->groups.n; i++) {
+        if (c->groups.v[i].baseline == &c->groups.v[i])
+            continue;
+        put_ratios(c, &c->groups.v[i], &t);
+        put_measures(c, &c->groups.v[i], measures, &t);
+    }
+    const size_t n_columns = t.n_columns;
+    dsgd_columns_hide(&t, "seeds needed", "");
+    const bool open = t.n_columns == n_columns;
+    dsgd_columns_print(&t);
+    printf("\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %%\n"
+           "interval.\n*: the interval, taken alone, leaves out 1.\n%s",
+           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline,
+           open ? "seeds needed: until it would, if the seeds to come are like these.\n" : "");
+    print_foot(c);
+}
+
+/* --- expenses --- */
+
+static void put_expenses(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
+{
+    const bool until = c->target.column != NULL;
+    put_keys(c, g, t);
+    for (size_t k = 0; k < DSGD_N_EXPENSES; k++) {
+        const dsgd_expense *const e = &dsgd_expenses[k];
+        const double multiple = e->multiple;
+        const size_t m = until ? e->to_target : e->measure;
+        if (!dsgd_comparison_has(c, m))
+            continue;
+        char *const head = dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e));
+        const dsgd_summary *const all = dsgd_comparison_of(c, g, m);
+        dsgd_columns_take(
+            t, head,
+            until ? to_target(c, g, m, multiple)
+                  : with_interval(multiple * all->mean, multiple * all->ci, false, false));
+        free(head);
+    }
+}
+
+/** With a target, or where runs have a price: else compare.csv has it. */
+static void print_expenses(const dsgd_comparison *c)
+{
+    dsgd_columns t = {.wraps = true};
+    if (!dsgd_comparison_has(c, DSGD_SENT_TO_TARGET) && !dsgd_comparison_has(c, DSGD_COST))
+        return;
+    for (size_t i = 0; i < c->groups.n; i++)
+        put_expenses(c, &c->groups.v[i], &t);
+    if (c->target.column == NULL)
+        printf("\nBy the end of a run:\n");
+    else
+        printf("\nUntil %s:\n", c->target.text);
+    dsgd_columns_print(&t);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+/** Whether compare.csv exists and is not older than runs.csv. */
+static bool is_fresh(const char *folder)
+{
+    struct stat made = {0}, from = {0};
+    char *const compare_path = dsgd_xprintf("%s/compare.csv", folder);
+    char *const runs_path = dsgd_xprintf("%s/runs.csv", folder);
+    const bool both = stat(compare_path, &made) == 0 && stat(runs_path, &from) == 0;
+    free(compare_path);
+    free(runs_path);
+    return both && (made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
+                    (made.st_mtim.tv_sec == from.st_mtim.tv_sec &&
+                     made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec));
+}
+
+dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
+{
+    if (is_fresh(folder))
+        return DSGD_OK; /* and keeps its baseline, which may have been chosen */
+    dsgd_comparison c;
+    const dsgd_comparison_config config = {.by = NULL};
+    dsgd_status status = dsgd_comparison_open(folder, &config, &c, error);
+    bool seeds = false;
+    for (size_t i = 0; i < c.groups.n; i++)
+        seeds = seeds || c.groups.v[i].n_rows > 1;
+    if (status == DSGD_OK && seeds)
+        status = write_csv(&c, folder, false, error);
+    dsgd_comparison_close(&c);
+    return status;
+}
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, config.baseline, "baseline", 'b', "NAME",
+                  "What the others are compared with (allreduce, or else what comes first)"),
+    DSGD_ARGUMENT(TEXT, config.by, "by", 'y', "COLUMN",
+                  "The column that the baseline is a value of (algorithm); all others are the same "
+                  "in both"),
+    DSGD_ARGUMENT(
+        TEXT, config.target, "target", 't', "WHAT=NUMBER",
+        "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, "
+        "interpolated linearly between the evaluations; no mean where a seed never reaches it"),
+    DSGD_ARGUMENT(TEXTS, measures, "measure", 'm', "COLUMN",
+                  "Adds the mean of a column of runs.csv, such as final_consensus or "
+                  "staleness_mean; may be repeated"),
+    DSGD_ARGUMENT(FLAG, ratio, "ratio", 'r', NULL,
+                  "Shows speed-ups over the baseline in place of differences, each with its 95 % "
+                  "interval, and how many seeds would settle what is open"),
+    DSGD_ARGUMENT(TEXT, crossing, "crossing", 0, "RATIO",
+                  "Also at which swept value a speed-up passes RATIO, such as 1.5; in "
+                  "DIR/crossings.csv"),
+    {.name = NULL},
+};
+
+static dsgd_status compare(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "DIR",
+        "Sums up DIR/runs.csv over seeds into a table and DIR/compare.csv: means, 95 % confidence "
+        "intervals, and differences to a baseline, paired by seed.",
+        1,
+        1,
+        "compare: give the folder of one experiment's results",
+        options};
+    arguments a = {.ratio = false};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    a.ratio = a.ratio || a.crossing != NULL;
+    if (status == DSGD_OK && a.crossing != NULL &&
+        (!dsgd_parse_number(a.crossing, NULL, &a.level) || a.level <= 0))
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "--crossing %s: a ratio above 0 is expected, such as 1.5", a.crossing);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_comparison c;
+    status = dsgd_comparison_open(a.folder.v[0], &a.config, &c, error);
+    if (status == DSGD_OK)
+        status = check_measures(&c, &a.measures, error);
+    if (status == DSGD_OK)
+        status = write_csv(&c, a.folder.v[0], a.ratio, error);
+    if (status == DSGD_OK && a.ratio)
+        print_ratios(&c, &a.measures);
+    else if (status == DSGD_OK)
+        print_comparison(&c, &a.measures);
+    if (status == DSGD_OK)
+        print_expenses(&c);
+    if (status == DSGD_OK && a.crossing != NULL)
+        status = dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
+    dsgd_comparison_close(&c);
+    return status;
+}
+
+const dsgd_command dsgd_command_compare = {
+    .name = "compare",
+    .usage = "DIR",
+    .summary = "sums up the runs of a folder of results over seeds, and compares them",
+    .run = compare,
+};

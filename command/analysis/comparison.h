@@ -1,0 +1,113 @@
+/**
+ * @file comparison.h
+ * What groups of runs (seed_groups.h) are worth over their baselines.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_COMPARISON_H
+#define DSGD_COMMAND_ANALYSIS_COMPARISON_H
+
+#include "base/csv.h"
+#include "command/analysis/seed_groups.h"
+#include "command/analysis/target.h"
+
+/** A column that is averaged; optional ones are not in every version of runs.csv. */
+typedef struct dsgd_measure {
+    const char *name;
+    bool optional;
+    /* Of what is taken until a target is reached: a column of both tables, along which it grows evenly,
+       and the column of runs.csv that it is the share of; NULL: the first itself. */
+    const char *along, *total;
+} dsgd_measure;
+
+extern const dsgd_measure dsgd_measures[]; /* [DSGD_N_MEASURES] */
+
+enum {
+    DSGD_THROUGHPUT,
+    DSGD_STEP,
+    DSGD_STALENESS,
+    DSGD_LAG,
+    DSGD_GRADIENT_STALENESS,
+    DSGD_LOSS,
+    DSGD_ACCURACY,
+    DSGD_LOCAL_LOSS,
+    DSGD_LOCAL_ACCURACY,
+    DSGD_CONSENSUS,
+    DSGD_TO_TARGET,
+    DSGD_SENT,
+    DSGD_ENERGY,
+    DSGD_COST,
+    DSGD_SENT_TO_TARGET,
+    DSGD_ENERGY_TO_TARGET,
+    DSGD_COST_TO_TARGET,
+    DSGD_N_MEASURES
+};
+
+/** Whether a measure is what a run takes until it reaches the target. */
+bool dsgd_measure_is_to_target(size_t m);
+
+/**
+ * Such a measure of a row of runs.csv: the part of the run's total, such as its energy, that it has
+ * taken when it reaches the target; NAN: never, or not known.
+ */
+dsgd_status dsgd_measure_to_target(const dsgd_csv *runs, size_t row, size_t m, dsgd_reached reached,
+                                   double *value, dsgd_error *error);
+
+/** What a run takes besides time, for tables: in a multiple of the measure's unit. */
+typedef struct dsgd_expense {
+    size_t measure, to_target;
+    const char *head, *unit; /* NULL: the currency */
+    double multiple;
+} dsgd_expense;
+
+enum { DSGD_N_EXPENSES = 3 };
+
+extern const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES];
+
+/** A measure of a group; no number is NAN. */
+typedef struct dsgd_summary {
+    size_t n, pairs;
+    double mean, ci, diff, diff_ci;
+    double median; /* of what it takes to a target, whatever seeds that never reach it would take */
+    /* How many times as fast, or for how much less, as the baseline: of throughput, and to a target. */
+    dsgd_ratio ratio;
+} dsgd_summary;
+
+typedef struct dsgd_comparison {
+    dsgd_csv csv, curves; /* curves: with a target alone */
+    dsgd_target target;
+    size_t run; /* column */
+    size_t columns[DSGD_N_MEASURES]; /* n_columns of the file: it does not have this one */
+    double *values; /* [n_rows][DSGD_N_MEASURES] */
+    dsgd_seed_groups groups;
+    dsgd_summary *summaries; /* [groups.n][DSGD_N_MEASURES] */
+} dsgd_comparison;
+
+/** What is compared with what; NULL: the defaults. */
+typedef struct dsgd_comparison_config {
+    const char *baseline, *by, *target;
+} dsgd_comparison_config;
+
+/** Reads and sums up DIR/runs.csv. To be closed in any case. */
+dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *config,
+                                 dsgd_comparison *c, dsgd_error *error);
+void dsgd_comparison_close(dsgd_comparison *c);
+
+/** The unit of an expense in tables; of a cost the currency that the file has, or "". */
+const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense);
+
+/** Whether the file has a measure. */
+bool dsgd_comparison_has(const dsgd_comparison *c, size_t m);
+
+/** A measure of a group. */
+const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_seed_group *g,
+                                       size_t m);
+
+/** How many runs of a group diverged. */
+size_t dsgd_comparison_diverged(const dsgd_comparison *c, const dsgd_seed_group *g);
+
+/**
+ * The algorithm and what distinguishes the group: "wagma; group 4" (gnuplot ends a text at a comma).
+ * To be freed.
+ */
+char *dsgd_comparison_label(const dsgd_comparison *c, const dsgd_seed_group *g);
+
+#endif

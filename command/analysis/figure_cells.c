@@ -1,0 +1,145 @@
+/**
+ * @file figure_cells.c
+ * Cells reach half way to their neighbours, on the scale of each side.
+ */
+#include "command/analysis/figure_cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "command/analysis/gnuplot.h"
+#include "command/runs/swept.h"
+
+enum { FIRST_LEAD = 9 }; /* column of phase.csv */
+
+/** A swept column: its values, each once. */
+typedef struct side {
+    double *values; /* [n], rising */
+    const char **texts; /* [n], as phase.csv has them */
+    size_t n;
+    bool is_log;
+} side;
+
+/** Values rise along both sides of phase.csv, so that a new one comes last. */
+static side read_side(const dsgd_csv *csv, size_t column)
+{
+    side s = {dsgd_xcalloc(csv->n_rows, sizeof *s.values),
+              dsgd_xcalloc(csv->n_rows, sizeof *s.texts), 0, false};
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        const double x = dsgd_csv_value(csv, row, column);
+        if (s.n > 0 && !(x > s.values[s.n - 1]))
+            continue;
+        s.values[s.n] = x;
+        s.texts[s.n++] = dsgd_csv_field(csv, row, column);
+    }
+    s.is_log = s.n > 0 && s.values[0] > 0;
+    return s;
+}
+
+/** Between value i - 1 and i; at an end as far from the value as the edge on its other side. */
+static double edge(const side *s, size_t i)
+{
+    const size_t low = i == 0 ? 0 : i < s->n ? i - 1 : s->n - 2;
+    const double a = s->is_log ? log(s->values[low]) : s->values[low];
+    const double b = s->is_log ? log(s->values[low + 1]) : s->values[low + 1];
+    const double x = a + (b - a) * (i == 0 ? -0.5 : i < s->n ? 0.5 : 1.5);
+    return s->is_log ? exp(x) : x;
+}
+
+static void put_side(FILE *out, const side *s, char axis, const char *column)
+{
+    char *const title = dsgd_swept_title(column);
+    fprintf(out, "%c_title = ", axis);
+    dsgd_gnuplot_text(out, title);
+    fprintf(out, "\n%c_is_log = %d\n%c_low = %.9g\n%c_high = %.9g\narray %c_value[%zu] = [", axis,
+            s->is_log, axis, edge(s, 0), axis, edge(s, s->n), axis, s->n);
+    for (size_t i = 0; i < s->n; i++)
+        fprintf(out, "%s%.9g", i == 0 ? "" : ", ", s->values[i]);
+    fprintf(out, "]\narray %c_text[%zu] = [", axis, s->n);
+    for (size_t i = 0; i < s->n; i++) {
+        char *const text = dsgd_swept_value(column, s->texts[i]);
+        fputs(i == 0 ? "" : ", ", out);
+        dsgd_gnuplot_text(out, text);
+        free(text);
+    }
+    fputs("]\n", out);
+    free(title);
+}
+
+/** The number of the algorithm in the column's text, from 1. */
+static size_t racer_of(const dsgd_csv *csv, size_t row, const char *column)
+{
+    const char *const name = dsgd_csv_field(csv, row, dsgd_csv_column(csv, column));
+    size_t i = FIRST_LEAD;
+    while (i < csv->n_columns && strcmp(csv->fields[i] + strlen("lead_"), name) != 0)
+        i++;
+    return i - FIRST_LEAD + 1;
+}
+
+static void put_racers(FILE *out, const dsgd_csv *csv)
+{
+    fprintf(out, "array racer[%zu] = [", csv->n_columns - FIRST_LEAD);
+    for (size_t i = FIRST_LEAD; i < csv->n_columns; i++) {
+        fputs(i == FIRST_LEAD ? "" : ", ", out);
+        dsgd_gnuplot_text(out, csv->fields[i] + strlen("lead_"));
+    }
+    fputs("]\n", out);
+}
+
+static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y)
+{
+    fputs("columns_of_cells = ' x y x_low x_high y_low y_high simulated uncertain winner ratio '\n"
+          "$cells << EOD\n",
+          out);
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        const size_t i = row % x->n, j = row / x->n;
+        fprintf(out, "%s%.9g", row > 0 && i == 0 ? "\n" : "", x->values[i]);
+        dsgd_csv_numbers(out,
+                         (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j),
+                                    edge(y, j + 1), dsgd_csv_value(csv, row, 2),
+                                    dsgd_csv_value(csv, row, 3),
+                                    (double)racer_of(csv, row, "winner"),
+                                    dsgd_csv_value(csv, row, dsgd_csv_column(csv, "ratio"))},
+                         9);
+        for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
+            const double lead = dsgd_csv_value(csv, row, c);
+            dsgd_csv_numbers(out, &lead, 1);
+        }
+        fputc('\n', out);
+    }
+    fputs("EOD\n", out);
+}
+
+/** Whether the table is what `dsgd run --refine` writes. */
+static bool is_phase(const dsgd_csv *csv)
+{
+    static const char *const names[] = {"simulated", "uncertain", "winner",    "second",
+                                        "ratio",     "ratio_low", "ratio_high"};
+    bool is = csv->n_rows > 0 && csv->n_columns > FIRST_LEAD;
+    for (size_t k = 0; is && k < sizeof names / sizeof names[0]; k++)
+        is = strcmp(csv->fields[k + 2], names[k]) == 0;
+    for (size_t c = FIRST_LEAD; is && c < csv->n_columns; c++)
+        is = strncmp(csv->fields[c], "lead_", strlen("lead_")) == 0;
+    return is;
+}
+
+void dsgd_figure_cells(FILE *out, const char *folder)
+{
+    dsgd_csv csv;
+    if (dsgd_csv_read(&csv, NULL, "%s/phase.csv", folder) == DSGD_OK && is_phase(&csv)) {
+        const side x = read_side(&csv, 0), y = read_side(&csv, 1);
+        if (x.n > 1 && y.n > 1 && csv.n_rows == x.n * y.n) {
+            put_racers(out, &csv);
+            put_side(out, &x, 'x', csv.fields[0]);
+            put_side(out, &y, 'y', csv.fields[1]);
+            put_cells(out, &csv, &x, &y);
+        }
+        free(x.values);
+        free(x.texts);
+        free(y.values);
+        free(y.texts);
+    }
+    dsgd_csv_close(&csv);
+}

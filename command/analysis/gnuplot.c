@@ -1,0 +1,65 @@
+/**
+ * @file gnuplot.c
+ * Texts, numbers and arrays in the language of gnuplot.
+ */
+#include "command/analysis/gnuplot.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+size_t dsgd_names_add(dsgd_names *list, const char *text)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->v[i], text) == 0)
+            return i;
+    list->v = dsgd_xrealloc(list->v, list->n + 1, sizeof *list->v);
+    list->v[list->n] = dsgd_xstrdup(text);
+    return list->n++;
+}
+
+void dsgd_names_free(dsgd_names *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->v[i]);
+    free(list->v);
+}
+
+void dsgd_gnuplot_text(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            fputc('\'', out);
+        fputc(iscntrl((unsigned char)*text) ? ' ' : *text, out);
+    }
+    fputc('\'', out);
+}
+
+void dsgd_gnuplot_number(FILE *out, double x)
+{
+    if (isfinite(x))
+        fprintf(out, ",%.9g", x);
+    else
+        fputs(",NaN", out);
+}
+
+void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "%s = ", name);
+    dsgd_gnuplot_text(out, text);
+    fputc('\n', out);
+}
+
+void dsgd_gnuplot_names(FILE *out, const char *name, const dsgd_names *list)
+{
+    fprintf(out, "array %s[%zu] = [", name, list->n);
+    for (size_t i = 0; i < list->n; i++) {
+        fputs(i == 0 ? "" : ", ", out);
+        dsgd_gnuplot_text(out, list->v[i]);
+    }
+    fputs("]\n", out);
+}

@@ -1,0 +1,32 @@
+/**
+ * @file gnuplot.h
+ * Values as gnuplot reads them, and lists of names.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_GNUPLOT_H
+#define DSGD_COMMAND_ANALYSIS_GNUPLOT_H
+
+#include <stdio.h>
+
+/** Different texts in the order in which they came. */
+typedef struct dsgd_names {
+    char **v;
+    size_t n;
+} dsgd_names;
+
+/** The index of @p text, which is added where it is new. */
+size_t dsgd_names_add(dsgd_names *list, const char *text);
+void dsgd_names_free(dsgd_names *list);
+
+/** A text in single quotes, which are doubled within; control characters, which would end a line, are spaces. */
+void dsgd_gnuplot_text(FILE *out, const char *text);
+
+/** A comma, and a number or NaN. */
+void dsgd_gnuplot_number(FILE *out, double x);
+
+/** NAME = 'TEXT' */
+void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text);
+
+/** An array of texts. */
+void dsgd_gnuplot_names(FILE *out, const char *name, const dsgd_names *list);
+
+#endif

@@ -1,0 +1,495 @@
+/**
+ * @file plot.c
+ * `dsgd plot`: the figures whose data a folder of results has, drawn by gnuplot.
+ */
+#include <dirent.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/option.h"
+#include "command/analysis/compare.h"
+#include "command/analysis/comparison.h"
+#include "command/analysis/figure_data.h"
+#include "command/analysis/plot.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "command/experiment/shipped.h"
+
+/** Whether the CSV file has a row and, where @p name is file:column, that column. */
+static bool has_table(const char *folder, const char *name)
+{
+    const size_t length = strcspn(name, ":");
+    dsgd_csv csv;
+    const bool read = dsgd_csv_read(&csv, NULL, "%s/%.*s", folder, (int)length, name) == DSGD_OK &&
+                      csv.n_rows > 0;
+    const bool has =
+        read && (name[length] == '\0' || dsgd_csv_column(&csv, name + length + 1) < csv.n_columns);
+    dsgd_csv_close(&csv);
+    return has;
+}
+
+/**
+ * What a figure's script says that it needs, "# needs: a.csv b.csv:column --target" among its first lines;
+ * NULL: it is no figure. The caller frees it.
+ */
+static char *needs_of(const char *script)
+{
+    static const char mark[] = "# needs:";
+    FILE *const stream = dsgd_file_open(script);
+    char *line = NULL;
+    char *needs = NULL;
+    size_t room = 0;
+    while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#') {
+        if (strncmp(line, mark, strlen(mark)) != 0)
+            continue;
+        needs = needs == NULL ? dsgd_xstrdup("") : needs;
+        dsgd_append(&needs, "%s", line + strlen(mark));
+    }
+    free(line);
+    if (stream != NULL)
+        fclose(stream);
+    return needs;
+}
+
+static bool is_script(const char *path)
+{
+    char *const needs = needs_of(path);
+    free(needs);
+    return needs != NULL;
+}
+
+static bool has_data(const char *script, const char *folder, const char *target)
+{
+    char *const needs = needs_of(script);
+    bool has = true;
+    char *rest = NULL;
+    for (char *name = needs == NULL ? NULL : strtok_r(needs, " \n", &rest); name != NULL;
+         name = strtok_r(NULL, " \n", &rest))
+        has = has && (strcmp(name, "--target") == 0 ? target != NULL : has_table(folder, name));
+    free(needs);
+    return has;
+}
+
+/** What a user chose; fields without a value are NULL or 0. */
+typedef struct arguments {
+    dsgd_operands words;
+    const char *style, *size, *font, *legend, *formats, *output;
+    dsgd_texts logs;
+    dsgd_figure_choice choice;
+    bool has_runs; /* the folder has runs.csv, and OUTPUT/data.gp is made of it: prepare() */
+} arguments;
+
+static const char default_formats[] = "svg,png,pdf";
+
+/** A text for the settings of gnuplot; it has no quote, or is refused before. */
+static void set_text(char **settings, const char *name, const char *text)
+{
+    if (text != NULL)
+        dsgd_append(settings, "%s='%s'; ", name, text);
+}
+
+/** What scripts are told, beside their style and data. The caller frees it. */
+static char *settings_of(const arguments *a, const char *folder, const char *figure,
+                         const char *format)
+{
+    /* gnuplot would take a name that begins with | or < for a command. */
+    char *settings = dsgd_xprintf("dir='%s%s'; ", folder[0] == '/' ? "" : "./", folder);
+    char *const shipped = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    dsgd_append(&settings, "plots='%s'; style='", shipped);
+    if (a->style != NULL)
+        dsgd_append(&settings, "%s%s'; ", a->style[0] == '/' ? "" : "./", a->style);
+    else
+        dsgd_append(&settings, "%s/style.gp'; ", shipped);
+    dsgd_append(&settings, "common='%s/common.gp'; format='%s'; ", shipped, format);
+    dsgd_append(&settings, "into='%s%s'; figure='%s'; ", a->output[0] == '/' ? "" : "./", a->output,
+                figure);
+    set_text(&settings, "size", a->size);
+    set_text(&settings, "font", a->font);
+    set_text(&settings, "legend", a->legend);
+    set_text(&settings, "target", a->choice.target);
+    for (size_t i = 0; i < a->logs.n; i++)
+        dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
+    if (!a->has_runs) /* a data.gp that is there is not ours */
+        dsgd_append(&settings, "no_data=1; ");
+    free(shipped);
+    return settings;
+}
+
+static dsgd_status run_gnuplot(const char *script, const char *folder, const char *settings,
+                               dsgd_error *error)
+{
+    void (*const on_interrupt)(int) = signal(SIGINT, SIG_IGN); /* ends gnuplot, and is a failure */
+    const pid_t process = dsgd_fork();
+    if (process == 0) {
+        signal(SIGINT, SIG_DFL);
+        setenv("LC_ALL", "C.UTF-8", 1); /* texts are in UTF-8, whatever the user has */
+        execlp("gnuplot", "gnuplot", "-d", "-e", settings, script, (char *)NULL);
+        _exit(127);
+    }
+    const int state = process < 0 ? 0 : dsgd_child_end(process);
+    signal(SIGINT, on_interrupt);
+    if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
+        return dsgd_fail(error, DSGD_EIO,
+                         "gnuplot cannot be started; Debian has it as gnuplot-nox");
+    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: gnuplot failed on the results in %s", script,
+                         folder);
+    return DSGD_OK;
+}
+
+static bool is_shipped(const char *name)
+{
+    return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
+}
+
+/** Characters of a path in front of its .gp; all of them where it has no such end. */
+static size_t stem_length(const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 3 && strcmp(path + n - 3, ".gp") == 0 ? n - 3 : n;
+}
+
+/**
+ * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
+ * none is found by looking. NULL: there is none. The caller frees it.
+ */
+static char *script_of(const char *figure)
+{
+    char *const script =
+        stem_length(figure) < strlen(figure)
+            ? dsgd_xprintf("%s%s", figure[0] == '/' ? "" : "./", figure)
+            : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
+    if (is_script(script))
+        return script;
+    free(script);
+    return NULL;
+}
+
+/** What the files of a figure are called: of a path the last part, without its .gp. The caller frees it. */
+static char *name_of(const char *figure)
+{
+    const char *const slash = strrchr(figure, '/');
+    const char *const last = slash == NULL ? figure : slash + 1;
+    return dsgd_xprintf("%.*s", (int)stem_length(last), last);
+}
+
+bool dsgd_figure_exists(const char *name)
+{
+    return is_shipped(name);
+}
+
+dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
+{
+    if (strchr(folder, '\'') != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: gnuplot cannot take a folder with a ' in its name", folder);
+    return dsgd_make_folder(error, "%s/figures", folder);
+}
+
+/** Draws it in all formats, unless the folder does not have its data. */
+static dsgd_status draw(const arguments *a, const char *figure, const char *folder, bool *drawn,
+                        dsgd_error *error)
+{
+    char *const script = script_of(figure);
+    char *const name = name_of(figure);
+    char *const formats = dsgd_xstrdup(a->formats);
+    char *files = dsgd_xstrdup("");
+    dsgd_status status = DSGD_OK;
+    *drawn = script != NULL && has_data(script, folder, a->choice.target);
+    char *rest = NULL;
+    for (char *format = strtok_r(formats, ",", &rest);
+         *drawn && format != NULL && status == DSGD_OK; format = strtok_r(NULL, ",", &rest)) {
+        char *const settings = settings_of(a, folder, name, format);
+        status = run_gnuplot(script, folder, settings, error);
+        dsgd_append(&files, "%s.%s", *files == '\0' ? "" : ", ",
+                    strcmp(format, "tikz") == 0 ? "tex" : format);
+        free(settings);
+    }
+    if (*drawn && status == DSGD_OK)
+        printf("%-12s %s/%s%s\n", name, a->output, name, files);
+    free(files);
+    free(formats);
+    free(name);
+    free(script);
+    return status;
+}
+
+/** What all figures of a folder draw; a folder of `imbalance fit` has no runs, and its own table. */
+static dsgd_status prepare(arguments *a, const char *folder, dsgd_error *error)
+{
+    a->has_runs = has_table(folder, "runs.csv");
+    return a->has_runs ? dsgd_figure_data(folder, a->output, &a->choice, error) : DSGD_OK;
+}
+
+static dsgd_status draw_one(const arguments *a, const char *figure, const char *folder,
+                            dsgd_error *error)
+{
+    bool drawn = false;
+    const dsgd_status status = draw(a, figure, folder, &drawn, error);
+    if (!drawn)
+        printf("%-12s skipped: its data is not in %s\n", figure, folder);
+    return status;
+}
+
+dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
+{
+    char *const output = dsgd_xprintf("%s/figures", folder);
+    arguments a = {.formats = default_formats, .output = output};
+    dsgd_status status = prepare(&a, folder, error);
+    if (status == DSGD_OK)
+        status = draw_one(&a, figure, folder, error);
+    free(output);
+    return status;
+}
+
+/** Draws a table that is in @p folder, whose name ends in that of @p path. */
+static dsgd_status draw_table(const arguments *a, const char *figure, const char *folder,
+                              const char *path, dsgd_error *error)
+{
+    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
+    char *const settings = settings_of(a, folder, figure, a->formats);
+    char *const drawn = dsgd_xprintf("%s/%s.%s", folder, figure, a->formats);
+    dsgd_status status = run_gnuplot(script, folder, settings, error);
+    if (status == DSGD_OK && rename(drawn, path) != 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
+    free(drawn);
+    free(settings);
+    free(script);
+    return status;
+}
+
+dsgd_status dsgd_figure_write(const char *figure, const char *table, const char *size,
+                              const char *format, const char *path, dsgd_error *error)
+{
+    if (strpbrk(path, "'\n") != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "-o: gnuplot cannot take a ' in `%s`", path);
+    char *const folder = dsgd_folder_new(path, error); /* from where a file can be renamed */
+    if (folder == NULL)
+        return DSGD_EIO;
+    char *const data = dsgd_xprintf("%s/%s.csv", folder, figure);
+    const arguments a = {.formats = format, .output = folder, .size = size};
+    dsgd_status status = DSGD_EIO;
+    dsgd_whole_file file;
+    if (dsgd_whole_open(&file, error, "%s", data) != NULL) {
+        fputs(table, file.stream);
+        status = dsgd_whole_close(&file, error);
+    }
+    if (status == DSGD_OK)
+        status = draw_table(&a, figure, folder, path, error);
+    free(data);
+    dsgd_folder_remove(folder);
+    return status;
+}
+
+/** For figures of means over seeds; a failure prevents no other figure. */
+static void refresh_comparison(const char *folder)
+{
+    dsgd_error error;
+    if (dsgd_compare_refresh(folder, &error) != DSGD_OK)
+        printf("%-12s not made: %s\n", "compare.csv", error.text);
+}
+
+static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *error)
+{
+    int n_skipped = 0;
+    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    struct dirent **entries = NULL;
+    const int n = scandir(plots, &entries, NULL, alphasort);
+    dsgd_status status =
+        n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
+    for (int i = 0; i < n; i++) {
+        bool drawn = true;
+        if (status == DSGD_OK && is_shipped(entries[i]->d_name))
+            status = draw(a, entries[i]->d_name, folder, &drawn, error);
+        n_skipped += !drawn;
+        free(entries[i]);
+    }
+    free(entries);
+    free(plots);
+    if (status == DSGD_OK && n_skipped > 0)
+        printf("%d figures need other results (dsgd list figures)\n", n_skipped);
+    return status;
+}
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+/** Whether each word of a list, a comma between, is one of @p words. */
+static dsgd_status check_words(const char *option, const char *list, const char *const *words,
+                               dsgd_error *error)
+{
+    char *const copy = dsgd_xstrdup(list);
+    dsgd_status status = *copy == '\0' ? DSGD_EUSAGE : DSGD_OK;
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, ",", &rest); word != NULL && status == DSGD_OK;
+         word = strtok_r(NULL, ",", &rest)) {
+        size_t i = 0;
+        while (words[i] != NULL && strcmp(words[i], word) != 0)
+            i++;
+        status = words[i] == NULL ? DSGD_EUSAGE : DSGD_OK;
+    }
+    free(copy);
+    if (status == DSGD_OK)
+        return DSGD_OK;
+    char *const all = dsgd_listed(words, ", ");
+    dsgd_fail(error, status, "%s: `%s` is not of %s", option, list, all);
+    free(all);
+    return status;
+}
+
+dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
+{
+    static const char *const named[] = {"one-column", "two-column", "slide", NULL};
+    double width = 0, height = 0;
+    int end = 0;
+    if (check_words("--size", size, named, error) == DSGD_OK && strchr(size, ',') == NULL)
+        return DSGD_OK;
+    if (sscanf(size, "%lfx%lf%n", &width, &height, &end) == 2 && size[end] == '\0' && width >= 1 &&
+        width <= 50 && height >= 1 && height <= 50)
+        return DSGD_OK;
+    return dsgd_fail(
+        error, DSGD_EUSAGE,
+        "--size: `%s` is none of one-column, two-column, slide, and no WIDTHxHEIGHT in "
+        "inches from 1 to 50, such as 5x3",
+        size);
+}
+
+/** The font that will be drawn is not always the one that was asked for. */
+static void warn_of_font(const char *font)
+{
+    char *const command = dsgd_xprintf("fc-match -f '%%{family}' '%s' 2>/dev/null", font);
+    FILE *const stream = popen(command, "r"); /* check_texts() has seen the name */
+    char found[256] = "";
+    if (stream != NULL && fgets(found, sizeof found, stream) != NULL &&
+        strcasestr(found, font) == NULL)
+        printf("font %s is not installed: %s is drawn in .png and .pdf\n", font, found);
+    if (stream != NULL)
+        pclose(stream);
+    free(command);
+}
+
+/** gnuplot ends a text at a quote. */
+static dsgd_status check_texts(const arguments *a, dsgd_error *error)
+{
+    const char *const texts[][2] = {{"--style", a->style},
+                                    {"--font", a->font},
+                                    {"-o", a->output},
+                                    {"FIGURE", a->words.n == 2 ? a->words.v[1] : NULL},
+                                    {"--target", a->choice.target}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i][1] != NULL && strpbrk(texts[i][1], "'\n") != NULL)
+            return dsgd_fail(error, DSGD_EUSAGE, "%s: gnuplot cannot take a ' in `%s`", texts[i][0],
+                             texts[i][1]);
+    if (a->style != NULL && !dsgd_can_read("%s", a->style))
+        return dsgd_fail(error, DSGD_EIO, "--style: %s cannot be read; copy %s/plots/style.gp",
+                         a->style, dsgd_data_folder());
+    return DSGD_OK;
+}
+
+static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
+{
+    static const char *const formats[] = {"svg", "png", "pdf", "tikz", NULL};
+    static const char *const legends[] = {"top", "bottom", "right", "off", NULL};
+    static const char *const axes[] = {"x", "y", NULL};
+    dsgd_status status = check_texts(a, error);
+    if (status == DSGD_OK)
+        status = check_words("--format", a->formats, formats, error);
+    if (status == DSGD_OK && a->legend != NULL)
+        status = check_words("--legend", a->legend, legends, error);
+    for (size_t i = 0; status == DSGD_OK && i < a->logs.n; i++)
+        status = check_words("--log", a->logs.v[i], axes, error);
+    if (status == DSGD_OK && a->size != NULL)
+        status = dsgd_figure_check_size(a->size, error);
+    dsgd_target target;
+    if (status == DSGD_OK)
+        status = dsgd_target_parse(a->choice.target, &target, error);
+    return status;
+}
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, style, "style", 0, "FILE", "A changed copy of plots/style.gp"),
+    DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE",
+                  "one-column, two-column, slide, or WIDTHxHEIGHT in inches"),
+    DSGD_ARGUMENT(TEXT, font, "font", 0, "NAME", "Font of all texts"),
+    DSGD_ARGUMENT(TEXT, choice.only, "only", 0, "A,B", "Draws these algorithms alone"),
+    DSGD_ARGUMENT(TEXT, choice.order, "order", 0, "A,B", "Draws these algorithms first"),
+    DSGD_ARGUMENT(TEXTS, choice.labels, "label", 0, "A=TEXT",
+                  "What an algorithm is called; may be repeated"),
+    DSGD_ARGUMENT(TEXTS, logs, "log", 0, "AXIS",
+                  "A logarithmic x or y, with lines for bars; may be repeated"),
+    DSGD_ARGUMENT(TEXT, legend, "legend", 0, "WHERE", "top, bottom, right or off"),
+    DSGD_ARGUMENT(TEXT, choice.target, "target", 0, "QUANTITY=X",
+                  "A line at a loss or an accuracy, and what it takes to reach it"),
+    DSGD_ARGUMENT(TEXT, formats, "format", 0, "A,B", "Of svg, png, pdf and tikz (svg,png,pdf)"),
+    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
+    {.name = NULL}};
+
+static dsgd_status plot_folder(arguments *a, dsgd_error *error)
+{
+    const char *const folder = a->words.v[0];
+    const char *const figure = a->words.n == 2 ? a->words.v[1] : NULL;
+    dsgd_status status = dsgd_figures_make(folder, error);
+    if (status == DSGD_OK)
+        status = dsgd_make_folder(error, "%s", a->output);
+    if (status == DSGD_OK)
+        status = check_arguments(a, error);
+    if (status == DSGD_OK)
+        status = prepare(a, folder, error);
+    if (status != DSGD_OK)
+        return status;
+    if (a->font != NULL)
+        warn_of_font(a->font);
+    if (a->has_runs)
+        refresh_comparison(folder);
+    return figure != NULL ? draw_one(a, figure, folder, error) : draw_all(a, folder, error);
+}
+
+static dsgd_status plot(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {"DIR [FIGURE]",
+                                       "Draws the figures of a folder of results into DIR/figures: "
+                                       "all, or one of `dsgd list figures`, or that of a gnuplot "
+                                       "script FILE.gp.",
+                                       1,
+                                       2,
+                                       "plot: give the folder of an experiment's results",
+                                       options};
+    arguments a = {.formats = default_formats};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status != DSGD_OK)
+        return status;
+    const char *const folder = a.words.v[0];
+    if (!has_table(folder, "runs.csv") && !has_table(folder, "quantiles.csv"))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: there is no runs.csv with a row in it, nor quantiles.csv of "
+                         "`dsgd imbalance fit`",
+                         folder);
+    char *const script = a.words.n == 2 ? script_of(a.words.v[1]) : NULL;
+    if (a.words.n == 2 && script == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
+                         ".gp file with a line `# needs:`",
+                         a.words.v[1]);
+    free(script);
+    char *const output = a.output == NULL ? dsgd_xprintf("%s/figures", folder) : NULL;
+    if (a.output == NULL)
+        a.output = output;
+    status = plot_folder(&a, error);
+    free(output);
+    return status;
+}
+
+const dsgd_command dsgd_command_plot = {
+    .name = "plot",
+    .usage = "DIR [FIGURE]",
+    .summary = "draws the figures of a folder of results",
+    .run = plot,
+};

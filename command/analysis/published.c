@@ -1,0 +1,154 @@
+/**
+ * @file published.c
+ * Published rows and the runs that they are about.
+ */
+#include "command/analysis/published.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "command/experiment/shipped.h"
+
+static const char *const fixed_names[] = {"quantity", "published", "relation", "over",
+                                          "use",      "source",    NULL};
+
+const char *dsgd_published_field(const dsgd_published *f, size_t row, int which)
+{
+    return dsgd_csv_field(&f->published, row, f->fixed[which]);
+}
+
+static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
+{
+    const dsgd_csv *const p = &f->published;
+    for (int i = 0; i < DSGD_N_FIXED; i++)
+        if (dsgd_csv_need(p, fixed_names[i], &f->fixed[i], error) != DSGD_OK)
+            return DSGD_EIO;
+    f->keys = dsgd_xcalloc(p->n_columns, sizeof *f->keys);
+    f->key_columns = dsgd_xcalloc(p->n_columns, sizeof *f->key_columns);
+    for (size_t c = 0; c < p->n_columns; c++) {
+        if (dsgd_find_word(fixed_names, p->fields[c]) >= 0)
+            continue;
+        f->keys[f->n_keys] = c;
+        f->key_columns[f->n_keys] = dsgd_csv_column(&f->runs, p->fields[c]);
+        if (f->key_columns[f->n_keys++] == f->runs.n_columns)
+            return dsgd_fail(error, DSGD_EIO, "%s:1: column `%s` is not in %s", p->path,
+                             p->fields[c], f->runs.path);
+    }
+    return DSGD_OK;
+}
+
+/** The value that @p over gives a key, as fresh text; NULL for none. */
+static char *value_in(const char *over, const char *key)
+{
+    const size_t length = strlen(key);
+    for (const char *at = over; *at != '\0'; at += strspn(at, " ")) {
+        const size_t word = strcspn(at, " ");
+        if (word > length && strncmp(at, key, length) == 0 && at[length] == '=')
+            return strndup(at + length + 1, word - length - 1);
+        at += word;
+    }
+    return NULL;
+}
+
+bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, const char *over)
+{
+    for (size_t k = 0; k < f->n_keys; k++) {
+        char *const other = value_in(over, f->published.fields[f->keys[k]]);
+        const char *const wanted =
+            other != NULL ? other : dsgd_csv_field(&f->published, row, f->keys[k]);
+        const bool same = *wanted == '\0' ||
+                          strcmp(wanted, dsgd_csv_field(&f->runs, run, f->key_columns[k])) == 0;
+        free(other);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/** Mean over the runs that the row is about; NAN for none. */
+static double mean_of(const dsgd_published *f, size_t row, size_t quantity, const char *over)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t run = 0; run < f->runs.n_rows; run++) {
+        if (!dsgd_published_is_about(f, row, run, over))
+            continue;
+        const char *const text = dsgd_csv_field(&f->runs, run, quantity);
+        sum += *text == '\0' ? NAN : strtod(text, NULL);
+        n++;
+    }
+    return n > 0 ? sum / (double)n : NAN;
+}
+
+static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
+{
+    const dsgd_csv *const p = &f->published;
+    f->values = dsgd_xcalloc(p->n_rows, sizeof *f->values);
+    f->simulated = dsgd_xcalloc(p->n_rows, sizeof *f->simulated);
+    for (size_t row = 0; row < p->n_rows; row++) {
+        const char *const name = dsgd_published_field(f, row, DSGD_QUANTITY);
+        const size_t quantity = dsgd_csv_column(&f->runs, name);
+        if (quantity == f->runs.n_columns)
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
+                             p->lines[row + 1], name, f->runs.path);
+        const char *const relation = dsgd_published_field(f, row, DSGD_RELATION);
+        if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
+                             p->path, p->lines[row + 1], relation);
+        if (!dsgd_parse_number(dsgd_published_field(f, row, DSGD_PUBLISHED), NULL,
+                               &f->values[row]) ||
+            !(f->values[row] > 0))
+            return dsgd_fail(error, DSGD_EIO,
+                             "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
+                             p->lines[row + 1], dsgd_published_field(f, row, DSGD_PUBLISHED));
+        const char *const over = dsgd_published_field(f, row, DSGD_OVER);
+        double x = mean_of(f, row, quantity, "");
+        if (*over != '\0')
+            x /= mean_of(f, row, quantity, over);
+        if (isnan(x))
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about",
+                             p->path, p->lines[row + 1], f->runs.path);
+        f->simulated[row] = x;
+    }
+    return DSGD_OK;
+}
+
+bool dsgd_published_is_point(const dsgd_published *f, size_t row)
+{
+    return dsgd_published_field(f, row, DSGD_RELATION)[0] == '~';
+}
+
+double dsgd_published_error(const dsgd_published *f, size_t row)
+{
+    return f->simulated[row] / f->values[row] - 1;
+}
+
+bool dsgd_published_is_kept(const dsgd_published *f, size_t row)
+{
+    return dsgd_published_field(f, row, DSGD_RELATION)[0] == '<'
+               ? f->simulated[row] < f->values[row]
+               : f->simulated[row] > f->values[row];
+}
+
+dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error)
+{
+    dsgd_status status = dsgd_csv_read(&f->published, error, "%s/plots/%s/published.csv",
+                                       dsgd_data_folder(), f->name);
+    if (status == DSGD_OK)
+        status = dsgd_csv_read(&f->runs, error, "%s/runs.csv", f->folder);
+    if (status == DSGD_OK)
+        status = find_columns(f, error);
+    return status == DSGD_OK ? simulate_rows(f, error) : status;
+}
+
+void dsgd_published_close(dsgd_published *f)
+{
+    dsgd_csv_close(&f->published);
+    dsgd_csv_close(&f->runs);
+    free(f->keys);
+    free(f->key_columns);
+    free(f->values);
+    free(f->simulated);
+}

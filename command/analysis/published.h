@@ -1,0 +1,57 @@
+/**
+ * @file published.h
+ * What was published of a figure, beside what runs of its experiment gave.
+ *
+ * A row of published.csv is a published point: columns that are also in runs.csv say which runs it
+ * is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is
+ * compared with `published`. `use` is `fitted` where a parameter was fitted to the point, `known`
+ * where it was seen while fitting, `predicted`, or `shape`. `relation` is ~ (a point, whose error
+ * counts), < or > (a bound that the source states). `over` names what to divide by: the same runs
+ * but for key=value pairs, separated by spaces.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_PUBLISHED_H
+#define DSGD_COMMAND_ANALYSIS_PUBLISHED_H
+
+#include "base/csv.h"
+
+/** Columns of published.csv that are no keys. */
+enum {
+    DSGD_QUANTITY,
+    DSGD_PUBLISHED,
+    DSGD_RELATION,
+    DSGD_OVER,
+    DSGD_USE,
+    DSGD_SOURCE,
+    DSGD_N_FIXED
+};
+
+typedef struct dsgd_published {
+    const char *name;
+    char *folder; /* of its results */
+    dsgd_csv published, runs;
+    size_t fixed[DSGD_N_FIXED]; /* columns of published.csv */
+    size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
+    double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
+} dsgd_published;
+
+/**
+ * Reads both tables of a figure whose name and folder are set; DSGD_EIO with file and line: a row that is about
+ * no run, or another value than allowed. To be closed in any case; the folder remains the caller's.
+ */
+dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error);
+void dsgd_published_close(dsgd_published *f);
+
+/** A field of published.csv: one of the columns above. */
+const char *dsgd_published_field(const dsgd_published *f, size_t row, int which);
+
+/** Whether row @p row is about a run: its keys but for those that @p over ("" for none) replaces. */
+bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, const char *over);
+
+/** Whether a row is a point, not a bound; and whether a bound is kept. */
+bool dsgd_published_is_point(const dsgd_published *f, size_t row);
+bool dsgd_published_is_kept(const dsgd_published *f, size_t row);
+
+/** Simulated over published, less 1. */
+double dsgd_published_error(const dsgd_published *f, size_t row);
+
+#endif

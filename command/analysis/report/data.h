@@ -1,0 +1,79 @@
+/**
+ * @file data.h
+ * The results of a folder as a report needs them: runs grouped over seeds, and what may mislead.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
+#define DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/csv.h"
+#include "command/analysis/seed_groups.h"
+#include "command/console/arguments.h"
+
+/** Mean and half width of its 95 % interval over @p n seeds; NAN: unknown. */
+typedef struct dsgd_interval {
+    double mean, ci;
+    size_t n;
+} dsgd_interval;
+
+/** Runs that differ in their seeds alone. */
+typedef struct dsgd_cell {
+    const dsgd_seed_group *of;
+    size_t first; /* row of runs.csv */
+    dsgd_interval speed, step, loss, accuracy, compute, wait, exchange;
+    dsgd_interval megabytes, most_megabytes; /* sent by a worker; where one sends more */
+    dsgd_interval energy_kj, cost;
+    dsgd_ratio speed_up; /* over the baseline; n = 0: none, or it is the baseline */
+} dsgd_cell;
+
+typedef struct dsgd_report {
+    const char *folder;
+    dsgd_csv runs;
+    json_t *manifest;
+    size_t n_planned; /* runs of the manifest */
+    size_t first_swept; /* column; further swept ones follow up to runs.n_columns */
+    dsgd_seed_groups seeds;
+    size_t n_groups;
+    dsgd_cell *groups; /* [n_groups]: those of `seeds` */
+} dsgd_report;
+
+/** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_seed_groups_open(). The caller closes @p report in any case. */
+dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
+void dsgd_report_close(dsgd_report *report);
+
+/** The manifest's configuration of the run in row @p row; NULL: it has none. */
+const json_t *dsgd_report_run(const dsgd_report *report, size_t row);
+
+/** A field of runs.csv; "" where there is no such column. */
+const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column);
+
+/** Whether a group is compared with itself. */
+bool dsgd_report_is_baseline(const dsgd_cell *group);
+
+/** "16 workers, seconds 320ms": what a place is called. The caller frees it. */
+char *dsgd_report_place(const dsgd_report *report, const dsgd_cell *group);
+
+/** Write what was asked, and of what; and how to run it again. */
+void dsgd_report_set_up(const dsgd_report *report, FILE *html);
+void dsgd_report_again(const dsgd_report *report, FILE *html);
+
+/** Sentences on what a reader could take for more than it is; the caller frees each and the array. */
+char **dsgd_report_warnings(const dsgd_report *report, size_t *n);
+
+/**
+ * Draws the figures unless they are newer than the results, and writes them in place: as SVG with a
+ * title and a description. *n: their number.
+ */
+dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n,
+                                dsgd_error *error);
+
+/**
+ * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by
+ * `dsgd compare`. NULL: the accuracy that runs go on until, if they do, and have curves.
+ */
+dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
+                               dsgd_error *error);
+
+#endif

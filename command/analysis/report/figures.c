@@ -1,0 +1,165 @@
+/**
+ * @file figures.c
+ * The SVG files of `dsgd plot`, made parts of an HTML page.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "command/analysis/plot.h"
+#include "command/analysis/report/data.h"
+#include "command/analysis/report/html.h"
+#include "command/experiment/shipped.h"
+
+static int is_svg(const struct dirent *e)
+{
+    const size_t n = strlen(e->d_name);
+    return n > 4 && strcmp(e->d_name + n - 4, ".svg") == 0;
+}
+
+/** What the first lines of a figure's script say of it; the caller frees it. */
+static char *caption_of(const char *name)
+{
+    char *const path = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
+    FILE *const stream = dsgd_file_open(path);
+    char *caption = dsgd_xstrdup("");
+    char *line = NULL;
+    size_t room = 0;
+    while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#' &&
+           strncmp(line, "# needs:", 8) != 0) {
+        line[strcspn(line, "\n")] = '\0';
+        dsgd_append(&caption, "%s%s", *caption == '\0' ? "" : " ",
+                    line + 1 + strspn(line + 1, " "));
+    }
+    if (stream != NULL)
+        fclose(stream);
+    if (*caption == '\0')
+        dsgd_append(&caption, "%s.", name);
+    free(line);
+    free(path);
+    return caption;
+}
+
+/** Where names of parts stand in SVG; each gets a prefix, because a page has several figures. */
+static const char *const references[] = {" id='",    " id=\"", "href='#",
+                                         "href=\"#", "url(#",  "url('#"};
+
+/** Writes what is inside the svg element, with names of figure @p k. */
+static void write_inside(FILE *html, const char *text, const char *end, size_t k)
+{
+    while (text < end) {
+        size_t length = 0;
+        for (size_t i = 0; i < sizeof references / sizeof references[0] && length == 0; i++)
+            if (strncmp(text, references[i], strlen(references[i])) == 0)
+                length = strlen(references[i]);
+        if (length > 0)
+            fprintf(html, "%.*sf%zu-", (int)length, text, k);
+        else
+            fputc(*text, html);
+        text += length > 0 ? length : 1;
+    }
+}
+
+/** The viewBox, such as "0 0 760 480"; false where there is none. */
+static bool find_box(const char *svg, char box[64])
+{
+    const char *const at = strstr(svg, "viewBox=\"");
+    const char *const end = strchr(svg, '>');
+    if (at == NULL || end == NULL || at > end)
+        return false;
+    const char *const numbers = at + strlen("viewBox=\"");
+    const size_t n = strspn(numbers, "0123456789.+- ");
+    if (n == 0 || n >= 64)
+        return false;
+    memcpy(box, numbers, n);
+    box[n] = '\0';
+    return true;
+}
+
+static bool write_figure(FILE *html, const char *svg, const char *name, size_t k)
+{
+    char box[64];
+    const char *const start = strstr(svg, "<svg");
+    const char *const end = start == NULL ? NULL : strstr(start, "</svg>");
+    if (end == NULL || !find_box(start, box) || strcasestr(svg, "<script") != NULL ||
+        strcasestr(svg, "<foreignObject") != NULL) /* gnuplot writes neither */
+        return false;
+    const char *inside = strchr(start, '>') + 1;
+    const char *const described = strstr(inside, "</desc>"); /* gnuplot's name and version */
+    if (described != NULL && described < end)
+        inside = described + strlen("</desc>");
+    char *const caption = caption_of(name);
+    fprintf(html,
+            "<figure id=\"figure-%zu\">\n<div class=\"scroll\" role=\"region\" "
+            "tabindex=\"0\" aria-label=\"Figure ",
+            k);
+    dsgd_html_text(html, name);
+    fprintf(html,
+            "\">\n<svg viewBox=\"%s\" role=\"img\" aria-labelledby=\"f%zu-title f%zu-desc\" "
+            "xmlns=\"http://www.w3.org/2000/svg\" "
+            "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n<title id=\"f%zu-title\">",
+            box, k, k, k);
+    dsgd_html_text(html, name);
+    fprintf(html, "</title>\n<desc id=\"f%zu-desc\">", k);
+    dsgd_html_text(html, caption);
+    fputs(" The table of results has the figures.</desc>", html);
+    write_inside(html, inside, end, k);
+    fputs("</svg>\n</div>\n<figcaption>", html);
+    dsgd_html_text(html, caption);
+    fputs("</figcaption>\n</figure>\n", html);
+    free(caption);
+    return true;
+}
+
+/** Whether every figure is at least as new as runs.csv. */
+static bool are_fresh(const char *folder)
+{
+    char *const figures = dsgd_xprintf("%s/figures", folder);
+    char *const runs = dsgd_xprintf("%s/runs.csv", folder);
+    struct dirent **entries = NULL;
+    struct stat of_runs;
+    struct stat of_figure;
+    const int n = scandir(figures, &entries, is_svg, alphasort);
+    bool fresh = n > 0 && stat(runs, &of_runs) == 0;
+    for (int i = 0; i < n; i++) {
+        char *const path = dsgd_xprintf("%s/%s", figures, entries[i]->d_name);
+        fresh = fresh && stat(path, &of_figure) == 0 && of_figure.st_mtime >= of_runs.st_mtime;
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    free(runs);
+    free(figures);
+    return fresh;
+}
+
+dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n, dsgd_error *error)
+{
+    char command[] = "dsgd plot";
+    char *const folder = dsgd_xstrdup(report->folder);
+    char *words[] = {command, folder, NULL};
+    const dsgd_status status = are_fresh(folder) ? DSGD_OK : dsgd_command_plot.run(2, words, error);
+    free(folder);
+    char *const figures = dsgd_xprintf("%s/figures", report->folder);
+    struct dirent **entries = NULL;
+    const int n_files = scandir(figures, &entries, is_svg, alphasort);
+    *n = 0;
+    for (int i = 0; i < n_files; i++) {
+        char *const path = dsgd_xprintf("%s/%s", figures, entries[i]->d_name);
+        char *text = NULL;
+        size_t length = 0;
+        entries[i]->d_name[strlen(entries[i]->d_name) - 4] = '\0';
+        if (dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
+            *n += write_figure(html, text, entries[i]->d_name, *n + 1);
+        free(text);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    free(figures);
+    return status;
+}

@@ -1,0 +1,368 @@
+/**
+ * @file report.c
+ * `dsgd report`: the results of a folder as one page of HTML that needs nothing else.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/option.h"
+#include "command/analysis/report/data.h"
+#include "command/analysis/report/html.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "command/runs/results.h"
+#include "command/runs/swept.h"
+
+/* Nothing is loaded and no script runs, whatever a folder of results brings along. */
+static const char head[] =
+    "<meta charset=\"utf-8\"/>\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+    "'unsafe-inline'; img-src data:\"/>\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+    "<style>\n"
+    "body { margin: 0 auto; padding: 1rem; max-width: 62rem; color: #1a1a1a; background: #fff;\n"
+    "  font: 1rem/1.5 system-ui, sans-serif; }\n"
+    "h1 { font-size: 1.6rem; line-height: 1.25; }\n"
+    "h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #767676; }\n"
+    "a { color: #0b4fa0; }\n"
+    "nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-style: none; }\n"
+    "nav a { display: inline-block; padding: .3rem 0; }\n"
+    ".scroll { overflow-x: auto; border: 1px solid #d0d0d0; }\n"
+    ".scroll:focus-visible, a:focus-visible { outline: 3px solid #0b4fa0; outline-offset: 2px; }\n"
+    "table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }\n"
+    "caption { text-align: left; padding: .5rem; font-weight: 600; }\n"
+    "th, td { padding: .3rem .6rem; text-align: left; white-space: nowrap;\n"
+    "  border-top: 1px solid #d0d0d0; }\n"
+    "td.n, th.n { text-align: right; }\n"
+    "figure { margin: 1.5rem 0; }\n"
+    "svg { display: block; width: 100%; min-width: 34rem; max-width: 46rem; height: auto;\n"
+    "  margin: 0 auto; }\n"
+    "figcaption { color: #404040; font-size: .9rem; }\n"
+    "pre { overflow-x: auto; padding: .6rem; background: #f2f2f2; }\n"
+    "code { font: .9rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }\n"
+    ".warnings li { margin: .4rem 0; padding: .3rem .7rem; border-left: .3rem solid #a34700; }\n"
+    "dt { font-weight: 600; margin-top: .5rem; }\n"
+    "dd { margin-left: 1rem; overflow-wrap: anywhere; }\n"
+    "@media print { nav { display: none; } body { max-width: none; padding: 0; font-size: 10pt; }\n"
+    "  .scroll { overflow: visible; border: 0; } svg { min-width: 0; }\n"
+    "  figure, tr { break-inside: avoid; } th, td { white-space: normal; } }\n"
+    "</style>\n";
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/** Four significant digits of the mean, and as many decimals of the interval. */
+static void put_interval(FILE *html, dsgd_interval x)
+{
+    const double size = fmax(fabs(x.mean), 1e-9);
+    const int decimals = size >= 1000 ? 0 : size < 1e-3 ? 6 : 3 - (int)floor(log10(size));
+    if (!isfinite(x.mean))
+        fputs("<td class=\"n\">unknown</td>", html);
+    else if (size >= 1e9)
+        fprintf(html, "<td class=\"n\">%.4g ± %.2g</td>", x.mean, x.ci);
+    else if (isfinite(x.ci))
+        fprintf(html, "<td class=\"n\">%.*f ± %.*f</td>", decimals, x.mean, decimals, x.ci);
+    else
+        fprintf(html, "<td class=\"n\">%.*f</td>", decimals, x.mean);
+}
+
+/** Three significant digits, and the interval, which lies on a logarithmic scale. */
+static void put_ratio(FILE *html, const dsgd_cell *g)
+{
+    const dsgd_ratio *const r = &g->speed_up;
+    if (dsgd_report_is_baseline(g))
+        fputs("<td class=\"n\">baseline</td>", html);
+    else if (r->n == 0)
+        fputs("<td class=\"n\">unknown</td>", html);
+    else if (r->n == 1)
+        fprintf(html, "<td class=\"n\">%.3g</td>", r->ratio);
+    else
+        fprintf(html, "<td class=\"n\">%.3g (%.3g to %.3g)</td>", r->ratio, r->low, r->high);
+}
+
+/** A quantity of the tables; a column is left out where no group has it. */
+typedef struct quantity {
+    const char *head;
+    size_t offset; /* of an interval in dsgd_cell; is_speed_up: the ratio */
+} quantity;
+
+static const size_t is_speed_up = SIZE_MAX; /* an offset */
+
+static dsgd_interval interval_at(const dsgd_cell *g, size_t offset)
+{
+    if (offset == is_speed_up)
+        return (dsgd_interval){g->speed_up.ratio, NAN, g->speed_up.n};
+    return *(const dsgd_interval *)(const void *)((const char *)g + offset);
+}
+
+static void write_table(FILE *html, const dsgd_report *r, const char *caption,
+                        const quantity *quantities, size_t n)
+{
+    enum { MOST_ROWS = 500 };
+    fprintf(html,
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n"
+            "<caption>%s</caption>\n<thead>\n<tr><th scope=\"col\">algorithm</th>"
+            "<th scope=\"col\" class=\"n\">workers</th>",
+            caption, caption);
+    for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
+        fputs("<th scope=\"col\">", html);
+        dsgd_html_put_own(html, dsgd_swept_name(r->runs.fields[k]));
+        fputs("</th>", html);
+    }
+    fputs("<th scope=\"col\" class=\"n\">seeds</th>", html);
+    for (size_t q = 0; q < n; q++) {
+        fputs("<th scope=\"col\" class=\"n\">", html);
+        dsgd_html_put(html, "%s", quantities[q].head);
+        fputs("</th>", html);
+    }
+    fputs("</tr>\n</thead>\n<tbody>\n", html);
+    for (size_t i = 0; i < r->n_groups && i < MOST_ROWS; i++) {
+        const dsgd_cell *const g = &r->groups[i];
+        fputs("<tr><th scope=\"row\">", html);
+        dsgd_html_put(html, "%s", dsgd_report_field(r, g->first, "algorithm"));
+        fprintf(html, "</th><td class=\"n\">");
+        dsgd_html_put(html, "%s", dsgd_report_field(r, g->first, "workers"));
+        fputs("</td>", html);
+        for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
+            fputs("<td>", html);
+            const char *const value = dsgd_csv_field(&r->runs, g->first, k);
+            dsgd_html_put_own(html, dsgd_swept_value(r->runs.fields[k], value));
+            fputs("</td>", html);
+        }
+        fprintf(html, "<td class=\"n\">%zu</td>", g->speed.n);
+        for (size_t q = 0; q < n; q++)
+            if (quantities[q].offset == is_speed_up)
+                put_ratio(html, g);
+            else
+                put_interval(html, interval_at(g, quantities[q].offset));
+        fputs("</tr>\n", html);
+    }
+    fputs("</tbody>\n</table>\n</div>\n", html);
+    if (r->n_groups > MOST_ROWS)
+        fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n", r->n_groups - MOST_ROWS);
+}
+
+static void write_quantities(FILE *html, const dsgd_report *r, const char *caption,
+                             const quantity *all, size_t n_all)
+{
+    quantity shown[8];
+    size_t n = 0;
+    for (size_t q = 0; q < n_all; q++)
+        for (size_t k = 0; k < r->n_groups; k++)
+            if (interval_at(&r->groups[k], all[q].offset).n > 0) {
+                shown[n++] = all[q];
+                break;
+            }
+    write_table(html, r, caption, shown, n);
+}
+
+/** Of what throughput counts: the first run's, for several workloads seldom share a table. */
+static const char *unit_of(const dsgd_report *r)
+{
+    const json_t *const workload = json_object_get(dsgd_report_run(r, 0), "workload");
+    const char *const unit = json_string_value(json_object_get(workload, "unit"));
+    return unit == NULL ? "samples" : unit;
+}
+
+/** Whether a group is the first one at its place. */
+static bool is_first(const dsgd_report *r, size_t k)
+{
+    size_t j = 0;
+    while (!dsgd_seed_groups_same_place(&r->seeds, r->groups[j].of, r->groups[k].of))
+        j++;
+    return j == k;
+}
+
+/** Who is fastest at each place, and by how much. */
+static void write_answers(FILE *html, const dsgd_report *r)
+{
+    enum { MOST_PLACES = 24 };
+    size_t n = 0;
+    fputs("<ul>\n", html);
+    for (size_t k = 0; k < r->n_groups; k++) {
+        if (!is_first(r, k) || ++n > MOST_PLACES)
+            continue;
+        const dsgd_cell *best = &r->groups[k];
+        for (size_t j = k + 1; j < r->n_groups; j++)
+            if (dsgd_seed_groups_same_place(&r->seeds, r->groups[j].of, r->groups[k].of) &&
+                (r->groups[j].speed.mean > best->speed.mean || !isfinite(best->speed.mean)))
+                best = &r->groups[j];
+        char *const place = dsgd_report_place(r, best);
+        fputs("<li>", html);
+        dsgd_html_put(html, "%s: %s is fastest, with %.4g %s/s", place,
+                      dsgd_report_field(r, best->first, "algorithm"), best->speed.mean, unit_of(r));
+        if (best->speed_up.n > 0)
+            dsgd_html_put(html, ", %.3g times %s%s", best->speed_up.ratio, r->seeds.baseline,
+                          best->speed_up.n > 1 && best->speed_up.n_settling > 0
+                              ? ", which could be chance"
+                              : "");
+        fputs(".</li>\n", html);
+        free(place);
+    }
+    fputs("</ul>\n", html);
+    if (n > MOST_PLACES)
+        fprintf(html, "<p>%zu more places are in the table.</p>\n", n - MOST_PLACES);
+}
+
+static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *target,
+                                 dsgd_error *error)
+{
+    char *const throughput = dsgd_xprintf("throughput (%s/s)", unit_of(r));
+    char *const times = dsgd_xprintf("times %s", r->n_groups == 0 ? "" : r->seeds.baseline);
+    const quantity quantities[] = {
+        {throughput, offsetof(dsgd_cell, speed)},
+        {times, is_speed_up},
+        {"step (s)", offsetof(dsgd_cell, step)},
+        {"final loss", offsetof(dsgd_cell, loss)},
+        {"final accuracy", offsetof(dsgd_cell, accuracy)},
+    };
+    dsgd_html_section(html, "results", "Results");
+    write_answers(html, r);
+    write_quantities(html, r, "Means over seeds", quantities,
+                     sizeof quantities / sizeof quantities[0]);
+    free(throughput);
+    free(times);
+    fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are geometric means "
+          "with this interval, paired by seed: all algorithms meet the same slow "
+          "workers.</p>\n",
+          html);
+    const dsgd_status status = dsgd_report_target(r, target, html, error);
+    fputs("</section>\n", html);
+    return status;
+}
+
+static void write_time(FILE *html, const dsgd_report *r)
+{
+    char *const cost = dsgd_xprintf("cost (%s)", dsgd_results_currency(&r->runs));
+    const quantity quantities[] = {
+        {"computing (%)", offsetof(dsgd_cell, compute)},
+        {"waiting (%)", offsetof(dsgd_cell, wait)},
+        {"exchanging (%)", offsetof(dsgd_cell, exchange)},
+        {"sent per worker (MB)", offsetof(dsgd_cell, megabytes)},
+        {"most sent by one (MB)", offsetof(dsgd_cell, most_megabytes)},
+        {"energy (kJ)", offsetof(dsgd_cell, energy_kj)},
+        {cost, offsetof(dsgd_cell, cost)},
+    };
+    dsgd_html_section(html, "time", "Where time went");
+    write_quantities(html, r, "Shares of a worker&#39;s time, what it sent, and what all GPUs took",
+                     quantities, sizeof quantities / sizeof quantities[0]);
+    free(cost);
+    fputs("<p>What travels while a worker computes counts as computing. Energy is that of the "
+          "workers' "
+          "GPUs: without processors, servers, network and cooling.</p>\n</section>\n",
+          html);
+}
+
+static void write_warnings(FILE *html, const dsgd_report *r)
+{
+    size_t n = 0;
+    char **const warnings = dsgd_report_warnings(r, &n);
+    dsgd_html_section(html, "warnings", "Warnings");
+    fputs(n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
+    for (size_t i = 0; i < n; i++) {
+        fputs("<li>", html);
+        dsgd_html_put(html, "%s", warnings[i]);
+        fputs("</li>\n", html);
+        free(warnings[i]);
+    }
+    fputs(n == 0 ? "</section>\n" : "</ul>\n</section>\n", html);
+    free(warnings);
+}
+
+static void write_figures(FILE *html, const dsgd_report *r)
+{
+    dsgd_error error = {""};
+    size_t n = 0;
+    dsgd_html_section(html, "figures", "Figures");
+    if (dsgd_report_figures(r, html, &n, &error) != DSGD_OK) {
+        fputs("<p>Figures could not be drawn: ", html);
+        dsgd_html_put(html, "%s", error.text);
+        fputs("</p>\n", html);
+    }
+    fputs(n == 0 ? "<p>There is none.</p>\n</section>\n" : "</section>\n", html);
+}
+
+static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *target,
+                              dsgd_error *error)
+{
+    const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
+    fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
+          html);
+    fprintf(html, "%s<title>", head);
+    dsgd_html_put(html, "%s: report", name == NULL ? r->folder : name);
+    fputs("</title>\n</head>\n<body>\n<header>\n<h1>", html);
+    dsgd_html_put(html, "%s", name == NULL ? r->folder : name);
+    fputs("</h1>\n<nav aria-label=\"Sections\">\n<ul>\n<li><a href=\"#set-up\">Set-up</a></li>\n"
+          "<li><a href=\"#warnings\">Warnings</a></li>\n"
+          "<li><a href=\"#results\">Results</a></li>\n"
+          "<li><a href=\"#figures\">Figures</a></li>\n"
+          "<li><a href=\"#time\">Where time went</a></li>\n"
+          "<li><a href=\"#again\">How to run it again</a></li>\n"
+          "</ul>\n</nav>\n</header>\n<main>\n",
+          html);
+    dsgd_report_set_up(r, html);
+    write_warnings(html, r);
+    const dsgd_status status = write_results(html, r, target, error);
+    write_figures(html, r);
+    write_time(html, r);
+    dsgd_report_again(r, html);
+    fputs("</main>\n</body>\n</html>\n", html);
+    return status;
+}
+
+typedef struct arguments {
+    dsgd_operands words;
+    const char *output, *target;
+} arguments;
+
+static dsgd_status report(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_argument options[] = {
+        DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE", "The page (DIR/report.html)"),
+        DSGD_ARGUMENT(
+            TEXT, target, "target", 't', "WHAT=NUMBER",
+            "Adds what it takes to reach accuracy=NUMBER or loss=NUMBER (the accuracy that "
+            "runs go on until)"),
+        {.name = NULL},
+    };
+    static const dsgd_syntax syntax = {
+        "DIR",
+        "Writes the results of a folder as one page of HTML: question and set-up, warnings, tables "
+        "with intervals, figures, where time went, and how to run it again.",
+        1,
+        1,
+        "report: give the folder of an experiment's results",
+        options};
+    arguments a = {.output = NULL};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_report r;
+    status = dsgd_report_open(a.words.v[0], &r, error);
+    char *const path =
+        a.output == NULL ? dsgd_xprintf("%s/report.html", a.words.v[0]) : dsgd_xstrdup(a.output);
+    dsgd_whole_file file;
+    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s", path) == NULL)
+        status = DSGD_EIO;
+    else if (status == DSGD_OK) {
+        status = write_page(file.stream, &r, a.target, error);
+        if (status == DSGD_OK)
+            status = dsgd_whole_close(&file, error);
+        else
+            dsgd_whole_drop(&file);
+    }
+    if (status == DSGD_OK)
+        printf("report       %s\n", path);
+    free(path);
+    dsgd_report_close(&r);
+    return status;
+}
+
+const dsgd_command dsgd_command_report = {
+    .name = "report",
+    .usage = "DIR",
+    .summary = "writes the results of a folder as one page of HTML",
+    .run = report,
+};

@@ -1,0 +1,223 @@
+/**
+ * @file set_up.c
+ * The first and the last section of a report: what was asked, of which cluster, workload and
+ * algorithms; and how to run it again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/option.h"
+#include "command/analysis/report/data.h"
+#include "command/analysis/report/html.h"
+#include "command/runs/swept.h"
+
+/** The values of a column in the order of their first rows, as "a, b and c"; the caller frees it. */
+static char *values_of(const dsgd_report *r, size_t column)
+{
+    if (column == r->runs.n_columns)
+        return dsgd_xstrdup("unknown");
+    const char **const values = dsgd_xcalloc(r->runs.n_rows + 1, sizeof *values);
+    char *text = dsgd_xstrdup("");
+    size_t n = 0;
+    for (size_t row = 0; row < r->runs.n_rows; row++) {
+        const char *const value = dsgd_csv_field(&r->runs, row, column);
+        if (*value != '\0' && dsgd_find_word(values, value) < 0)
+            values[n++] = value;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *const shown = dsgd_swept_value(r->runs.fields[column], values[i]);
+        dsgd_append(&text, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", shown);
+        free(shown);
+    }
+    free(values);
+    return text;
+}
+
+static void put_values(FILE *html, const dsgd_report *r, const char *column)
+{
+    dsgd_html_put_own(html, values_of(r, dsgd_csv_column(&r->runs, column)));
+}
+
+static bool learns(const dsgd_report *r)
+{
+    for (size_t k = 0; k < r->n_groups; k++)
+        if (r->groups[k].loss.n > 0)
+            return true;
+    return false;
+}
+
+static void write_question(FILE *html, const dsgd_report *r)
+{
+    fputs("<p>How fast do ", html);
+    put_values(html, r, "algorithm");
+    fprintf(html, " train%s, on ", learns(r) ? ", and how well does the model learn" : "");
+    put_values(html, r, "workers");
+    fputs(" workers of ", html);
+    put_values(html, r, "platform");
+    fputs(" with the workload ", html);
+    put_values(html, r, "workload");
+    for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
+        fputs(k == r->first_swept ? ", over " : "; over ", html);
+        dsgd_html_put_own(html, dsgd_swept_name(r->runs.fields[k]));
+        fputs(" (", html);
+        dsgd_html_put_own(html, values_of(r, k));
+        fputs(")", html);
+    }
+    fputs("?</p>\n", html);
+}
+
+/** A value of the manifest: "name (a 1, b 2)" of a mapping. */
+static void put_value(FILE *html, const json_t *value)
+{
+    const char *key = NULL;
+    json_t *part = NULL;
+    const char *const name = json_string_value(json_object_get(value, "name"));
+    if (json_is_string(value))
+        dsgd_html_put(html, "%s", json_string_value(value));
+    else if (json_is_number(value))
+        fprintf(html, "%.10g", json_number_value(value));
+    else if (json_is_boolean(value))
+        fputs(json_is_true(value) ? "true" : "false", html);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        fputs(i == 0 ? "" : "; ", html);
+        put_value(html, json_array_get(value, i));
+    }
+    if (name != NULL)
+        dsgd_html_put(html, "%s", name);
+    size_t n = 0;
+    json_object_foreach((json_t *)value, key, part)
+    {
+        const bool is_empty =
+            json_is_null(part) || (json_is_array(part) && json_array_size(part) == 0);
+        if (strcmp(key, "name") == 0 || is_empty)
+            continue;
+        dsgd_html_put(html, "%s%s ", n > 0 ? ", " : name == NULL ? "" : " (", key);
+        if (json_is_object(part) && json_object_get(part, "name") == NULL)
+            fputs("{", html);
+        put_value(html, part);
+        if (json_is_object(part) && json_object_get(part, "name") == NULL)
+            fputs("}", html);
+        n++;
+    }
+    if (name != NULL && n > 0)
+        fputc(')', html);
+}
+
+static void write_fact(FILE *html, const char *name, const json_t *value)
+{
+    if (value == NULL || json_is_null(value))
+        return;
+    const bool is_empty = json_is_array(value)
+                              ? json_array_size(value) == 0
+                              : json_is_object(value) && json_object_size(value) == 0;
+    fputs("<dt>", html);
+    dsgd_html_put(html, "%s", name);
+    fputs("</dt>\n<dd>", html);
+    put_value(html, value);
+    fputs(is_empty ? "none</dd>\n" : "</dd>\n", html);
+}
+
+static const char *text_at(const json_t *object, const char *part, const char *key)
+{
+    const char *const text = json_string_value(json_object_get(json_object_get(object, part), key));
+    return text == NULL ? "" : text;
+}
+
+static double number_at(const json_t *object, const char *part, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(object, part), key));
+}
+
+/** When a run ends, in words. */
+static void write_until(FILE *html, const json_t *run)
+{
+    static const struct {
+        const char *key, *before, *after;
+    } bounds[] = {{"steps", "", " steps of all workers, divided by their number"},
+                  {"seconds", "", " virtual seconds"},
+                  {"samples", "", " samples"},
+                  {"accuracy", "an accuracy of ", ""}};
+    const char *separator = "<dt>Runs end after</dt>\n<dd>";
+    for (size_t k = 0; k < sizeof bounds / sizeof bounds[0]; k++) {
+        const double bound = number_at(run, "until", bounds[k].key);
+        if (!(bound > 0))
+            continue;
+        fprintf(html, "%s%s%g%s", separator, bounds[k].before, bound, bounds[k].after);
+        separator = ", or ";
+    }
+    fputs(*separator == '<' ? "" : "</dd>\n", html);
+}
+
+/** The options of each algorithm, by its label. */
+static void write_algorithms(FILE *html, const dsgd_report *r)
+{
+    for (size_t k = 0; k < r->n_groups; k++) {
+        const size_t row = r->groups[k].first;
+        const char *const label = dsgd_report_field(r, row, "algorithm");
+        bool seen = false;
+        for (size_t j = 0; j < k && !seen; j++)
+            seen = strcmp(dsgd_report_field(r, r->groups[j].first, "algorithm"), label) == 0;
+        if (seen)
+            continue;
+        char *const name = dsgd_xprintf("Algorithm %s", label);
+        write_fact(html, name, json_object_get(dsgd_report_run(r, row), "algorithm"));
+        free(name);
+    }
+}
+
+void dsgd_report_set_up(const dsgd_report *r, FILE *html)
+{
+    const json_t *const run = dsgd_report_run(r, 0);
+    dsgd_html_section(html, "set-up", "Set-up");
+    write_question(html, r);
+    fputs("<dl>\n", html);
+    if (run != NULL) {
+        fputs("<dt>Platform</dt>\n<dd>", html);
+        dsgd_html_put(html, "%s: %s", dsgd_report_field(r, 0, "platform"),
+                      text_at(run, "platform", "summary"));
+        fputs("</dd>\n<dt>Workload</dt>\n<dd>", html);
+        dsgd_html_put(html, "%s: %s; %g s per step without imbalance, %g %s per worker and step",
+                      dsgd_report_field(r, 0, "workload"), text_at(run, "workload", "summary"),
+                      number_at(run, "workload", "step"), number_at(run, "workload", "samples"),
+                      text_at(run, "workload", "unit"));
+        fputs("</dd>\n", html);
+        if (!json_is_false(json_object_get(run, "inherent")))
+            write_fact(html, "Imbalance of the workload",
+                       json_object_get(json_object_get(run, "workload"), "inherent"));
+        write_fact(html, "Imbalance on top", json_object_get(run, "imbalance"));
+        write_algorithms(html, r);
+        write_until(html, run);
+        fputs("<dt>Seeds</dt>\n<dd>", html);
+        put_values(html, r, "seed");
+        fputs("</dd>\n", html);
+        write_fact(html, "Network", json_object_get(run, "network"));
+        write_fact(html, "Exchange", json_object_get(run, "exchange"));
+        write_fact(html, "Learns", json_object_get(run, "learn"));
+    }
+    fputs("</dl>\n<p>Of options that are swept this is the first run's value.</p>\n</section>\n",
+          html);
+}
+
+void dsgd_report_again(const dsgd_report *r, FILE *html)
+{
+    const char *const command = json_string_value(json_object_get(r->manifest, "command"));
+    const char *const version = json_string_value(json_object_get(r->manifest, "dsgd"));
+    dsgd_html_section(html, "again", "How to run it again");
+    fputs("<pre><code>", html);
+    char *report = dsgd_xstrdup("dsgd report");
+    dsgd_append_word(&report, r->folder);
+    dsgd_html_put(html, "%s\n%s", command == NULL ? "dsgd run" : command, report);
+    free(report);
+    fputs("</code></pre>\n<p>Results in <code>", html);
+    dsgd_html_put(html, "%s", r->folder);
+    fputs(
+        "</code>, all parameters in its <code>manifest.json</code>. The same experiment gives the "
+        "same bytes on one machine and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>",
+        html);
+    dsgd_html_put(html, "%s", version == NULL ? "unknown" : version);
+    fputs("</dd>\n", html);
+    write_fact(html, "Libraries", json_object_get(r->manifest, "libraries"));
+    write_fact(html, "Files of data", json_object_get(r->manifest, "files"));
+    fputs("</dl>\n</section>\n", html);
+}

@@ -1,0 +1,112 @@
+/**
+ * @file target.c
+ * What runs take until they reach a loss or an accuracy.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "command/analysis/comparison.h"
+#include "command/analysis/report/data.h"
+#include "command/analysis/report/html.h"
+
+/** So many significant digits, and all of a whole number. */
+static void put_number(FILE *html, double x, int digits)
+{
+    const bool whole = fabs(x) >= pow(10, digits) && fabs(x) < 1e9;
+    if (whole)
+        fprintf(html, "%.0f", x);
+    else
+        fprintf(html, "%.*g", digits, x);
+}
+
+/** A mean where all seeds reached the target; else the median, where it is known. */
+static void put_cell(FILE *html, const dsgd_comparison *c, const dsgd_seed_group *g, size_t m,
+                     double multiple)
+{
+    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
+    const bool all = s->n == g->n_rows;
+    fputs(all || !isfinite(s->median) ? "<td class=\"n\">" : "<td class=\"n\">median ", html);
+    if (all || isfinite(s->median))
+        put_number(html, multiple * (all ? s->mean : s->median), 4);
+    else
+        fputs(dsgd_comparison_of(c, g, DSGD_TO_TARGET)->n == 0 ? "never" : "unknown", html);
+    if (all && isfinite(s->ci)) {
+        fputs(" ± ", html);
+        put_number(html, multiple * s->ci, 2);
+    }
+    fputs("</td>", html);
+}
+
+static void put_head(FILE *html, const char *name, const char *unit)
+{
+    fputs("<th scope=\"col\" class=\"n\">", html);
+    dsgd_html_text(html, name);
+    fputs(" (", html);
+    dsgd_html_text(html, unit);
+    fputs(")</th>", html);
+}
+
+static void put_row(FILE *html, const dsgd_comparison *c, const dsgd_seed_group *g)
+{
+    fputs("<tr><th scope=\"row\">", html);
+    char *const label = dsgd_comparison_label(c, g);
+    dsgd_html_text(html, label);
+    free(label);
+    fprintf(html, "</th><td class=\"n\">%zu of %zu</td>",
+            dsgd_comparison_of(c, g, DSGD_TO_TARGET)->n, g->n_rows);
+    put_cell(html, c, g, DSGD_TO_TARGET, 1);
+    for (size_t k = 0; k < DSGD_N_EXPENSES; k++)
+        if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
+            put_cell(html, c, g, dsgd_expenses[k].to_target, dsgd_expenses[k].multiple);
+    fputs("</tr>\n", html);
+}
+
+static void put_table(FILE *html, const dsgd_comparison *c)
+{
+    enum { MOST_ROWS = 500 };
+    fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"What it takes to the "
+          "target\">\n<table>\n<caption>Until ",
+          html);
+    dsgd_html_text(html, c->target.text);
+    fputs("</caption>\n<thead>\n<tr><th scope=\"col\">runs</th><th scope=\"col\" "
+          "class=\"n\">seeds that reach it</th>",
+          html);
+    put_head(html, "time", "s");
+    for (size_t k = 0; k < DSGD_N_EXPENSES; k++)
+        if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
+            put_head(html, dsgd_expenses[k].head, dsgd_expense_unit(c, &dsgd_expenses[k]));
+    fputs("</tr>\n</thead>\n<tbody>\n", html);
+    for (size_t i = 0; i < c->groups.n && i < MOST_ROWS; i++)
+        put_row(html, c, &c->groups.v[i]);
+    fputs("</tbody>\n</table>\n</div>\n<p>A mean where all seeds reach the target, else the "
+          "median, if "
+          "more than half do. Energy and cost grow evenly with time, and what is sent with "
+          "steps.</p>\n",
+          html);
+}
+
+static dsgd_status put_target(const char *folder, const char *target, FILE *html, dsgd_error *error)
+{
+    const dsgd_comparison_config config = {.target = target};
+    dsgd_comparison c;
+    const dsgd_status status = dsgd_comparison_open(folder, &config, &c, error);
+    if (status == DSGD_OK)
+        put_table(html, &c);
+    dsgd_comparison_close(&c);
+    return status;
+}
+
+dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
+                               dsgd_error *error)
+{
+    if (target != NULL)
+        return put_target(report->folder, target, html, error);
+    const json_t *const until = json_object_get(dsgd_report_run(report, 0), "until");
+    const double accuracy = json_number_value(json_object_get(until, "accuracy"));
+    char *const text = dsgd_xprintf("accuracy=%g", accuracy);
+    dsgd_error why; /* without curves there is no table */
+    if (accuracy > 0)
+        put_target(report->folder, text, html, &why);
+    free(text);
+    return DSGD_OK;
+}

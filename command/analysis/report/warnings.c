@@ -1,0 +1,157 @@
+/**
+ * @file warnings.c
+ * What a reader of a report could take for more than it is.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "command/analysis/mixed_collectives.h"
+#include "command/analysis/report/data.h"
+#include "command/runs/exchanges.h"
+
+enum { FEW_SEEDS = 3 }; /* below, an interval of Student's t is several times as wide */
+
+typedef struct sentences {
+    char **v;
+    size_t n;
+} sentences;
+
+static void add(sentences *s, char *text)
+{
+    s->v = dsgd_xrealloc(s->v, s->n + 1, sizeof *s->v);
+    s->v[s->n++] = text;
+}
+
+static void warn_of_missing_runs(const dsgd_report *r, sentences *s)
+{
+    if (r->runs.n_rows < r->n_planned)
+        add(s, dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command does the "
+                            "rest.",
+                            r->runs.n_rows, r->n_planned));
+    static const struct {
+        const char *status, *meaning;
+    } states[] = {
+        {"failed", "they are left out"},
+        {"timeout", "they were not done after --timeout and are left out"},
+        {"diverged", "their loss is no number or grew without end; their times hold"},
+    };
+    for (size_t k = 0; k < sizeof states / sizeof states[0]; k++) {
+        size_t n = 0;
+        for (size_t row = 0; row < r->runs.n_rows; row++)
+            n += strcmp(dsgd_report_field(r, row, "status"), states[k].status) == 0;
+        if (n > 0)
+            add(s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n, r->runs.n_rows,
+                                states[k].status, states[k].meaning));
+    }
+}
+
+static void warn_of_few_seeds(const dsgd_report *r, sentences *s)
+{
+    size_t least = SIZE_MAX;
+    for (size_t k = 0; k < r->n_groups; k++)
+        if (r->groups[k].speed.n > 0 && r->groups[k].speed.n < least)
+            least = r->groups[k].speed.n;
+    if (least == 1)
+        add(s, dsgd_xstrdup("Too few seeds: with one seed there are no intervals, and a difference "
+                            "can be chance. Give `seed: [1, 2, 3, 4, 5]`."));
+    else if (least < FEW_SEEDS)
+        add(s, dsgd_xprintf("Too few seeds: intervals over %zu seeds are wide; five seeds make "
+                            "them several times narrower.",
+                            least));
+}
+
+static double option_of(const json_t *run, const char *part, const char *key)
+{
+    const json_t *const value = json_object_get(json_object_get(run, part), key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void warn_of_short_runs(const dsgd_report *r, sentences *s)
+{
+    for (size_t k = 0; k < r->n_groups; k++) {
+        const size_t row = r->groups[k].first;
+        const double period = option_of(dsgd_report_run(r, row), "algorithm", "period");
+        double steps = NAN;
+        dsgd_parse_number(dsgd_report_field(r, row, "steps"), NULL, &steps);
+        if (steps >= period)
+            continue;
+        if (isfinite(period) && isfinite(steps)) {
+            add(s, dsgd_xprintf("Bound shorter than a period: %s has a period of %g steps, but its "
+                                "runs end after %g, before the first one is over.",
+                                dsgd_report_field(r, row, "algorithm"), period, steps));
+            return;
+        }
+    }
+}
+
+static void warn_of_targets(const dsgd_report *r, sentences *s)
+{
+    size_t n = 0;
+    size_t n_missed = 0;
+    double target = NAN;
+    for (size_t row = 0; row < r->runs.n_rows; row++) {
+        const double wanted = option_of(dsgd_report_run(r, row), "until", "accuracy");
+        if (!(wanted > 0))
+            continue;
+        double reached = 0;
+        dsgd_parse_number(dsgd_report_field(r, row, "final_accuracy"), NULL, &reached);
+        target = wanted;
+        n++;
+        n_missed += !(reached >= wanted);
+    }
+    if (n_missed > 0)
+        add(s, dsgd_xprintf("Target not reached: %zu of %zu runs ended before the accuracy of %g "
+                            "that they run until.",
+                            n_missed, n, target));
+}
+
+/** Speed-ups whose interval holds 1. */
+static void warn_of_noise(const dsgd_report *r, sentences *s)
+{
+    size_t n = 0;
+    size_t n_within = 0;
+    const dsgd_cell *example = NULL;
+    for (size_t k = 0; k < r->n_groups; k++) {
+        const dsgd_cell *const g = &r->groups[k];
+        if (g->speed_up.n < 2)
+            continue;
+        n++;
+        if (g->speed_up.n_settling == 0)
+            continue;
+        n_within++;
+        example = example == NULL ? g : example;
+    }
+    if (example == NULL)
+        return;
+    char *const place = dsgd_report_place(r, example);
+    add(s,
+        dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s could be "
+                     "chance, such as that of %s at %s.",
+                     n_within, n, r->seeds.baseline,
+                     dsgd_report_field(r, example->first, "algorithm"), place));
+    free(place);
+}
+
+/** The sentence of `dsgd run` and `dsgd compare`. */
+static void warn_of_collectives(const dsgd_report *r, sentences *s)
+{
+    char *const sentence = dsgd_mixed_collectives(&r->runs);
+    if (sentence != NULL)
+        add(s, dsgd_xprintf("Collectives mixed: %s.", sentence));
+    free(sentence);
+}
+
+char **dsgd_report_warnings(const dsgd_report *report, size_t *n)
+{
+    sentences s = {NULL, 0};
+    warn_of_missing_runs(report, &s);
+    warn_of_few_seeds(report, &s);
+    warn_of_short_runs(report, &s);
+    warn_of_targets(report, &s);
+    warn_of_noise(report, &s);
+    warn_of_collectives(report, &s);
+    *n = s.n;
+    return s.v;
+}

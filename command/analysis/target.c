@@ -1,0 +1,91 @@
+/**
+ * @file target.c
+ * Where curves pass a value.
+ */
+#include "command/analysis/target.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/option.h"
+
+dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *error)
+{
+    static const struct {
+        const char *column, *allowed;
+        double most;
+        bool below;
+    } quantities[] = {{"accuracy", "from 0 to 1", 1, false},
+                      {"loss", "at least 0", INFINITY, true}};
+    *t = (dsgd_target){.text = text};
+    if (text == NULL)
+        return DSGD_OK;
+    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++) {
+        const char *const column = quantities[i].column;
+        const size_t n = strlen(column);
+        *t = (dsgd_target){.text = text, .column = column, .below = quantities[i].below};
+        if (strncmp(text, column, n) != 0 || text[n] != '=' ||
+            !dsgd_parse_number(text + n + 1, NULL, &t->value))
+            continue;
+        if (t->value >= 0 && t->value <= quantities[i].most)
+            return DSGD_OK;
+        return dsgd_fail(error, DSGD_EUSAGE, "--target %s: %s has to be %s", text, column,
+                         quantities[i].allowed);
+    }
+    return dsgd_fail(error, DSGD_EUSAGE, "--target %s: accuracy=NUMBER or loss=NUMBER is expected",
+                     text);
+}
+
+dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error)
+{
+    const char *const needed[] = {"run", "virtual_s", target->column};
+    dsgd_status status = DSGD_OK;
+    size_t column = 0;
+    for (size_t i = 0; status == DSGD_OK && i < sizeof needed / sizeof needed[0]; i++)
+        status = dsgd_csv_need(curves, needed[i], &column, error);
+    if (status == DSGD_OK && curves->n_rows == 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: no run was evaluated; for a target an experiment needs `learn`",
+                         curves->path);
+    if (status == DSGD_OK && dsgd_csv_first(curves, column) == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
+                         curves->path, target->column);
+    return status;
+}
+
+double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now)
+{
+    const bool reached = target->below ? now.value <= target->value : now.value >= target->value;
+    if (!reached)
+        return NAN;
+    if (isnan(before.value))
+        return now.at;
+    return before.at +
+           (now.at - before.at) * (target->value - before.value) / (now.value - before.value);
+}
+
+dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
+                              dsgd_reached *reached, dsgd_error *error)
+{
+    enum { TIME, STEPS, N };
+    const size_t of_run = dsgd_csv_column(curves, "run");
+    const size_t value = dsgd_csv_column(curves, target->column);
+    const size_t axes[N] = {dsgd_csv_column(curves, "virtual_s"), dsgd_csv_column(curves, "steps")};
+    dsgd_curve_point before[N] = {{NAN, NAN}, {NAN, NAN}};
+    double place[N] = {NAN, NAN};
+    for (size_t row = 0; isnan(place[TIME]) && row < curves->n_rows; row++) {
+        if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
+            continue;
+        for (size_t k = 0; k < N; k++) {
+            dsgd_curve_point now = {NAN, NAN};
+            if (dsgd_csv_read_number(curves, row, value, &now.value, error) != DSGD_OK ||
+                dsgd_csv_read_number(curves, row, axes[k], &now.at, error) != DSGD_OK)
+                return DSGD_EUSAGE;
+            place[k] = dsgd_target_place(target, before[k], now);
+            before[k] = now;
+        }
+    }
+    *reached = (dsgd_reached){place[TIME], place[STEPS]};
+    return DSGD_OK;
+}

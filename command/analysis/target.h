@@ -1,0 +1,45 @@
+/**
+ * @file target.h
+ * A loss or an accuracy to reach, as `--target accuracy=0.8` names it, and where a curve first
+ * reaches it.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_TARGET_H
+#define DSGD_COMMAND_ANALYSIS_TARGET_H
+
+#include <stdbool.h>
+
+#include "base/csv.h"
+
+typedef struct dsgd_target {
+    const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
+    double value;
+    bool below; /* reached from above, as a loss is */
+} dsgd_target;
+
+/** Reads accuracy=NUMBER or loss=NUMBER; NULL: no target. DSGD_EUSAGE for anything else. */
+dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error *error);
+
+/** An evaluation: where on an axis, such as virtual time, and the value there. */
+typedef struct dsgd_curve_point {
+    double at, value;
+} dsgd_curve_point;
+
+/**
+ * Where the target is reached at an evaluation, interpolated linearly from the one before (its
+ * members NAN: there is none); NAN: it is not.
+ */
+double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now);
+
+/** Whether the table has the columns of the target: DSGD_EIO; and numbers in it: DSGD_EUSAGE. */
+dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
+
+/** How far a run is when it first reaches the target; NAN: never, or not in the table. */
+typedef struct dsgd_reached {
+    double virtual_s, steps;
+} dsgd_reached;
+
+/** dsgd_target_place() of a run, in a table that has been checked. */
+dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
+                              dsgd_reached *reached, dsgd_error *error);
+
+#endif

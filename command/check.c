@@ -1,0 +1,222 @@
+/**
+ * @file check.c
+ * `dsgd check`: the runs of an experiment and what they will take, as a table, as lines for other
+ * programs, or as a job of Slurm.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/program.h"
+#include "command/console/command.h"
+#include "command/console/table.h"
+#include "command/runs/estimate.h"
+#include "command/runs/exchanges.h"
+#include "command/runs/expand.h"
+#include "command/runs/prepare.h"
+#include "command/runs/results.h"
+#include "command/runs/rows.h"
+#include "command/runs/splits.h"
+#include "command/studies/sensitivity.h"
+
+enum { AS_TABLE, AS_JSON, AS_COMMANDS, AS_SLURM };
+
+static const char *const forms[] = {"table", "json", "commands", "slurm", NULL};
+
+typedef struct arguments {
+    dsgd_operands file;
+    const char *sensitivity, *folder;
+    dsgd_texts sets, plugins;
+    double sensitivity_percent; /* 0: none */
+    double chunk_s; /* 0: not given */
+    int numerics, form;
+    bool estimates;
+} arguments;
+
+static const dsgd_argument check_options[] = {
+    DSGD_ARGUMENT(FLAG, estimates, "estimate", 'e', NULL,
+                  "Runs each kind of run for a few steps, shows which CPU time and memory all will "
+                  "take, and refuses what does not fit into this machine's memory"),
+    DSGD_ARGUMENT(
+        WORD, form, "as", 0, "FORM",
+        "table; json: an object per run; commands: one per run, for GNU parallel; slurm: a script "
+        "for `bash`, which submits an array of tasks and a job that merges their results. Task K "
+        "writes to DIR.tasks/K, for `dsgd merge DIR.tasks/* -o DIR`",
+        .words = forms),
+    DSGD_ARGUMENT(SECONDS, chunk_s, "chunk", 0, "DURATION",
+                  "Of a command or task of Slurm (10min), which does several runs"),
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME)"),
+    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
+                  "Overrides a value of the experiment; may be repeated"),
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "As in `dsgd run`",
+                  .words = dsgd_numerics_words),
+    DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT", "As in `dsgd run`",
+                  .implied = "20"),
+    DSGD_ARGUMENT_PLUGIN,
+    {.name = NULL},
+};
+
+/** @p estimates NULL: none. */
+static void print_plan(const dsgd_experiment *experiment, const dsgd_estimate *estimates)
+{
+    printf("%s: %zu runs\n", experiment->name, experiment->n_runs);
+    dsgd_columns t = {.wraps = true};
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        dsgd_row_plan(&t, experiment, i);
+        dsgd_columns_put(&t, "workload", "%s", run->workload_name);
+        dsgd_columns_put(&t, "platform", "%s", run->platform_name);
+        for (size_t k = 0; k < experiment->n_columns; k++)
+            dsgd_columns_put(&t, experiment->columns[k], "%s",
+                             run->swept[k] == NULL ? "" : run->swept[k]);
+        if (estimates == NULL)
+            continue;
+        const double cpu_s = estimates[i].cpu_s;
+        if (isnan(cpu_s))
+            dsgd_columns_put(&t, "CPU (s)", "?");
+        else
+            dsgd_columns_put(&t, "CPU (s)", cpu_s < 100 ? "%.2g" : "%.0f", cpu_s);
+        dsgd_columns_put(&t, "memory (MB)", "%.0f", 1e-6 * estimates[i].memory_bytes);
+    }
+    dsgd_columns_print(&t);
+}
+
+static void print_sum(const dsgd_experiment *experiment, const dsgd_estimate *estimates)
+{
+    const dsgd_estimate_sum sum = dsgd_estimate_sum_of(experiment, estimates);
+    char *text = dsgd_xprintf(
+        "about %.2g CPU seconds in all, %.2g of the longest run; at most %.0f "
+        "MB of memory per run, of which %.0f fit at a time into the %.3g GB "
+        "that are available",
+        sum.cpu_s, sum.longest_s, 1e-6 * sum.most_bytes,
+        floor(sum.available_bytes / fmax(1, sum.most_bytes)), 1e-9 * sum.available_bytes);
+    if (sum.n_unknown > 0)
+        dsgd_append(&text, "; %zu runs end by an accuracy alone, so their time is not known",
+                    sum.n_unknown);
+    dsgd_print_wrapped(stdout, "estimated:", 11, DSGD_TEXT_WIDTH, text);
+    free(text);
+}
+
+/** `dsgd run FILE`, and what goes for all of its runs. */
+static char *command_of(const arguments *a, const char *program)
+{
+    char *text = dsgd_xprintf("%s run", program);
+    dsgd_append_word(&text, a->file.v[0]);
+    for (size_t i = 0; i < a->sets.n; i++) {
+        dsgd_append(&text, " --set");
+        dsgd_append_word(&text, a->sets.v[i]);
+    }
+    for (size_t i = 0; i < a->plugins.n; i++) {
+        dsgd_append(&text, " --plugin");
+        dsgd_append_word(&text, a->plugins.v[i]);
+    }
+    if (a->numerics != DSGD_NUMERICS_AUTO)
+        dsgd_append(&text, " --numerics %s", dsgd_numerics_words[a->numerics]);
+    if (a->sensitivity != NULL)
+        dsgd_append(&text, " --sensitivity=%s", a->sensitivity);
+    dsgd_append(&text, " -j 1 --threads 1 --progress off");
+    return text;
+}
+
+/** The experiment for another program, on standard output. */
+static dsgd_status expand(const arguments *a, const dsgd_experiment *experiment,
+                          const dsgd_estimate *estimates, dsgd_error *error)
+{
+    bool learns = false;
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        learns = learns || experiment->runs[i].config.learning != NULL;
+    char *const folder = dsgd_results_folder(a->folder, experiment, a->sensitivity != NULL);
+    char *const path = dsgd_program_path(); /* wherever the command is run */
+    char *const program = dsgd_shell_word(path == NULL ? "dsgd" : path);
+    char *const command = command_of(a, program);
+    const dsgd_expansion e = {.experiment = experiment,
+                              .estimates = estimates,
+                              .folder = folder,
+                              .program = program,
+                              .command = command,
+                              .chunk_s = a->chunk_s > 0        ? a->chunk_s
+                                         : a->form == AS_SLURM ? 600
+                                                               : 0,
+                              .computes = learns && a->numerics != DSGD_NUMERICS_OFF};
+    dsgd_status status = DSGD_OK;
+    if (a->form == AS_JSON)
+        dsgd_expand_json(&e);
+    else if (a->form == AS_COMMANDS)
+        dsgd_expand_commands(&e);
+    else
+        status = dsgd_expand_slurm(&e, error);
+    free(command);
+    free(program);
+    free(path);
+    free(folder);
+    return status;
+}
+
+static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    dsgd_estimate *estimates = NULL;
+    if (a->numerics != DSGD_NUMERICS_OFF)
+        status = dsgd_prepare_data(experiment, error);
+    if (a->chunk_s > 0 && a->form != AS_COMMANDS && a->form != AS_SLURM)
+        return dsgd_fail(error, DSGD_EUSAGE, "--chunk: it goes with --as commands or --as slurm");
+    if (status == DSGD_OK && (a->estimates || a->chunk_s > 0 || a->form == AS_SLURM)) {
+        dsgd_device_survey survey;
+        int numerics = a->numerics;
+        estimates = dsgd_xcalloc(experiment->n_runs, sizeof *estimates);
+        status = dsgd_prepare_device(experiment, false, &numerics, &survey, error);
+        if (status == DSGD_OK)
+            status = dsgd_estimate_runs(experiment, numerics, estimates, error);
+    }
+    if (status == DSGD_OK && a->form != AS_TABLE)
+        status = expand(a, experiment, estimates, error);
+    if (status == DSGD_OK && a->form == AS_TABLE) {
+        print_plan(experiment, estimates);
+        if (estimates != NULL)
+            print_sum(experiment, estimates);
+        if (a->numerics != DSGD_NUMERICS_OFF)
+            dsgd_splits_print(experiment);
+    }
+    free(estimates);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_prepare_left_out(experiment);
+    dsgd_program_flush();
+    dsgd_exchanges_warn_of_unused(stderr, experiment, NULL);
+    dsgd_exchanges_warn_of_default(stderr, experiment);
+    return DSGD_OK;
+}
+
+static dsgd_status check(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "EXPERIMENT.yaml",
+        "Checks an experiment and shows its runs, without running them; or what they will take, or "
+        "commands that do them on other machines.",
+        1,
+        1,
+        "check: give the file of one experiment",
+        check_options};
+    arguments a = {.folder = NULL};
+    dsgd_experiment experiment;
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK)
+        status = dsgd_sensitivity_open(
+            &(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics, a.sensitivity, NULL},
+            &experiment, &a.sensitivity_percent, error);
+    if (status != DSGD_OK)
+        return status;
+    status = check_open(&a, &experiment, error);
+    dsgd_experiment_close(&experiment);
+    return status;
+}
+
+const dsgd_command dsgd_command_check = {
+    .name = "check",
+    .usage = "EXPERIMENT.yaml",
+    .summary = "checks an experiment and shows its runs",
+    .run = check,
+};

@@ -1,0 +1,110 @@
+/**
+ * @file arguments.c
+ * argp, driven by tables.
+ */
+#include "command/console/arguments.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+
+const char *const dsgd_numerics_words[] = {"auto", "cpu", "cuda", "off", NULL};
+const char *const dsgd_computing_words[] = {"auto", "cpu", "cuda", NULL};
+
+typedef struct parser {
+    const dsgd_syntax *syntax;
+    char *arguments;
+} parser;
+
+enum { FIRST_KEY = 256 }; /* of the options without a letter, which follow in the table's order */
+
+static int key_of(const dsgd_argument *options, size_t i)
+{
+    return options[i].letter != 0 ? options[i].letter : FIRST_KEY + (int)i;
+}
+
+static void store(const dsgd_argument *o, void *field, const char *text, struct argp_state *state)
+{
+    if (o->gone != NULL)
+        argp_error(state, "--%s: %s", o->name, o->gone);
+    switch (o->kind) {
+    case DSGD_ARGUMENT_FLAG:
+        *(bool *)field = true;
+        break;
+    case DSGD_ARGUMENT_TEXT:
+        *(const char **)field = text == NULL ? o->implied : text;
+        break;
+    case DSGD_ARGUMENT_TEXTS: {
+        dsgd_texts *const texts = field;
+        if (texts->n == DSGD_MOST_TEXTS)
+            argp_error(state, "--%s: at most %d are possible", o->name, DSGD_MOST_TEXTS);
+        texts->v[texts->n++] = text;
+        break;
+    }
+    case DSGD_ARGUMENT_COUNT: {
+        char *end = NULL;
+        const long number = strtol(text, &end, 10);
+        if (*text == '\0' || *end != '\0' || number < 1 || number > 1000000)
+            argp_error(state, "--%s %s: a whole number from 1 to 1000000 is expected", o->name,
+                       text);
+        *(long *)field = number;
+        break;
+    }
+    case DSGD_ARGUMENT_SECONDS:
+        if (!dsgd_parse_number(text, "s", field) || !(*(double *)field > 0))
+            argp_error(state, "--%s %s: a time above 0 is expected, such as 90s, 30min or 2h",
+                       o->name, text);
+        break;
+    case DSGD_ARGUMENT_WORD:
+        *(int *)field = dsgd_find_word(o->words, text);
+        if (*(int *)field < 0) /* exits, so the list need not be freed */
+            argp_error(state, "--%s %s: %s is expected", o->name, text,
+                       dsgd_listed(o->words, " or "));
+    }
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    const parser *const p = state->input;
+    const dsgd_argument *const options = p->syntax->options;
+    if (key == ARGP_KEY_ARGS) {
+        *(dsgd_operands *)(void *)p->arguments =
+            (dsgd_operands){(size_t)(state->argc - state->next), state->argv + state->next};
+        return 0;
+    }
+    for (size_t i = 0; options != NULL && options[i].name != NULL; i++)
+        if (key == key_of(options, i)) {
+            store(&options[i], p->arguments + options[i].offset, text, state);
+            return 0;
+        }
+    return ARGP_ERR_UNKNOWN;
+}
+
+dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
+                       dsgd_error *error)
+{
+    size_t n = 0;
+    while (syntax->options != NULL && syntax->options[n].name != NULL)
+        n++;
+    struct argp_option *const options = dsgd_xcalloc(n + 1, sizeof *options);
+    for (size_t i = 0; i < n; i++) {
+        const dsgd_argument *const o = &syntax->options[i];
+        options[i] = (struct argp_option){.name = o->name,
+                                          .key = key_of(syntax->options, i),
+                                          .arg = o->value,
+                                          .flags = (o->implied == NULL ? 0 : OPTION_ARG_OPTIONAL) |
+                                                   (o->gone == NULL ? 0 : OPTION_HIDDEN),
+                                          .doc = o->help};
+    }
+    const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = syntax->operands, .doc = syntax->help};
+    parser p = {syntax, arguments};
+    argp_parse(&argp, count, words, 0, NULL, &p);
+    free(options);
+    const size_t n_operands = ((const dsgd_operands *)arguments)->n;
+    if (n_operands < syntax->least || n_operands > syntax->most)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s", syntax->expected);
+    return DSGD_OK;
+}

@@ -1,0 +1,18 @@
+/**
+ * @file command.h
+ * A sub-command of dsgd: parses its own words, prints its output, and returns a status;
+ * command/main.c prints errors.
+ */
+#ifndef DSGD_COMMAND_CONSOLE_COMMAND_H
+#define DSGD_COMMAND_CONSOLE_COMMAND_H
+
+#include "base/status.h"
+
+typedef struct dsgd_command {
+    const char *name;
+    const char *usage; /* its operands */
+    const char *summary; /* one line */
+    dsgd_status (*run)(int count, char **words, dsgd_error *error); /* words[0] is the name */
+} dsgd_command;
+
+#endif

@@ -1,0 +1,303 @@
+/**
+ * @file table.c
+ * Widths of columns and lines, in characters of UTF-8.
+ */
+#include "command/console/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+enum { GAP = 2, LEAST_WIDTH = 6 };
+
+int dsgd_terminal_width(int descriptor, int otherwise)
+{
+    enum { LEAST = 20 };
+    struct winsize size = {0};
+    const char *const columns = getenv("COLUMNS");
+    int width = columns == NULL ? 0 : atoi(columns);
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        width = size.ws_col;
+    width = width < LEAST ? otherwise : width;
+    return width > DSGD_LINE_WIDTH ? DSGD_LINE_WIDTH : width;
+}
+
+static size_t width_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+/** Bytes of the first @p n characters. */
+static size_t bytes_of(const char *text, size_t n)
+{
+    size_t bytes = 0;
+    for (; n > 0 && text[bytes] != '\0'; n--)
+        do
+            bytes++;
+        while (((unsigned char)text[bytes] & 0xc0) == 0x80);
+    return bytes;
+}
+
+void dsgd_columns_row(dsgd_columns *t)
+{
+    t->n_rows++;
+}
+
+void dsgd_columns_take(dsgd_columns *t, const char *head, char *text)
+{
+    if (t->n_rows == 1) {
+        t->heads = dsgd_xrealloc(t->heads, t->n_columns + 1, sizeof *t->heads);
+        t->heads[t->n_columns++] = dsgd_xstrdup(head);
+    }
+    t->cells = dsgd_xrealloc(t->cells, t->n_cells + 1, sizeof *t->cells);
+    t->cells[t->n_cells++] = text;
+}
+
+void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    dsgd_columns_take(t, head, dsgd_xvprintf(format, arguments));
+    va_end(arguments);
+}
+
+/** Index of a column, or n_columns. */
+static size_t find_column(const dsgd_columns *t, const char *head)
+{
+    size_t k = 0;
+    while (k < t->n_columns && strcmp(t->heads[k], head) != 0)
+        k++;
+    return k;
+}
+
+static void drop_column(dsgd_columns *t, size_t k)
+{
+    const size_t n_cells = t->n_cells;
+    t->n_cells = 0;
+    for (size_t i = 0; i < n_cells; i++)
+        if (i % t->n_columns == k)
+            free(t->cells[i]);
+        else
+            t->cells[t->n_cells++] = t->cells[i];
+    free(t->heads[k]);
+    t->n_columns--;
+    memmove(&t->heads[k], &t->heads[k + 1], (t->n_columns - k) * sizeof *t->heads);
+}
+
+void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
+{
+    const size_t k = find_column(t, head);
+    for (size_t i = k; i < t->n_cells; i += t->n_columns)
+        if (strcmp(t->cells[i], text) != 0)
+            return;
+    if (k < t->n_columns)
+        drop_column(t, k);
+}
+
+bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, char **text)
+{
+    const size_t k = find_column(t, head);
+    const char *common = none;
+    for (size_t i = k; i < t->n_cells; i += t->n_columns) {
+        if (strcmp(common, none) == 0)
+            common = t->cells[i];
+        if (strcmp(t->cells[i], none) != 0 && strcmp(t->cells[i], common) != 0)
+            return false;
+    }
+    *text = dsgd_xstrdup(common);
+    if (k < t->n_columns)
+        drop_column(t, k);
+    return true;
+}
+
+static bool is_number(const char *text)
+{
+    char *end = NULL;
+    return strcmp(text, "-") == 0 || (strtod(text, &end), *end == '\0');
+}
+
+/** How a column is printed. */
+typedef struct layout {
+    /* Characters: of the column, its widest cell, the longest word of its head, what is never cut. */
+    size_t width, cells, word, least;
+    bool right; /* aligned */
+    bool is_head; /* which is never cut, but wraps */
+    const char *rest; /* of the cell under way */
+} layout;
+
+/** Characters of the longest word. */
+static size_t longest_word(const char *text)
+{
+    size_t longest = 0;
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        const size_t bytes = strcspn(text, " ");
+        char *const word = dsgd_xprintf("%.*s", (int)bytes, text);
+        longest = width_of(word) > longest ? width_of(word) : longest;
+        free(word);
+        text += bytes;
+    }
+    return longest;
+}
+
+/**
+ * The widest column: of the wide ones, else of those whose head can be wrapped between words, else of
+ * those whose head is wider than cells, else of all.
+ */
+static layout *to_narrow(layout *columns, size_t n)
+{
+    enum { WIDE = 16 };
+    layout *widest = NULL;
+    for (int pass = 0; pass < 4 && widest == NULL; pass++)
+        for (size_t k = 0; k < n; k++) {
+            layout *const c = &columns[k];
+            const size_t cells = c->cells < LEAST_WIDTH ? LEAST_WIDTH : c->cells;
+            const size_t words = c->word > cells ? c->word : cells;
+            const size_t floors[] = {WIDE, words, cells, 0};
+            const size_t floor = floors[pass];
+            if (c->width > c->least && c->width > floor && (!widest || c->width > widest->width))
+                widest = c;
+        }
+    return widest;
+}
+
+/**
+ * Natural widths, then columns are narrowed until a line holds the row. Numbers are never cut, their
+ * heads wrap.
+ */
+static layout *lay_out(const dsgd_columns *t)
+{
+    layout *const columns = dsgd_xcalloc(t->n_columns, sizeof *columns);
+    size_t total = 0;
+    for (size_t k = 0; k < t->n_columns; k++) {
+        layout *const c = &columns[k];
+        bool any = false;
+        c->right = true;
+        for (size_t row = 0; row < t->n_rows; row++) {
+            const char *const cell = t->cells[row * t->n_columns + k];
+            c->right = c->right && is_number(cell);
+            any = any || strcmp(cell, "-") != 0;
+            c->cells = width_of(cell) > c->cells ? width_of(cell) : c->cells;
+        }
+        c->right = c->right && any;
+        c->least = c->right || c->cells < LEAST_WIDTH ? c->cells : LEAST_WIDTH;
+        const size_t head = width_of(t->heads[k]);
+        c->word = longest_word(t->heads[k]);
+        c->width = head > c->cells ? head : c->cells;
+        total += c->width + (k == 0 ? 0 : GAP);
+    }
+    const size_t room = (size_t)dsgd_terminal_width(STDOUT_FILENO, DSGD_LINE_WIDTH);
+    while (total > room) {
+        layout *const widest = to_narrow(columns, t->n_columns);
+        if (widest == NULL)
+            break;
+        widest->width--;
+        total--;
+    }
+    return columns;
+}
+
+/**
+ * Cuts the part off a cell's rest that goes into the next line, and returns its bytes; *cut: "..."
+ * follows them, in place of the rest or of a word that is wider than the column.
+ */
+static size_t take_line(const dsgd_columns *t, layout *c, const char **text, bool *cut)
+{
+    *text = c->rest;
+    size_t bytes = bytes_of(*text, c->width);
+    if ((*text)[bytes] == '\0') {
+        c->rest += bytes;
+        return bytes;
+    }
+    const bool wraps = t->wraps || c->is_head;
+    while (bytes > 0 && (!wraps || (*text)[bytes] != ' '))
+        bytes--;
+    if (bytes == 0 && c->is_head)
+        bytes = bytes_of(*text, c->width);
+    *cut = bytes == 0;
+    c->rest += *cut ? strcspn(c->rest, wraps ? " " : "") : bytes;
+    c->rest += strspn(c->rest, " ");
+    return *cut ? bytes_of(*text, c->width > 3 ? c->width - 3 : 0) : bytes;
+}
+
+/** Prints one line of a row; false: the row has no further line. */
+static bool print_line(const dsgd_columns *t, layout *columns)
+{
+    bool more = false;
+    size_t owed = 0; /* blanks are printed only before a text */
+    for (size_t k = 0; k < t->n_columns; k++) {
+        layout *const c = &columns[k];
+        const char *text = NULL;
+        bool cut = false;
+        const size_t bytes = take_line(t, c, &text, &cut);
+        char *const part = dsgd_xprintf("%.*s%s", (int)bytes, text, cut ? "..." : "");
+        const size_t blanks = c->width > width_of(part) ? c->width - width_of(part) : 0;
+        if (*part != '\0')
+            printf("%*s%s", (int)(owed + (c->right ? blanks : 0)), "", part);
+        owed = *part == '\0' ? owed + c->width + GAP : (c->right ? 0 : blanks) + GAP;
+        more = more || *c->rest != '\0';
+        free(part);
+    }
+    putchar('\n');
+    return more;
+}
+
+static void print_row(const dsgd_columns *t, layout *layouts, char *const *cells)
+{
+    for (size_t k = 0; k < t->n_columns; k++) {
+        layouts[k].rest = cells[k];
+        layouts[k].is_head = cells == t->heads;
+    }
+    while (print_line(t, layouts))
+        continue;
+}
+
+void dsgd_columns_print(dsgd_columns *t)
+{
+    layout *const layouts = lay_out(t);
+    print_row(t, layouts, t->heads);
+    for (size_t row = 0; row < t->n_rows; row++)
+        print_row(t, layouts, &t->cells[row * t->n_columns]);
+    for (size_t i = 0; i < t->n_cells; i++)
+        free(t->cells[i]);
+    for (size_t k = 0; k < t->n_columns; k++)
+        free(t->heads[k]);
+    free(t->heads);
+    free(t->cells);
+    free(layouts);
+}
+
+void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text)
+{
+    text = text == NULL ? "" : text;
+    int column = (int)width_of(heading);
+    const bool touches = column > 0 && column >= indent && heading[strlen(heading) - 1] != ' ';
+    if (touches && *text != '\0') { /* two words would be one */
+        fprintf(stream, "%s\n%*s", heading, indent, "");
+        column = indent;
+    } else {
+        fprintf(stream, "%-*s", indent, heading);
+        column = column > indent ? column : indent;
+    }
+    for (const char *space = ""; *text != '\0'; space = " ") {
+        const int bytes = (int)strcspn(text, " ");
+        char *const word = dsgd_xprintf("%.*s", bytes, text);
+        const int needed = (int)width_of(word);
+        if (*space != '\0' && column + 1 + needed > width) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+            space = "";
+        }
+        fprintf(stream, "%s%s", space, word);
+        column += needed + (int)strlen(space);
+        free(word);
+        text += bytes;
+        text += strspn(text, " ");
+    }
+    fputc('\n', stream);
+}

@@ -1,0 +1,61 @@
+/**
+ * @file table.h
+ * Tables and paragraphs in lines of at most DSGD_LINE_WIDTH columns, or as many as a terminal has.
+ */
+#ifndef DSGD_COMMAND_CONSOLE_TABLE_H
+#define DSGD_COMMAND_CONSOLE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Of tables at most, and of paragraphs, which a terminal of the usual width holds. */
+enum { DSGD_LINE_WIDTH = 100, DSGD_TEXT_WIDTH = 80 };
+
+/**
+ * Columns of the terminal behind @p descriptor, else $COLUMNS, else @p otherwise; no more than
+ * DSGD_LINE_WIDTH.
+ */
+int dsgd_terminal_width(int descriptor, int otherwise);
+
+/** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {0}. */
+typedef struct dsgd_columns {
+    char **heads, **cells; /* [n_columns], [n_rows][n_columns] */
+    size_t n_columns, n_rows, n_cells;
+    bool
+        wraps; /* a cell that is too wide continues on the next line, as heads do; else it ends in "..." */
+} dsgd_columns;
+
+void dsgd_columns_row(dsgd_columns *t);
+
+/** The next cell of the row. The first row's cells make the columns; later heads are unused. */
+void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Like dsgd_columns_put(); the table owns @p text. */
+void dsgd_columns_take(dsgd_columns *t, const char *head, char *text);
+
+/** Removes the column if all of its cells are @p text. */
+void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text);
+
+/**
+ * Removes the column if its cells, but for those that are @p none, are one text, and sets *text to
+ * it (where there is no other: to @p none); the caller frees it. False: they are several.
+ */
+bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, char **text);
+
+/**
+ * Prints the table on stdout and frees it. Columns of numbers are right-aligned, the others
+ * left-aligned.
+ */
+void dsgd_columns_print(dsgd_columns *t);
+
+/**
+ * Prints @p heading, padded to @p indent columns, and @p text (NULL: none) behind it, wrapped at
+ * blanks before @p width; further lines are indented by @p indent. A heading of @p indent columns or
+ * more has a line of its own, unless it ends in a blank. A word that is longer than a line stays
+ * whole.
+ */
+void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text);
+
+#endif

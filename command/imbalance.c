@@ -1,0 +1,540 @@
+/**
+ * @file imbalance.c
+ * `dsgd imbalance fit`: from measured step times to an entry for an experiment's list.
+ *
+ * Entries are relative to the mean and scale: they shape any workload's step, and give the measured
+ * seconds back where the workload's step is the mean.
+ */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/option.h"
+#include "command/analysis/plot.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "traces/fit.h"
+
+enum { LEAST_VALUES = 10 };
+
+/* Workers differ if workers with equal means would differ as much with less probability. */
+static const double least_p_value = 0.01;
+
+/* The largest deviation that the kind `persistent` takes. */
+static const double most_persistent = 0.25;
+
+/* Up to here `slow` names workers. */
+enum { MOST_WORKER = 1 << 20 };
+
+/* Of values that differ by more, a lognormal can have a deviation that no entry takes. */
+static const double most_factor = 1e5;
+
+/* What is this far, in standard errors of its mean, is no chance. */
+static const double most_errors = 4;
+
+/* An outlier is this far from the median worker, in standard deviations of the others and as a share. */
+static const double least_deviations = 4, least_share = 0.05;
+
+typedef struct arguments {
+    dsgd_operands words;
+    const char *column, *folder;
+    int unit; /* 0: by the column's name */
+} arguments;
+
+/** Units of time, as columns are called after them. */
+static const struct {
+    const char *name;
+    double seconds;
+} units[] = {{"s", 1},
+             {"sec", 1},
+             {"secs", 1},
+             {"second", 1},
+             {"seconds", 1},
+             {"ms", 1e-3},
+             {"msec", 1e-3},
+             {"milliseconds", 1e-3},
+             {"us", 1e-6},
+             {"usec", 1e-6},
+             {"microseconds", 1e-6},
+             {"ns", 1e-9},
+             {"nanoseconds", 1e-9},
+             {"min", 60},
+             {"minutes", 60}};
+
+enum { N_UNITS = sizeof units / sizeof units[0] };
+
+/** The unit at the end of a name, such as step_time_ms or "time (ms)"; N_UNITS: there is none. */
+static size_t unit_of(const char *column)
+{
+    char *const word = dsgd_xstrdup(column);
+    size_t n = strlen(word);
+    while (n > 0 && strchr(")] ", word[n - 1]) != NULL)
+        word[--n] = '\0';
+    while (n > 0 && strchr("_-( [./", word[n - 1]) == NULL)
+        n--;
+    size_t k = 0;
+    while (k < N_UNITS && strcmp(word + n, units[k].name) != 0)
+        k++;
+    free(word);
+    return k;
+}
+
+/** What was measured, and what became of it. */
+typedef struct measured {
+    const char *file, *column;
+    size_t n;
+    double *seconds; /* [n]; from step to step alone, once the workers' own part is taken out */
+    double *worker; /* [n], NULL where the file does not say */
+    double all_mean_s, deviation_s, min_s, max_s; /* as measured */
+    double mean_s; /* without what outliers take longer */
+    dsgd_variance_components parts;
+    bool persistent; /* there is such a part */
+    const char *unit; /* of the column */
+    size_t n_outliers;
+    double *outliers,
+        *factors; /* [n_outliers] workers, and their means as multiples of the median */
+    bool can_replay; /* the file has the columns for it */
+    dsgd_fit fits[DSGD_FITS];
+} measured;
+
+/** The column called seconds, else the only one, else the only one that is called after a unit. */
+static size_t default_column(const dsgd_csv *csv)
+{
+    const size_t seconds = dsgd_csv_column(csv, "seconds");
+    if (seconds < csv->n_columns || csv->n_columns == 1)
+        return csv->n_columns == 1 ? 0 : seconds;
+    size_t found = csv->n_columns;
+    for (size_t k = 0; k < csv->n_columns; k++)
+        if (unit_of(csv->fields[k]) < N_UNITS) {
+            if (found < csv->n_columns)
+                return csv->n_columns;
+            found = k;
+        }
+    return found;
+}
+
+static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *column,
+                               dsgd_error *error)
+{
+    *column = wanted == NULL ? default_column(csv) : dsgd_csv_column(csv, wanted);
+    double number = 0;
+    if (*column < csv->n_columns && dsgd_parse_number(csv->fields[*column], NULL, &number))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s:1: the first line has to name the columns, but it says \"%s\"",
+                         csv->path, csv->fields[*column]);
+    if (*column < csv->n_columns)
+        return DSGD_OK;
+    char *names = dsgd_xstrdup(csv->fields[0]);
+    for (size_t i = 1; i < csv->n_columns; i++)
+        dsgd_append(&names, ", %s", csv->fields[i]);
+    const dsgd_status status =
+        dsgd_fail(error, DSGD_EIO,
+                  "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
+                  csv->path, wanted == NULL ? "seconds" : wanted, names);
+    free(names);
+    return status;
+}
+
+static dsgd_status bad_field(const dsgd_csv *csv, size_t row, size_t column, const char *wanted,
+                             dsgd_error *error)
+{
+    return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s", csv->path,
+                     csv->lines[row + 1], csv->fields[column], dsgd_csv_field(csv, row, column),
+                     wanted);
+}
+
+static dsgd_status read_time(const dsgd_csv *csv, size_t row, size_t column, double *time,
+                             dsgd_error *error)
+{
+    const char *const text = dsgd_csv_field(csv, row, column);
+    return dsgd_parse_number(text, NULL, time) && *time >= 1e-12 && *time <= 1e9
+               ? DSGD_OK
+               : bad_field(csv, row, column, "number above 0 and up to 1e9", error);
+}
+
+static dsgd_status read_worker(const dsgd_csv *csv, size_t row, size_t column, double *worker,
+                               dsgd_error *error)
+{
+    const char *const text = dsgd_csv_field(csv, row, column);
+    return dsgd_parse_number(text, NULL, worker) && *worker >= 0 && *worker <= MOST_WORKER &&
+                   *worker == floor(*worker)
+               ? DSGD_OK
+               : bad_field(csv, row, column, "whole number from 0 to 1048576", error);
+}
+
+static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *error)
+{
+    size_t column = 0;
+    dsgd_status status = find_column(csv, m->column, &column, error);
+    if (status != DSGD_OK)
+        return status;
+    size_t worker = dsgd_csv_column(csv, "worker");
+    m->can_replay = worker < csv->n_columns && strcmp(csv->fields[column], "seconds") == 0 &&
+                    dsgd_csv_column(csv, "step") < csv->n_columns;
+    worker = worker < csv->n_columns ? worker : dsgd_csv_column(csv, "rank");
+    m->column = csv->fields[column];
+    size_t unit = 0; /* seconds, unless a name or --unit says else */
+    if (m->unit != NULL)
+        while (strcmp(units[unit].name, m->unit) != 0)
+            unit++;
+    else if (unit_of(m->column) < N_UNITS)
+        unit = unit_of(m->column);
+    m->unit = units[unit].name;
+    m->n = csv->n_rows;
+    m->seconds = dsgd_xcalloc(m->n + 1, sizeof *m->seconds);
+    if (worker < csv->n_columns && worker != column)
+        m->worker = dsgd_xcalloc(m->n + 1, sizeof *m->worker);
+    for (size_t i = 0; status == DSGD_OK && i < m->n; i++) {
+        status = read_time(csv, i, column, &m->seconds[i], error);
+        m->seconds[i] *= units[unit].seconds;
+        if (status == DSGD_OK && m->worker != NULL)
+            status = read_worker(csv, i, worker, &m->worker[i], error);
+    }
+    if (status == DSGD_OK && m->n < LEAST_VALUES)
+        return dsgd_fail(error, DSGD_EIO, "%s: %zu values, but a fit needs %d or more", csv->path,
+                         m->n, LEAST_VALUES);
+    return status;
+}
+
+/** Of each worker: its number, how many values it has, and their mean. */
+typedef struct worker_mean {
+    double worker, n, mean_s;
+} worker_mean;
+
+static int by_worker(const void *a, const void *b)
+{
+    const double d = ((const worker_mean *)a)->worker - ((const worker_mean *)b)->worker;
+    return d < 0 ? -1 : d > 0;
+}
+
+static worker_mean *find_worker(const measured *m, size_t i, worker_mean *means, size_t n)
+{
+    const worker_mean key = {.worker = m->worker[i]};
+    return bsearch(&key, means, n, sizeof *means, by_worker);
+}
+
+/** The means of all workers in ascending order of these; *n of them; the caller frees them. */
+static worker_mean *means_of(const measured *m, size_t *n)
+{
+    worker_mean *const means = dsgd_xcalloc(m->n, sizeof *means);
+    for (size_t i = 0; i < m->n; i++)
+        means[i].worker = m->worker[i];
+    qsort(means, m->n, sizeof *means, by_worker);
+    *n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        if (*n == 0 || means[i].worker != means[*n - 1].worker)
+            means[(*n)++] = means[i];
+    for (size_t i = 0; i < m->n; i++) {
+        worker_mean *const w = find_worker(m, i, means, *n);
+        w->n++;
+        w->mean_s += (m->seconds[i] - w->mean_s) / w->n;
+    }
+    return means;
+}
+
+/** Median of x[n], which is sorted by it. */
+static double median_of(double *x, size_t n)
+{
+    gsl_sort(x, 1, n);
+    return gsl_stats_median_from_sorted_data(x, 1, n);
+}
+
+/**
+ * Workers whose mean is far from the median of all means: what one normal distribution of workers
+ * does not hold. Takes their factor out of their values, so that the rest can be fitted.
+ */
+static void find_outliers(measured *m)
+{
+    enum { LEAST_WORKERS = 4 };
+    size_t n = 0;
+    worker_mean *const means = means_of(m, &n);
+    double *const x = dsgd_xcalloc(n, sizeof *x);
+    for (size_t k = 0; k < n; k++)
+        x[k] = means[k].mean_s;
+    const double median = median_of(x, n);
+    for (size_t k = 0; k < n; k++)
+        x[k] = fabs(means[k].mean_s - median);
+    const double deviation = 1.4826 * median_of(x, n); /* of a normal distribution */
+    m->outliers = dsgd_xcalloc(n, sizeof *m->outliers);
+    m->factors = dsgd_xcalloc(n, sizeof *m->factors);
+    for (size_t k = 0; k < n; k++) {
+        const double distance = fabs(means[k].mean_s - median);
+        const bool is_outlier = n >= LEAST_WORKERS && distance >= least_share * median &&
+                                distance >= least_deviations * deviation &&
+                                distance >= most_errors * m->parts.passing_s / sqrt(means[k].n);
+        means[k].mean_s = is_outlier ? means[k].mean_s / median : 1;
+        if (is_outlier) {
+            m->outliers[m->n_outliers] = means[k].worker;
+            m->factors[m->n_outliers++] = means[k].mean_s;
+        }
+    }
+    for (size_t i = 0; i < m->n; i++)
+        m->seconds[i] /= find_worker(m, i, means, n)->mean_s;
+    free(x);
+    free(means);
+}
+
+static dsgd_status summarize(measured *m, dsgd_error *error)
+{
+    gsl_stats_minmax(&m->min_s, &m->max_s, m->seconds, 1, m->n);
+    m->mean_s = m->all_mean_s = gsl_stats_mean(m->seconds, 1, m->n);
+    m->deviation_s = gsl_stats_sd(m->seconds, 1, m->n);
+    if (m->max_s > most_factor * m->min_s)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: values of %s are from %g to %g s: step times that differ by a factor "
+                         "above 1e5 cannot be fitted",
+                         m->file, m->column, m->min_s, m->max_s);
+    /* Below that the distribution functions of the families fail, and so would an entry. */
+    if (m->deviation_s < 1e-6 * m->mean_s)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: all values of %s are %g, or next to it: there is nothing to fit",
+                         m->file, m->column, m->mean_s);
+    if (m->worker != NULL) {
+        m->parts = dsgd_fit_components(m->seconds, m->worker, m->n);
+        find_outliers(m);
+        if (m->n_outliers > 0) {
+            m->parts = dsgd_fit_components(m->seconds, m->worker, m->n);
+            m->mean_s = gsl_stats_mean(m->seconds, 1, m->n);
+        }
+        m->persistent = m->parts.p_value < least_p_value;
+        if (m->persistent)
+            dsgd_fit_level(m->seconds, m->worker, m->n);
+    }
+    gsl_sort(m->seconds, 1, m->n);
+    if (m->seconds[m->n - 1] - m->seconds[0] < 1e-6 * m->mean_s)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: every worker has one value of %s: there is nothing to fit", m->file,
+                         m->column);
+    dsgd_fit_all(m->seconds, m->n, m->fits);
+    return DSGD_OK;
+}
+
+static const char *title(const dsgd_fit *fit)
+{
+    if (!fit->shifted)
+        return fit->family->name;
+    return fit->family == &dsgd_family_gamma ? "shifted gamma" : "shifted lognormal";
+}
+
+static void print_fits(const measured *m)
+{
+    printf("%s: %zu values of %s%s%s\n"
+           "mean %.6g s, standard deviation %.4g s, from %.6g to %.6g s\n",
+           m->file, m->n, m->column, strcmp(m->unit, "s") == 0 ? "" : ", in ",
+           strcmp(m->unit, "s") == 0 ? "" : m->unit, m->all_mean_s, m->deviation_s, m->min_s,
+           m->max_s);
+    for (size_t k = 0; k < m->n_outliers; k++)
+        printf("worker %.0f takes %.3g times as long as the median worker\n", m->outliers[k],
+               m->factors[k]);
+    if (m->n_outliers > 0)
+        puts("(what follows is without these factors)");
+    if (m->worker != NULL)
+        printf("%zu workers: their own means differ by %.3g %% (standard deviation), %s by chance\n"
+               "(p = %.2g); from step to step it is %.3g %%%s\n",
+               m->parts.n_workers, 100 * m->parts.persistent_s / m->mean_s,
+               m->persistent ? "not" : "perhaps", m->parts.p_value,
+               100 * m->parts.passing_s / m->mean_s,
+               m->persistent ? "; the fits are to that part" : "");
+    puts("\nfit                   mean (s)  deviation (s)   shift (s)  log-likelihood         AIC  "
+         "    KS");
+    for (int i = 0; i < DSGD_FITS; i++) {
+        const dsgd_fit *const f = &m->fits[i];
+        printf("%-18s  %10.6g  %13.6g  %10.6g  %14.2f  %10.2f  %6.4f\n", title(f), f->mean_s,
+               f->deviation_s, f->shift_s, f->log_likelihood, f->aic, f->ks);
+    }
+}
+
+static void print_persistent(const measured *m)
+{
+    for (size_t k = 0; k < m->n_outliers; k++)
+        printf("  - {kind: slow, worker: %.0f, factor: %.4g}\n", m->outliers[k], m->factors[k]);
+    const double deviation = m->parts.persistent_s / m->mean_s;
+    if (m->persistent && deviation <= most_persistent)
+        printf("  - {kind: persistent, deviation: %.4g}\n", deviation);
+    else if (m->persistent)
+        puts("  # The workers differ too much for one normal around 1;\n"
+             "  # {kind: slow, worker: ...} says which are slow.");
+}
+
+static void print_quantiles(const measured *m)
+{
+    static const double percents[] = {0,  1,  2.5, 5,  10, 20,   25, 30,   40,   50, 60,
+                                      70, 75, 80,  90, 95, 97.5, 99, 99.5, 99.9, 100};
+    enum { PER_LINE = 6 };
+    int n = 0;
+    puts("  - kind: quantiles\n    scale: true");
+    printf("    table: {");
+    for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
+        const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
+        if (beyond > 0 && beyond < 2) /* too few values beyond it */
+            continue;
+        printf("%s%g: %.5g",
+               n == 0              ? ""
+               : n % PER_LINE == 0 ? ",\n            "
+                                   : ", ",
+               percents[i],
+               gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, percents[i] / 100) /
+                   m->mean_s);
+        n++;
+    }
+    puts("}");
+}
+
+/**
+ * Says where the best fit is farther from a high quantile than chance allows: the slowest of many
+ * workers lives there.
+ */
+static void warn_of_tail(const measured *m)
+{
+    static const double shares[] = {0.001, 0.01, 0.05};
+    const double n = (double)m->n;
+    for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++) {
+        const double p = 1 - shares[k];
+        const double margin = most_errors * sqrt(n * p * shares[k]);
+        const double low = floor(n * p - margin);
+        const double high = ceil(n * p + margin);
+        if (n * shares[k] < 2 || low < 0)
+            continue;
+        const double fitted = dsgd_fit_quantile(&m->fits[0], p);
+        const double found = gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, p);
+        const bool too_short = fitted < m->seconds[(size_t)low];
+        const bool too_long = high < n && fitted > m->seconds[(size_t)high];
+        if ((!too_short && !too_long) || fabs(fitted - found) < 0.01 * m->mean_s)
+            continue;
+        printf("\nnote: the best fit misses the tail: %g %% of the steps take longer than %.4g s,\n"
+               "      %.4g s by the fit; take the quantiles as measured, or `replay`\n",
+               100 * shares[k], found, fitted);
+        return;
+    }
+}
+
+/** The steps themselves, which no fit is better than. */
+static void print_replay(const measured *m)
+{
+    puts("\n# or the very steps, in their order and of their workers:");
+    if (m->can_replay)
+        printf("# - {kind: replay, file: %s}\n", m->file);
+    else
+        puts("# kind `replay` takes a CSV file with the columns worker, step (from 0) and seconds");
+}
+
+static void print_entries(const measured *m)
+{
+    const dsgd_fit *const best = &m->fits[0];
+    printf("\n# Relative to the mean: with `step: %.6gs` in the workload the seconds are those of\n"
+           "# %s.\nimbalance: # %s, the best of the fits\n",
+           m->mean_s, m->file, title(best));
+    printf("  - {kind: %s, mean: %.9g, deviation: %.6g, ", best->family->name,
+           best->mean_s / m->mean_s, best->deviation_s / m->mean_s);
+    if (best->shifted)
+        printf("shift: %.9g, ", best->shift_s / m->mean_s);
+    puts("scale: true}");
+    print_persistent(m);
+    puts("\nimbalance: # as measured");
+    print_quantiles(m);
+    print_persistent(m);
+    print_replay(m);
+}
+
+/** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
+static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_error *error)
+{
+    enum { MOST = 2000 };
+    const size_t n = m->n < MOST ? m->n : MOST;
+    dsgd_whole_file file;
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/quantiles.csv", folder);
+    if (stream == NULL)
+        return DSGD_EIO;
+    fputs("percent,measured", stream);
+    for (int i = 0; i < DSGD_FITS; i++)
+        fprintf(stream, ",%s", title(&m->fits[i]));
+    fputc('\n', stream);
+    for (size_t i = 0; i < n; i++) {
+        const double p = ((double)i + 0.5) / (double)n;
+        double quantiles[1 + DSGD_FITS] = {m->seconds[(size_t)(p * (double)m->n)]};
+        for (int j = 0; j < DSGD_FITS; j++)
+            quantiles[1 + j] = dsgd_fit_quantile(&m->fits[j], p);
+        dsgd_csv_number(stream, 100 * p);
+        dsgd_csv_numbers(stream, quantiles, 1 + DSGD_FITS);
+        fputc('\n', stream);
+    }
+    return dsgd_whole_close(&file, error);
+}
+
+static dsgd_status draw_quantiles(const measured *m, const char *folder, dsgd_error *error)
+{
+    dsgd_status status = dsgd_figures_make(folder, error);
+    if (status == DSGD_OK)
+        status = write_quantiles(m, folder, error);
+    if (status == DSGD_OK) {
+        putchar('\n');
+        status = dsgd_figure_draw("quantiles", folder, error);
+    }
+    return status;
+}
+
+static const char *const unit_words[] = {"by-name", "s", "ms", "us", "ns", "min", NULL};
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, column, "column", 'c', "NAME",
+                  "The column of step times (seconds, the only one, or the only one that is called "
+                  "after a unit, such as step_time_ms)"),
+    DSGD_ARGUMENT(WORD, unit, "unit", 0, "UNIT",
+                  "Of the column: s, ms, us, ns or min (by its name, else s)", .words = unit_words),
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Writes DIR/quantiles.csv and draws it"),
+    {.name = NULL},
+};
+
+static dsgd_status imbalance(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "fit FILE",
+        "Fits distributions to the step times in a CSV file, one per row, and prints entries for "
+        "the imbalance of an experiment. With a column `worker` or `rank`, differences between "
+        "workers are "
+        "separated from variation from step to step.",
+        2,
+        2,
+        "imbalance: give `fit` and a CSV file of step times, such as `dsgd imbalance fit "
+        "steps.csv`",
+        options};
+    arguments a = {.column = NULL};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK && strcmp(a.words.v[0], "fit") != 0)
+        status = dsgd_fail(error, DSGD_EUSAGE, "%s", syntax.expected);
+    if (status != DSGD_OK)
+        return status;
+    if (a.folder != NULL && *a.folder == '\0')
+        return dsgd_fail(error, DSGD_EUSAGE, "-o: the name of a folder is expected");
+    measured m = {
+        .file = a.words.v[1], .column = a.column, .unit = a.unit == 0 ? NULL : unit_words[a.unit]};
+    dsgd_csv csv;
+    status = dsgd_csv_read(&csv, error, "%s", m.file);
+    if (status == DSGD_OK)
+        status = read_values(&csv, &m, error);
+    if (status == DSGD_OK)
+        status = summarize(&m, error);
+    if (status == DSGD_OK) {
+        print_fits(&m);
+        warn_of_tail(&m);
+        print_entries(&m);
+        if (a.folder != NULL)
+            status = draw_quantiles(&m, a.folder, error);
+    }
+    free(m.seconds);
+    free(m.worker);
+    free(m.outliers);
+    free(m.factors);
+    dsgd_csv_close(&csv);
+    return status;
+}
+
+const dsgd_command dsgd_command_imbalance = {
+    .name = "imbalance",
+    .usage = "fit FILE.csv",
+    .summary = "fits distributions to measured step times, for an experiment's imbalance",
+    .run = imbalance,
+};

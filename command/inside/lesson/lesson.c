@@ -1,0 +1,202 @@
+/**
+ * @file lesson.c
+ * An algorithm, step by step: its run.
+ */
+#include "command/inside/lesson/lesson.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "command/analysis/plot.h"
+#include "command/console/command.h"
+#include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
+
+const char *const dsgd_explain_formats[] = {"text", "svg", "pdf", "png", NULL};
+
+enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS = 100, BATCH = 4 };
+
+/** The algorithm's entry in the file, a line as `  - {name: easgd, period: 2}`; else one with its name. */
+static char *entry_of(const char *path, const char *algorithm)
+{
+    FILE *const stream = dsgd_file_open(path);
+    char *line = NULL, *entry = NULL;
+    size_t room = 0;
+    while (stream != NULL && entry == NULL && dsgd_read_line(stream, &line, &room)) {
+        char name[64] = "";
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, " - {name: %63[a-z0-9_]", name) == 1 && strcmp(name, algorithm) == 0)
+            entry = dsgd_xstrdup(strchr(line, '{'));
+    }
+    free(line);
+    if (stream != NULL)
+        fclose(stream);
+    return entry != NULL ? entry : dsgd_xprintf("{name: %s}", algorithm);
+}
+
+/** The file's experiment of this algorithm for so many workers; the user's own values come last. */
+static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_options *options,
+                             dsgd_experiment *experiment, dsgd_error *error)
+{
+    const long workers = options->workers > 0 ? options->workers : WORKERS;
+    char *const path = dsgd_xprintf("%s/plots/lesson/lesson.yaml", dsgd_data_folder());
+    char *const entry = entry_of(path, algorithm->name);
+    char *own[] = {dsgd_xprintf("workers=%ld", workers),
+                   dsgd_xprintf("imbalance.0.worker=%ld", workers - 1),
+                   dsgd_xprintf("learn.data.points=%ld", BATCH * workers),
+                   dsgd_xprintf("algorithms=[%s]", entry)};
+    enum { N_OWN = sizeof own / sizeof own[0] };
+    const char *sets[DSGD_MOST_TEXTS + N_OWN];
+    memcpy(sets, own, sizeof own);
+    memcpy(sets + N_OWN, options->sets.v, options->sets.n * sizeof *sets);
+    dsgd_status status = dsgd_experiment_open(path, sets, N_OWN + options->sets.n,
+                                              DSGD_NUMERICS_CPU, experiment, error);
+    if (status == DSGD_OK && experiment->n_runs != 1) {
+        status = dsgd_fail(error, DSGD_EUSAGE, "explain: --set makes %zu runs, but a lesson is one",
+                           experiment->n_runs);
+        dsgd_experiment_close(experiment);
+    }
+    for (size_t i = 0; i < N_OWN; i++)
+        free(own[i]);
+    free(entry);
+    free(path);
+    return status;
+}
+
+static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algorithm,
+                         dsgd_error *error)
+{
+    const dsgd_run_config *const config = &planned->config;
+    double *bytes = NULL;
+    const size_t n_pieces = dsgd_pieces_of(config, &bytes);
+    const int n_servers = dsgd_n_servers(config);
+    free(bytes);
+    if (config->workers < LEAST_WORKERS || config->workers > MOST_WORKERS)
+        return dsgd_fail(error, DSGD_EUSAGE, "explain: %d workers, but a lesson has %d to %d",
+                         config->workers, LEAST_WORKERS, MOST_WORKERS);
+    if (planned->algorithm.about != algorithm)
+        return dsgd_fail(error, DSGD_EUSAGE, "explain %s: --set makes it a lesson of %s",
+                         algorithm->name, planned->algorithm.about->name);
+    if (n_pieces != 1 || n_servers > 1)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "explain: a model of two parameters is sent whole: in one piece "
+                         "(exchange.pieces, here %zu), to one server (here %d)",
+                         n_pieces, n_servers);
+    if (config->learning == NULL || strcmp(config->learning->model.about->name, "hyperplane") != 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "explain: a lesson learns a line: `learn` is not to be set");
+    return DSGD_OK;
+}
+
+/** Steps of the mean worker for each that a lesson is to have: some cancel a slow one's for ever. */
+enum { MOST_LEAD = 25 };
+
+/** The points, which have to be of one feature. */
+static dsgd_status read_bowl(const dsgd_run_config *config, dsgd_bowl *bowl, dsgd_error *error)
+{
+    dsgd_data *data = NULL;
+    dsgd_status status = dsgd_data_open(&config->learning->data, config->seed, false, &data, error);
+    if (status != DSGD_OK)
+        return status;
+    if (data->n_features != 1 || data->train.targets == NULL)
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "explain: a line goes through points of one feature, not %u",
+                           data->n_features);
+    else
+        *bowl = dsgd_bowl_of(&data->train);
+    dsgd_data_close(data);
+    return status;
+}
+
+static dsgd_status simulate(const dsgd_planned_run *planned, long n_steps, dsgd_timeline *t,
+                            dsgd_lesson_run *run, dsgd_error *error)
+{
+    static const bool all[MOST_WORKERS] = {true, true, true, true, true, true, true, true,
+                                           true, true, true, true, true, true, true, true};
+    dsgd_run_config config = planned->config;
+    *t = (dsgd_timeline){.end_step = n_steps, .chosen = all};
+    config.timeline = t;
+    config.ledger = &run->ledger;
+    config.numerics = DSGD_NUMERICS_CPU;
+    config.threads = 1;
+    config.memory_bytes = SIZE_MAX;
+    config.until.steps = fmin(config.until.steps, MOST_LEAD * (double)n_steps);
+    const dsgd_status status = dsgd_view_open(planned, &config, &run->view, error);
+    run->n_workers = config.workers;
+    run->n_hosts = config.workers + dsgd_n_servers(&config);
+    return status;
+}
+
+static dsgd_status write_run(const char *name, const dsgd_explain_options *options,
+                             const dsgd_lesson_run *run, dsgd_error *error)
+{
+    const char *const format = dsgd_explain_formats[options->format];
+    const bool is_text = options->format == DSGD_EXPLAIN_TEXT;
+    if (is_text && options->output == NULL) {
+        dsgd_lesson_print(run, stdout);
+        return DSGD_OK;
+    }
+    char *table = NULL;
+    size_t size = 0;
+    char *const path = options->output != NULL ? dsgd_xstrdup(options->output)
+                                               : dsgd_xprintf("%s.%s", name, format);
+    dsgd_whole_file file;
+    dsgd_status status = DSGD_OK;
+    if (is_text) {
+        status = dsgd_whole_open(&file, error, "%s", path) == NULL ? DSGD_EIO : DSGD_OK;
+        if (status == DSGD_OK) {
+            dsgd_lesson_print(run, file.stream);
+            status = dsgd_whole_close(&file, error);
+        }
+    } else {
+        FILE *const stream = dsgd_text_open(&table, &size);
+        dsgd_lesson_write_csv(run, stream);
+        dsgd_text_close(stream, &table);
+        status = dsgd_figure_write("lesson", table, options->size, format, path, error);
+    }
+    if (status == DSGD_OK)
+        printf("%s: %s, %d workers, %.6g s\n", path, name, run->n_workers,
+               run->view.timeline->end_s);
+    free(table);
+    free(path);
+    return status;
+}
+
+dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options *options,
+                        dsgd_error *error)
+{
+    const long n_steps = options->steps > 0 ? options->steps : STEPS;
+    const long n_workers = options->workers > 0 ? options->workers : WORKERS;
+    if (n_workers < LEAST_WORKERS || n_workers > MOST_WORKERS)
+        return dsgd_fail(error, DSGD_EUSAGE, "--workers %ld: a lesson has %d to %d", n_workers,
+                         LEAST_WORKERS, MOST_WORKERS);
+    if (n_steps > MOST_STEPS)
+        return dsgd_fail(error, DSGD_EUSAGE, "--steps %ld: a lesson has at most %d", n_steps,
+                         MOST_STEPS);
+    dsgd_experiment experiment;
+    dsgd_status status = open_file(algorithm, options, &experiment, error);
+    if (status != DSGD_OK)
+        return status;
+    const dsgd_planned_run *const planned = &experiment.runs[0];
+    dsgd_timeline t = {.first_step = 0};
+    dsgd_lesson_run run = {.n_workers = 0};
+    status = check(planned, algorithm, error);
+    if (status == DSGD_OK)
+        status = read_bowl(&planned->config, &run.bowl, error);
+    if (status == DSGD_OK)
+        status = simulate(planned, n_steps, &t, &run, error);
+    if (status == DSGD_OK) {
+        dsgd_lesson_apply(&run);
+        status = write_run(algorithm->name, options, &run, error);
+    }
+    free(run.applications);
+    dsgd_view_close(&run.view);
+    dsgd_ledger_free(&run.ledger);
+    dsgd_timeline_free(&t);
+    dsgd_experiment_close(&experiment);
+    return status;
+}

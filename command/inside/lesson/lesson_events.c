@@ -1,0 +1,484 @@
+/**
+ * @file lesson_events.c
+ * What happens in a lesson, in words: what the timeline says of when, and the ledger of what.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/inside/lesson/lesson.h"
+
+/** What has reached a host since it last changed its model, and how it is called. */
+typedef struct received {
+    size_t value;
+    char *name;
+} received;
+
+typedef struct teller {
+    const dsgd_lesson_run *run;
+    size_t n, room;
+    dsgd_lesson_event *events;
+    size_t *model, *updated; /* [n_hosts] models now; what its last local step has made */
+    bool *is_model; /* [n_values] that are, or were, of any host */
+    size_t *n_received; /* [n_hosts] */
+    received **received; /* [n_hosts][n_received] */
+    double *weights; /* [n_values] */
+} teller;
+
+static void tell(teller *t, double at_s, int phase, int host, char *text)
+{
+    if (t->n == t->room) {
+        t->room = 2 * t->room + 64;
+        t->events = dsgd_xrealloc(t->events, t->room, sizeof *t->events);
+    }
+    t->events[t->n] = (dsgd_lesson_event){at_s, phase, t->n, host, text};
+    t->n++;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void append_hosts(char **text, const dsgd_lesson_run *run, uint32_t hosts)
+{
+    char *const names = dsgd_lesson_hosts(run, hosts);
+    dsgd_append(text, "%s", names);
+    free(names);
+}
+
+/** Workers whose gradient of that step is in t->weights with that weight, which are then taken out. */
+static uint32_t take_alike(teller *t, long step, double weight)
+{
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    uint32_t workers = 0;
+    for (size_t i = 0; i < ledger->n_values; i++)
+        if (ledger->values[i].by == DSGD_MADE_GRADIENT && ledger->values[i].step == step &&
+            t->weights[i] == weight) {
+            workers |= 1u << ledger->values[i].worker;
+            t->weights[i] = 0;
+        }
+    return workers;
+}
+
+/**
+ * "gradient 3 of workers 0-2, gradient 2 of worker 3", of a sum of gradients; of the host's own alone
+ * "gradient 3". NULL: it is something else.
+ */
+static char *gradients_text(teller *t, int host, size_t value)
+{
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    dsgd_lesson_expand(ledger, value, false, NULL, t->weights);
+    size_t n = 0;
+    double largest = 0;
+    for (size_t i = 1; i < ledger->n_values; i++) {
+        if (t->weights[i] != 0 && ledger->values[i].by != DSGD_MADE_GRADIENT)
+            return NULL;
+        n += t->weights[i] != 0;
+        largest = fmax(largest, t->weights[i]);
+    }
+    char *text = n == 0 ? NULL : dsgd_xstrdup("");
+    for (size_t i = ledger->n_values; n > 0 && i-- > 1;) {
+        const double weight = t->weights[i];
+        if (weight == 0)
+            continue;
+        const uint32_t workers = take_alike(t, ledger->values[i].step, weight);
+        dsgd_append(&text, "%s", text[0] == '\0' ? "" : ", ");
+        if (weight != largest)
+            dsgd_append(&text, "%.3g of ", weight / largest);
+        dsgd_append(&text, "gradient %ld", ledger->values[i].step);
+        if (n > 1 || workers != 1u << host) {
+            dsgd_append(&text, " of ");
+            append_hosts(&text, t->run, workers);
+        }
+    }
+    return text;
+}
+
+/** What a host calls a value: "its x", what it has received, or NULL. */
+static const char *name_of(const teller *t, int host, size_t value)
+{
+    if (value == t->model[host])
+        return "its x";
+    for (size_t i = t->n_received[host]; i-- > 0;)
+        if (t->received[host][i].value == value)
+            return t->received[host][i].name;
+    return NULL;
+}
+
+static void note_received(teller *t, int host, size_t value, char *name)
+{
+    const size_t n = t->n_received[host]++;
+    t->received[host] = dsgd_xrealloc(t->received[host], n + 1, sizeof *t->received[host]);
+    t->received[host][n] = (received){value, name};
+}
+
+static void forget_received(teller *t, int host)
+{
+    while (t->n_received[host] > 0)
+        free(t->received[host][--t->n_received[host]].name);
+}
+
+/* --- what a host computes, and waits for -------------------------------------------------------- */
+
+static const dsgd_made *gradient_of(const dsgd_lesson_run *run, const dsgd_span *span, size_t *at)
+{
+    for (size_t i = 1; i < run->ledger.n_values; i++) {
+        const dsgd_made *const made = &run->ledger.values[i];
+        *at = i;
+        if (made->by == DSGD_MADE_GRADIENT && made->worker == span->host &&
+            made->step == span->step && made->at_s == span->since_s)
+            return made;
+    }
+    return NULL;
+}
+
+static void tell_gradient(teller *t, const dsgd_span *span)
+{
+    size_t at = 0;
+    const dsgd_made *const g = gradient_of(t->run, span, &at);
+    if (span->end_s > t->run->view.timeline->end_s)
+        return;
+    char *text = dsgd_xprintf("gradient %ld", span->step);
+    if (dsgd_is_cancelled(span)) {
+        dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
+    } else if (g == NULL) {
+        dsgd_append(&text, " is dropped: no part of it is ready in time");
+    } else {
+        dsgd_append(&text, " = ");
+        dsgd_lesson_append_x(&text, t->run, at);
+        dsgd_append(&text, " at ");
+        dsgd_lesson_append_x(&text, t->run, g->from[0]);
+        dsgd_append(&text, " since %.3f s", span->since_s);
+    }
+    tell(t, span->end_s, 0, span->host, text);
+}
+
+/** Shorter waits cannot be seen in the times. */
+static const double least_wait_s = 0.0005;
+
+/** A verb's name without what all have. */
+static const char *verb_of(const char *verb)
+{
+    static const char prefix[] = "dsgd_";
+    return strncmp(verb, prefix, strlen(prefix)) == 0 ? verb + strlen(prefix) : verb;
+}
+
+/** From when it only waits: what travels beside computation is waited for at its end, if at all. */
+static void tell_wait(teller *t, const dsgd_span *span)
+{
+    const dsgd_view *const view = &t->run->view;
+    const dsgd_row *const row = &view->rows[dsgd_view_row(view, span->host)];
+    const double end_s = dsgd_view_end_s(view, span);
+    double since_s = span->since_s, idle_s = 0;
+    for (size_t i = 0; i < row->n_tiles; i++) {
+        const dsgd_tile *const tile = &row->tiles[i];
+        const double both_s = fmin(end_s, tile->end_s) - fmax(since_s, tile->since_s);
+        if (both_s <= 0)
+            continue;
+        if (tile->state == DSGD_TILE_WAIT)
+            idle_s += both_s;
+        if (tile->state == DSGD_TILE_FORWARD || tile->state == DSGD_TILE_BACKWARD) {
+            since_s = fmin(end_s, tile->end_s);
+            idle_s = 0;
+        }
+    }
+    if (span->track != 0 || end_s - since_s < least_wait_s)
+        return;
+    char *const whom = idle_s > least_wait_s ? dsgd_view_waits_for(view, span) : NULL;
+    char *text = dsgd_xstrdup("waits ");
+    if (span->end_s <= view->timeline->end_s)
+        dsgd_append(&text, "until %.3f s ", end_s);
+    dsgd_append(&text, "for %s (%s)", whom == NULL ? "messages" : whom, verb_of(span->verb));
+    tell(t, since_s, 2, span->host, text);
+    free(whom);
+}
+
+static void tell_spans(teller *t)
+{
+    const dsgd_timeline *const timeline = t->run->view.timeline;
+    for (size_t i = 0; i < timeline->n_spans; i++) {
+        const dsgd_span *const span = &timeline->spans[i];
+        if (span->kind == DSGD_SPAN_COMPUTE)
+            tell_gradient(t, span);
+        else if (span->kind == DSGD_SPAN_WAIT)
+            tell_wait(t, span);
+        else if (span->kind == DSGD_SPAN_ACTIVATED && span->peer < 0)
+            tell(t, span->since_s, 1, span->host,
+                 dsgd_xprintf("starts version %ld for all", span->version));
+    }
+}
+
+/* --- what it sends and gets --------------------------------------------------------------------- */
+
+static void tell_sent(teller *t, const dsgd_ledger_entry *e)
+{
+    char *const gradients = gradients_text(t, e->host, e->value);
+    char *text = dsgd_xstrdup("sends ");
+    if (gradients != NULL)
+        dsgd_append(&text, "%s", gradients);
+    else if (t->is_model[e->value])
+        dsgd_append(&text, "x = ");
+    if (gradients == NULL)
+        dsgd_lesson_append_x(&text, t->run, e->value);
+    dsgd_append(&text, " (%s)", verb_of(e->verb));
+    tell(t, e->at_s, 1, e->host, text);
+    free(gradients);
+}
+
+static const dsgd_span *contribution_of(const dsgd_lesson_run *run, const dsgd_ledger_entry *e)
+{
+    const dsgd_timeline *const timeline = run->view.timeline;
+    for (size_t i = 0; i < timeline->n_spans; i++) {
+        const dsgd_span *const span = &timeline->spans[i];
+        if (span->kind == DSGD_SPAN_CONTRIBUTED && span->host == e->host &&
+            (uint64_t)span->version == e->number)
+            return span;
+    }
+    return NULL;
+}
+
+/** What a partial collective takes of a host is told where it is not what it sends in that step. */
+static void tell_late(teller *t, const dsgd_ledger_entry *e)
+{
+    const dsgd_span *const span =
+        dsgd_scope_is_of_versions(e->scope) ? contribution_of(t->run, e) : NULL;
+    if (span == NULL || !dsgd_is_late(span))
+        return;
+    char *text = dsgd_xprintf("gives to version %ld ", span->version);
+    if (e->stamp < 0)
+        dsgd_append(&text, "nothing: it has nothing new");
+    else if (span->made < 0)
+        dsgd_append(&text, "the x with which it began: it is late");
+    else
+        dsgd_append(&text, "what it sent in step %ld: it is late", span->made);
+    tell(t, e->at_s, 1, e->host, text);
+}
+
+static void tell_received(teller *t, const dsgd_ledger_entry *e)
+{
+    const bool is_x = t->is_model[e->value];
+    char *const peer = dsgd_lesson_hosts(t->run, 1u << e->peer);
+    char *const name = dsgd_xprintf("%s %s%s", is_x ? "x of" : "what", peer, is_x ? "" : " sent");
+    if (!dsgd_lesson_is_server(t->run, e->host)) {
+        char *text = dsgd_xprintf("gets %s", is_x ? "x = " : "");
+        dsgd_lesson_append_x(&text, t->run, e->value);
+        dsgd_append(&text, " of %s", peer);
+        if (!dsgd_lesson_is_server(t->run, e->peer))
+            dsgd_append(&text, ", after %ld step%s", e->stamp, e->stamp == 1 ? "" : "s");
+        tell(t, e->at_s, 1, e->host, text);
+    }
+    free(peer);
+    note_received(t, e->host, e->value, name);
+}
+
+/** "x of workers 0-2 after 4 steps, of worker 3 after 2": who has given what to a sum. */
+static void append_members(teller *t, char **text, const dsgd_ledger_entry *used)
+{
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    uint32_t told = 0;
+    for (const dsgd_ledger_entry *e = ledger->entries; e < used; e++) {
+        if (e->kind != DSGD_ENTRY_SAMPLED || e->scope != used->scope || e->number != used->number ||
+            told >> e->host & 1)
+            continue;
+        uint32_t alike = 0;
+        for (const dsgd_ledger_entry *other = e; other < used; other++)
+            if (other->kind == DSGD_ENTRY_SAMPLED && other->scope == e->scope &&
+                other->number == e->number && other->stamp == e->stamp)
+                alike |= 1u << other->host;
+        dsgd_append(text, "%s", told == 0 ? ", of " : "; of ");
+        append_hosts(text, t->run, alike);
+        if (e->stamp < 0)
+            dsgd_append(text, " nothing");
+        else
+            dsgd_append(text, " after %ld step%s", e->stamp, e->stamp == 1 ? "" : "s");
+        told |= alike;
+    }
+}
+
+static void tell_used(teller *t, const dsgd_ledger_entry *e)
+{
+    const dsgd_made *const sum = &t->run->ledger.values[e->value];
+    double weight = 0;
+    for (size_t i = 0; i < sum->n; i++)
+        weight += sum->weights[i];
+    const char *const what = fabs(weight - 1) < 1e-9 ? "mean" : "sum";
+    char *text = dsgd_xprintf("gets the %s", what);
+    const bool is_version = dsgd_scope_is_of_versions(e->scope);
+    if (is_version)
+        dsgd_append(&text, " of version %llu", (unsigned long long)e->number);
+    if (is_version && (long)e->number != e->step)
+        dsgd_append(&text, " (in its step %ld)", e->step);
+    dsgd_append(&text, ", ");
+    dsgd_lesson_append_x(&text, t->run, e->value);
+    char *const gradients = gradients_text(t, e->host, e->value);
+    if (gradients != NULL)
+        dsgd_append(&text, ": of %s", gradients);
+    else
+        append_members(t, &text, e);
+    free(gradients);
+    tell(t, e->at_s, 1, e->host, text);
+    note_received(t, e->host, e->value, dsgd_xprintf("that %s", what));
+}
+
+/* --- what becomes of a model -------------------------------------------------------------------- */
+
+static void tell_stale(teller *t, const dsgd_ledger_entry *e)
+{
+    const dsgd_lesson_run *const run = t->run;
+    for (size_t i = 0; i < run->n_applications; i++) {
+        const dsgd_application *const a = &run->applications[i];
+        const dsgd_made *const g = &run->ledger.values[a->gradient];
+        if (&run->ledger.entries[a->entry] != e || a->age == 0)
+            continue;
+        char *text = dsgd_xprintf("gradient %ld of worker %d is %ld update%s old: taken at ",
+                                  g->step, g->worker, a->age, a->age == 1 ? "" : "s");
+        dsgd_lesson_append_x(&text, run, g->from[0]);
+        dsgd_append(&text, ", applied at ");
+        dsgd_lesson_append_x(&text, run, a->to);
+        tell(t, e->at_s, 1, e->host, text);
+    }
+}
+
+static void append_new_x(const teller *t, char **text, size_t value)
+{
+    dsgd_append(text, "x = ");
+    dsgd_lesson_append_x(text, t->run, value);
+    dsgd_append(text, ", F = %.3f", dsgd_bowl_at(&t->run->bowl, dsgd_lesson_x(t->run, value)));
+}
+
+static void tell_updated(teller *t, const dsgd_ledger_entry *e)
+{
+    const size_t g = t->run->ledger.values[e->value].from[1];
+    char *const gradients = gradients_text(t, e->host, g);
+    const bool alone = t->run->ledger.values[g].by == DSGD_MADE_GRADIENT;
+    char *text = dsgd_xstrdup("steps with ");
+    if (!alone) {
+        dsgd_append(&text, "g = ");
+        dsgd_lesson_append_x(&text, t->run, g);
+    }
+    if (gradients != NULL && (alone || t->n_received[e->host] == 0)) /* else it has been told */
+        dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
+    const size_t from = t->run->ledger.values[e->value].from[0];
+    if (from == t->model[e->host]) {
+        dsgd_append(&text, ": ");
+        append_new_x(t, &text, e->value);
+        t->updated[e->host] = e->value;
+    } else { /* of a vector beside the model */
+        dsgd_append(&text, " from ");
+        dsgd_lesson_append_x(&text, t->run, from);
+        dsgd_append(&text, " to ");
+        dsgd_lesson_append_x(&text, t->run, e->value);
+    }
+    free(gradients);
+    tell(t, e->at_s, 1, e->host, text);
+    tell_stale(t, e);
+}
+
+/** " = 0.5 its x + 0.5 x of worker 2": of what a new model is a combination. */
+static void append_terms(const teller *t, char **text, int host, size_t value)
+{
+    const dsgd_made *const made = &t->run->ledger.values[value];
+    const char *const name = name_of(t, host, value);
+    if (name != NULL)
+        dsgd_append(text, ": %s", name);
+    if (name != NULL || made->by != DSGD_MADE_COMBINATION)
+        return;
+    for (size_t i = 0, n_told = 0; i < made->n; i++) {
+        double weight = 0;
+        bool first = true;
+        for (size_t k = 0; k < made->n; k++) {
+            weight += made->from[k] == made->from[i] ? made->weights[k] : 0;
+            first = first && (k >= i || made->from[k] != made->from[i]);
+        }
+        if (!first || weight == 0 || made->from[i] == 0)
+            continue;
+        const char *const plus = n_told++ == 0 ? ": " : " + ";
+        dsgd_append(text, "%s", weight > 0 ? plus : n_told == 1 ? ": -" : " - ");
+        if (fabs(fabs(weight) - 1) > 1e-12)
+            dsgd_append(text, "%.3g ", fabs(weight));
+        const char *const operand = name_of(t, host, made->from[i]);
+        if (operand != NULL)
+            dsgd_append(text, "%s", operand);
+        else
+            dsgd_lesson_append_x(text, t->run, made->from[i]);
+    }
+}
+
+static bool same_x(const dsgd_lesson_run *run, size_t a, size_t b)
+{
+    const double *const x = dsgd_lesson_x(run, a);
+    const double *const y = dsgd_lesson_x(run, b);
+    return x[0] == y[0] && x[1] == y[1];
+}
+
+static void tell_model(teller *t, const dsgd_ledger_entry *e)
+{
+    const size_t before = t->model[e->host];
+    if (before > 0 && e->value != t->updated[e->host] && !same_x(t->run, before, e->value)) {
+        char *text = dsgd_xstrdup("");
+        append_new_x(t, &text, e->value);
+        append_terms(t, &text, e->host, e->value);
+        tell(t, e->at_s, 1, e->host, text);
+    }
+    if (dsgd_lesson_is_server(t->run, e->host))
+        tell_stale(t, e);
+    t->model[e->host] = e->value;
+    t->is_model[e->value] = true;
+    forget_received(t, e->host);
+}
+
+static void tell_entries(teller *t)
+{
+    for (size_t i = 0; i < t->run->ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &t->run->ledger.entries[i];
+        if (e->kind == DSGD_ENTRY_MODEL)
+            tell_model(t, e);
+        else if (e->kind == DSGD_ENTRY_UPDATED)
+            tell_updated(t, e);
+        else if (e->kind == DSGD_ENTRY_SENT)
+            tell_sent(t, e);
+        else if (e->kind == DSGD_ENTRY_SAMPLED)
+            tell_late(t, e);
+        else if (e->kind == DSGD_ENTRY_RECEIVED)
+            tell_received(t, e);
+        else if (e->kind == DSGD_ENTRY_USED)
+            tell_used(t, e);
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const dsgd_lesson_event *const e = a;
+    const dsgd_lesson_event *const f = b;
+    if (e->at_s != f->at_s)
+        return e->at_s < f->at_s ? -1 : 1;
+    if (e->phase != f->phase)
+        return e->phase - f->phase;
+    return e->order < f->order ? -1 : e->order > f->order;
+}
+
+dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
+{
+    const size_t n_hosts = (size_t)run->n_hosts;
+    teller t = {.run = run,
+                .model = dsgd_xcalloc(n_hosts, sizeof *t.model),
+                .updated = dsgd_xcalloc(n_hosts, sizeof *t.updated),
+                .is_model = dsgd_xcalloc(run->ledger.n_values + 1, sizeof *t.is_model),
+                .n_received = dsgd_xcalloc(n_hosts, sizeof *t.n_received),
+                .received = dsgd_xcalloc(n_hosts, sizeof(received *)),
+                .weights = dsgd_xcalloc(run->ledger.n_values + 1, sizeof *t.weights)};
+    tell_spans(&t);
+    tell_entries(&t);
+    for (int i = 0; i < run->n_hosts; i++) {
+        forget_received(&t, i);
+        free(t.received[i]);
+    }
+    free(t.model);
+    free(t.updated);
+    free(t.is_model);
+    free(t.n_received);
+    free(t.received);
+    free(t.weights);
+    if (t.n > 0)
+        qsort(t.events, t.n, sizeof *t.events, by_time);
+    *n = t.n;
+    return t.events;
+}

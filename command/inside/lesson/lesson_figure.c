@@ -1,0 +1,118 @@
+/**
+ * @file lesson_figure.c
+ * A lesson as the table of the figure `lesson` (plots/lesson/lesson.gp): points of the plane of the
+ * two parameters.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/csv.h"
+#include "command/inside/lesson/lesson.h"
+
+enum { CONTOURS = 12, POINTS = 90 };
+
+static void write_line(FILE *stream, const char *kind, long number, const double *at,
+                       const double *to)
+{
+    fprintf(stream, "%s,%ld", kind, number);
+    for (int k = 0; k < 4; k++) {
+        fputc(',', stream);
+        dsgd_csv_number(stream, k < 2 ? at[k] : to[k - 2]);
+    }
+    fputc('\n', stream);
+}
+
+/** Contours through the path of plain steps down: their heights fall as F does. */
+static void write_contours(const dsgd_lesson_run *run, FILE *stream)
+{
+    static const double pi = 3.14159265358979323846;
+    const double top = dsgd_bowl_at(&run->bowl, dsgd_lesson_x(run, 1)) - run->bowl.least;
+    for (int i = 1; i <= CONTOURS; i++)
+        for (int k = 0; k <= POINTS; k++) {
+            double x[2];
+            const double part = 1.5 * i / CONTOURS; /* of the distance */
+            dsgd_bowl_contour(&run->bowl, run->bowl.least + part * part * top, 2 * pi * k / POINTS,
+                              x);
+            write_line(stream, "contour", i, x, x);
+        }
+}
+
+static void write_path(const dsgd_lesson_run *run, int host, FILE *stream)
+{
+    const char *const kind = dsgd_lesson_is_server(run, host) ? "server" : "path";
+    size_t before = 0;
+    for (size_t i = 0; i < run->ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run->ledger.entries[i];
+        if (e->kind != DSGD_ENTRY_MODEL || e->host != host || e->value == before)
+            continue;
+        const double *const x = dsgd_lesson_x(run, e->value);
+        write_line(stream, kind, host, x, before == 0 ? x : dsgd_lesson_x(run, before));
+        before = e->value;
+    }
+}
+
+static bool same_sum(const dsgd_ledger_entry *a, const dsgd_ledger_entry *b)
+{
+    return a->scope == b->scope && a->number == b->number;
+}
+
+static bool is_model(const dsgd_ledger *ledger, size_t value)
+{
+    for (size_t i = 0; i < ledger->n_entries; i++)
+        if (ledger->entries[i].kind == DSGD_ENTRY_MODEL && ledger->entries[i].value == value)
+            return true;
+    return false;
+}
+
+/** Whether a group's sum takes an older model of this member than the newest of the others'. */
+static bool is_late(const dsgd_ledger *ledger, const dsgd_ledger_entry *sampled)
+{
+    long newest = sampled->stamp;
+    for (size_t i = 0; i < ledger->n_entries; i++) {
+        const dsgd_ledger_entry *const e = &ledger->entries[i];
+        if (e->kind == DSGD_ENTRY_SAMPLED && same_sum(e, sampled) && e->stamp > newest)
+            newest = e->stamp;
+    }
+    return dsgd_scope_is_of_versions(sampled->scope) && sampled->stamp >= 0 &&
+           sampled->stamp < newest && is_model(ledger, sampled->value);
+}
+
+/** From a late model of a group's sum to the models of the others, where they take the sum. */
+static void write_late(const dsgd_lesson_run *run, const dsgd_ledger_entry *sampled, FILE *stream)
+{
+    const dsgd_ledger *const ledger = &run->ledger;
+    size_t model[32] = {0}; /* of each host, now */
+    for (size_t i = 0; i < ledger->n_entries; i++) {
+        const dsgd_ledger_entry *const e = &ledger->entries[i];
+        if (e->kind == DSGD_ENTRY_MODEL)
+            model[e->host] = e->value;
+        if (e->kind == DSGD_ENTRY_USED && same_sum(e, sampled) && e->host != sampled->host)
+            write_line(stream, "late", sampled->host, dsgd_lesson_x(run, sampled->value),
+                       dsgd_lesson_x(run, model[e->host]));
+    }
+}
+
+void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream)
+{
+    fputs("kind,number,a,b,to_a,to_b\n", stream);
+    const double *const minimum = run->bowl.minimum;
+    const double about[2] = {run->n_workers, run->view.straggler};
+    write_line(stream, "minimum", 0, minimum, minimum);
+    write_line(stream, "workers", 0, about, about);
+    write_contours(run, stream);
+    for (int host = 0; host < run->n_hosts; host++)
+        write_path(run, host, stream);
+    for (size_t i = 0; i < run->n_applications; i++) {
+        const dsgd_application *const a = &run->applications[i];
+        const dsgd_made *const g = &run->ledger.values[a->gradient];
+        const double *const from = dsgd_lesson_x(run, g->from[0]);
+        const double *const to = dsgd_lesson_x(run, a->to);
+        if (a->age > 0 && hypot(to[0] - from[0], to[1] - from[1]) > 0)
+            write_line(stream, "stale", g->worker, from, to);
+    }
+    for (size_t i = 0; i < run->ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run->ledger.entries[i];
+        if (e->kind == DSGD_ENTRY_SAMPLED && is_late(&run->ledger, e))
+            write_late(run, e, stream);
+    }
+}

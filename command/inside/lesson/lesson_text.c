@@ -1,0 +1,212 @@
+/**
+ * @file lesson_text.c
+ * A lesson as lines of text, in the order of time.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/console/table.h"
+#include "command/inside/lesson/lesson.h"
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+void dsgd_lesson_append_x(char **text, const dsgd_lesson_run *run, size_t value)
+{
+    const double *const x = dsgd_lesson_x(run, value);
+    dsgd_append(text, "(%.3f, %.3f)", x[0] + 0.0, x[1] + 0.0);
+}
+
+/** "3", "0-2", "1 3": of bits. */
+char *dsgd_lesson_ranks(uint32_t ranks)
+{
+    char *text = dsgd_xstrdup("");
+    for (int i = 0; ranks >> i != 0; i++) {
+        int last = i;
+        if (!(ranks >> i & 1))
+            continue;
+        while (ranks >> (last + 1) & 1)
+            last++;
+        dsgd_append(&text, text[0] == '\0' ? "%d" : " %d", i);
+        if (last > i)
+            dsgd_append(&text, last > i + 1 ? "-%d" : " %d", last);
+        i = last;
+    }
+    return text;
+}
+
+/** "worker 3", "workers 0-2", "server 0": of bits. */
+char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
+{
+    const uint32_t workers = hosts & ((1u << run->n_workers) - 1);
+    if (workers != hosts)
+        return dsgd_xprintf("server %d", __builtin_ctz(hosts & ~workers) - run->n_workers);
+    char *const ranks = dsgd_lesson_ranks(workers);
+    char *const text =
+        dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s", ranks);
+    free(ranks);
+    return text;
+}
+
+/* --- lines ---------------------------------------------------------------------------------------- */
+
+enum { HEAD_WIDTH = 16 }; /* of time and worker */
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+/** Events whose times read alike; the hosts that do the same have one line. */
+static void print_group(const dsgd_lesson_run *run, FILE *stream, const dsgd_lesson_event *events,
+                        size_t n)
+{
+    uint32_t *const hosts = dsgd_xcalloc(n, sizeof *hosts);
+    size_t last_of[32] = {0}; /* line of each host, from 1: its own stay in their order */
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i;
+        for (size_t k = last_of[events[i].host]; k < i; k++)
+            if (at == i && hosts[k] != 0 && strcmp(events[k].text, events[i].text) == 0)
+                at = k;
+        hosts[at] |= 1u << events[i].host;
+        last_of[events[i].host] = at + 1;
+    }
+    bool first = true;
+    for (size_t i = 0; i < n; i++) {
+        if (hosts[i] == 0)
+            continue;
+        const bool server = hosts[i] >> run->n_workers != 0;
+        char *const who = server ? dsgd_xstrdup("server") : dsgd_lesson_ranks(hosts[i]);
+        char *const head = first ? dsgd_xprintf("%7.3f  %-6s ", events[0].at_s, who)
+                                 : dsgd_xprintf("%7s  %-6s ", "", who);
+        dsgd_print_wrapped(stream, head, HEAD_WIDTH, DSGD_TEXT_WIDTH, events[i].text);
+        first = false;
+        free(head);
+        free(who);
+    }
+    free(hosts);
+}
+
+static bool reads_alike(double a, double b)
+{
+    return lround(a * 1000) == lround(b * 1000);
+}
+
+static void print_events(const dsgd_lesson_run *run, FILE *stream)
+{
+    size_t n_events = 0;
+    dsgd_lesson_event *const events = dsgd_lesson_tell(run, &n_events);
+    fputs("\n   time  worker\n", stream);
+    for (size_t i = 0, n = 0; i < n_events; i += n) {
+        n = 1;
+        while (i + n < n_events && reads_alike(events[i].at_s, events[i + n].at_s))
+            n++;
+        print_group(run, stream, events + i, n);
+    }
+    for (size_t i = 0; i < n_events; i++)
+        free(events[i].text);
+    free(events);
+}
+
+static void print_head(const dsgd_lesson_run *run, FILE *stream)
+{
+    const dsgd_about *const about = run->view.run->algorithm.about;
+    const dsgd_bowl *const bowl = &run->bowl;
+    char *text = dsgd_xprintf("%s: %s", about->name, about->summary);
+    dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
+    free(text);
+    text = dsgd_xprintf(
+        "%d workers fit a line a u + b to %u points (u, v): x = (a, b), loss F(x) = "
+        "mean of (a u + b - v)^2 / 2, least at (%.3f, %.3f), where F = %.3f. "
+        "All begin at ",
+        run->n_workers, bowl->n_points, bowl->minimum[0], bowl->minimum[1], bowl->least);
+    dsgd_lesson_append_x(&text, run, 1);
+    dsgd_append(&text, ", F = %.3f. ", dsgd_bowl_at(bowl, dsgd_lesson_x(run, 1)));
+    dsgd_append(&text, "Gradient t of a worker is over its %ld points of step t. ",
+                run->view.run->learning.batch);
+    const dsgd_optimizer by = dsgd_optimizer_resolved(&run->view.run->learning.optimizer);
+    if (dsgd_optimizer_states(&by) == 0 && by.weight_decay == 0)
+        dsgd_append(&text, "A local step is x <- x - %g g.", by.lr);
+    else
+        dsgd_append(&text, "Local steps are by %s.", dsgd_optimizer_kinds[by.kind]);
+    if (run->view.straggler >= 0)
+        dsgd_append(&text, " Worker %d is slow.", run->view.straggler);
+    dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
+    free(text);
+}
+
+/** How stale the gradients were that were applied at a host: the mean, and the oldest. */
+static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
+{
+    double sum = 0, n = 0;
+    long oldest = 0;
+    for (size_t i = 0; i < run->n_applications; i++) {
+        const dsgd_application *const a = &run->applications[i];
+        if (run->ledger.entries[a->entry].host != host)
+            continue;
+        sum += (double)a->age;
+        n++;
+        oldest = a->age > oldest ? a->age : oldest;
+    }
+    if (n > 0)
+        fprintf(stream, "%6.2f %4ld", sum / n, oldest);
+    else
+        fprintf(stream, "%6s %4s", "-", "-");
+}
+
+/** Gradients that it has computed to the end. */
+static int n_steps(const dsgd_lesson_run *run, const dsgd_row *row)
+{
+    int n = 0;
+    for (size_t i = 0; i < row->n_spans; i++)
+        n += row->spans[i]->kind == DSGD_SPAN_COMPUTE && !dsgd_is_cancelled(row->spans[i]) &&
+             row->spans[i]->end_s <= run->view.timeline->end_s;
+    return n;
+}
+
+static size_t last_model(const dsgd_lesson_run *run, int host)
+{
+    size_t i = run->ledger.n_entries;
+    while (i-- > 0)
+        if (run->ledger.entries[i].kind == DSGD_ENTRY_MODEL && run->ledger.entries[i].host == host)
+            return run->ledger.entries[i].value;
+    return 0;
+}
+
+static void print_end(const dsgd_lesson_run *run, FILE *stream)
+{
+    const dsgd_timeline *const timeline = run->view.timeline;
+    double mean[2] = {0, 0};
+    fprintf(stream,
+            "\nafter %.3f s                                  gradients' age\n"
+            "              x                      F  steps   mean  max  waits\n",
+            timeline->end_s);
+    for (size_t i = 0; i < run->view.n_rows; i++) {
+        const dsgd_row *const row = &run->view.rows[i];
+        const double *const x = dsgd_lesson_x(run, last_model(run, row->host));
+        const bool server = dsgd_lesson_is_server(run, row->host);
+        char *const name = dsgd_lesson_hosts(run, 1u << row->host);
+        char *text = dsgd_xstrdup("");
+        dsgd_lesson_append_x(&text, run, last_model(run, row->host));
+        fprintf(stream, "%-10s %-20s %7.3f", name, text, dsgd_bowl_at(&run->bowl, x));
+        if (server)
+            fprintf(stream, "%7s ", "");
+        else
+            fprintf(stream, "%7d ", n_steps(run, row));
+        print_ages(run, stream, row->host);
+        if (!server)
+            fprintf(stream, "%5.0f %%", 100 * row->wait_s / (timeline->end_s - timeline->since_s));
+        fputc('\n', stream);
+        for (int k = 0; k < 2 && !server; k++)
+            mean[k] += x[k] / run->n_workers;
+        free(name);
+        free(text);
+    }
+    char *const text = dsgd_xprintf("(%.3f, %.3f)", mean[0], mean[1]);
+    fprintf(stream, "mean x     %-20s %7.3f\n", text, dsgd_bowl_at(&run->bowl, mean));
+    free(text);
+}
+
+void dsgd_lesson_print(const dsgd_lesson_run *run, FILE *stream)
+{
+    print_head(run, stream);
+    print_events(run, stream);
+    print_end(run, stream);
+}

@@ -1,0 +1,387 @@
+/**
+ * @file chrome.c
+ * A timeline as JSON in Chrome's trace event format, which Perfetto and speedscope open ("Trace
+ * Event Format", Google, 2016).
+ *
+ * A process per host; its tracks are flat: what is drawn on one does not overlap. Messages have as
+ * many tracks as are on their way at one time, and a flow from the sender's to the receiver's.
+ *
+ * Times are in microseconds, on a grid of nanoseconds. Viewers multiply, truncate and add: half a
+ * nanosecond more for a begin, and a tenth less for a duration, keep neighbours apart whatever they
+ * do. `seconds` of a state is exact; viewers do not read it.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/csv.h"
+#include "base/json.h"
+#include "command/inside/timeline/view.h"
+
+/** Tracks of a host; behind OUT, as many as are needed, and behind those the ones of IN. */
+enum { STATE = 1, STEPS, WORK, ASSIST, MARKS, CHANNEL, OUT = 100, IN = 10000, OF_HOST = 20000 };
+
+/** Nanoseconds from the begin of the run. */
+static long long ns_of(double s)
+{
+    return llround(s * 1e9);
+}
+
+static long long tid_of(int host, int track)
+{
+    return (host + 1LL) * OF_HOST + track;
+}
+
+typedef struct writer {
+    const dsgd_view *view;
+    FILE *stream;
+    long n_events;
+} writer;
+
+/** Begins an event, of a host's track: `{"ph":"X", ... "ts":...`. */
+static void event(writer *w, char phase, int host, int track, double at_s)
+{
+    const long long ns = ns_of(at_s);
+    fprintf(w->stream, "%s\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%lld,\"ts\":%lld.%03lld5",
+            w->n_events++ > 0 ? "," : "", phase, host + 1, tid_of(host, track), ns / 1000,
+            ns % 1000);
+}
+
+/** An interval, whose name and arguments the caller appends. */
+static void interval(writer *w, int host, int track, double since_s, double end_s)
+{
+    const long long ns = ns_of(end_s) - ns_of(since_s);
+    const long long tenths = ns > 0 ? 10 * ns - 1 : 0;
+    event(w, 'X', host, track, since_s);
+    fprintf(w->stream, ",\"dur\":%lld.%04lld", tenths / 10000, tenths % 10000);
+}
+
+static void text(writer *w, const char *name, const char *value)
+{
+    json_t *const json = dsgd_json_text(value);
+    char *const quoted = json_dumps(json, JSON_ENCODE_ANY);
+    fprintf(w->stream, ",\"%s\":%s", name, quoted);
+    free(quoted);
+    json_decref(json);
+}
+
+/** "name":..., an owned text. */
+static void take_name(writer *w, char *name)
+{
+    text(w, "name", name);
+    free(name);
+}
+
+static void number(writer *w, const char *before, const char *name, double value)
+{
+    fprintf(w->stream, "%s\"%s\":", before, name);
+    dsgd_csv_number(w->stream, value);
+}
+
+/* --- names of hosts and tracks ---------------------------------------------------------------- */
+
+static void name_it(writer *w, int host, int track, const char *what, char *name)
+{
+    fprintf(w->stream, "%s\n{\"ph\":\"M\",\"pid\":%d", w->n_events++ > 0 ? "," : "", host + 1);
+    if (track > 0)
+        fprintf(w->stream, ",\"tid\":%lld", tid_of(host, track));
+    text(w, "name", what);
+    fputs(",\"args\":{\"name\":", w->stream);
+    json_t *const json = dsgd_json_text(name);
+    json_dumpf(json, w->stream, JSON_ENCODE_ANY);
+    json_decref(json);
+    fputs("}}", w->stream);
+    free(name);
+}
+
+static void order_it(writer *w, int host, int track)
+{
+    fprintf(w->stream, "%s\n{\"ph\":\"M\",\"pid\":%d", w->n_events++ > 0 ? "," : "", host + 1);
+    if (track > 0)
+        fprintf(w->stream, ",\"tid\":%lld", tid_of(host, track));
+    fprintf(w->stream, ",\"name\":\"%s\",\"args\":{\"sort_index\":%d}}",
+            track > 0 ? "thread_sort_index" : "process_sort_index", track > 0 ? track : host);
+}
+
+static void name_track(writer *w, int host, int track, char *name)
+{
+    name_it(w, host, track, "thread_name", name);
+    order_it(w, host, track);
+}
+
+static void name_host(writer *w, const dsgd_row *row)
+{
+    char *name = dsgd_view_host_name(w->view, row->host);
+    if (row->host == w->view->straggler)
+        dsgd_append(&name, " (straggler)");
+    name_it(w, row->host, 0, "process_name", name);
+    order_it(w, row->host, 0);
+    if (row->n_tiles > 0) {
+        static const char *const tracks[] = {"state", "steps", "work() waits", "assist() waits",
+                                             "versions"};
+        for (int i = 0; i < (int)(sizeof tracks / sizeof *tracks); i++)
+            name_track(w, row->host, STATE + i, dsgd_xstrdup(tracks[i]));
+    }
+    int last = -1;
+    for (size_t i = 0; i < row->n_spans; i++)
+        if (row->spans[i]->kind == DSGD_SPAN_EXCHANGE && row->spans[i]->track > last)
+            last = row->spans[i]->track;
+    for (int i = 0; i <= last; i++)
+        name_track(w, row->host, CHANNEL + i, dsgd_xprintf("channel %d", i));
+}
+
+/* --- what a host does ------------------------------------------------------------------------- */
+
+static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
+{
+    static const char *const names[] = {"forward", "backward", "communicate", "wait"};
+    interval(w, row->host, STATE, tile->since_s, tile->end_s);
+    text(w, "name", names[tile->state]);
+    number(w, ",", "seconds", tile->end_s - tile->since_s);
+    if (tile->wait != NULL) {
+        char *const whom = dsgd_view_waits_for(w->view, tile->wait);
+        fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb); /* which has no quotes */
+        if (whom != NULL)
+            text(w, "for", whom);
+        fputs("}", w->stream);
+        free(whom);
+    }
+    fputs("}", w->stream);
+}
+
+static void write_step(writer *w, const dsgd_span *span)
+{
+    take_name(w, dsgd_xprintf("step %ld", span->step));
+}
+
+static void write_wait(writer *w, const dsgd_span *span)
+{
+    char *const whom = dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
+    take_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
+                              whom == NULL ? "" : whom));
+    free(whom);
+    fprintf(w->stream, ",\"args\":{\"step\":%ld", span->step);
+    if (span->turn_s < dsgd_view_end_s(w->view, span))
+        number(w, ",", "all there at (s)", span->turn_s);
+    fputs("}", w->stream);
+}
+
+static void write_exchange(writer *w, const dsgd_span *span)
+{
+    take_name(w, span->version >= 0
+                     ? dsgd_xprintf("version %ld, piece %ld", span->version, span->piece)
+                     : dsgd_xprintf("%s, piece %ld", span->verb, span->piece));
+    fprintf(w->stream, ",\"args\":{\"step\":%ld}", span->step);
+}
+
+/** An instant of a partial collective, or the use of a value that is old. */
+static void write_mark(writer *w, const dsgd_span *span)
+{
+    event(w, 'i', span->host, MARKS, span->since_s);
+    char *const peer = span->peer < 0 ? NULL : dsgd_view_host_name(w->view, span->peer);
+    if (span->kind == DSGD_SPAN_ACTIVATED)
+        take_name(w, dsgd_xprintf("version %ld activated%s%s", span->version,
+                                  peer == NULL ? "" : " by ", peer == NULL ? "" : peer));
+    else if (span->kind == DSGD_SPAN_CONTRIBUTED && span->made < 0)
+        take_name(w, dsgd_xprintf("gives nothing to version %ld", span->version));
+    else if (span->kind == DSGD_SPAN_CONTRIBUTED)
+        take_name(w, dsgd_xprintf("gives step %ld to version %ld%s", span->made, span->version,
+                                  dsgd_is_late(span) ? ": late" : ""));
+    else if (peer == NULL)
+        take_name(w, dsgd_xprintf("uses version %ld in step %ld", span->version, span->step));
+    else
+        take_name(w, dsgd_xprintf("uses what %s had after step %ld", peer, span->version));
+    free(peer);
+    fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%ld}}", span->piece);
+}
+
+static void write_span(writer *w, const dsgd_span *span)
+{
+    static void (*const writes[])(writer *, const dsgd_span *) = {
+        [DSGD_SPAN_STEP] = write_step,
+        [DSGD_SPAN_WAIT] = write_wait,
+        [DSGD_SPAN_EXCHANGE] = write_exchange,
+    };
+    const int track = span->kind == DSGD_SPAN_STEP   ? STEPS
+                      : span->kind == DSGD_SPAN_WAIT ? WORK + span->track
+                                                     : CHANNEL + span->track;
+    interval(w, span->host, track, dsgd_view_since_s(w->view, span),
+             dsgd_view_end_s(w->view, span));
+    writes[span->kind](w, span);
+    fputs("}", w->stream);
+}
+
+static bool has_track(const dsgd_view *view, const dsgd_span *span)
+{
+    return (span->kind == DSGD_SPAN_STEP || span->kind == DSGD_SPAN_WAIT ||
+            span->kind == DSGD_SPAN_EXCHANGE) &&
+           ns_of(dsgd_view_end_s(view, span)) > ns_of(dsgd_view_since_s(view, span));
+}
+
+static void write_row(writer *w, const dsgd_row *row)
+{
+    name_host(w, row);
+    for (size_t i = 0; i < row->n_tiles; i++)
+        write_tile(w, row, &row->tiles[i]);
+    for (size_t i = 0; i < row->n_spans; i++) {
+        const dsgd_span *const span = row->spans[i];
+        if (has_track(w->view, span))
+            write_span(w, span);
+        else if (span->kind >= DSGD_SPAN_ACTIVATED)
+            write_mark(w, span);
+    }
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/** Tracks of one direction at one host: when each is free. */
+typedef struct lanes {
+    size_t n;
+    long long *free_ns;
+} lanes;
+
+enum { LEAST_NS = 2 }; /* that a flow may begin and end in */
+
+static int lane_of(lanes *all, long long since_ns, long long end_ns)
+{
+    size_t i = 0;
+    while (i < all->n && all->free_ns[i] > since_ns)
+        i++;
+    if (i == all->n) {
+        all->free_ns = dsgd_xrealloc(all->free_ns, all->n + 1, sizeof *all->free_ns);
+        all->n++;
+    }
+    all->free_ns[i] = end_ns;
+    return (int)i;
+}
+
+static int by_receiver_and_begin(const void *a, const void *b)
+{
+    const dsgd_span *const s = *(const dsgd_span *const *)a;
+    const dsgd_span *const t = *(const dsgd_span *const *)b;
+    if (s->peer != t->peer)
+        return s->peer - t->peer;
+    if (s->since_s != t->since_s)
+        return s->since_s < t->since_s ? -1 : 1;
+    return s < t ? -1 : s > t;
+}
+
+/** One end of a message: at the sender's, or at the receiver's. */
+static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
+{
+    const dsgd_view *const view = w->view;
+    const double since_s = dsgd_view_since_s(view, m);
+    const double end_s = fmax(dsgd_view_end_s(view, m), since_s + 1e-9 * LEAST_NS);
+    const int host = out ? m->host : m->peer;
+    const size_t n_before = all->n;
+    const int track = (out ? OUT : IN) + lane_of(all, ns_of(since_s), ns_of(end_s));
+    const bool arrives = m->end_s <= view->timeline->end_s;
+    char *const other = dsgd_view_host_name(view, out ? m->peer : m->host);
+    if (all->n > n_before)
+        name_track(w, host, track, dsgd_xstrdup(out ? "sends" : "receives"));
+    interval(w, host, track, since_s, end_s);
+    take_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %ld", out ? "to" : "from",
+                                                other, m->verb, m->version)
+                                 : dsgd_xprintf("%s %s", out ? "to" : "from", other));
+    number(w, ",\"args\":{", "bytes", m->bytes);
+    fprintf(w->stream, "%s}}", arrives ? "" : ",\"arrives\":false");
+    free(other);
+    if (arrives && dsgd_view_row(view, m->host) < view->n_rows &&
+        dsgd_view_row(view, m->peer) < view->n_rows) {
+        event(w, out ? 's' : 'f', host, track, out ? since_s : 0.5 * (since_s + end_s));
+        fprintf(w->stream, ",\"id\":%td,\"cat\":\"message\",\"name\":\"message\"%s}",
+                m - view->timeline->spans + 1, out ? "" : ",\"bp\":\"e\"");
+    }
+}
+
+/** The messages of one direction, in the order of their host. */
+static void write_messages(writer *w, const dsgd_span **messages, size_t n, bool out)
+{
+    lanes all = {0, NULL};
+    for (size_t i = 0; i < n; i++) {
+        const int host = out ? messages[i]->host : messages[i]->peer;
+        if (i > 0 && host != (out ? messages[i - 1]->host : messages[i - 1]->peer))
+            all.n = 0;
+        if (dsgd_view_row(w->view, host) < w->view->n_rows)
+            write_end(w, &all, messages[i], out);
+    }
+    free(all.free_ns);
+}
+
+/* --- load ------------------------------------------------------------------------------------- */
+
+/** The load of a host changes. */
+typedef struct change {
+    int host;
+    double at_s, out_bytes_per_s, in_bytes_per_s;
+} change;
+
+static int by_host_and_time(const void *a, const void *b)
+{
+    const change *const c = a;
+    const change *const d = b;
+    if (c->host != d->host)
+        return c->host - d->host;
+    return c->at_s < d->at_s ? -1 : c->at_s > d->at_s;
+}
+
+/** Bytes per second of each host, a message's spread evenly over its time. */
+static void write_load(writer *w, const dsgd_span **messages, size_t n)
+{
+    change *const changes = dsgd_xcalloc(4 * n + 1, sizeof *changes);
+    size_t n_changes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const dsgd_span *const m = messages[i];
+        const double rate = m->bytes / (m->end_s - m->since_s);
+        if (!(rate > 0 && rate < INFINITY))
+            continue;
+        const double since_s = dsgd_view_since_s(w->view, m);
+        const double end_s = dsgd_view_end_s(w->view, m);
+        changes[n_changes++] = (change){m->host, since_s, rate, 0};
+        changes[n_changes++] = (change){m->host, end_s, -rate, 0};
+        changes[n_changes++] = (change){m->peer, since_s, 0, rate};
+        changes[n_changes++] = (change){m->peer, end_s, 0, -rate};
+    }
+    qsort(changes, n_changes, sizeof *changes, by_host_and_time);
+    change sum = {-1, 0, 0, 0};
+    for (size_t i = 0; i < n_changes; i++) {
+        const change *const c = &changes[i];
+        sum = c->host == sum.host ? sum : (change){c->host, 0, 0, 0};
+        sum.out_bytes_per_s += c->out_bytes_per_s;
+        sum.in_bytes_per_s += c->in_bytes_per_s;
+        const bool last = i + 1 == n_changes || changes[i + 1].host != c->host;
+        if ((!last && ns_of(changes[i + 1].at_s) == ns_of(c->at_s)) ||
+            dsgd_view_row(w->view, c->host) == w->view->n_rows)
+            continue;
+        event(w, 'C', c->host, 0, c->at_s);
+        fprintf(w->stream, ",\"name\":\"load (MB/s)\",\"args\":{\"out\":%.3f,\"in\":%.3f}}",
+                last ? 0 : fmax(0, sum.out_bytes_per_s) / 1e6,
+                last ? 0 : fmax(0, sum.in_bytes_per_s) / 1e6);
+    }
+    free(changes);
+}
+
+void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
+{
+    writer w = {view, stream, 0};
+    const dsgd_timeline *const t = view->timeline;
+    const dsgd_span **const messages = dsgd_xcalloc(t->n_spans + 1, sizeof *messages);
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_spans; i++)
+        if (view->spans[i]->kind == DSGD_SPAN_MESSAGE)
+            messages[n++] = view->spans[i];
+    fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"dsgd " DSGD_VERSION "\"",
+          stream);
+    text(&w, "algorithm", view->run->label);
+    fprintf(stream, ",\"workers\":%d", view->n_workers);
+    number(&w, ",", "since_s", t->since_s);
+    number(&w, ",", "end_s", t->end_s);
+    fputs("},\"traceEvents\":[", stream);
+    for (size_t i = 0; i < view->n_rows; i++)
+        write_row(&w, &view->rows[i]);
+    write_messages(&w, messages, n, true);
+    write_load(&w, messages, n);
+    qsort(messages, n, sizeof *messages, by_receiver_and_begin);
+    write_messages(&w, messages, n, false);
+    fputs("\n]}\n", stream);
+    free(messages);
+}

@@ -1,0 +1,334 @@
+/**
+ * @file timeline.c
+ * `dsgd timeline`: simulates one run of an experiment again, and shows what happens in a window of
+ * it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/program.h"
+#include "command/analysis/plot.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "command/console/table.h"
+#include "command/experiment/plugin.h"
+#include "command/experiment/shipped.h"
+#include "command/inside/timeline/timeline.h"
+#include "command/inside/timeline/view.h"
+#include "command/runs/source.h"
+
+typedef struct arguments {
+    dsgd_operands source;
+    const char *steps, *workers, *output, *size;
+    dsgd_texts sets, plugins;
+    long run; /* 0: not given */
+    int format, numerics;
+} arguments;
+
+typedef enum format { JSON, TEXT, SVG, PDF, PNG } format;
+
+static const char *const format_words[] = {"json", "text", "svg", "pdf", "png", NULL};
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(COUNT, run, "run", 0, "RUN", "The run (1), as `dsgd check` numbers them"),
+    DSGD_ARGUMENT(TEXT, steps, "steps", 0, "A:B",
+                  "From the begin of step A to that of step B, counted from 0 (0:10, of text and "
+                  "figures 0:4); `:` is the whole run"),
+    DSGD_ARGUMENT(TEXT, workers, "workers", 0, "A-B,C",
+                  "Ranks, or `all` (the first 32, of text and figures the first 16)"),
+    DSGD_ARGUMENT(WORD, format, "format", 0, "FORMAT",
+                  "json (Chrome's trace events, for Perfetto and speedscope), text (a Gantt chart "
+                  "of 2 to 16 workers), or the same as svg, pdf or png",
+                  .words = format_words),
+    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE",
+                  "Where it goes (NAME-RUN.json.gz and so on; text: the standard output); of json "
+                  "a name that ends in .gz is compressed"),
+    DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE", "Of a figure, as in `dsgd plot`"),
+    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
+                  "Overrides a value of the experiment; may be repeated"),
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
+                  "As in `dsgd run` (off, because what happens when depends on no value, but for "
+                  "`until: accuracy`)",
+                  .words = dsgd_numerics_words),
+    DSGD_ARGUMENT_PLUGIN,
+    {.name = NULL},
+};
+
+static const char about[] =
+    "Simulates one run of an experiment, or of a folder of results, again, and writes what happens "
+    "in a window of it: what each worker computes, exchanges and waits for, and whom; messages; "
+    "versions of partial collectives; the load of links.";
+
+/* --- the window ------------------------------------------------------------------------------- */
+
+/** A whole number at *text, which it moves behind it. False: there is none, or it is too large. */
+static bool read_count(const char **text, long *number)
+{
+    char *end = NULL;
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *number = strtol(*text, &end, 10);
+    *text = end;
+    return errno == 0 && *number <= INT_MAX;
+}
+
+static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *error)
+{
+    const char *rest = text;
+    t->first_step = 0;
+    t->end_step = LONG_MAX;
+    const bool first = *rest == ':' || read_count(&rest, &t->first_step);
+    const bool colon = first && *rest++ == ':';
+    const bool last = colon && (*rest == '\0' || read_count(&rest, &t->end_step));
+    if (!last || *rest != '\0')
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--steps %s: the first step, a colon and the step at whose begin it ends "
+                         "are expected, such as 100:110",
+                         text);
+    if (t->end_step <= t->first_step)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--steps %s: there is no step from %ld on and before %ld", text,
+                         t->first_step, t->end_step);
+    return DSGD_OK;
+}
+
+/** Ranks such as 0-3,7 into chosen[n_workers]. */
+static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, dsgd_error *error)
+{
+    const bool all = strcmp(text, "all") == 0;
+    for (int i = 0; all && i < n_workers; i++)
+        chosen[i] = true;
+    for (const char *rest = text; !all;) {
+        long first = 0;
+        bool good = read_count(&rest, &first);
+        long last = first;
+        if (good && *rest == '-')
+            good = ++rest != NULL && read_count(&rest, &last);
+        if (!good || last < first || (*rest != ',' && *rest != '\0'))
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--workers %s: ranks from 0 are expected, such as 0-3 or 0-3,7, or "
+                             "`all`",
+                             text);
+        if (last >= n_workers)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--workers %s: the run has %d workers, of ranks 0 to %d", text,
+                             n_workers, n_workers - 1);
+        for (long i = first; i <= last; i++)
+            chosen[i] = true;
+        if (*rest++ == '\0')
+            break;
+    }
+    return DSGD_OK;
+}
+
+enum { TRACE_WORKERS = 32, CHART_WORKERS = 16 };
+
+static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, dsgd_timeline *t,
+                               dsgd_error *error)
+{
+    const bool trace = a->format == JSON;
+    const int most = trace ? TRACE_WORKERS : CHART_WORKERS;
+    dsgd_status status = read_steps(a->steps != NULL ? a->steps : trace ? "0:10" : "0:4", t, error);
+    if (status == DSGD_OK && a->workers != NULL)
+        status = read_workers(a->workers, n_workers, chosen, error);
+    for (int i = 0; a->workers == NULL && i < n_workers && i < most; i++)
+        chosen[i] = true;
+    int n = 0;
+    for (int i = 0; i < n_workers; i++)
+        n += chosen[i];
+    if (status == DSGD_OK && !trace && n > most)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--workers %s: a chart has room for %d workers, these are %d; --format "
+                         "json takes all",
+                         a->workers, most, n);
+    t->chosen = chosen;
+    return status;
+}
+
+/* --- what is written -------------------------------------------------------------------------- */
+
+/** Writes a text as it is, or, where the name ends in .gz, compressed. */
+static dsgd_status write_text(const char *path, const char *text, size_t n, dsgd_error *error)
+{
+    const size_t length = strlen(path);
+    const bool packed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    gzFile const file = gzopen(path, packed ? "wb6" : "wbT");
+    bool good = file != NULL;
+    enum { PART = 1 << 24 };
+    for (size_t at = 0; good && at < n; at += PART) {
+        const unsigned part = (unsigned)(n - at < PART ? n - at : PART);
+        good = gzwrite(file, text + at, part) == (int)part;
+    }
+    if (file != NULL)
+        good = gzclose(file) == Z_OK && good;
+    return good ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
+}
+
+/** The result of a writer in memory; the caller frees it. */
+static char *in_memory(const dsgd_view *view, format f, size_t *n)
+{
+    char *text = NULL;
+    FILE *const stream = dsgd_text_open(&text, n);
+    if (f == JSON) {
+        dsgd_view_write_json(view, stream);
+    } else if (f == TEXT) {
+        fprintf(stream, "%s, %d workers\n", view->run->label, view->n_workers);
+        dsgd_view_print(view, dsgd_terminal_width(STDOUT_FILENO, DSGD_TEXT_WIDTH), stream);
+    } else {
+        dsgd_view_write_csv(view, stream);
+    }
+    dsgd_text_close(stream, &text);
+    return text;
+}
+
+static dsgd_status write_view(const arguments *a, const dsgd_view *view, const char *name,
+                              dsgd_error *error)
+{
+    static const char *const endings[] = {"json.gz", "txt", "svg", "pdf", "png"};
+    size_t n = 0;
+    char *const text = in_memory(view, (format)a->format, &n);
+    char *const path = a->output != NULL
+                           ? dsgd_xstrdup(a->output)
+                           : dsgd_xprintf("%s-%ld.%s", name, a->run, endings[a->format]);
+    dsgd_status status = DSGD_OK;
+    if (a->format == TEXT && a->output == NULL)
+        fwrite(text, 1, n, stdout);
+    else if (a->format == JSON || a->format == TEXT)
+        status = write_text(path, text, n, error);
+    else
+        status = dsgd_figure_write("timeline", text, a->size, format_words[a->format], path, error);
+    if (status == DSGD_OK && (a->format != TEXT || a->output != NULL))
+        printf("%s: %.6g to %.6g s of run %ld (%s)%s\n", path, view->timeline->since_s,
+               view->timeline->end_s, a->run, view->run->label,
+               a->format == JSON ? "; open it in ui.perfetto.dev or speedscope.app" : "");
+    free(path);
+    free(text);
+    return status;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+/** Simulates a run, of which *t says what is wanted. The caller closes the view in any case. */
+static dsgd_status simulate(const dsgd_planned_run *run, int numerics, dsgd_timeline *t,
+                            dsgd_view *view, dsgd_error *error)
+{
+    dsgd_run_config config = run->config;
+    *view = (dsgd_view){.n_rows = 0};
+    config.timeline = t;
+    const bool in_double =
+        config.learning != NULL && config.learning->precision == DSGD_PRECISION_DOUBLE;
+    const bool has_cuda = numerics == DSGD_NUMERICS_AUTO && config.learning != NULL &&
+                          dsgd_device_cuda_try(NULL, NULL) == DSGD_OK;
+    config.numerics = dsgd_numerics_resolved((dsgd_numerics)numerics, has_cuda, in_double);
+    config.threads = 1;
+    config.memory_bytes = dsgd_physical_bytes() / 2;
+    return dsgd_view_open(run, &config, view, error);
+}
+
+static dsgd_status show_run(const arguments *a, const dsgd_experiment *experiment,
+                            dsgd_error *error)
+{
+    if ((size_t)a->run > experiment->n_runs)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--run %ld: there are %zu runs; `dsgd check %s` lists them", a->run,
+                         experiment->n_runs, experiment->path);
+    const dsgd_planned_run *const run = &experiment->runs[a->run - 1];
+    dsgd_timeline t = {.first_step = 0};
+    dsgd_view view = {.n_rows = 0};
+    bool *const chosen = dsgd_xcalloc((size_t)run->config.workers, sizeof *chosen);
+    dsgd_status status = read_window(a, run->config.workers, chosen, &t, error);
+    if (status == DSGD_OK)
+        status = simulate(run, a->numerics, &t, &view, error);
+    if (status == DSGD_OK)
+        status = write_view(a, &view, experiment->name, error);
+    dsgd_view_close(&view);
+    dsgd_timeline_free(&t);
+    free(chosen);
+    return status;
+}
+
+enum { EXAMPLE_STEPS = 4 };
+
+static const dsgd_planned_run *run_of(const dsgd_experiment *experiment, const char *algorithm)
+{
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        if (strcmp(experiment->runs[i].algorithm.about->name, algorithm) == 0)
+            return &experiment->runs[i];
+    return NULL;
+}
+
+static void print_example(const dsgd_planned_run *run)
+{
+    static const bool all[] = {true, true, true, true};
+    dsgd_timeline t = {.end_step = EXAMPLE_STEPS, .chosen = all};
+    dsgd_view view;
+    DSGD_ASSERT(run->config.workers == sizeof all / sizeof all[0], "%d workers",
+                run->config.workers);
+    if (simulate(run, DSGD_NUMERICS_OFF, &t, &view, NULL) == DSGD_OK) {
+        puts("\nfour workers, of which the last is slow (plots/timeline/timeline.yaml):");
+        dsgd_view_print(&view, DSGD_TEXT_WIDTH, stdout);
+    }
+    dsgd_view_close(&view);
+    dsgd_timeline_free(&t);
+}
+
+void dsgd_timeline_print_example(const char *algorithm)
+{
+    char *const path = dsgd_xprintf("%s/plots/timeline/timeline.yaml", dsgd_data_folder());
+    char *const other = dsgd_xprintf("algorithms=[%s]", algorithm);
+    const char *const sets[] = {other};
+    const dsgd_planned_run *run = NULL;
+    dsgd_experiment experiment;
+    /* One that the file does not have, of a plug-in, with its defaults. */
+    for (size_t n_sets = 0; run == NULL && n_sets < 2; n_sets++) {
+        if (dsgd_experiment_open(path, sets, n_sets, DSGD_NUMERICS_OFF, &experiment, NULL) !=
+            DSGD_OK)
+            break;
+        run = run_of(&experiment, algorithm);
+        if (run != NULL)
+            print_example(run);
+        dsgd_experiment_close(&experiment);
+    }
+    free(other);
+    free(path);
+}
+
+static dsgd_status timeline(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "EXPERIMENT|DIR",
+        about,
+        1,
+        1,
+        "timeline: give the file of one experiment, or the folder of its results",
+        options};
+    arguments a = {.run = 1, .numerics = DSGD_NUMERICS_OFF};
+    dsgd_experiment experiment;
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK && a.size != NULL)
+        status = dsgd_figure_check_size(a.size, error);
+    if (status == DSGD_OK)
+        status = dsgd_plugins_load(&a.plugins, error);
+    if (status == DSGD_OK)
+        status = dsgd_source_open(&(dsgd_source){a.source.v[0], &a.sets, a.numerics, a.run},
+                                  &experiment, error);
+    if (status != DSGD_OK)
+        return status;
+    status = show_run(&a, &experiment, error);
+    dsgd_experiment_close(&experiment);
+    return status;
+}
+
+const dsgd_command dsgd_command_timeline = {
+    .name = "timeline",
+    .usage = "EXPERIMENT|DIR",
+    .summary = "shows what happens when inside a run: a trace, or a Gantt chart",
+    .run = timeline,
+};

@@ -1,0 +1,91 @@
+/**
+ * @file view.h
+ * A timeline as it is shown: a row per chosen worker and per server, whose time is cut into what
+ * `dsgd run` counts as compute, communicate and wait.
+ */
+#ifndef DSGD_COMMAND_INSIDE_TIMELINE_VIEW_H
+#define DSGD_COMMAND_INSIDE_TIMELINE_VIEW_H
+
+#include <stdio.h>
+
+#include "command/experiment/experiment.h"
+#include "sim/timeline.h"
+
+typedef enum dsgd_tile_state {
+    DSGD_TILE_FORWARD,
+    DSGD_TILE_BACKWARD,
+    DSGD_TILE_COMMUNICATE,
+    DSGD_TILE_WAIT
+} dsgd_tile_state;
+
+typedef struct dsgd_tile {
+    dsgd_tile_state state;
+    double since_s, end_s;
+    const dsgd_span *wait; /* the verb in which it waits for longest; NULL: none, or no WAIT */
+} dsgd_tile;
+
+typedef struct dsgd_row {
+    int host; /* workers by rank, then servers */
+    double compute_s, communicate_s, wait_s; /* of a worker */
+    int n_computed; /* gradients, or parts of them */
+    size_t n_tiles; /* of a server none */
+    dsgd_tile *tiles; /* [n_tiles], without gaps from the begin to the end of the window */
+    size_t n_spans;
+    const dsgd_span *const *spans; /* [n_spans] of this host, as they begin */
+} dsgd_row;
+
+typedef struct dsgd_view {
+    const dsgd_planned_run *run;
+    const dsgd_timeline *timeline;
+    int n_workers; /* of the run */
+    size_t n_rows;
+    dsgd_row *rows; /* [n_rows] */
+    const dsgd_span **spans; /* those of all rows */
+    int straggler; /* the worker whose gradients take longest; -1: nobody's do, clearly */
+} dsgd_view;
+
+/**
+ * Simulates one run, and cuts what config->timeline has recorded then. Of a run that fails, which it
+ * says on stderr, that is what happened before. The caller closes the view in any case.
+ */
+dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *config,
+                           dsgd_view *view, dsgd_error *error);
+void dsgd_view_close(dsgd_view *view);
+
+/** Where a span begins and ends in the window. */
+double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span);
+double dsgd_view_end_s(const dsgd_view *view, const dsgd_span *span);
+
+/** Whether it is a step that begins in the window, where its number is shown. */
+bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span);
+
+/** Index of the row of a host, or n_rows. */
+size_t dsgd_view_row(const dsgd_view *view, int host);
+
+/** "worker 3" or "server 0"; the caller frees it. */
+char *dsgd_view_host_name(const dsgd_view *view, int host);
+
+/** "worker 3", "worker 3, the last of 15", or NULL: for whom a wait is. The caller frees it. */
+char *dsgd_view_waits_for(const dsgd_view *view, const dsgd_span *wait);
+
+/** Whether a partial collective gets what was published before its version. */
+bool dsgd_is_late(const dsgd_span *span);
+
+/** "v2:1": to version 2, what was published in step 1; "v2:-": nothing. The caller frees it. */
+char *dsgd_view_late_text(const dsgd_span *span);
+
+/** Whether a wait is for others for more than a hundredth of it, and not for their messages. */
+bool dsgd_is_held_up(const dsgd_view *view, const dsgd_span *wait);
+
+/* --- what is written: to a stream, or to files, of which the first may be "-" ------------------- */
+
+/** Chrome's trace events, JSON. */
+void dsgd_view_write_json(const dsgd_view *view, FILE *stream);
+
+/** A Gantt chart of at most @p width columns. */
+void dsgd_view_print(const dsgd_view *view, int width, FILE *stream);
+
+/** The table of the figure `timeline`. */
+void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
+
+#endif

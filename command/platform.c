@@ -1,0 +1,419 @@
+/**
+ * @file platform.c
+ * `dsgd platform check`: times of messages, of the bisection and of allreduces on a platform, in
+ * closed form and simulated by each network.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "command/experiment/config.h"
+#include "command/experiment/experiment.h"
+#include "command/experiment/shipped.h"
+#include "sim/algorithm.h"
+#include "sim/network/machine.h"
+#include "traces/closed_form.h"
+
+extern const dsgd_algorithm dsgd_algorithm_allreduce;
+
+static const double large_bytes = 16 * 0x1p20; /* of a message */
+static const double vector_bytes = 100e6; /* of an allreduce */
+static const double most_difference = 0.1;
+
+enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8 };
+
+/** The platform, and how many lines differed. */
+typedef struct check {
+    const dsgd_platform *platform;
+    int workers; /* a power of two */
+    int n_networks; /* by dsgd_network_kind: loggp reads no XML */
+    int n_differ;
+    double reduction_s_per_byte; /* of the allreduce that is predicted */
+} check;
+
+/** Simulated, in seconds, by dsgd_network_kind. */
+enum { N_NETWORKS = 2 };
+typedef double by_network[N_NETWORKS];
+
+/** On a terminal, what is under way, because it can take a minute; NULL: it is over. */
+static void announce(const check *c, const char *what)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    fputs("\r\033[K", stderr);
+    if (what != NULL)
+        fprintf(stderr, "simulating %s of %d workers ...", what, c->workers);
+    fflush(stderr);
+}
+
+static void print_quantity(double value, const char *unit)
+{
+    if (isnan(value))
+        printf(" %8s     ", "-");
+    else
+        printf(" %8.4g %s ", value, unit);
+}
+
+/** How seconds are shown: in a unit, or as a rate. */
+typedef struct measure {
+    double scale; /* units per second; of a rate, units times a second */
+    bool is_rate;
+    const char *unit;
+} measure;
+
+static const measure microseconds = {1e6, false, "us  "};
+static const measure milliseconds = {1e3, false, "ms  "};
+static const measure rate = {1e-9 * 16 * 0x1p20, true, "GB/s"}; /* of large_bytes */
+
+static double in_unit(double seconds, measure m)
+{
+    return m.is_rate ? m.scale / seconds : m.scale * seconds;
+}
+
+/**
+ * A line: what is predicted and what each network takes; flows / predicted, with a mark where that
+ * is far from 1; loggp / flows.
+ */
+static void print_line(check *c, const char *what, double predicted_s, const by_network simulated_s,
+                       measure m)
+{
+    announce(c, NULL);
+    printf("  %-34s", what);
+    const double predicted = in_unit(predicted_s, m);
+    const double flows = in_unit(simulated_s[DSGD_NETWORK_FLOWS], m);
+    const double loggp = in_unit(simulated_s[DSGD_NETWORK_LOGGP], m);
+    print_quantity(predicted, m.unit);
+    print_quantity(flows, m.unit);
+    print_quantity(loggp, m.unit);
+    const bool differs = fabs(flows / predicted - 1) > most_difference;
+    if (!isnan(predicted))
+        printf("%7.3f %7.3f%s", flows / predicted, loggp / flows, differs ? "  differs" : "");
+    putchar('\n');
+    fflush(stdout);
+    c->n_differ += differs;
+}
+
+static bool has_numbers(const check *c)
+{
+    return c->platform->topology != DSGD_TOPOLOGY_XML;
+}
+
+static double predicted_s(const check *c, int n_hosts, const int *to, double bytes)
+{
+    return has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN;
+}
+
+static dsgd_status simulate_volley(const check *c, int n_hosts, const int *to, double bytes,
+                                   by_network seconds, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    announce(c, "messages");
+    for (int kind = 0; kind < N_NETWORKS; kind++) {
+        const dsgd_machine machine = {.platform = c->platform, .network = kind, .n_hosts = n_hosts};
+        seconds[kind] = NAN;
+        if (status == DSGD_OK && kind < c->n_networks)
+            status = dsgd_machine_time(&machine, to, bytes, &seconds[kind], error);
+    }
+    return status;
+}
+
+/** One message from host 0 to another on an idle network: half of a ping-pong. */
+static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
+{
+    const int n_hosts = to_whom + 1;
+    int *const to = dsgd_xcalloc((size_t)n_hosts, sizeof *to);
+    for (int i = 0; i < n_hosts; i++)
+        to[i] = i == 0 ? to_whom : -1;
+    by_network small_s;
+    by_network large_s;
+    dsgd_status status = simulate_volley(c, n_hosts, to, 1, small_s, error);
+    if (status == DSGD_OK)
+        status = simulate_volley(c, n_hosts, to, large_bytes, large_s, error);
+    if (status == DSGD_OK) {
+        char what[64];
+        snprintf(what, sizeof what, "1 B from host 0 to %d", to_whom);
+        print_line(c, what, predicted_s(c, n_hosts, to, 1), small_s, microseconds);
+        snprintf(what, sizeof what, "16 MiB from host 0 to %d", to_whom);
+        print_line(c, what, predicted_s(c, n_hosts, to, large_bytes), large_s, rate);
+    }
+    free(to);
+    return status;
+}
+
+/** Checks the nearest host of each distance that there is, up to the first of another group. */
+static dsgd_status check_messages(check *c, dsgd_error *error)
+{
+    const dsgd_platform *const p = c->platform;
+    if (!has_numbers(c)) {
+        const dsgd_status status = check_message(c, 1, error);
+        return status != DSGD_OK || c->workers == 2 ? status
+                                                    : check_message(c, c->workers - 1, error);
+    }
+    double known_s[MOST_DISTANCES];
+    int n = 0;
+    const int groups = p->topology == DSGD_TOPOLOGY_GROUPS ? (int)p->group_hosts : 0;
+    const int reach = c->workers > groups ? c->workers - 1 : groups;
+    dsgd_status status = DSGD_OK;
+    for (int to = 1; status == DSGD_OK && to <= reach && n < MOST_DISTANCES; to++) {
+        const double latency_s = dsgd_closed_form_latency_s(p, 0, to);
+        bool is_new = true;
+        for (int i = 0; i < n; i++)
+            is_new = is_new && fabs(known_s[i] - latency_s) > 1e-12;
+        if (!is_new)
+            continue;
+        known_s[n++] = latency_s;
+        status = check_message(c, to, error);
+    }
+    return status;
+}
+
+/** Each host of the first half exchanges with one of the second, all at once. */
+static dsgd_status check_bisection(check *c, dsgd_error *error)
+{
+    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
+    for (int i = 0; i < c->workers; i++)
+        to[i] = (i + c->workers / 2) % c->workers;
+    by_network seconds;
+    const dsgd_status status = simulate_volley(c, c->workers, to, large_bytes, seconds, error);
+    if (status == DSGD_OK)
+        print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
+                   seconds, rate);
+    free(to);
+    return status;
+}
+
+/** What is asked of the groups' ways out at most, and whether simulations therefore need them. */
+static void print_ways_out(const check *c)
+{
+    if (c->platform->topology != DSGD_TOPOLOGY_GROUPS)
+        return;
+    int *const places = dsgd_xcalloc((size_t)c->workers, sizeof *places);
+    for (int i = 0; i < c->workers; i++)
+        places[i] = i;
+    for (int at_once = 0; at_once < 2; at_once++) {
+        const dsgd_platform_use use = {c->workers, places, at_once};
+        const int n_groups = (c->workers - 1) / (int)c->platform->group_hosts + 1;
+        double *const demands = dsgd_platform_group_demands(c->platform, &use, n_groups);
+        double most = 0;
+        for (int group = 0; group < n_groups; group++)
+            most = fmax(most, demands[group]);
+        free(demands);
+        const bool binds = dsgd_platform_way_out_binds(c->platform, most);
+        printf("  way out of a group, %-21s at most %.4g of %.4g GB/s: %s bind\n",
+               at_once == 0 ? "any messages:" : "one per host at once:", 1e-9 * most,
+               1e-9 * c->platform->group_bytes_per_s, binds ? "may" : "cannot");
+    }
+    free(places);
+}
+
+static const struct {
+    const char *name;
+    dsgd_collective collective;
+} collectives[] = {
+    {"rec. doubling", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
+    {"rabenseifner", DSGD_COLLECTIVE_RABENSEIFNER},
+    {"ring", DSGD_COLLECTIVE_RING},
+};
+
+/** One phase: each worker sends @p bytes to its partner, and reduces @p reduced_bytes. */
+static double phase_s(const check *c, const int *to, double bytes, double reduced_bytes)
+{
+    return dsgd_closed_form_s(c->platform, c->workers, to, bytes) +
+           c->platform->message_overhead_s + reduced_bytes * c->reduction_s_per_byte;
+}
+
+static double predicted_butterfly_s(const check *c, bool halving, double bytes)
+{
+    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
+    double seconds = 0;
+    double part = bytes;
+    for (int bit = 1; bit < c->workers; bit *= 2) {
+        for (int i = 0; i < c->workers; i++)
+            to[i] = i ^ bit;
+        part = halving ? part / 2 : part;
+        seconds += phase_s(c, to, part, part);
+        if (halving) /* and the same way back */
+            seconds += phase_s(c, to, part, 0);
+    }
+    free(to);
+    return seconds;
+}
+
+static double predicted_ring_s(const check *c, double bytes)
+{
+    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
+    const double part = bytes / c->workers;
+    for (int i = 0; i < c->workers; i++)
+        to[i] = (i + 1) % c->workers;
+    const double seconds =
+        (c->workers - 1) * (phase_s(c, to, part, part) + phase_s(c, to, part, 0));
+    free(to);
+    return seconds;
+}
+
+static double predicted_allreduce_s(const check *c, int collective, double bytes)
+{
+    if (!has_numbers(c))
+        return NAN;
+    if (collective == DSGD_COLLECTIVE_RING)
+        return predicted_ring_s(c, bytes);
+    return predicted_butterfly_s(c, collective == DSGD_COLLECTIVE_RABENSEIFNER, bytes);
+}
+
+typedef struct allreduce {
+    const check *check;
+    int network;
+    dsgd_collective collective;
+    double bytes;
+} allreduce;
+
+/** One step of synchronous SGD that computes for no time. */
+static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error *error)
+{
+    const allreduce *const a = argument;
+    const dsgd_workload workload = {
+        .bytes = a->bytes, .step_s = 1e-15, .samples = 1, .memory = DSGD_MEMORY_HOST};
+    const dsgd_run_config config = {.platform = a->check->platform,
+                                    .network = a->network,
+                                    .workload = &workload,
+                                    .algorithm = &dsgd_algorithm_allreduce,
+                                    .workers = a->check->workers,
+                                    .seed = 1,
+                                    .until = {.steps = 1},
+                                    .exchange = {.pieces = 1, .collective = a->collective},
+                                    .numerics = DSGD_NUMERICS_OFF};
+    dsgd_run_result result;
+    const dsgd_status status = dsgd_simulate(&config, &result, error);
+    if (status == DSGD_OK)
+        *(double *)seconds = result.virtual_s;
+    return status;
+}
+
+static dsgd_status simulate_allreduce(allreduce a, by_network seconds, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    announce(a.check, "an allreduce");
+    for (a.network = 0; a.network < N_NETWORKS; a.network++) {
+        seconds[a.network] = NAN;
+        if (status == DSGD_OK && a.network < a.check->n_networks)
+            status = dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
+                                   "an allreduce got no process, or its process died", error);
+    }
+    return status;
+}
+
+static dsgd_status check_allreduces(check *c, double bytes, const char *size, measure m,
+                                    dsgd_error *error)
+{
+    for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
+        const allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
+        c->reduction_s_per_byte = dsgd_platform_reduction_s_per_byte(c->platform, bytes, false);
+        by_network seconds;
+        const dsgd_status status = simulate_allreduce(a, seconds, error);
+        if (status != DSGD_OK)
+            return status;
+        char what[64];
+        snprintf(what, sizeof what, "allreduce of %s, %s", size, collectives[i].name);
+        print_line(c, what, predicted_allreduce_s(c, a.collective, bytes), seconds, m);
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
+{
+    const dsgd_machine machine = {.platform = c->platform, .n_hosts = c->workers};
+    dsgd_status status = dsgd_machine_check(&machine, error);
+    if (status != DSGD_OK)
+        return status;
+    c->n_networks = has_numbers(c) ? N_NETWORKS : 1;
+    char *const title = dsgd_xprintf("%s, %d workers", name, c->workers);
+    printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "loggp", "ratios");
+    free(title);
+    status = check_messages(c, error);
+    if (status == DSGD_OK)
+        status = check_bisection(c, error);
+    if (status == DSGD_OK)
+        print_ways_out(c);
+    if (status == DSGD_OK)
+        status = check_allreduces(c, 1, "1 B", microseconds, error);
+    if (status == DSGD_OK)
+        status = check_allreduces(c, vector_bytes, "100 MB", milliseconds, error);
+    if (status == DSGD_OK && has_numbers(c))
+        printf("%d of these differ by more than %g %%\n", c->n_differ, 100 * most_difference);
+    return status;
+}
+
+typedef struct arguments {
+    dsgd_operands words;
+    const char *workers;
+} arguments;
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, workers, "workers", 'w', "N",
+                  "how many take part, a power of two up to 4096 (default 64, or what there is); "
+                  "with 1024 in "
+                  "islands an allreduce of flows takes a minute"),
+    {.name = NULL},
+};
+
+/** The requested number, or as many as the platform has hosts for. */
+static dsgd_status count_workers(const arguments *a, const dsgd_platform *platform, int *workers,
+                                 dsgd_error *error)
+{
+    dsgd_machine machine = {.platform = platform, .n_hosts = DEFAULT_WORKERS};
+    while (a->workers == NULL && machine.n_hosts > 2 &&
+           dsgd_machine_check(&machine, NULL) != DSGD_OK)
+        machine.n_hosts /= 2;
+    *workers = machine.n_hosts;
+    if (a->workers == NULL)
+        return DSGD_OK;
+    double number = 0;
+    if (!dsgd_parse_number(a->workers, NULL, &number) || number < 2 || number > MOST_WORKERS ||
+        log2(number) != floor(log2(number)))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--workers is %s, but has to be a power of two from 2 to %d", a->workers,
+                         MOST_WORKERS);
+    *workers = (int)number;
+    return DSGD_OK;
+}
+
+static dsgd_status platform_run(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "check NAME|FILE",
+        "Times messages and allreduces on a platform, and says where that is not what the "
+        "platform's numbers promise.",
+        2,
+        2,
+        "platform: give `check` and a name or file, such as `dsgd platform check piz-daint`; "
+        "`dsgd list platforms` has names",
+        options};
+    arguments a = {.workers = NULL};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK && strcmp(a.words.v[0], "check") != 0)
+        status = dsgd_fail(error, DSGD_EUSAGE, "%s", syntax.expected);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_config *config = NULL;
+    dsgd_platform platform;
+    check c = {.platform = &platform};
+    status = dsgd_platform_open(a.words.v[1], &config, &platform, error);
+    if (status == DSGD_OK)
+        status = count_workers(&a, &platform, &c.workers, error);
+    if (status == DSGD_OK)
+        status = check_platform(a.words.v[1], &c, error);
+    dsgd_config_close(config);
+    return status;
+}
+
+const dsgd_command dsgd_command_platform = {
+    .name = "platform",
+    .usage = "check NAME|FILE",
+    .summary = "times messages and allreduces on a platform, beside what its numbers say",
+    .run = platform_run,
+};

@@ -1,0 +1,477 @@
+/**
+ * @file reproduce.c
+ * `dsgd reproduce`: runs the experiments of published figures, and scores the results against the
+ * published values.
+ *
+ * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv (published.h).
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/csv.h"
+#include "base/option.h"
+#include "command/analysis/plot.h"
+#include "command/analysis/published.h"
+#include "command/commands.h"
+#include "command/console/arguments.h"
+#include "command/console/table.h"
+#include "command/experiment/shipped.h"
+#include "command/runs/pool.h"
+
+typedef struct arguments {
+    dsgd_operands figures;
+    const char *output, *jobs;
+    dsgd_run_limits limits;
+    bool force;
+} arguments;
+
+/** What is scored, of a figure or of all. */
+typedef struct score {
+    /** |relative error| of all points, and of those whose use is `predicted`. */
+    double *errors, *predicted;
+    size_t n, n_predicted, n_bounds, n_kept, n_pairs, n_in_order;
+} score;
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+/** The published rows with the simulated values, also for the figure's script. */
+static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
+{
+    dsgd_whole_file file;
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/%s.csv", f->folder, f->name);
+    if (stream == NULL)
+        return DSGD_EIO;
+    const dsgd_csv *const p = &f->published;
+    for (size_t row = 0; row <= p->n_rows; row++) {
+        for (size_t c = 0; c < p->n_columns; c++) {
+            if (c > 0)
+                fputc(',', stream);
+            dsgd_csv_text(stream, p->fields[row * p->n_columns + c]);
+        }
+        if (row == 0) {
+            fputs(",simulated,error\n", stream);
+            continue;
+        }
+        const double error_of_row =
+            dsgd_published_is_point(f, row - 1) ? dsgd_published_error(f, row - 1) : NAN;
+        dsgd_csv_numbers(stream, (double[]){f->simulated[row - 1], error_of_row}, 2);
+        fputc('\n', stream);
+    }
+    return dsgd_whole_close(&file, error);
+}
+
+/** The keys of a published row: "ad_psgd, workers 4"; the caller frees it. */
+static char *keys_text(const dsgd_published *f, size_t row)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const char *const value = dsgd_csv_field(&f->published, row, f->keys[k]);
+        const char *const key = f->published.fields[f->keys[k]];
+        const bool plain = strcmp(key, "algorithm") == 0;
+        if (*value == '\0')
+            continue;
+        dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : ", ", plain ? "" : key,
+                    plain ? "" : " ", value);
+    }
+    return text;
+}
+
+static char *readable(double x)
+{
+    return dsgd_xprintf(fabs(x) >= 1000 ? "%.0f" : "%.4g", x);
+}
+
+static void print_rows(const dsgd_published *f)
+{
+    dsgd_columns t = {.wraps = true};
+    for (size_t row = 0; row < f->published.n_rows; row++) {
+        const bool point = dsgd_published_is_point(f, row);
+        dsgd_columns_row(&t);
+        dsgd_columns_take(&t, "", keys_text(f, row));
+        dsgd_columns_put(&t, "", "%s", dsgd_published_field(f, row, DSGD_QUANTITY));
+        dsgd_columns_put(&t, "", "%s", point ? "" : dsgd_published_field(f, row, DSGD_RELATION));
+        dsgd_columns_take(&t, "published",
+                          point ? readable(f->values[row])
+                                : dsgd_xstrdup(dsgd_published_field(f, row, DSGD_PUBLISHED)));
+        dsgd_columns_take(&t, "simulated", readable(f->simulated[row]));
+        dsgd_columns_take(&t, "error (%)",
+                          point ? dsgd_xprintf("%+.1f", 100 * dsgd_published_error(f, row))
+                                : dsgd_xstrdup("-"));
+        dsgd_columns_put(&t, "use", "%s",
+                         point                            ? dsgd_published_field(f, row, DSGD_USE)
+                         : dsgd_published_is_kept(f, row) ? "holds"
+                                                          : "DOES NOT HOLD");
+    }
+    dsgd_columns_print(&t);
+}
+
+/** Whether a published row is about the run. */
+static bool is_published(const dsgd_published *f, size_t run)
+{
+    for (size_t row = 0; row < f->published.n_rows; row++)
+        if (dsgd_published_is_about(f, row, run, ""))
+            return true;
+    return false;
+}
+
+/** Quantity of the figure's first point: what is predicted where nothing was published. */
+static size_t predicted_quantity(const dsgd_published *f)
+{
+    for (size_t row = 0; row < f->published.n_rows; row++)
+        if (dsgd_published_is_point(f, row))
+            return dsgd_csv_column(&f->runs, dsgd_published_field(f, row, DSGD_QUANTITY));
+    return f->runs.n_columns;
+}
+
+/** Whether two runs differ in nothing but what no published row says, such as the seed. */
+static bool are_alike(const dsgd_published *f, size_t a, size_t b)
+{
+    for (size_t k = 0; k < f->n_keys; k++)
+        if (strcmp(dsgd_csv_field(&f->runs, a, f->key_columns[k]),
+                   dsgd_csv_field(&f->runs, b, f->key_columns[k])) != 0)
+            return false;
+    return true;
+}
+
+/** Mean over the runs that are like this one; NAN where an earlier one is. */
+static double mean_of_alike(const dsgd_published *f, size_t run, size_t quantity)
+{
+    double sum = 0, n = 0;
+    for (size_t other = 0; other < f->runs.n_rows; other++) {
+        double x = NAN;
+        if (!are_alike(f, run, other))
+            continue;
+        if (other < run || !dsgd_parse_number(dsgd_csv_field(&f->runs, other, quantity), NULL, &x))
+            return NAN;
+        sum += x;
+        n++;
+    }
+    return sum / n;
+}
+
+/** What was simulated and not published. */
+static void print_predictions(const dsgd_published *f)
+{
+    const size_t quantity = predicted_quantity(f);
+    dsgd_columns t = {.wraps = true};
+    bool any = false;
+    for (size_t run = 0; run < f->runs.n_rows && quantity < f->runs.n_columns; run++) {
+        const double x = is_published(f, run) ? NAN : mean_of_alike(f, run, quantity);
+        if (isnan(x))
+            continue;
+        any = true;
+        dsgd_columns_row(&t);
+        for (size_t k = 0; k < f->n_keys; k++)
+            dsgd_columns_put(&t, f->published.fields[f->keys[k]], "%s",
+                             dsgd_csv_field(&f->runs, run, f->key_columns[k]));
+        dsgd_columns_take(&t, f->runs.fields[quantity], readable(x));
+    }
+    if (!any)
+        return;
+    puts("\npredictions, of which nothing was published here:");
+    dsgd_columns_print(&t);
+    putchar('\n');
+}
+
+static void count_row(const dsgd_published *f, size_t row, score *total)
+{
+    if (!dsgd_published_is_point(f, row)) {
+        total->n_bounds++;
+        total->n_kept += dsgd_published_is_kept(f, row);
+        return;
+    }
+    total->errors[total->n++] = fabs(dsgd_published_error(f, row));
+    if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
+        total->predicted[total->n_predicted++] = fabs(dsgd_published_error(f, row));
+}
+
+/** Whether two rows differ in the algorithm alone. */
+static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
+{
+    bool differ = false;
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const bool same = strcmp(dsgd_csv_field(&f->published, a, f->keys[k]),
+                                 dsgd_csv_field(&f->published, b, f->keys[k])) == 0;
+        if (strcmp(f->published.fields[f->keys[k]], "algorithm") == 0)
+            differ = !same;
+        else if (!same)
+            return false;
+    }
+    return differ && dsgd_published_is_point(f, a) && dsgd_published_is_point(f, b) &&
+           strcmp(dsgd_published_field(f, a, DSGD_QUANTITY),
+                  dsgd_published_field(f, b, DSGD_QUANTITY)) == 0 &&
+           strcmp(dsgd_published_field(f, a, DSGD_OVER), dsgd_published_field(f, b, DSGD_OVER)) ==
+               0;
+}
+
+/**
+ * Published values closer than this are taken for equal: figures are read off a drawing, and
+ * measured once.
+ */
+static const double tie = 0.02;
+
+static void compare_orders(const dsgd_published *f, score *total)
+{
+    const size_t algorithm = dsgd_csv_column(&f->published, "algorithm");
+    const size_t workers = dsgd_csv_column(&f->published, "workers");
+    for (size_t a = 0; a < f->published.n_rows; a++)
+        for (size_t b = a + 1; b < f->published.n_rows; b++) {
+            const double ratio = f->values[a] / f->values[b];
+            if (!are_rivals(f, a, b) || fabs(ratio - 1) <= tie)
+                continue;
+            const bool in_order = (ratio > 1) == (f->simulated[a] > f->simulated[b]);
+            total->n_pairs++;
+            total->n_in_order += in_order;
+            if (in_order)
+                continue;
+            printf("  order: %s%s: %s %s %s as published, not as simulated\n",
+                   workers < f->published.n_columns ? "workers " : "",
+                   workers < f->published.n_columns ? dsgd_csv_field(&f->published, a, workers)
+                                                    : f->name,
+                   dsgd_csv_field(&f->published, a, algorithm), ratio > 1 ? "above" : "below",
+                   dsgd_csv_field(&f->published, b, algorithm));
+        }
+}
+
+/* --- scores ------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_errors(const char *what, double *errors, size_t n)
+{
+    if (n == 0)
+        return;
+    qsort(errors, n, sizeof *errors, by_size);
+    size_t within = 0;
+    for (size_t i = 0; i < n; i++)
+        within += errors[i] <= 0.15;
+    printf("%zu %s: median error %.1f %%, %zu within 15 %%, worst %.1f %%\n", n, what,
+           100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
+}
+
+static void print_score(score *total)
+{
+    print_errors(total->n == 1 ? "point" : "points", total->errors, total->n);
+    print_errors("of them predicted", total->predicted, total->n_predicted);
+    if (total->n_pairs > 0)
+        printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
+               "left out)\n",
+               total->n_in_order, total->n_pairs, 100 * tie);
+    if (total->n_bounds > 0)
+        printf("%zu of %zu stated bounds hold\n", total->n_kept, total->n_bounds);
+}
+
+/** Scores a figure, prints that, and adds it to the total. */
+static void add_score(const dsgd_published *f, score *total)
+{
+    const size_t n = f->published.n_rows;
+    score own = {.errors = dsgd_xcalloc(n, sizeof *own.errors),
+                 .predicted = dsgd_xcalloc(n, sizeof *own.predicted)};
+    for (size_t row = 0; row < n; row++)
+        count_row(f, row, &own);
+    compare_orders(f, &own);
+    print_score(&own);
+    total->errors = dsgd_xrealloc(total->errors, total->n + n, sizeof *total->errors);
+    total->predicted =
+        dsgd_xrealloc(total->predicted, total->n_predicted + n, sizeof *total->predicted);
+    for (size_t i = 0; i < own.n; i++)
+        total->errors[total->n++] = own.errors[i];
+    for (size_t i = 0; i < own.n_predicted; i++)
+        total->predicted[total->n_predicted++] = own.predicted[i];
+    total->n_bounds += own.n_bounds;
+    total->n_kept += own.n_kept;
+    total->n_pairs += own.n_pairs;
+    total->n_in_order += own.n_in_order;
+    free(own.errors);
+    free(own.predicted);
+}
+
+/* --- a figure --------------------------------------------------------------------------------- */
+
+typedef struct experiment_run {
+    const arguments *arguments;
+    const dsgd_published *figure;
+} experiment_run;
+
+/** In a child process: `dsgd run`, without its table. */
+static dsgd_status run_here(const void *argument, void *report, dsgd_error *error)
+{
+    (void)report;
+    const arguments *const a = ((const experiment_run *)argument)->arguments;
+    const dsgd_published *const f = ((const experiment_run *)argument)->figure;
+    char *const yaml = dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), f->name, f->name);
+    char *words[12] = {(char *)"run", yaml, (char *)"-o", f->folder};
+    int count = 4;
+    if (a->jobs != NULL) {
+        words[count++] = (char *)"-j";
+        words[count++] = (char *)a->jobs;
+    }
+    if (a->limits.timeout_s > 0)
+        words[count++] = dsgd_xprintf("--timeout=%.17g", a->limits.timeout_s);
+    if (a->limits.stall_s > 0)
+        words[count++] = dsgd_xprintf("--stall=%.17g", a->limits.stall_s);
+    if (a->force)
+        words[count++] = (char *)"--force";
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
+    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    return dsgd_command_run.run(count, words, error);
+}
+
+static dsgd_status run_experiment(const arguments *a, const dsgd_published *f, dsgd_error *error)
+{
+    dsgd_error why;
+    const experiment_run run = {a, f};
+    char none = 0;
+    const dsgd_status status =
+        dsgd_in_child(run_here, &run, &none, 1, "its experiment could not be run", &why);
+    return status == DSGD_OK ? status : dsgd_fail(error, status, "%s: %s", f->name, why.text);
+}
+
+static void draw(const dsgd_published *f)
+{
+    dsgd_error error;
+    if (dsgd_figures_make(f->folder, &error) != DSGD_OK ||
+        dsgd_figure_draw(f->name, f->folder, &error) != DSGD_OK)
+        printf("  not drawn: %s\n", error.text);
+}
+
+static dsgd_status reproduce_figure(const arguments *a, const char *name, score *total,
+                                    dsgd_error *error)
+{
+    dsgd_published f = {.name = name, .folder = dsgd_xprintf("%s/%s", a->output, name)};
+    dsgd_status status = run_experiment(a, &f, error);
+    if (status == DSGD_OK)
+        status = dsgd_published_open(&f, error);
+    if (status == DSGD_OK)
+        status = write_scores(&f, error);
+    if (status == DSGD_OK) {
+        printf("\n%s\n", name);
+        print_rows(&f);
+        print_predictions(&f);
+        add_score(&f, total);
+        draw(&f);
+    }
+    dsgd_published_close(&f);
+    free(f.folder);
+    return status;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static bool has_published(const char *name)
+{
+    return dsgd_can_read("%s/plots/%s/published.csv", dsgd_data_folder(), name);
+}
+
+static int is_figure(const struct dirent *e)
+{
+    return e->d_name[0] != '.' && has_published(e->d_name);
+}
+
+/** All figures that have published numbers, by name. NULL at the end. */
+static const char **list_figures(void)
+{
+    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    struct dirent **entries = NULL;
+    const int n = scandir(plots, &entries, is_figure, alphasort);
+    const char **const names = dsgd_xcalloc((size_t)(n < 0 ? 0 : n) + 1, sizeof *names);
+    for (int i = 0; i < n; i++) {
+        names[i] = dsgd_xstrdup(entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    free(plots);
+    return names;
+}
+
+static dsgd_status check_figures(const arguments *a, const char **known, dsgd_error *error)
+{
+    for (size_t i = 0; i < a->figures.n; i++) {
+        if (has_published(a->figures.v[i]) && strchr(a->figures.v[i], '/') == NULL)
+            continue;
+        char *const hint = dsgd_hint(a->figures.v[i], known);
+        char *const all = dsgd_listed(known, ", ");
+        dsgd_fail(error, DSGD_EUSAGE, "figure `%s` has no published numbers%s; these have: %s",
+                  a->figures.v[i], hint, all);
+        free(hint);
+        free(all);
+        return DSGD_EUSAGE;
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status reproduce_all(const arguments *a, const char *const *names, size_t n,
+                                 dsgd_error *error)
+{
+    score total = {0};
+    dsgd_status status = dsgd_make_folder(error, "%s", a->output);
+    for (size_t i = 0; status == DSGD_OK && i < n; i++)
+        status = reproduce_figure(a, names[i], &total, error);
+    if (status == DSGD_OK) {
+        puts("\nall figures");
+        print_score(&total);
+    }
+    free(total.errors);
+    free(total.predicted);
+    return status;
+}
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, output, "output", 'o', "DIR", "Folder of the results (results/reproduce)"),
+    DSGD_ARGUMENT(TEXT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT_LIMITS(limits),
+    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
+                  "Does all anew, in place of the results that are there"),
+    DSGD_ARGUMENT_RESUME,
+    {.name = NULL},
+};
+
+static dsgd_status reproduce(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "[FIGURE...]",
+        "Runs the experiments of published figures, all or those that are named, and prints what "
+        "was published beside what was simulated.",
+        0,
+        SIZE_MAX,
+        NULL,
+        options};
+    arguments a = {.output = "results/reproduce"};
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status != DSGD_OK)
+        return status;
+    const char **const known = list_figures();
+    size_t n_known = 0;
+    while (known[n_known] != NULL)
+        n_known++;
+    status = check_figures(&a, known, error);
+    if (status == DSGD_OK)
+        status = a.figures.n > 0
+                     ? reproduce_all(&a, (const char *const *)a.figures.v, a.figures.n, error)
+                     : reproduce_all(&a, (const char *const *)known, n_known, error);
+    for (size_t i = 0; i < n_known; i++)
+        free((char *)known[i]);
+    free(known);
+    return status;
+}
+
+const dsgd_command dsgd_command_reproduce = {
+    .name = "reproduce",
+    .usage = "[FIGURE...]",
+    .summary = "runs experiments of published figures, with scores",
+    .run = reproduce,
+};

@@ -1,0 +1,409 @@
+/**
+ * @file run.c
+ * `dsgd run` and `dsgd check`: the runs of an experiment, and their table.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "base/program.h"
+#include "command/analysis/mixed_collectives.h"
+#include "command/console/command.h"
+#include "command/console/table.h"
+#include "command/experiment/experiment.h"
+#include "command/runs/exchanges.h"
+#include "command/runs/pool.h"
+#include "command/runs/prepare.h"
+#include "command/runs/results.h"
+#include "command/runs/rows.h"
+#include "command/runs/selection.h"
+#include "command/runs/splits.h"
+#include "command/runs/swept.h"
+#include "command/studies/phase.h"
+#include "command/studies/sensitivity.h"
+
+typedef struct arguments {
+    dsgd_operands file;
+    const char *folder, *record, *baseline, *sensitivity;
+    dsgd_texts sets, plugins;
+    const char *only, *shard;
+    long jobs, threads; /* 0: not given */
+    int numerics, progress;
+    double sensitivity_percent; /* 0: none */
+    dsgd_run_limits limits;
+    bool force, verbose, refine;
+} arguments;
+
+static const dsgd_argument run_options[] = {
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME)"),
+    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
+                  "Overrides a value of the experiment; may be repeated"),
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu, cuda, or off",
+                  .words = dsgd_numerics_words),
+    DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
+                  "Computing threads per run, beside the one that simulates (cores / jobs - 1); "
+                  "changes no result"),
+    DSGD_ARGUMENT(TEXT, record, "record", 0, "FILE",
+                  "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or "
+                  "where FILE is a folder, to FILE/RUN.record. With --numerics off nothing is "
+                  "computed"),
+    DSGD_ARGUMENT(TEXT, only, "only", 0, "RUNS",
+                  "Does these runs alone: a number, or a list with ranges, such as 1,3,7:9"),
+    DSGD_ARGUMENT(TEXT, shard, "shard", 0, "I/N",
+                  "Does the I-th of N shares of the runs, of about the same work each; every share "
+                  "goes into a folder of its own, for `dsgd merge`"),
+    DSGD_ARGUMENT_LIMITS(limits),
+    DSGD_ARGUMENT(WORD, progress, "progress", 0, "FORM",
+                  "On stderr: auto (a bar, and a row of each run that ended), json (an object per "
+                  "line) or off",
+                  .words = dsgd_progress_forms),
+    DSGD_ARGUMENT(FLAG, verbose, "verbose", 'v', NULL,
+                  "Shows all runs, with the times of their parts and their memory, and why there "
+                  "is no GPU"),
+    DSGD_ARGUMENT(
+        FLAG, force, "force", 0, NULL,
+        "Does all anew, in place of the results that are there: of this experiment, which "
+        "are taken up otherwise, or of another, which are refused"),
+    DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT",
+                  "Runs the experiment also with each calibrated parameter of its platform and "
+                  "workload PERCENT (20) smaller and larger, and says which speed-ups and rankings "
+                  "depend on it; results in results/NAME-sensitivity. With --numerics off nothing "
+                  "is learned meanwhile",
+                  .implied = "20"),
+    DSGD_ARGUMENT(FLAG, refine, "refine", 0, NULL,
+                  "Of an experiment with two swept numbers: runs a coarse grid, and then what is "
+                  "near the borders at which another algorithm becomes the fastest; in "
+                  "DIR/phase.csv, for `dsgd plot DIR phase`"),
+    DSGD_ARGUMENT(TEXT, baseline, "baseline", 0, "NAME",
+                  "Of the speed-ups of --sensitivity (the first algorithm)"),
+    DSGD_ARGUMENT_PLUGIN,
+    DSGD_ARGUMENT_RESUME,
+    {.name = NULL},
+};
+
+enum { MOST_ROWS = 40, MOST_REASONS = 10 };
+
+/**
+ * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or those of --only
+ * and --shard.
+ */
+static bool is_shown(const dsgd_pool_config *p, size_t i)
+{
+    if (p->chosen != NULL && !p->chosen[i])
+        return false;
+    return p->selected != NULL ? p->selected[i] : i < p->experiment->n_unchanged;
+}
+
+static void print_note(char *heading, const char *text)
+{
+    dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_TEXT_WIDTH, text);
+    free(heading);
+}
+
+static const char of_figures[] =
+    "what the computation of a worker on average, or the busiest link, takes by itself: no run is "
+    "shorter; sums missed: of partial collectives, overwritten before the worker came";
+
+/** Why runs failed or diverged, and with --verbose the figures that runs.csv lacks. */
+static void print_notes(const dsgd_pool_config *p, bool verbose)
+{
+    size_t n_reasons = 0;
+    bool explains = verbose;
+    for (size_t i = 0; i < p->experiment->n_runs; i++) {
+        char *const note = is_shown(p, i) ? dsgd_results_note(p->folder, i) : NULL;
+        char *const status = note == NULL ? NULL : dsgd_results_field(p->folder, i, "status");
+        char *rest = note;
+        const char *const reason = strsep(&rest, "\n");
+        const char *const figures = strsep(&rest, "\n");
+        if (status != NULL && strcmp(status, "ok") != 0 && *reason != '\0' &&
+            (n_reasons++ < MOST_REASONS || verbose))
+            print_note(dsgd_xprintf("run %zu %s:", i + 1, status), reason);
+        if (verbose && figures != NULL && *figures != '\0') {
+            if (explains)
+                print_note(dsgd_xprintf("  alone:"), of_figures);
+            explains = false;
+            print_note(dsgd_xprintf("  run %zu:", i + 1), figures);
+        }
+        free(status);
+        free(note);
+    }
+    if (n_reasons > MOST_REASONS && !verbose)
+        printf("... %zu more; -v shows them all\n", n_reasons - MOST_REASONS);
+}
+
+/** Columns of runs.csv in the table. */
+static const struct {
+    const char *name, *head;
+    const char *skipped; /* the column is left out where all runs have this text; NULL: never */
+} results[] = {
+    {"status", "status", "ok"},          {"throughput_samples_per_s", "samples/s", NULL},
+    {"step_mean_s", "step (s)", NULL},   {"final_loss", "loss", "-"},
+    {"final_accuracy", "accuracy", "-"}, {"wall_s", "wall (s)", NULL},
+};
+
+enum { N_RESULTS = sizeof results / sizeof results[0] };
+
+static void put_swept(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
+{
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        if (dsgd_row_shows(experiment, k)) {
+            char *const name = dsgd_swept_name(experiment->columns[k]);
+            dsgd_columns_take(t, name, dsgd_row_value(experiment, i, k));
+            free(name);
+        }
+}
+
+/** Leaves out the swept columns in which no row has a value. */
+static void hide_swept(dsgd_columns *t, const dsgd_experiment *experiment)
+{
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        char *const name = dsgd_swept_name(experiment->columns[k]);
+        dsgd_columns_hide(t, name, "");
+        free(name);
+    }
+}
+
+static void print_table(const dsgd_pool_config *p, bool verbose)
+{
+    const dsgd_experiment *const experiment = p->experiment;
+    size_t n = 0;
+    dsgd_columns t = {.wraps = false};
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        if (!is_shown(p, i) || (n++ >= MOST_ROWS && !verbose))
+            continue;
+        dsgd_row_plan(&t, experiment, i);
+        put_swept(&t, experiment, i);
+        for (size_t k = 0; k < N_RESULTS; k++)
+            dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->folder, i, results[k].name));
+        dsgd_exchanges_put(&t, p->folder, i);
+    }
+    hide_swept(&t, experiment);
+    for (size_t k = 0; k < N_RESULTS; k++)
+        if (results[k].skipped != NULL)
+            dsgd_columns_hide(&t, results[k].head, results[k].skipped);
+    char *const exchange = dsgd_exchanges_fold(&t);
+    const size_t n_rows = t.n_rows;
+    dsgd_columns_print(&t);
+    if (n > n_rows)
+        printf("... %zu more in %s/runs.csv\n", n - n_rows, p->folder);
+    print_notes(p, verbose);
+    if (p->numerics != DSGD_NUMERICS_OFF)
+        dsgd_splits_print(experiment);
+    char *plot = dsgd_xstrdup("dsgd plot");
+    dsgd_append_word(&plot, p->folder);
+    printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: %s\n",
+           exchange, *exchange == '\0' ? "" : "\n", p->folder, plot);
+    free(plot);
+    free(exchange);
+}
+
+/** Sentences on what may decide a comparison of the runs. */
+static void warn(const dsgd_pool_config *p)
+{
+    dsgd_csv runs;
+    dsgd_program_flush();
+    const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->folder) == DSGD_OK;
+    if (has_runs)
+        dsgd_warn_of_mixed_collectives(stderr, &runs);
+    dsgd_exchanges_warn_of_unused(stderr, p->experiment, has_runs ? &runs : NULL);
+    dsgd_csv_close(&runs);
+    dsgd_exchanges_warn_of_default(stderr, p->experiment);
+}
+
+static void choose_cells(void *phase, bool *chosen)
+{
+    dsgd_phase_choose(phase, chosen);
+}
+
+static dsgd_status refine_cells(void *phase, bool *more, dsgd_error *error)
+{
+    (void)error;
+    *more = dsgd_phase_refine(phase);
+    return DSGD_OK;
+}
+
+/** Refines a phase diagram, round by round: the runs of each follow from those before. */
+static dsgd_status run_refined(dsgd_phase *phase, dsgd_pool_config *config, bool *chosen,
+                               dsgd_pool_counts *done, dsgd_error *error)
+{
+    const dsgd_rounds rounds = {phase, choose_cells, refine_cells};
+    dsgd_phase_begin(phase);
+    const dsgd_status status = dsgd_pool_run_rounds(config, &rounds, chosen, done, error);
+    size_t n_chosen = 0;
+    for (size_t i = 0; i < config->experiment->n_runs; i++)
+        n_chosen += chosen[i];
+    if (status == DSGD_OK)
+        printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
+    return status;
+}
+
+/** The runs; of two swept numbers also who wins where. */
+static dsgd_status run_all(const arguments *a, dsgd_pool_config *config, bool *chosen,
+                           dsgd_pool_counts *done, dsgd_error *error)
+{
+    dsgd_phase phase;
+    dsgd_status status = dsgd_phase_open(config->experiment, config->folder, &phase, error);
+    const bool has_phase = status == DSGD_OK;
+    if (a->refine && has_phase) {
+        status = run_refined(&phase, config, chosen, done, error);
+    } else if (!a->refine) {
+        status = dsgd_pool_run(config, done, error);
+        if (has_phase)
+            dsgd_phase_want_all(&phase);
+    }
+    if (status == DSGD_OK && has_phase && config->selected == NULL)
+        status = dsgd_phase_write(&phase, error);
+    dsgd_phase_close(&phase);
+    return status;
+}
+
+static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    const char *const folder = config->folder;
+    dsgd_pool_counts done = {0};
+    const dsgd_results_config where = {.folder = folder,
+                                       .experiment = experiment,
+                                       .command = config->command,
+                                       .plugins = &a->plugins,
+                                       .numerics = config->numerics,
+                                       .force = a->force};
+    dsgd_status status = dsgd_results_open(&where, error);
+    if (status == DSGD_OK && config->numerics != DSGD_NUMERICS_OFF)
+        status = dsgd_splits_write(experiment, folder, error);
+    bool *const chosen = dsgd_xcalloc(experiment->n_runs, sizeof *chosen);
+    if (status == DSGD_OK)
+        status = run_all(a, config, chosen, &done, error);
+    if (status == DSGD_OK)
+        print_table(config, a->verbose);
+    if (status == DSGD_OK)
+        warn(config);
+    if (status == DSGD_OK && a->sensitivity_percent > 0 && config->selected == NULL)
+        status =
+            dsgd_sensitivity_report(experiment, folder, a->sensitivity_percent, a->baseline, error);
+    if (status == DSGD_OK && done.n_failed > 0)
+        status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
+                           done.n_failed, done.n_runs, folder);
+    free(chosen);
+    return status;
+}
+
+/** Checks that every run learns something and that the record can be written. */
+static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    struct stat facts;
+    if (*config->record == '\0')
+        return dsgd_fail(error, DSGD_EUSAGE, "--record: the name of a file is expected");
+    if (stat(config->record, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))
+        return dsgd_fail(error, DSGD_EUSAGE, "--record %s: this is neither a file nor a folder",
+                         config->record);
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        if (experiment->runs[i].config.learning == NULL)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--record %s: nothing is learned in %s, so there is nothing to "
+                             "record; `learn` says what",
+                             config->record, experiment->path);
+    if (dsgd_pool_records_in_folder(config))
+        return dsgd_make_folder(error, "%s", config->record);
+    char *const beside = dsgd_xprintf("%s.part", config->record);
+    FILE *const stream = fopen(beside, "ab");
+    dsgd_status status = DSGD_OK;
+    if (stream == NULL)
+        status = dsgd_fail(error, DSGD_EIO, "--record %s: no file can be made there: %m%s",
+                           config->record, errno == ENOENT ? "; the folder has to exist" : "");
+    else
+        fclose(stream);
+    unlink(beside);
+    free(beside);
+    return status;
+}
+
+/** Marks the runs of --only or --shard in has[n_runs]. */
+static dsgd_status select_runs(const arguments *a, dsgd_pool_config *config, bool *has,
+                               dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    if (a->only == NULL && a->shard == NULL)
+        return DSGD_OK;
+    config->selected = has;
+    if (a->shard != NULL && a->only != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "--shard %s: it goes without --only", a->shard);
+    if (a->shard != NULL)
+        return dsgd_selection_shard(experiment, a->shard, has, error);
+    config->is_single = strpbrk(a->only, ",:") == NULL;
+    return dsgd_selection_only(experiment, a->only, has, error);
+}
+
+/** Checks an experiment against the command line, and runs it. */
+static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    dsgd_status status = DSGD_OK;
+    dsgd_prepare_left_out(experiment);
+    if (a->refine && (a->only != NULL || a->shard != NULL || a->sensitivity != NULL))
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
+    if (a->record != NULL)
+        status = check_record(config, error);
+    if (status == DSGD_OK && (a->numerics != DSGD_NUMERICS_OFF || a->record != NULL))
+        status = dsgd_prepare_data(experiment, error);
+    if (status == DSGD_OK)
+        status = dsgd_prepare_device(experiment, a->verbose, &a->numerics, &config->gpus, error);
+    config->numerics = a->numerics;
+    return status == DSGD_OK ? run_experiment(a, config, error) : status;
+}
+
+static dsgd_status run(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "EXPERIMENT.yaml",
+        "Runs an experiment: every run of its list, in processes of their own.",
+        1,
+        1,
+        "run: give the file of one experiment",
+        run_options};
+    arguments a = {.folder = NULL};
+    char *const command = dsgd_shell_command((size_t)count, words);
+    dsgd_experiment experiment;
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK)
+        status = dsgd_sensitivity_open(&(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics,
+                                                       a.sensitivity, a.baseline},
+                                       &experiment, &a.sensitivity_percent, error);
+    if (status == DSGD_OK) {
+        char *const folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL);
+        dsgd_pool_config config = {.experiment = &experiment,
+                                   .folder = folder,
+                                   .command = command,
+                                   .record = a.record,
+                                   .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
+                                   .threads = a.threads,
+                                   .limits = a.limits,
+                                   .anew = a.force,
+                                   .progress = (dsgd_progress_form)a.progress};
+        bool *const selected = dsgd_xcalloc(experiment.n_runs + 1, sizeof *selected);
+        status = select_runs(&a, &config, selected, error);
+        if (status == DSGD_OK)
+            status = run_open(&a, &config, error);
+        free(selected);
+        free(folder);
+        dsgd_experiment_close(&experiment);
+    }
+    free(command);
+    return status;
+}
+
+const dsgd_command dsgd_command_run = {
+    .name = "run",
+    .usage = "EXPERIMENT.yaml",
+    .summary = "runs an experiment and writes its results",
+    .run = run,
+};

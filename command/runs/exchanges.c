@@ -1,0 +1,165 @@
+/**
+ * @file exchanges.c
+ * How vectors travelled, for readers.
+ */
+#include "command/runs/exchanges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "command/experiment/config.h"
+#include "command/runs/results.h"
+#include "command/runs/swept.h"
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const char none[] = "-";
+
+static const struct {
+    const char *head, *column; /* of runs.csv */
+    const char *ordinary; /* in all runs: goes without saying */
+    bool is_collective;
+} ways[] = {{"collective", "collective", "", true},
+            {"of groups", "partial_collective", "", true},
+            {"network", "network", "flows", false}};
+
+enum { N_WAYS = sizeof ways / sizeof ways[0] };
+
+static char *size_text(double bytes)
+{
+    if (bytes >= 1e6)
+        return dsgd_xprintf("%.4gMB", bytes / 1e6);
+    return bytes >= 1e3 ? dsgd_xprintf("%.4gkB", bytes / 1e3) : dsgd_xprintf("%.4gB", bytes);
+}
+
+void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
+{
+    char *const pieces = dsgd_results_field(folder, i, "pieces");
+    char *const piece_bytes = dsgd_results_field(folder, i, "piece_bytes");
+    double bytes = 0;
+    if (pieces != NULL && piece_bytes != NULL && dsgd_parse_number(piece_bytes, NULL, &bytes)) {
+        char *const size = size_text(bytes);
+        dsgd_columns_put(t, "exchange", "%sx%s", pieces, size);
+        free(size);
+    } else {
+        dsgd_columns_put(t, "exchange", "%s", none);
+    }
+    char *const mode = dsgd_results_field(folder, i, "exchange_mode");
+    const bool fused = mode != NULL && strstr(mode, "fusion") != NULL;
+    for (size_t k = 0; k < N_WAYS; k++) {
+        char *const how = dsgd_results_field(folder, i, ways[k].column);
+        const bool says = how != NULL && *how != '\0';
+        dsgd_columns_put(t, ways[k].head, "%s%s",
+                         says && fused && ways[k].is_collective ? "fused " : "", says ? how : none);
+        free(how);
+    }
+    free(mode);
+    free(pieces);
+    free(piece_bytes);
+}
+
+char *dsgd_exchanges_fold(dsgd_columns *t)
+{
+    char *line = dsgd_xstrdup("");
+    for (size_t k = 0; k <= N_WAYS; k++) {
+        const char *const head = k == 0 ? "exchange" : ways[k - 1].head;
+        const char *const ordinary = k == 0 ? "" : ways[k - 1].ordinary;
+        char *text = NULL;
+        if (!dsgd_columns_fold(t, head, none, &text))
+            continue;
+        if (strcmp(text, none) != 0 && strcmp(text, ordinary) != 0)
+            dsgd_append(&line, "%s%s%s %s", *line == '\0' ? "" : ", ", head,
+                        *line == '\0' ? ":" : "", text);
+        free(text);
+    }
+    return line;
+}
+
+/* --- warnings --------------------------------------------------------------------------------- */
+
+static void warn(FILE *stream, const char *sentence)
+{
+    dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
+}
+
+/** Whether a sweep changes what a byte costs, or how many there are. */
+static bool varies_network(const dsgd_experiment *experiment)
+{
+    static const char *const keys[] = {
+        "host_bandwidth_bytes_per_s", "bandwidth", "bytes", "reduction", "staging", "name", NULL};
+    static const char *const whole[] = {"swept.platform", "swept.workload", NULL};
+    bool varies = false;
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        const char *const column = experiment->columns[k];
+        const bool of_machine =
+            strncmp(column, "platform", 8) == 0 || strncmp(column, "workload", 8) == 0;
+        varies = varies || dsgd_find_word(whole, column) >= 0 ||
+                 (of_machine && dsgd_find_word(keys, dsgd_last_key(column)) >= 0);
+    }
+    for (size_t i = 1; i < experiment->n_unchanged; i++)
+        varies = varies ||
+                 strcmp(experiment->runs[i].platform_name, experiment->runs[0].platform_name) != 0;
+    return varies;
+}
+
+void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment)
+{
+    bool is_left_out = false;
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        is_left_out = is_left_out || !experiment->runs[i].has_own_exchange;
+    if (!is_left_out || !varies_network(experiment) ||
+        dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL)
+        return;
+    char *const sentence = dsgd_xprintf(
+        "exchange is left out: vectors travel in buckets of %d MiB beside the backward "
+        "pass. What a network costs depends on that; exchange: {pieces: 1} hides "
+        "nothing, {pieces: tensors} most",
+        DSGD_DEFAULT_BUCKET_BYTES >> 20);
+    warn(stream, sentence);
+    free(sentence);
+}
+
+/* --- options without effect ------------------------------------------------------------------- */
+
+/** Whether a column is empty in all runs, and some run is ok. */
+static bool is_empty(const dsgd_csv *runs, const char *column)
+{
+    const size_t status = dsgd_csv_column(runs, "status");
+    const size_t k = dsgd_csv_column(runs, column);
+    bool any_ok = false;
+    for (size_t i = 0; i < runs->n_rows; i++) {
+        if (*dsgd_csv_field(runs, i, k) != '\0')
+            return false;
+        any_ok = any_ok || strcmp(dsgd_csv_field(runs, i, status), "ok") == 0;
+    }
+    return any_ok;
+}
+
+void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experiment,
+                                   const dsgd_csv *runs)
+{
+    const double default_cycle_s = dsgd_option_find(dsgd_exchange_options, "cycle")->init;
+    bool is_given[N_WAYS] = {false};
+    bool has_cycle = false;
+    bool has_fusion = false;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_exchange_config *const exchange = &experiment->runs[i].config.exchange;
+        has_cycle = has_cycle || exchange->cycle_s != default_cycle_s;
+        has_fusion = has_fusion || exchange->fusion_bytes > 0;
+        is_given[0] = is_given[0] || exchange->collective != DSGD_COLLECTIVE_AUTO;
+        is_given[1] = is_given[1] || exchange->partial_collective != DSGD_PARTIAL_AS_COLLECTIVE;
+    }
+    if (has_cycle && !has_fusion)
+        warn(stream, "exchange: cycle is of Horovod's fusion, and has no effect without fusion");
+    for (size_t k = 0; runs != NULL && k < N_WAYS; k++) {
+        const bool is_used = !is_empty(runs, ways[k].column) ||
+                             (k == 0 && !is_empty(runs, ways[1].column)); /* as-collective */
+        if (!is_given[k] || is_used)
+            continue;
+        char *const sentence =
+            dsgd_xprintf("exchange: %s had no effect: no run summed so", ways[k].column);
+        warn(stream, sentence);
+        free(sentence);
+    }
+}

@@ -1,0 +1,38 @@
+/**
+ * @file gpus.h
+ * The GPUs of this machine, shared out among the runs of an experiment that compute at the same
+ * time: each is told its GPU and how many bytes it may take there, before it starts.
+ */
+#ifndef DSGD_COMMAND_RUNS_GPUS_H
+#define DSGD_COMMAND_RUNS_GPUS_H
+
+#include "models/devices/device.h"
+
+typedef struct dsgd_gpus {
+    uint32_t n;
+    uint32_t jobs_each; /* runs at the same time that one GPU gets where all are alike */
+    struct {
+        size_t all_bytes, left_bytes; /* of the memory that was free before the first run */
+        uint32_t n_running;
+    } gpu[DSGD_MOST_GPUS];
+} dsgd_gpus;
+
+typedef enum dsgd_gpu_fit {
+    DSGD_GPU_FITS,
+    DSGD_GPU_TIGHT, /* it has a GPU for itself, but that has less free than it may need */
+    DSGD_GPU_WAITS /* for another run to end */
+} dsgd_gpu_fit;
+
+/** For runs of @p jobs at a time. */
+dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, long jobs);
+
+/**
+ * A GPU for a run that needs @p bytes: the one with most memory left. It gets what it needs or, if
+ * that is more, what is left for each of the jobs there. *place is set unless it waits.
+ */
+dsgd_gpu_fit dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *place);
+
+/** The run that had this place has ended. */
+void dsgd_gpus_give(dsgd_gpus *gpus, const dsgd_device_place *place);
+
+#endif

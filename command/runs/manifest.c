@@ -1,0 +1,275 @@
+/**
+ * @file manifest.c
+ * The manifest as JSON.
+ */
+#include "command/runs/manifest.h"
+
+#include <cblas.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <gsl/gsl_version.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "command/experiment/config.h"
+#include "command/runs/parts.h"
+#include "command/runs/swept.h"
+#include "models/record/replay.h"
+#include "sim/network/cluster.h"
+
+/** Members of a run in the manifest that are options of its configuration. */
+static const dsgd_option run_options[] = {
+    DSGD_OPTION_AS("imbalance", PICKS, dsgd_run_config, imbalance, NULL),
+    DSGD_OPTION_AS("until", RECORD, dsgd_run_config, until, NULL, .fields = dsgd_until_options),
+    DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL),
+    DSGD_OPTION_AS("network", CHOICE, dsgd_run_config, network, NULL, .words = dsgd_network_names),
+    DSGD_OPTION_AS("exchange", RECORD, dsgd_run_config, exchange, NULL,
+                   .fields = dsgd_exchange_options),
+    DSGD_OPTION_AS("stops", RECORDS, dsgd_run_config, stops, NULL, .fields = dsgd_stop_options,
+                   .record_size = sizeof(dsgd_stop)),
+    DSGD_OPTION_END,
+};
+
+static json_t *run_json(const dsgd_planned_run *run)
+{
+    const dsgd_run_config *const c = &run->config;
+    json_t *const learn =
+        c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
+    /* The nulls keep the places of the options. */
+    json_t *const json =
+        json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o}", "algorithm",
+                  dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers",
+                  c->workers, "seed", (json_int_t)c->seed, "platform",
+                  dsgd_json_options(dsgd_platform_options, &run->platform), "workload",
+                  dsgd_json_options(dsgd_workload_options, &run->workload), "inherent",
+                  (int)c->inherent, "imbalance", "until", "learn", learn);
+    json_object_update_new(json, dsgd_json_options(run_options, c));
+    return json;
+}
+
+/** What simulates the networks of the runs first, first + 1, ..., end - 1; the caller frees it. */
+static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t end)
+{
+    char *text = dsgd_xstrdup("");
+    for (int kind = 0; dsgd_network_names[kind] != NULL; kind++)
+        for (size_t i = first; i < end; i++) {
+            if (experiment->runs[i].config.network != kind)
+                continue;
+            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ", dsgd_network_version(kind));
+            break;
+        }
+    return text;
+}
+
+/** Of runs first, first + 1, ..., end - 1. */
+static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t end,
+                        const char *command)
+{
+    json_t *const runs = json_array();
+    for (size_t i = first; i < end; i++)
+        json_array_append_new(runs, run_json(&experiment->runs[i]));
+    char *const networks = networks_of(experiment, first, end);
+    json_t *const json = json_pack(
+        "{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd", DSGD_VERSION,
+        "experiment", dsgd_json_text(experiment->name), "file", dsgd_json_text(experiment->path),
+        "command", dsgd_json_text(command), "libraries", "network", networks, "openblas",
+        openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl", gsl_version, "jansson",
+        JANSSON_VERSION, "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
+    free(networks);
+    return json;
+}
+
+char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
+{
+    char *const columns = dsgd_swept_cells(experiment, experiment->columns);
+    char *const cells = dsgd_swept_cells(experiment, experiment->runs[i].swept);
+    json_t *const about = json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
+                                    dsgd_json_text(experiment->runs[i].label), "columns",
+                                    dsgd_json_text(columns), "cells", dsgd_json_text(cells),
+                                    "manifest", manifest(experiment, i, i + 1, command));
+    free(columns);
+    free(cells);
+    char *const text = json_dumps(about, JSON_COMPACT);
+    json_decref(about);
+    return text;
+}
+
+/**
+ * Where there are values, and not only times: runs with and without them, and of a CPU and of a GPU,
+ * do not go into one table.
+ */
+static const char *computed_on(const dsgd_experiment *experiment, int numerics)
+{
+    const char *where = "off";
+    for (size_t i = 0; i < experiment->n_runs && numerics != DSGD_NUMERICS_OFF; i++) {
+        const dsgd_learning *const learning = experiment->runs[i].config.learning;
+        if (learning == NULL)
+            continue;
+        if (numerics != DSGD_NUMERICS_CPU && learning->precision == DSGD_PRECISION_FLOAT)
+            return "cuda";
+        where = "cpu";
+    }
+    return where;
+}
+
+/** FNV-1a, of 64 bits: among 100,000 runs two have the same with a probability of 3e-10. */
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (; *text != '\0'; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3;
+    return h;
+}
+
+/** An id of what is in @p json, which it takes. */
+static void take_id(json_t *json, char id[DSGD_RUN_ID])
+{
+    char *const text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+    snprintf(id, DSGD_RUN_ID, "%016" PRIx64, hash(text));
+    free(text);
+    json_decref(json);
+}
+
+void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID])
+{
+    take_id(run_json(run), id);
+}
+
+void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID])
+{
+    static const char *const always[] = {"seed", "until", "label", "stops", NULL};
+    static const char *const too[] = {"workload", "imbalance", "inherent", "placement", NULL};
+    json_t *const json = run_json(run);
+    for (size_t k = 0; always[k] != NULL; k++)
+        json_object_del(json, always[k]);
+    json_object_del(json_object_get(json, "learn"), "optimizer");
+    for (size_t k = 0; is_coarse && too[k] != NULL; k++)
+        json_object_del(json, too[k]);
+    if (is_coarse) { /* by name alone */
+        json_object_set_new(json, "algorithm", json_string(run->algorithm.about->name));
+        json_object_set_new(json, "platform", dsgd_json_text(run->platform_name));
+    }
+    take_id(json, id);
+}
+
+static bool same_member(const json_t *a, const json_t *b, const char *key)
+{
+    return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
+}
+
+bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
+{
+    char *const head = dsgd_record_head(path);
+    if (head == NULL)
+        return false;
+    char *const about = dsgd_results_about(experiment, i, "");
+    json_t *const old = json_loads(head, 0, NULL);
+    json_t *const new = json_loads(about, 0, NULL);
+    const bool has =
+        same_member(old, new, "run") &&
+        same_member(json_object_get(old, "manifest"), json_object_get(new, "manifest"), "runs");
+    json_decref(old);
+    json_decref(new);
+    free(head);
+    free(about);
+    return has;
+}
+
+/** Adds {name: checksum and length} of a regular file, and nothing of anything else. */
+static dsgd_status add_file(json_t *json, const char *path, const char *name, dsgd_error *error)
+{
+    struct stat facts;
+    char *text = NULL;
+    size_t n = 0;
+    if (stat(path, &facts) != 0)
+        return errno == ENOENT
+                   ? DSGD_OK
+                   : dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    if (!S_ISREG(facts.st_mode))
+        return DSGD_OK;
+    const dsgd_status status = dsgd_file_read(path, &text, &n, error);
+    if (status != DSGD_OK)
+        return status;
+    char *const print = dsgd_xprintf("%08lx %zu", dsgd_checksum(text, n), n);
+    json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
+    json_object_set_new(json, json_string_value(key), json_string(print));
+    json_decref(key);
+    free(print);
+    free(text);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    json_t *const json = manifest(experiment, 0, experiment->n_runs, config->command);
+    DSGD_ASSERT(json != NULL, "the manifest is no JSON");
+    json_object_set_new(json, "computed", json_string(computed_on(experiment, config->numerics)));
+    json_t *const program = json_object();
+    dsgd_status status = add_file(program, "/proc/self/exe", "dsgd", error);
+    const size_t n_plugins = config->plugins == NULL ? 0 : config->plugins->n;
+    for (size_t i = 0; i < n_plugins && status == DSGD_OK; i++) {
+        const char *const path = config->plugins->v[i];
+        const char *const slash = strrchr(path, '/');
+        status = add_file(program, path, slash == NULL ? path : slash + 1, error);
+    }
+    json_object_set_new(json, "program", program);
+    json_t *const files = json_object();
+    const char *const *f = dsgd_config_data_files(experiment->config);
+    for (; *f != NULL && status == DSGD_OK; f++)
+        status = add_file(files, *f, *f, error);
+    json_object_set_new(json, "files", files);
+    json_t *const columns = json_array();
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        json_array_append_new(columns, dsgd_json_text(experiment->columns[k]));
+    json_object_set_new(json, "columns", columns);
+    /* Read back, so that numbers are compared as they stand in a file. */
+    char *const text = json_dumps(json, JSON_INDENT(1));
+    *whole = json_loads(text, 0, NULL);
+    json_decref(json);
+    free(text);
+    return status;
+}
+
+json_t *dsgd_manifest_read(const char *folder)
+{
+    char *const path = dsgd_xprintf("%s/manifest.json", folder);
+    json_t *const json = dsgd_json_file(path);
+    free(path);
+    return json;
+}
+
+dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error)
+{
+    dsgd_whole_file file;
+    if (dsgd_whole_open(&file, error, "%s/manifest.json", folder) == NULL)
+        return DSGD_EIO;
+    json_dumpf(manifest, file.stream, JSON_INDENT(1));
+    fputc('\n', file.stream);
+    return dsgd_whole_close(&file, error);
+}
+
+const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new)
+{
+    if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
+        return dsgd_can_read("%s/runs.csv", folder) || dsgd_parts_exist(folder)
+                   ? "results without a manifest.json"
+                   : NULL;
+    if (!same_member(old, new, "runs") || !same_member(old, new, "columns"))
+        return "the results of another experiment";
+    if (!same_member(old, new, "computed"))
+        return "the results of this experiment with other --numerics";
+    if (!same_member(old, new, "files"))
+        return "the results of this experiment with other contents of a file that it names";
+    if (!same_member(old, new, "program"))
+        return "the results of this experiment by another build of dsgd or a plug-in";
+    return same_member(old, new, "libraries")
+               ? NULL
+               : "the results of this experiment with other libraries or on another kind of CPU";
+}

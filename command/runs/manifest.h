@@ -1,0 +1,42 @@
+/**
+ * @file manifest.h
+ * What the results of a folder are of, and by what: DIR/manifest.json. Two folders whose manifests
+ * say the same have the same results.
+ */
+#ifndef DSGD_COMMAND_RUNS_MANIFEST_H
+#define DSGD_COMMAND_RUNS_MANIFEST_H
+
+#include <jansson.h>
+
+#include "command/runs/results.h"
+
+/**
+ * Of all runs. Beside the experiment it has what else decides results: the program with its
+ * plug-ins, and files of data; EIO where one of them cannot be read. The caller owns it.
+ */
+dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **manifest,
+                              dsgd_error *error);
+
+/** Of a folder; NULL: it has none that is JSON. The caller owns it. */
+json_t *dsgd_manifest_read(const char *folder);
+
+dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error);
+
+/**
+ * In which way a folder's results, whose manifest is @p old (NULL: none that is JSON), are not those
+ * that would be written; NULL: they are, or there are none.
+ */
+const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new);
+
+/** A text for all that decides a run but the program: two runs of an experiment never share one. */
+enum { DSGD_RUN_ID = 17 };
+void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID]);
+
+/**
+ * A text that runs share which take about the same per step: they differ in seed, bounds, label,
+ * stops and optimizer; if @p is_coarse, also in workload, imbalance, placement, and options of
+ * algorithm and platform.
+ */
+void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID]);
+
+#endif

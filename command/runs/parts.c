@@ -1,0 +1,133 @@
+/**
+ * @file parts.c
+ * What a run has written, in a file of its own with a checksum.
+ */
+#include "command/runs/parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+
+/* Path of a part: the folder of results, the number of the run. */
+#define PART "%s/.parts/%zu.part"
+
+/*
+ * The head of a part proves that it is complete: the checksum of all that follows, and the bytes of
+ * each section.
+ */
+#define HEAD "dsgd part 1, crc %08lx, bytes"
+
+unsigned long dsgd_checksum(const char *bytes, size_t n)
+{
+    return crc32_z(0, (const unsigned char *)bytes, n);
+}
+
+dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *ends,
+                            dsgd_error *error)
+{
+    const size_t n = ends[DSGD_PART_SECTIONS - 1];
+    dsgd_whole_file file;
+    if (dsgd_whole_open(&file, error, PART, folder, i + 1) == NULL)
+        return DSGD_EIO;
+    fprintf(file.stream, HEAD, dsgd_checksum(text, n));
+    for (int k = 0; k < DSGD_PART_SECTIONS; k++)
+        fprintf(file.stream, " %zu", ends[k] - (k == 0 ? 0 : ends[k - 1]));
+    fputc('\n', file.stream);
+    fwrite(text, 1, n, file.stream);
+    return dsgd_whole_close(&file, error);
+}
+
+/** Finds the sections; false unless all of them are there as they were written. */
+static bool find_sections(dsgd_part *p, size_t n)
+{
+    unsigned long expected = 0;
+    int length = 0;
+    if (sscanf(p->text, HEAD "%n", &expected, &length) != 1 || length == 0)
+        return false;
+    const char *at = p->text + length;
+    const char *const body = at + strcspn(at, "\n") + 1;
+    if (body > p->text + n)
+        return false;
+    const size_t n_body = (size_t)(p->text + n - body);
+    size_t sum = 0;
+    for (int k = 0; k < DSGD_PART_SECTIONS; k++) {
+        char *end = NULL;
+        p->n_bytes[k] = strtoul(at, &end, 10);
+        if (end == at || end >= body || p->n_bytes[k] > n_body - sum)
+            return false;
+        p->sections[k] = body + sum;
+        sum += p->n_bytes[k];
+        at = end;
+    }
+    return sum == n_body && dsgd_checksum(body, n_body) == expected;
+}
+
+dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error)
+{
+    char *const path = dsgd_xprintf(PART, folder, i + 1);
+    size_t n = 0;
+    *p = (dsgd_part){.text = NULL};
+    dsgd_status status = dsgd_file_read(path, &p->text, &n, error);
+    if (status != DSGD_OK && errno == ENOENT)
+        status = DSGD_OK;
+    if (p->text != NULL && !find_sections(p, n)) {
+        free(p->text);
+        p->text = NULL;
+    }
+    free(path);
+    return status;
+}
+
+char *dsgd_part_section(const char *folder, size_t i, int k)
+{
+    dsgd_part p;
+    if (dsgd_part_read(folder, i, &p, NULL) != DSGD_OK || p.text == NULL)
+        return NULL;
+    char *const text = dsgd_xprintf("%.*s", (int)p.n_bytes[k], p.sections[k]);
+    free(p.text);
+    return text;
+}
+
+bool dsgd_part_exists(const char *folder, size_t i)
+{
+    char *const path = dsgd_xprintf(PART, folder, i + 1);
+    const bool exists = access(path, F_OK) == 0;
+    free(path);
+    return exists;
+}
+
+bool dsgd_parts_exist(const char *folder)
+{
+    char *const path = dsgd_xprintf("%s/.parts", folder);
+    DIR *const parts = opendir(path);
+    free(path);
+    bool exist = false;
+    for (const struct dirent *e = NULL; parts != NULL && !exist && (e = readdir(parts)) != NULL;) {
+        const char *const dot = strrchr(e->d_name, '.');
+        exist = dot != NULL && strcmp(dot, ".part") == 0;
+    }
+    if (parts != NULL)
+        closedir(parts);
+    return exist;
+}
+
+void dsgd_part_remove(const char *folder, size_t i)
+{
+    char *const path = dsgd_xprintf(PART, folder, i + 1);
+    unlink(path);
+    free(path);
+}
+
+void dsgd_part_remove_unfinished(const char *folder, size_t i)
+{
+    char *const path = dsgd_xprintf(PART ".new", folder, i + 1); /* as base/csv.c has it */
+    unlink(path);
+    free(path);
+}

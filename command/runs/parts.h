@@ -1,0 +1,54 @@
+/**
+ * @file parts.h
+ * A part is what one run adds to the results: DIR/.parts/N.part, N from 1. It is whole, as its
+ * checksum says, or it counts as absent.
+ */
+#ifndef DSGD_COMMAND_RUNS_PARTS_H
+#define DSGD_COMMAND_RUNS_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/** What is in a part, in this order: rows of the tables, and a note. */
+enum {
+    DSGD_PART_RUNS,
+    DSGD_PART_CURVES,
+    DSGD_PART_WORKERS,
+    DSGD_PART_STALENESS,
+    DSGD_PART_STEPS,
+    DSGD_PART_TABLES,
+    DSGD_PART_NOTE = DSGD_PART_TABLES,
+    DSGD_PART_SECTIONS
+};
+
+typedef struct dsgd_part {
+    char *text; /* to be freed by the caller; NULL: there is no whole part */
+    const char *sections[DSGD_PART_SECTIONS]; /* into the text */
+    size_t n_bytes[DSGD_PART_SECTIONS];
+} dsgd_part;
+
+/** Writes the part of run @p i (from 0): @p text, whose sections end at ends[DSGD_PART_SECTIONS]. */
+dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *ends,
+                            dsgd_error *error);
+
+/** DSGD_EIO where a file that is there cannot be read. */
+dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error);
+
+/** One section of a part, NULL without a part; the caller frees it. */
+char *dsgd_part_section(const char *folder, size_t i, int k);
+
+/** Whether there is a part of run @p i, be it whole or not; whether there is one of any run. */
+bool dsgd_part_exists(const char *folder, size_t i);
+bool dsgd_parts_exist(const char *folder);
+
+void dsgd_part_remove(const char *folder, size_t i);
+
+/** Removes what a process that died has written of a part. */
+void dsgd_part_remove_unfinished(const char *folder, size_t i);
+
+/** CRC-32, as in zlib. */
+unsigned long dsgd_checksum(const char *bytes, size_t n);
+
+#endif

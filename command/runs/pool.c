@@ -1,0 +1,631 @@
+/**
+ * @file pool.c
+ * The processes of runs: started longest first, waited for, counted.
+ */
+#include "command/runs/pool.h"
+#include "base/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/csv.h"
+#include "base/file.h"
+#include "command/runs/gpus.h"
+#include "command/runs/parts.h"
+#include "command/runs/results.h"
+#include "command/runs/selection.h"
+#include "sim/network/cluster.h"
+#include "sim/run.h"
+
+/** A run of the pool. */
+typedef struct task {
+    size_t i; /* in the experiment */
+    double cost; /* by which the longest come first */
+    pid_t process; /* 0: not started or ended */
+    double start_wall_s;
+    bool started, ended;
+    bool on_gpu; /* it has a place on one */
+    size_t gpu_bytes; /* that it needs there; 0: not asked yet */
+    dsgd_device_place place;
+    int said; /* descriptor: what the process writes to stderr */
+    char sentence[512]; /* the last line of it */
+    size_t n_sentence; /* bytes of a line that has not ended */
+    char reason[512]; /* why SimGrid ended it; "": it did not */
+    uint64_t moves; /* of its progress, when they last changed, ... */
+    double moved_cpu_s; /* ... and its CPU time then */
+} task;
+
+typedef struct pool {
+    const dsgd_pool_config *config;
+    task *tasks;
+    size_t n_tasks, n_ended, n_failed;
+    size_t n_rows; /* runs that have a row */
+    dsgd_gpus gpus;
+    dsgd_progress *progress; /* [n_runs], shared with the processes */
+    dsgd_progress_view view;
+    bool is_stale; /* rows are not joined yet */
+    double joined_s, join_took_s; /* the last join's end, and its duration */
+} pool;
+
+static volatile sig_atomic_t interrupted;
+
+/** What ends the runs, and then this process in order. */
+static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_interrupt(int number)
+{
+    interrupted = number;
+}
+
+static void catch_signals(void)
+{
+    for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
+        if (signal(interrupts[k], on_interrupt) == SIG_IGN && interrupts[k] == SIGHUP)
+            signal(SIGHUP, SIG_IGN); /* as nohup has it */
+}
+
+long dsgd_cores(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const task *const s = a;
+    const task *const t = b;
+    if (s->cost != t->cost)
+        return s->cost > t->cost ? -1 : 1;
+    return s->i < t->i ? -1 : 1;
+}
+
+bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
+{
+    const char *const record = config->record;
+    struct stat facts;
+    return (config->experiment->n_runs > 1 && !config->is_single) ||
+           record[strlen(record) - 1] == '/' ||
+           (stat(record, &facts) == 0 && S_ISDIR(facts.st_mode));
+}
+
+/** Path of the record of run @p i, which the caller frees; NULL without records. */
+static char *record_path(const dsgd_pool_config *config, size_t i)
+{
+    if (config->record == NULL)
+        return NULL;
+    return dsgd_pool_records_in_folder(config)
+               ? dsgd_xprintf("%s/%zu.record", config->record, i + 1)
+               : dsgd_xstrdup(config->record);
+}
+
+/** Where run @p i computes. */
+static dsgd_numerics numerics_of(const pool *p, size_t i)
+{
+    const dsgd_learning *const learning = p->config->experiment->runs[i].config.learning;
+    const bool in_double = learning != NULL && learning->precision == DSGD_PRECISION_DOUBLE;
+    return dsgd_numerics_resolved((dsgd_numerics)p->config->numerics, p->config->gpus.n > 0,
+                                  in_double);
+}
+
+/** Finds room on a GPU for a run that computes on one; false: it waits until another run ends. */
+static bool find_place(pool *p, task *t)
+{
+    const dsgd_run_config *const config = &p->config->experiment->runs[t->i].config;
+    if (config->learning == NULL || numerics_of(p, t->i) != DSGD_NUMERICS_CUDA || t->on_gpu)
+        return true;
+    if (t->gpu_bytes == 0)
+        t->gpu_bytes = dsgd_learning_gpu_bytes(config);
+    const dsgd_gpu_fit fit = dsgd_gpus_take(&p->gpus, t->gpu_bytes, &t->place);
+    if (fit == DSGD_GPU_TIGHT) {
+        char *const sentence = dsgd_xprintf(
+            "it may need %.3g GB of the GPU's memory, of which %.3g GB are free: it computes in "
+            "smaller batches, and ends if not even those fit",
+            1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes);
+        dsgd_progress_say(&p->view, t->i, sentence);
+        free(sentence);
+    }
+    t->on_gpu = fit != DSGD_GPU_WAITS;
+    return t->on_gpu;
+}
+
+/** In the process of the run: simulates, writes the rows, and ends. */
+static void run_here(const pool *p, const task *t)
+{
+    const size_t i = t->i;
+    dsgd_run_config config = p->config->experiment->runs[i].config;
+    config.numerics = numerics_of(p, i);
+    config.place = t->place;
+    config.place.shares_cores = 2 * p->config->jobs > dsgd_cores(); /* two threads per run */
+    /* The simulating thread computes, too, while it waits. */
+    const long threads =
+        p->config->threads > 0 ? p->config->threads : dsgd_cores() / p->config->jobs - 1;
+    config.threads = (uint32_t)(threads < 1 ? 1 : threads);
+    config.memory_bytes = dsgd_physical_bytes() / 2 / (size_t)p->config->jobs;
+    config.progress = &p->progress[i];
+    config.record = record_path(p->config, i);
+    if (config.record != NULL)
+        config.record_about = dsgd_results_about(p->config->experiment, i, p->config->command);
+    dsgd_run_result result;
+    dsgd_error error = {""};
+    const dsgd_pool_config *const asked = p->config;
+    const dsgd_status status = asked->simulate == NULL
+                                   ? dsgd_simulate(&config, &result, &error)
+                                   : asked->simulate(asked->simulator, i, &config, &result, &error);
+    if (status != DSGD_OK) {
+        result.outcome = DSGD_RUN_FAILED;
+        result.why = error;
+        fprintf(stderr, "%s\n", error.text);
+    }
+    if (dsgd_results_write(p->config->folder, p->config->experiment, i, &result, &error) !=
+        DSGD_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        _exit(DSGD_EIO);
+    }
+    fflush(NULL);
+    _exit(status);
+}
+
+/** False, with errno, where there is no process to be had. */
+static bool start(pool *p, task *t)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    const pid_t process = dsgd_fork();
+    if (process != 0)
+        close(ends[1]);
+    if (process < 0) {
+        close(ends[0]);
+        return false;
+    }
+    if (process == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
+            signal(interrupts[k], SIG_DFL);
+        run_here(p, t);
+    }
+    t->started = true;
+    t->start_wall_s = dsgd_wall_s();
+    t->process = process;
+    t->said = ends[0];
+    fcntl(t->said, F_SETFL, O_NONBLOCK);
+    return true;
+}
+
+/**
+ * Passes on what the process of a run wrote to stderr, line by line with the run's number, and
+ * keeps the last line, and SimGrid's reason: where it dies, these say why.
+ */
+static void hear(const pool *p, task *t)
+{
+    char bytes[4096];
+    for (ssize_t n = 0; (n = read(t->said, bytes, sizeof bytes)) > 0;)
+        for (ssize_t k = 0; k < n; k++) {
+            const bool is_full = t->n_sentence + 1 == sizeof t->sentence;
+            if (bytes[k] != '\n' && !is_full) {
+                t->sentence[t->n_sentence++] = bytes[k];
+                t->sentence[t->n_sentence] = '\0';
+            } else if (bytes[k] == '\n' && t->n_sentence > 0) {
+                const char *const reason = dsgd_cluster_reason(t->sentence);
+                if (reason != NULL && t->reason[0] == '\0')
+                    snprintf(t->reason, sizeof t->reason, "%s", reason);
+                dsgd_progress_say(&p->view, t->i, t->sentence);
+                t->n_sentence = 0;
+            }
+        }
+}
+
+/** Its process has ended. */
+static void stop_hearing(const pool *p, task *t)
+{
+    hear(p, t);
+    if (t->n_sentence > 0)
+        dsgd_progress_say(&p->view, t->i, t->sentence);
+    close(t->said);
+}
+
+static double number(_Atomic double *from)
+{
+    return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+/** Writes the row of a run whose process could not write it: how far it came, and why no farther. */
+static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
+                             const dsgd_error *why)
+{
+    dsgd_progress *const progress = &p->progress[t->i];
+    const dsgd_run_result result = {.outcome = (int)outcome,
+                                    .why = *why,
+                                    .virtual_s = number(&progress->virtual_s),
+                                    .steps = number(&progress->steps),
+                                    .samples = NAN,
+                                    .step_mean_s = NAN,
+                                    .exposed_mean_s = NAN,
+                                    .shares = {NAN, NAN, NAN},
+                                    .staleness_mean = NAN,
+                                    .staleness_max = NAN,
+                                    .lag_mean = NAN,
+                                    .lag_max = NAN,
+                                    .gradient_staleness_mean = NAN,
+                                    .gradient_staleness_max = NAN,
+                                    .bytes = NAN,
+                                    .partial_active_mean = NAN,
+                                    .device = "off",
+                                    .total_wall_s =
+                                        t->started ? dsgd_wall_s() - t->start_wall_s : 0};
+    dsgd_progress_say(&p->view, t->i, why->text);
+    dsgd_results_write(p->config->folder, p->config->experiment, t->i, &result, NULL);
+}
+
+/** Joins the parts, and counts their rows. */
+static dsgd_status join(pool *p, dsgd_error *error)
+{
+    const double start_s = dsgd_wall_s();
+    size_t n_rows = 0;
+    const dsgd_status status =
+        dsgd_results_join(p->config->folder, p->config->experiment, &n_rows, error);
+    p->joined_s = dsgd_wall_s();
+    p->join_took_s = p->joined_s - start_s;
+    p->is_stale = false;
+    if (status == DSGD_OK && n_rows < p->n_rows) /* more: of a run that is about to end */
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: %zu runs have results, but %zu are in runs.csv; has another program "
+                         "changed the folder?",
+                         p->config->folder, p->n_rows, n_rows);
+    return status;
+}
+
+/** Results and a record that their process left unfinished. */
+static void remove_unfinished(const pool *p, size_t i)
+{
+    dsgd_part_remove_unfinished(p->config->folder, i);
+    char *const record = record_path(p->config, i);
+    char *const beside = record == NULL ? NULL : dsgd_xprintf("%s.part", record);
+    if (beside != NULL)
+        unlink(beside);
+    free(beside);
+    free(record);
+}
+
+/** Counts a run that ended. Joining takes at most a twentieth of the time. */
+static dsgd_status end(pool *p, task *t, dsgd_error *error)
+{
+    if (t->process != 0)
+        remove_unfinished(p, t->i);
+    if (t->on_gpu)
+        dsgd_gpus_give(&p->gpus, &t->place);
+    t->process = 0;
+    t->on_gpu = false;
+    t->ended = true;
+    p->n_ended++;
+    dsgd_run_state state = DSGD_RUN_ABSENT;
+    const dsgd_status status = dsgd_results_state(p->config->folder, t->i, &state, error);
+    p->n_failed += state != DSGD_RUN_DONE;
+    p->n_rows += state != DSGD_RUN_ABSENT;
+    p->is_stale = true;
+    if (state != DSGD_RUN_ABSENT)
+        dsgd_progress_ended(&p->view, t->i);
+    if (status != DSGD_OK || dsgd_wall_s() - p->joined_s < 20 * p->join_took_s)
+        return status;
+    return join(p, error);
+}
+
+/** Counts a run whose process exited or died of a signal, maybe with its rows written. */
+static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
+{
+    dsgd_run_state found = DSGD_RUN_ABSENT;
+    stop_hearing(p, t);
+    dsgd_results_state(p->config->folder, t->i, &found, NULL);
+    const bool cannot_write = WIFEXITED(state) && WEXITSTATUS(state) == DSGD_EIO;
+    if (!interrupted && found == DSGD_RUN_ABSENT && !cannot_write) {
+        dsgd_error why;
+        const bool has_reason = t->reason[0] != '\0';
+        dsgd_fail(&why, DSGD_OK, "the process of the run %s %d%s%s",
+                  WIFEXITED(state) ? "left without results, with exit status" : "died of signal",
+                  WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state),
+                  has_reason               ? "; SimGrid: "
+                  : t->sentence[0] == '\0' ? ""
+                                           : "; the last that it said: ",
+                  has_reason ? t->reason : t->sentence);
+        write_unfinished(p, t, DSGD_RUN_FAILED, &why);
+    }
+    return end(p, t, error);
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+/** 0 where the process has just ended. */
+static double cpu_s(pid_t process)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/** CPU time of a run since anything in it moved. */
+static double stalled_s(const pool *p, task *t)
+{
+    dsgd_progress *const progress = &p->progress[t->i];
+    const uint64_t moves = atomic_load_explicit(&progress->events, memory_order_relaxed) +
+                           atomic_load_explicit(&progress->computed, memory_order_relaxed);
+    const double now_s = cpu_s(t->process);
+    if (moves != t->moves || now_s < t->moved_cpu_s) {
+        t->moves = moves;
+        t->moved_cpu_s = now_s;
+    }
+    return now_s - t->moved_cpu_s;
+}
+
+/** Ends a run from outside, unless its row is there by then. */
+static dsgd_status end_by_force(pool *p, task *t, dsgd_outcome outcome, const char *what,
+                                dsgd_error *error)
+{
+    dsgd_progress *const progress = &p->progress[t->i];
+    kill(t->process, SIGKILL);
+    while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
+    }
+    dsgd_run_state found = DSGD_RUN_ABSENT;
+    stop_hearing(p, t);
+    dsgd_results_state(p->config->folder, t->i, &found, NULL);
+    dsgd_error why;
+    dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
+              what, number(&progress->virtual_s), number(&progress->steps),
+              100 * number(&progress->share));
+    if (found == DSGD_RUN_ABSENT)
+        write_unfinished(p, t, outcome, &why);
+    return end(p, t, error);
+}
+
+/** Ends the runs that are beyond a limit. */
+static dsgd_status end_overdue(pool *p, dsgd_error *error)
+{
+    const dsgd_run_limits limits = p->config->limits;
+    const double most_stalled_s = limits.stall_s > 0 ? limits.stall_s : DSGD_STALL_S;
+    dsgd_status status = DSGD_OK;
+    for (size_t k = 0; k < p->n_tasks && status == DSGD_OK; k++) {
+        task *const t = &p->tasks[k];
+        if (t->process == 0)
+            continue;
+        char *what = NULL;
+        dsgd_outcome outcome = DSGD_RUN_FAILED;
+        if (stalled_s(p, t) >= most_stalled_s) {
+            what = dsgd_xprintf("nothing moved in %g s of CPU time (--stall), neither a step nor a "
+                                "message nor a computation: an endless loop",
+                                most_stalled_s);
+        } else if (limits.timeout_s > 0 && dsgd_wall_s() - t->start_wall_s >= limits.timeout_s) {
+            outcome = DSGD_RUN_TIMEOUT;
+            what = dsgd_xprintf("it was not done after %g s (--timeout)", limits.timeout_s);
+        }
+        if (what != NULL)
+            status = end_by_force(p, t, outcome, what, error);
+        free(what);
+    }
+    return status;
+}
+
+/* --- progress --------------------------------------------------------------------------------- */
+
+static void show_progress(pool *p, bool last)
+{
+    if (!last && !dsgd_progress_is_due(&p->view))
+        return;
+    dsgd_running *const running = dsgd_xcalloc(p->n_tasks + 1, sizeof *running);
+    dsgd_progress_now now = {p->n_ended, p->n_failed, p->n_tasks, 0, 0, running};
+    double cost = 0;
+    double done = 0;
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        const task *const t = &p->tasks[k];
+        const double share = number(&p->progress[t->i].share);
+        cost += t->cost;
+        done += t->cost * (t->ended ? 1 : share);
+        if (t->process != 0)
+            running[now.n_running++] = (dsgd_running){
+                t->i, share, number(&p->progress[t->i].virtual_s), dsgd_wall_s() - t->start_wall_s};
+    }
+    now.share = cost > 0 ? done / cost : 1;
+    const bool ends = last && !(p->config->goes_on && p->view.form == DSGD_PROGRESS_JSON);
+    dsgd_progress_show(&p->view, &now, ends);
+    free(running);
+}
+
+static task *task_of(pool *p, pid_t process)
+{
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process == process)
+            return &p->tasks[k];
+    return NULL;
+}
+
+/** If fork() fails, waits for a running process to end; without one the run has failed. */
+static dsgd_status start_what_fits(pool *p, dsgd_error *error)
+{
+    long under_way = 0;
+    for (size_t k = 0; k < p->n_tasks; k++)
+        under_way += p->tasks[k].process != 0;
+    for (size_t k = 0; k < p->n_tasks && under_way < p->config->jobs; k++) {
+        task *const t = &p->tasks[k];
+        if (t->started || t->ended || !find_place(p, t))
+            continue;
+        if (start(p, t)) {
+            under_way++;
+            continue;
+        }
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "no process for the run: %m");
+        if (under_way > 0)
+            return DSGD_OK;
+        write_unfinished(p, t, DSGD_RUN_FAILED, &why);
+        const dsgd_status status = end(p, t, error);
+        if (status != DSGD_OK)
+            return status;
+    }
+    return DSGD_OK;
+}
+
+static void kill_all(pool *p)
+{
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process != 0)
+            kill(p->tasks[k].process, SIGKILL);
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        task *const t = &p->tasks[k];
+        if (t->process == 0)
+            continue;
+        while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
+        }
+        /* It may have written its row in time. */
+        dsgd_run_state state = DSGD_RUN_ABSENT;
+        dsgd_results_state(p->config->folder, t->i, &state, NULL);
+        p->n_rows += state != DSGD_RUN_ABSENT;
+        p->is_stale = true;
+        t->process = 0;
+        stop_hearing(p, t);
+        remove_unfinished(p, t->i);
+    }
+}
+
+/** Waits for a process to end, but at most 20 ms, so that progress is shown. */
+static dsgd_status wait_for_one(pool *p, dsgd_error *error)
+{
+    int state = 0;
+    for (size_t k = 0; k < p->n_tasks; k++)
+        if (p->tasks[k].process != 0)
+            hear(p, &p->tasks[k]);
+    pid_t process = waitpid(-1, &state, WNOHANG);
+    for (int ms = 0; ms < 20 && process <= 0; ms++) {
+        nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
+        process = waitpid(-1, &state, WNOHANG);
+    }
+    task *const t = process > 0 ? task_of(p, process) : NULL;
+    return t == NULL ? DSGD_OK : end_process(p, t, state, error);
+}
+
+static dsgd_status run_all(pool *p, dsgd_error *error)
+{
+    dsgd_status status = join(p, error);
+    while (p->n_ended < p->n_tasks && status == DSGD_OK && !interrupted) {
+        status = start_what_fits(p, error);
+        if (status == DSGD_OK)
+            status = wait_for_one(p, error);
+        if (status == DSGD_OK)
+            status = end_overdue(p, error);
+        show_progress(p, false);
+    }
+    kill_all(p);
+    const dsgd_status joined = p->is_stale ? join(p, status == DSGD_OK ? error : NULL) : DSGD_OK;
+    show_progress(p, true);
+    if (status == DSGD_OK)
+        status = joined;
+    if (status == DSGD_OK && interrupted)
+        return dsgd_fail(
+            error, DSGD_ERUNS,
+            "interrupted; %s keeps what was done, and the same command%s does the rest",
+            p->config->folder, p->config->anew ? " without --force" : "");
+    return status;
+}
+
+/** Whether a run has a row, and whether its results, and its record where one is asked for. */
+static dsgd_status find_results(const pool *p, size_t i, bool *has_row, bool *is_done,
+                                dsgd_error *error)
+{
+    dsgd_run_state state = DSGD_RUN_ABSENT;
+    const dsgd_status status = dsgd_results_state(p->config->folder, i, &state, error);
+    char *const record = record_path(p->config, i);
+    const bool has_record =
+        record == NULL || dsgd_results_has_record(p->config->experiment, i, record);
+    *has_row = state != DSGD_RUN_ABSENT;
+    *is_done = state == DSGD_RUN_DONE && has_record;
+    free(record);
+    /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
+    return status == DSGD_OK && !has_record ? dsgd_file_unread(error) : status;
+}
+
+/** Lists the runs to do, longest first. */
+static dsgd_status list_tasks(pool *p, dsgd_error *error)
+{
+    p->tasks = dsgd_xcalloc(p->config->experiment->n_runs, sizeof *p->tasks);
+    for (size_t i = 0; i < p->config->experiment->n_runs; i++) {
+        bool has_row = false;
+        bool is_done = false;
+        const dsgd_status status = find_results(p, i, &has_row, &is_done, error);
+        if (status != DSGD_OK)
+            return status;
+        const bool is_left_out = (p->config->selected != NULL && !p->config->selected[i]) ||
+                                 (p->config->chosen != NULL && !p->config->chosen[i]);
+        if (is_left_out || (is_done && !p->config->anew)) {
+            p->n_rows += has_row;
+            continue;
+        }
+        if (!has_row && !p->config->anew && dsgd_part_exists(p->config->folder, i))
+            dsgd_progress_say(&p->view, i, "its results are damaged, so it is run again");
+        dsgd_results_forget(p->config->folder, i);
+        p->tasks[p->n_tasks++] =
+            (task){.i = i, .cost = dsgd_run_cost(&p->config->experiment->runs[i].config)};
+    }
+    qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    pool p = {.config = config,
+              .gpus = dsgd_gpus_of(&config->gpus, config->jobs),
+              .view = {.form = config->progress,
+                       .experiment = experiment,
+                       .folder = config->folder,
+                       .start_wall_s = dsgd_wall_s(),
+                       .last_wall_s = dsgd_wall_s()}};
+    catch_signals();
+    const size_t shared_bytes = experiment->n_runs * sizeof *p.progress;
+    p.progress =
+        mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p.progress == MAP_FAILED)
+        dsgd_no_memory();
+    dsgd_status status = list_tasks(&p, error);
+    if (status == DSGD_OK)
+        status = run_all(&p, error);
+    *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
+    munmap((void *)p.progress, shared_bytes);
+    free(p.tasks);
+    return status;
+}
+
+dsgd_status dsgd_pool_run_rounds(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+                                 dsgd_pool_counts *done, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    dsgd_progress_view view = {.form = config->progress, .start_wall_s = dsgd_wall_s()};
+    config->chosen = chosen;
+    config->goes_on = true;
+    for (bool more = true; status == DSGD_OK && more;) {
+        dsgd_pool_counts round = {0};
+        memset(chosen, 0, config->experiment->n_runs * sizeof *chosen);
+        rounds->choose(rounds->state, chosen);
+        status = dsgd_pool_run(config, &round, error);
+        config->anew = false; /* later rounds keep what the first have done */
+        done->n_runs += round.n_runs;
+        done->n_failed += round.n_failed;
+        if (status == DSGD_OK)
+            status = rounds->read(rounds->state, &more, error);
+    }
+    if (view.form == DSGD_PROGRESS_JSON)
+        dsgd_progress_show(
+            &view, &(dsgd_progress_now){done->n_runs, done->n_failed, done->n_runs, 1, 0, NULL},
+            true);
+    return status;
+}

@@ -1,0 +1,77 @@
+/**
+ * @file pool.h
+ * The runs of an experiment, one process each: SimGrid has one engine per process, and a crash
+ * costs one run.
+ */
+#ifndef DSGD_COMMAND_RUNS_POOL_H
+#define DSGD_COMMAND_RUNS_POOL_H
+
+#include "command/experiment/experiment.h"
+#include "command/runs/progress.h"
+
+/** When a run is ended from outside. */
+typedef struct dsgd_run_limits {
+    double timeout_s; /* wall time of a run; 0: none */
+    double stall_s; /* CPU time in which nothing of a run moves; 0: DSGD_STALL_S */
+} dsgd_run_limits;
+
+/** No event of a run that is well takes a hundredth of it. */
+enum { DSGD_STALL_S = 600 };
+
+typedef struct dsgd_pool_config {
+    const dsgd_experiment *experiment;
+    const char *folder; /* of results, after dsgd_results_open() */
+    const char *command; /* the command line, for the records */
+    const char *record; /* file or folder of records; NULL: none */
+    long jobs; /* processes at the same time */
+    long threads; /* computing threads per process; 0: cores / jobs - 1 */
+    const bool *selected; /* [n_runs]: of which of all by the command line; NULL: all */
+    bool is_single; /* that is one, by its number: its record is one file */
+    const bool *chosen; /* [n_runs]: of which of these by rounds; NULL: all */
+    int numerics; /* dsgd_numerics */
+    dsgd_device_survey gpus; /* of dsgd_prepare_device() */
+    dsgd_run_limits limits;
+    dsgd_progress_form progress;
+    /** In the process of run @p i, in place of dsgd_simulate(); NULL: that. */
+    dsgd_status (*simulate)(const void *simulator, size_t i, const dsgd_run_config *run,
+                            dsgd_run_result *result, dsgd_error *error);
+    const void *simulator;
+    bool goes_on; /* further calls follow: as JSON, the end is not yet said */
+    bool anew; /* also what has its results, and its record where one is asked for */
+} dsgd_pool_config;
+
+typedef struct dsgd_pool_counts {
+    size_t n_runs, n_failed; /* of this call */
+} dsgd_pool_counts;
+
+/**
+ * Does the runs, shows progress on stderr, writes a row of each. A run beyond a limit is ended, and
+ * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP; finished
+ * runs are kept.
+ */
+dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done,
+                          dsgd_error *error);
+
+/** What chooses runs round by round, each from the results of those before. */
+typedef struct dsgd_rounds {
+    void *state;
+    /** Marks the runs to do, in chosen[n_runs]; those that are done may be among them. */
+    void (*choose)(void *state, bool *chosen);
+    /** Reads the results; *more: there are others to choose. */
+    dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
+} dsgd_rounds;
+
+/**
+ * dsgd_pool_run() round by round, until no more are chosen. @p chosen [n_runs] becomes that of
+ * @p config; the counts are of all rounds.
+ */
+dsgd_status dsgd_pool_run_rounds(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+                                 dsgd_pool_counts *done, dsgd_error *error);
+
+/** Whether `record` (not NULL) is a folder, with one file RUN.record per run. */
+bool dsgd_pool_records_in_folder(const dsgd_pool_config *config);
+
+/** Cores of the machine, at least 1. */
+long dsgd_cores(void);
+
+#endif

@@ -1,0 +1,27 @@
+/**
+ * @file prepare.h
+ * What is looked up once before the runs of an experiment.
+ */
+#ifndef DSGD_COMMAND_RUNS_PREPARE_H
+#define DSGD_COMMAND_RUNS_PREPARE_H
+
+#include "command/experiment/experiment.h"
+
+/**
+ * Checks data and models: of one run, of every run where an option of `learn` is swept, and of
+ * every number of workers where samples are split.
+ */
+dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error);
+
+/**
+ * Tries the GPUs once for all runs: *numerics (dsgd_numerics) `auto` becomes `cpu` where there is
+ * none, and says why if it @p explains. *survey: of the GPUs that runs will use; none where none
+ * will.
+ */
+dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,
+                                dsgd_device_survey *survey, dsgd_error *error);
+
+/** Sentences on what is left out of the list of runs, on stderr. */
+void dsgd_prepare_left_out(const dsgd_experiment *experiment);
+
+#endif

@@ -1,0 +1,68 @@
+/**
+ * @file rows.c
+ * Texts of single runs.
+ */
+#include "command/runs/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/runs/results.h"
+#include "command/runs/swept.h"
+
+void dsgd_row_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
+{
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    dsgd_columns_row(t);
+    dsgd_columns_put(t, "run", "%zu", i + 1);
+    dsgd_columns_put(t, "algorithm", "%s", run->label);
+    dsgd_columns_put(t, "workers", "%d", run->config.workers);
+    dsgd_columns_put(t, "seed", "%" PRIu64, run->config.seed);
+}
+
+bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k)
+{
+    const char *const column = experiment->columns[k];
+    return strcmp(column, "seed") != 0 && strcmp(column, "workers") != 0;
+}
+
+char *dsgd_row_value(const dsgd_experiment *experiment, size_t i, size_t k)
+{
+    const char *const value = experiment->runs[i].swept[k];
+    return value == NULL ? dsgd_xstrdup("") : dsgd_swept_value(experiment->columns[k], value);
+}
+
+char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        if (experiment->runs[i].swept[k] == NULL || !dsgd_row_shows(experiment, k))
+            continue;
+        char *const name = dsgd_swept_name(experiment->columns[k]);
+        char *const shown = dsgd_row_value(experiment, i, k);
+        dsgd_append(&text, *text == '\0' ? "" : " ");
+        if (experiment->n_columns > 1)
+            dsgd_append(&text, "%s=", name);
+        dsgd_append(&text, "%s", shown);
+        free(name);
+        free(shown);
+    }
+    return text;
+}
+
+char *dsgd_row_result(const char *folder, size_t i, const char *name)
+{
+    char *const field = dsgd_results_field(folder, i, name);
+    double x = 0;
+    char *text = NULL;
+    if (field == NULL || *field == '\0')
+        text = dsgd_xstrdup("-");
+    else if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
+        text = dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
+    else
+        text = dsgd_xstrdup(field);
+    free(field);
+    return text;
+}

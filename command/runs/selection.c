@@ -1,0 +1,121 @@
+/**
+ * @file selection.c
+ * Lists of runs, and shards.
+ */
+#include "command/runs/selection.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double dsgd_run_cost(const dsgd_run_config *config)
+{
+    const double p = config->workers;
+    const double steps = config->until.steps > 0 ? config->until.steps : 100;
+    double *bytes = NULL;
+    const double pieces = (double)dsgd_pieces_of(config, &bytes);
+    free(bytes);
+    return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) * pieces;
+}
+
+/** Reads digits; false where there are none, or too many. */
+static bool read_number(const char **at, size_t *number)
+{
+    const size_t n_digits = strspn(*at, "0123456789");
+    *number = strtoul(*at, NULL, 10);
+    *at += n_digits;
+    return n_digits > 0 && n_digits < 10;
+}
+
+dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *text, bool *has,
+                                dsgd_error *error)
+{
+    const char *at = text;
+    for (bool more = true; more;) {
+        size_t first = 0;
+        bool is = read_number(&at, &first);
+        size_t last = first;
+        if (is && *at == ':') {
+            at++;
+            is = read_number(&at, &last);
+        }
+        if (!is || first < 1 || last < first || (*at != ',' && *at != '\0'))
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--only %s: numbers of runs from 1 and ranges are expected, such as "
+                             "1,3,7:9",
+                             text);
+        if (last > experiment->n_runs)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--only %s: there are %zu runs; `dsgd check %s` lists them", text,
+                             experiment->n_runs, experiment->path);
+        for (size_t i = first; i <= last; i++)
+            has[i - 1] = true;
+        more = *at == ',';
+        at += more;
+    }
+    return DSGD_OK;
+}
+
+typedef struct work {
+    size_t i;
+    double cost;
+} work;
+
+static int by_cost(const void *a, const void *b)
+{
+    const work *const s = a;
+    const work *const t = b;
+    if (s->cost != t->cost)
+        return s->cost > t->cost ? -1 : 1;
+    return s->i < t->i ? -1 : 1;
+}
+
+dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *text, bool *has,
+                                 dsgd_error *error)
+{
+    const char *at = text;
+    size_t shard = 0;
+    size_t n_shards = 0;
+    bool is = read_number(&at, &shard) && *at == '/';
+    at += is;
+    is = is && read_number(&at, &n_shards) && *at == '\0';
+    if (!is || shard < 1 || shard > n_shards || n_shards > DSGD_MOST_SHARDS)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--shard %s: I/N is expected, such as 2/8: the second of eight; at most "
+                         "%d are possible",
+                         text, DSGD_MOST_SHARDS);
+    const size_t n = experiment->n_runs;
+    work *const runs = dsgd_xcalloc(n + 1, sizeof *runs);
+    double *const given = dsgd_xcalloc(n_shards, sizeof *given);
+    for (size_t i = 0; i < n; i++)
+        runs[i] = (work){i, dsgd_run_cost(&experiment->runs[i].config)};
+    qsort(runs, n, sizeof *runs, by_cost);
+    for (size_t k = 0; k < n; k++) {
+        size_t least = 0;
+        for (size_t s = 1; s < n_shards; s++)
+            if (given[s] < given[least])
+                least = s;
+        given[least] += runs[k].cost;
+        if (least + 1 == shard)
+            has[runs[k].i] = true;
+    }
+    free(given);
+    free(runs);
+    return DSGD_OK;
+}
+
+char *dsgd_selection_text(const bool *has, size_t n)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t i = 0; i < n; i++) {
+        if (!has[i])
+            continue;
+        const size_t first = i;
+        while (i + 1 < n && has[i + 1])
+            i++;
+        dsgd_append(&text, "%s%zu", *text == '\0' ? "" : ",", first + 1);
+        if (i > first)
+            dsgd_append(&text, "%s%zu", i == first + 1 ? "," : ":", i + 1);
+    }
+    return text;
+}

@@ -1,0 +1,32 @@
+/**
+ * @file selection.h
+ * Some of the runs of an experiment: by their numbers, or as one of several shards.
+ */
+#ifndef DSGD_COMMAND_RUNS_SELECTION_H
+#define DSGD_COMMAND_RUNS_SELECTION_H
+
+#include "command/experiment/experiment.h"
+
+/**
+ * Relative work of a run, known without running it: a function of the experiment alone, so that
+ * machines agree on it.
+ */
+double dsgd_run_cost(const dsgd_run_config *config);
+
+/** Marks in has[n_runs] what --only names: numbers from 1 and ranges, such as 1,3,7:9. */
+dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *text, bool *has,
+                                dsgd_error *error);
+
+enum { DSGD_MOST_SHARDS = 10000 };
+
+/**
+ * Marks in has[n_runs] the runs of --shard i/n. The n shards have every run once, and about the same
+ * work each: the longest run goes first, to the shard that has least.
+ */
+dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *text, bool *has,
+                                 dsgd_error *error);
+
+/** The runs of has[n] as --only takes them; the caller frees it. */
+char *dsgd_selection_text(const bool *has, size_t n);
+
+#endif

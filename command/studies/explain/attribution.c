@@ -1,0 +1,233 @@
+/**
+ * @file attribution.c
+ * Runs the experiment as it is, then its counterfactuals, in a folder that is there only meanwhile.
+ */
+#include "command/studies/explain/attribution.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/program.h"
+#include "command/analysis/plot.h"
+#include "command/console/command.h"
+#include "command/runs/prepare.h"
+#include "command/runs/results.h"
+#include "command/runs/source.h"
+#include "command/studies/explain/counterfactuals.h"
+
+/** What is asked, of an open experiment. */
+typedef struct attribution {
+    const dsgd_explain_options *options;
+    dsgd_experiment *experiment;
+    int numerics;
+    dsgd_device_survey gpus;
+    char *folder;
+    bool *wanted; /* [n_unchanged] */
+    bool is_second; /* round: the counterfactuals */
+    dsgd_error failure; /* the first */
+    dsgd_status failed;
+} attribution;
+
+/* --- a folder for the results ----------------------------------------------------------------- */
+
+static dsgd_status open_folder(attribution *a, dsgd_error *error)
+{
+    a->folder = dsgd_folder_new(NULL, error);
+    if (a->folder == NULL)
+        return DSGD_EIO;
+    const dsgd_results_config where = {.folder = a->folder,
+                                       .experiment = a->experiment,
+                                       .command = "dsgd explain",
+                                       .plugins = &a->options->plugins,
+                                       .numerics = a->numerics};
+    return dsgd_results_open(&where, error);
+}
+
+char *dsgd_facts_path(const char *folder, size_t i)
+{
+    return dsgd_xprintf("%s/%zu.facts", folder, i + 1);
+}
+
+/* --- the runs --------------------------------------------------------------------------------- */
+
+static dsgd_status simulate(const void *of, size_t i, const dsgd_run_config *run,
+                            dsgd_run_result *result, dsgd_error *error)
+{
+    const attribution *const a = of;
+    if (i >= a->experiment->n_unchanged)
+        return dsgd_simulate(run, result, error);
+    char *const path = dsgd_facts_path(a->folder, i);
+    const dsgd_status status = dsgd_facts_record(run, result, path, error);
+    free(path);
+    return status;
+}
+
+static void note_failure(attribution *a, dsgd_status status, const dsgd_error *why)
+{
+    if (a->failed == DSGD_OK)
+        a->failure = *why;
+    if (a->failed == DSGD_OK)
+        a->failed = status;
+}
+
+/** The counterfactuals of a run that are other than it. */
+static void choose_counterfactuals(attribution *a, size_t i, bool *chosen)
+{
+    char *const path = dsgd_facts_path(a->folder, i);
+    char *const status = dsgd_results_field(a->folder, i, "status");
+    dsgd_facts facts = {0};
+    dsgd_error why = {""};
+    if (status != NULL && dsgd_status_has_results(status)) {
+        const dsgd_status read = dsgd_facts_read(path, &facts, &why);
+        for (int which = 0; read == DSGD_OK && which < DSGD_N_COUNTERFACTUALS; which++)
+            chosen[dsgd_counterfactual_run(a->experiment, i, which)] =
+                dsgd_counterfactual_settle(a->experiment, i, which, &facts);
+        if (read != DSGD_OK)
+            note_failure(a, read, &why);
+        dsgd_facts_free(&facts);
+    }
+    free(status);
+    free(path);
+}
+
+static void choose(void *of, bool *chosen)
+{
+    attribution *const a = of;
+    for (size_t i = 0; i < a->experiment->n_unchanged; i++) {
+        if (a->wanted[i] && a->is_second)
+            choose_counterfactuals(a, i, chosen);
+        else
+            chosen[i] = a->wanted[i];
+    }
+}
+
+/** After the first round there is another where it had results, but for a figure. */
+static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
+{
+    attribution *const a = of;
+    *more = false;
+    for (size_t i = 0; i < a->experiment->n_unchanged; i++)
+        *more = *more || (a->wanted[i] && dsgd_results_throughput(a->folder, i) > 0);
+    *more = *more && !a->is_second && a->options->format == DSGD_EXPLAIN_TEXT;
+    a->is_second = true;
+    *error = a->failure;
+    return a->failed;
+}
+
+static dsgd_status run_all(attribution *a, dsgd_pool_counts *done, dsgd_error *error)
+{
+    dsgd_pool_config config = {.experiment = a->experiment,
+                               .folder = a->folder,
+                               .command = "dsgd explain",
+                               .jobs = a->options->jobs > 0 ? a->options->jobs : dsgd_cores(),
+                               .numerics = a->numerics,
+                               .gpus = a->gpus,
+                               .limits = a->options->limits,
+                               .simulate = simulate,
+                               .simulator = a};
+    const dsgd_rounds rounds = {a, choose, read_results};
+    bool *const chosen = dsgd_xcalloc(a->experiment->n_runs, sizeof *chosen);
+    dsgd_status status = dsgd_pool_run_rounds(&config, &rounds, chosen, done, error);
+    if (status == DSGD_ERUNS) /* its sentence is of results that are kept */
+        dsgd_fail(error, status, "interrupted; nothing is kept");
+    free(chosen);
+    return status;
+}
+
+/* --- what is shown ---------------------------------------------------------------------------- */
+
+static dsgd_status write_map(const attribution *a, const dsgd_explained *explained,
+                             dsgd_error *error)
+{
+    const char *const format = dsgd_explain_formats[a->options->format];
+    const size_t i = a->options->run > 0 ? (size_t)a->options->run - 1 : 0;
+    char *const path = a->options->output != NULL
+                           ? dsgd_xstrdup(a->options->output)
+                           : dsgd_xprintf("%s-%zu-slowdown.%s", a->experiment->name, i + 1, format);
+    char *table = NULL;
+    dsgd_status status = dsgd_explained_map(explained, i, &table, error);
+    if (status == DSGD_OK)
+        status = dsgd_figure_write("slowdown", table, a->options->size, format, path, error);
+    if (status == DSGD_OK)
+        printf("%s: step times of run %zu (%s)\n", path, i + 1, a->experiment->runs[i].label);
+    free(table);
+    free(path);
+    return status;
+}
+
+static dsgd_status print_text(const attribution *a, const dsgd_explained *explained,
+                              dsgd_error *error)
+{
+    const char *const output = a->options->output;
+    dsgd_program_flush();
+    FILE *const file = output == NULL ? stdout : fopen(output, "w");
+    if (file == NULL || dup2(fileno(file), STDOUT_FILENO) < 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", output);
+    if (file != stdout)
+        fclose(file);
+    return dsgd_explained_print(explained, error);
+}
+
+static dsgd_status explain(attribution *a, dsgd_error *error)
+{
+    dsgd_pool_counts done = {0};
+    dsgd_status status = open_folder(a, error);
+    const dsgd_explained explained = {a->experiment, a->folder, a->wanted};
+    if (status == DSGD_OK)
+        status = run_all(a, &done, error);
+    if (status == DSGD_OK)
+        status = a->options->format == DSGD_EXPLAIN_TEXT ? print_text(a, &explained, error)
+                                                         : write_map(a, &explained, error);
+    if (status == DSGD_OK && done.n_failed > 0)
+        status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed", done.n_failed, done.n_runs);
+    dsgd_folder_remove(a->folder);
+    return status;
+}
+
+/** A figure is of one run: the first, where none is named. */
+static dsgd_status choose_runs(attribution *a, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = a->experiment;
+    const bool figure = a->options->format != DSGD_EXPLAIN_TEXT;
+    const size_t run = (size_t)(figure && a->options->run == 0 ? 1 : a->options->run);
+    if (run > experiment->n_unchanged)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--run %zu: there are %zu runs; `dsgd check %s` lists them", run,
+                         experiment->n_unchanged, experiment->path);
+    a->wanted = dsgd_xcalloc(experiment->n_unchanged, sizeof *a->wanted);
+    for (size_t i = 0; i < experiment->n_unchanged; i++)
+        a->wanted[i] = run == 0 || run == i + 1;
+    return DSGD_OK;
+}
+
+static dsgd_status prepare(attribution *a, dsgd_error *error)
+{
+    dsgd_status status = choose_runs(a, error);
+    dsgd_prepare_left_out(a->experiment);
+    if (status == DSGD_OK && a->numerics != DSGD_NUMERICS_OFF)
+        status = dsgd_prepare_data(a->experiment, error);
+    if (status == DSGD_OK)
+        status = dsgd_prepare_device(a->experiment, false, &a->numerics, &a->gpus, error);
+    if (status == DSGD_OK)
+        status = dsgd_counterfactuals_add(a->experiment, a->numerics, error);
+    return status;
+}
+
+dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error)
+{
+    const int numerics = options->numerics < 0 ? DSGD_NUMERICS_OFF : options->numerics;
+    const dsgd_source source = {options->source.v[0], &options->sets, numerics, options->run};
+    dsgd_experiment experiment;
+    dsgd_status status = dsgd_source_open(&source, &experiment, error);
+    if (status != DSGD_OK)
+        return status;
+    attribution a = {.options = options, .experiment = &experiment, .numerics = numerics};
+    status = prepare(&a, error);
+    if (status == DSGD_OK)
+        status = explain(&a, error);
+    free(a.wanted);
+    dsgd_experiment_close(&experiment);
+    return status;
+}

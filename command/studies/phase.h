@@ -1,0 +1,83 @@
+/**
+ * @file phase.h
+ * Who is fastest over two swept numbers: a grid of cells, of which some have been simulated.
+ */
+#ifndef DSGD_COMMAND_STUDIES_PHASE_H
+#define DSGD_COMMAND_STUDIES_PHASE_H
+
+#include "command/experiment/experiment.h"
+
+/** Leads below are a tie: nobody would choose by them. */
+#define DSGD_PHASE_TIE 0.02
+
+/** Who is fastest at two swept values, as far as that is known. */
+typedef struct dsgd_phase_cell {
+    bool is_known; /* the winner has been simulated there; else interpolated */
+    bool is_uncertain; /* a tie, or the difference is within noise */
+    bool is_settled; /* more seeds would change nothing */
+    size_t winner, second; /* algorithms */
+    double ratio, low, high; /* throughput of the winner over the second's; NAN: not known */
+} dsgd_phase_cell;
+
+/** A rectangle of cells, corners included, whose inside is interpolated. */
+typedef struct dsgd_phase_block {
+    size_t from[2], to[2];
+} dsgd_phase_block;
+
+typedef struct dsgd_phase {
+    const dsgd_experiment *experiment;
+    const char *folder; /* of results */
+    size_t columns[2]; /* of the experiment: along x and y */
+    size_t n[2]; /* swept values */
+    double *values[2]; /* rising */
+    size_t n_algorithms, n_seeds;
+    const char **labels; /* [n_algorithms] */
+    size_t *runs; /* [n[1]][n[0]][n_algorithms][n_seeds]: numbers from 1; 0: there is none */
+    size_t *wanted; /* [n[1]][n[0]][n_algorithms]: how many seeds are to be simulated */
+    double *
+        logs; /* [n[1]][n[0]][n_algorithms]: logarithms of throughputs, simulated or interpolated */
+    double noise[4]; /* of the logarithm of a ratio, between seeds: at the corners of the grid */
+    dsgd_phase_cell *cells; /* [n[1]][n[0]] */
+    dsgd_phase_block *blocks; /* [n_blocks]: together all cells */
+    size_t n_blocks;
+} dsgd_phase;
+
+/**
+ * The grid of an experiment with two or more algorithms, of which two numbers are swept and nothing
+ * else but seeds; DSGD_EUSAGE: it is another. Close it in any case.
+ */
+dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const char *folder,
+                            dsgd_phase *phase, dsgd_error *error);
+void dsgd_phase_close(dsgd_phase *phase);
+
+/**
+ * Begins with all cells in one block for each coarse step. Of the cells at their corners one seed is
+ * wanted, of those at the corners of the grid all: their spread is the noise.
+ */
+void dsgd_phase_begin(dsgd_phase *phase);
+
+/**
+ * Reads the results of all that is wanted. Where a difference is within noise, and no tie, more
+ * seeds are wanted. When that is settled, each block is cut in four whose known cells have no winner
+ * (or tie) in common; at the corners of the new ones the algorithms are wanted that can win there:
+ * whose interpolated throughput is near the best, as far as throughputs change across the block.
+ * False: nothing new is wanted.
+ */
+bool dsgd_phase_refine(dsgd_phase *phase);
+
+/** All runs are wanted. */
+void dsgd_phase_want_all(dsgd_phase *phase);
+
+/** Marks the runs that are wanted: chosen[n_runs]. */
+void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
+
+/** Number of the cell at two indices. */
+size_t dsgd_phase_at(const dsgd_phase *phase, size_t x, size_t y);
+
+/** Interpolates the cells that are not known between the corners of their blocks. */
+void dsgd_phase_interpolate(dsgd_phase *phase);
+
+/** Interpolates, and writes DIR/phase.csv. */
+dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error);
+
+#endif

@@ -1,0 +1,48 @@
+/**
+ * @file sensitivity.h
+ * Which conclusions of an experiment depend on which calibrated parameter: every parameter is
+ * varied alone, down and up, and the changes of throughputs, of speed-ups over a baseline and of
+ * the ranking of the algorithms are reported.
+ */
+#ifndef DSGD_COMMAND_STUDIES_SENSITIVITY_H
+#define DSGD_COMMAND_STUDIES_SENSITIVITY_H
+
+#include "command/console/arguments.h"
+#include "command/experiment/experiment.h"
+
+/**
+ * Appends to the runs of an experiment, for each calibrated parameter of platform and workload that
+ * is not 0, each run with that parameter times 1 - percent / 100 and times 1 + percent / 100 (0 <
+ * percent < 100), clipped to the limits of its option. All runs get the columns `parameter` and
+ * `factor`, empty in the unchanged ones.
+ */
+dsgd_status dsgd_sensitivity_vary(dsgd_experiment *experiment, double percent, dsgd_error *error);
+
+/** DSGD_EUSAGE if @p baseline is no algorithm's label; NULL stands for the first algorithm. */
+dsgd_status dsgd_sensitivity_check(const dsgd_experiment *experiment, const char *baseline,
+                                   dsgd_error *error);
+
+/**
+ * Writes FOLDER/sensitivity.csv, and prints the parameters in the order of their effect and the
+ * algorithms that swap places. All figures are means over seeds of ratios of runs with the same
+ * seed; runs without results are left out.
+ */
+dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const char *folder,
+                                    double percent, const char *baseline, dsgd_error *error);
+
+/** What a command line says of an experiment. */
+typedef struct dsgd_request {
+    const char *path;
+    const dsgd_texts *sets, *plugins;
+    int numerics; /* dsgd_numerics */
+    const char *sensitivity, *baseline; /* NULL: not given */
+} dsgd_request;
+
+/**
+ * Opens it, with its variations; *percent: by how much. Plug-ins come first, so that the file can
+ * name their algorithms.
+ */
+dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
+                                  double *percent, dsgd_error *error);
+
+#endif

@@ -1,0 +1,440 @@
+/**
+ * @file task.c
+ * `dsgd task`: runs a learner's experiment, and says whether it reaches the goals of its task.
+ */
+#include "command/studies/task.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/program.h"
+#include "command/analysis/comparison.h"
+#include "command/analysis/summary.h"
+#include "command/console/arguments.h"
+#include "command/console/command.h"
+#include "command/console/table.h"
+#include "command/experiment/changes.h"
+#include "command/experiment/plugin.h"
+#include "command/runs/pool.h"
+#include "command/runs/prepare.h"
+#include "command/runs/results.h"
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+typedef struct goal {
+    const char *measure, *of, *against, *target; /* the last two: NULL: none */
+    double at_least, at_most; /* below 0: no limit */
+} goal;
+
+typedef struct task {
+    const char *question, *given;
+    dsgd_lines may_change;
+    dsgd_records goals;
+    dsgd_config *config; /* the file */
+} task;
+
+static const char *const no_limit[] = {"none", NULL};
+
+static const dsgd_option goal_options[] = {
+    DSGD_OPTION_STRING(goal, measure,
+                       "a column of runs.csv, or a measure of `dsgd compare` such as "
+                       "time_to_target_s; of several seeds the mean",
+                       .required = true),
+    DSGD_OPTION_STRING(goal, of, "label of the algorithm", .required = true),
+    DSGD_OPTION_STRING(goal, against,
+                       "label of another: limits are of the ratio to its measure, over several "
+                       "seeds the geometric mean"),
+    DSGD_OPTION_STRING(goal, target, "of a measure to a target: accuracy=NUMBER or loss=NUMBER"),
+    DSGD_OPTION_DOUBLE(goal, at_least, -1, 0, 1e300, NULL, "the least that is asked",
+                       .words = no_limit),
+    DSGD_OPTION_DOUBLE(goal, at_most, -1, 0, 1e300, NULL, "the most that is asked",
+                       .words = no_limit),
+    DSGD_OPTION_END,
+};
+
+const dsgd_option dsgd_task_options[] = {
+    DSGD_OPTION_STRING(task, question, "what is asked, in a sentence", .required = true),
+    DSGD_OPTION_STRING(task, given, "file of the experiment that is given", .required = true),
+    DSGD_OPTION_AS("may_change", LINES, task, may_change,
+                   "keys of the experiment that may have other values, such as "
+                   "[algorithms.0.period, exchange]",
+                   .required = true),
+    DSGD_OPTION_RECORDS(task, goals, goal, goal_options,
+                        "what is to be reached, at all numbers of workers and swept values",
+                        .required = true),
+    DSGD_OPTION_END,
+};
+
+/** Index of a measure of `dsgd compare`; DSGD_N_MEASURES: it is none. */
+static size_t find_measure(const char *name)
+{
+    size_t m = 0;
+    while (m < DSGD_N_MEASURES && strcmp(dsgd_measures[m].name, name) != 0)
+        m++;
+    return m;
+}
+
+static const goal *goal_at(const task *t, size_t i)
+{
+    return (const goal *)t->goals.v + i;
+}
+
+/** Fails with a sentence on a key of goal @p i. */
+static dsgd_status goal_fails(const task *t, size_t i, const char *key, dsgd_error *error,
+                              const char *sentence)
+{
+    dsgd_entry *const entry =
+        dsgd_entry_at(dsgd_entry_find(dsgd_config_root(t->config), "goals"), i);
+    dsgd_entry *const value = dsgd_entry_find(entry, key);
+    return dsgd_entry_fail(t->config, value != NULL ? value : entry, error, "%s", sentence);
+}
+
+static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
+{
+    const goal *const g = goal_at(t, i);
+    const size_t m = find_measure(g->measure);
+    const bool to_target = m < DSGD_N_MEASURES && dsgd_measure_is_to_target(m);
+    dsgd_target target;
+    if (g->at_least < 0 && g->at_most < 0)
+        return goal_fails(t, i, "measure", error, "the goal needs at_least or at_most");
+    if (to_target != (g->target != NULL))
+        return goal_fails(t, i, "measure", error,
+                          to_target ? "a measure to a target needs `target`, such as loss=0.1"
+                                    : "the goal has a target, but its measure is none to a target");
+    if (dsgd_target_parse(g->target, &target, NULL) != DSGD_OK)
+        return goal_fails(t, i, "target", error,
+                          "target has to be accuracy=NUMBER, from 0 to 1, or loss=NUMBER");
+    return DSGD_OK;
+}
+
+/** Reads the file that the experiment names, whose config owns it. */
+static dsgd_status read_task(const dsgd_experiment *experiment, task *t, dsgd_error *error)
+{
+    const char *const name = experiment->runs[0].task;
+    *t = (task){.question = NULL};
+    if (name == NULL)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: this experiment answers no question; `task: FILE` names its file",
+                         experiment->path);
+    const char *const path = dsgd_config_path(experiment->config, name);
+    dsgd_status status = dsgd_config_open_named(experiment->config, path, &t->config, error);
+    if (status == DSGD_OK)
+        status = dsgd_config_read(t->config, dsgd_config_root(t->config), dsgd_task_options, NULL,
+                                  t, error);
+    if (status == DSGD_OK && t->goals.n == 0)
+        status = dsgd_entry_fail(t->config, NULL, error, "there is no goal");
+    for (size_t i = 0; status == DSGD_OK && i < t->goals.n; i++)
+        status = check_goal(t, i, error);
+    return status;
+}
+
+/* --- the learner's experiment ----------------------------------------------------------------- */
+
+/** Whether it is the given one but for what may be changed. */
+static dsgd_status check_changes(const dsgd_experiment *experiment, const task *t,
+                                 dsgd_error *error)
+{
+    dsgd_experiment given;
+    const char *const path = dsgd_config_path(t->config, t->given);
+    dsgd_status status = dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &given, error);
+    if (status != DSGD_OK)
+        return status;
+    const char **const paths = dsgd_xcalloc(t->may_change.n + 1, sizeof *paths);
+    for (size_t i = 0; i < t->may_change.n; i++)
+        paths[i] = t->may_change.v[i];
+    status = dsgd_config_check_changes(experiment->config, given.config, paths, error);
+    free(paths);
+    dsgd_experiment_close(&given);
+    return status;
+}
+
+/** Whether the experiment has the algorithms of the goals. */
+static dsgd_status check_labels(const dsgd_experiment *experiment, const task *t, dsgd_error *error)
+{
+    for (size_t i = 0; i < 2 * t->goals.n; i++) {
+        const goal *const g = goal_at(t, i / 2);
+        const char *const label = i % 2 == 0 ? g->of : g->against;
+        bool found = label == NULL;
+        for (size_t k = 0; k < experiment->n_runs; k++)
+            found = found || strcmp(experiment->runs[k].label, label) == 0;
+        if (!found)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "%s: no algorithm is called `%s`, as a goal of the task has it; give "
+                             "one this label",
+                             experiment->path, label);
+    }
+    return DSGD_OK;
+}
+
+/* --- a goal ----------------------------------------------------------------------------------- */
+
+/** What a goal is about, at one place. */
+typedef struct outcome {
+    double of, against, ratio; /* NAN: there is none */
+    bool met;
+} outcome;
+
+/** The measure in a row; NAN: it has none, or diverged. */
+static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_t row,
+                            double *value, dsgd_error *error)
+{
+    const size_t m = find_measure(measure);
+    *value = NAN;
+    if (strcmp(dsgd_csv_field(&c->csv, row, c->groups.status), "ok") != 0)
+        return DSGD_OK;
+    if (m == DSGD_N_MEASURES)
+        return dsgd_csv_read_number(&c->csv, row, dsgd_csv_column(&c->csv, measure), value, error);
+    *value = c->values[row * DSGD_N_MEASURES + m];
+    return DSGD_OK;
+}
+
+/** Over the seeds, all of which have to have the measure. */
+static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_seed_group *g,
+                         outcome *o, dsgd_error *error)
+{
+    static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
+    double *const x = dsgd_xcalloc(3 * g->n_rows, sizeof *x);
+    double *const y = x + g->n_rows, *const logs = y + g->n_rows;
+    dsgd_status status = DSGD_OK;
+    double interval = 0;
+    for (size_t i = 0; status == DSGD_OK && i < g->n_rows; i++) {
+        status = value_of(c, want->measure, g->rows[i], &x[i], error);
+        const size_t *const other =
+            want->against == NULL || g->baseline == NULL
+                ? NULL
+                : dsgd_seed_groups_seed(&c->groups, g->baseline, g->rows[i]);
+        y[i] = NAN;
+        if (status == DSGD_OK && other != NULL)
+            status = value_of(c, want->measure, *other, &y[i], error);
+        logs[i] = log(x[i] / y[i]);
+    }
+    *o = (outcome){.ratio = dsgd_ratio_of(logs, g->n_rows).ratio};
+    dsgd_mean(x, g->n_rows, &o->of, &interval);
+    dsgd_mean(y, g->n_rows, &o->against, &interval);
+    const double reached = want->against == NULL ? o->of : o->ratio;
+    o->met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
+             (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
+    free(x);
+    return status;
+}
+
+/** The measure in words; the caller frees it. */
+static char *words_of(const goal *g)
+{
+    if (strcmp(g->measure, dsgd_measures[DSGD_THROUGHPUT].name) == 0)
+        return dsgd_xstrdup("samples/s");
+    if (strcmp(g->measure, dsgd_measures[DSGD_TO_TARGET].name) == 0)
+        return dsgd_xprintf("virtual seconds to %s", g->target);
+    return dsgd_xprintf("%s%s%s", g->measure, g->target == NULL ? "" : ", ",
+                        g->target == NULL ? "" : g->target);
+}
+
+static char *number(double x)
+{
+    return isnan(x) ? dsgd_xstrdup("none")
+                    : dsgd_xprintf(fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
+}
+
+/** The sentence on a goal: what was measured, and what is asked. */
+static void print_outcome(const dsgd_comparison *c, const dsgd_seed_group *g, const goal *want,
+                          const outcome *o)
+{
+    char *const words = words_of(want), *const label = dsgd_comparison_label(c, g);
+    char *const of = number(o->of), *const against = number(o->against);
+    char *text = dsgd_xprintf("%s of %s: %s", words, label, of);
+    if (want->against != NULL && isnan(o->ratio))
+        dsgd_append(&text, ", of %s %s", want->against, against);
+    else if (want->against != NULL)
+        dsgd_append(&text, ", %.4g times %s's %s", o->ratio, want->against, against);
+    dsgd_append(&text, ";");
+    if (want->at_least >= 0)
+        dsgd_append(&text, " at least %.10g", want->at_least);
+    if (want->at_most >= 0)
+        dsgd_append(&text, "%s at most %.10g", want->at_least >= 0 ? " and" : "", want->at_most);
+    dsgd_append(&text, "%s asked", want->against == NULL ? " is" : " times is");
+    const char *const verdict = o->met ? "passed: " : "not yet: ";
+    dsgd_print_wrapped(stdout, verdict, (int)strlen(verdict), DSGD_TEXT_WIDTH, text);
+    free(text);
+    free(against);
+    free(of);
+    free(label);
+    free(words);
+}
+
+/** Judges a goal at all places, and says how it stands: at the first where it is not met. */
+static dsgd_status judge_goal(const char *folder, const task *t, size_t i, bool *met,
+                              dsgd_error *error)
+{
+    const goal *const want = goal_at(t, i);
+    const dsgd_comparison_config how = {.baseline = want->against, .target = want->target};
+    const dsgd_seed_group *shown = NULL;
+    outcome of_shown = {.met = true};
+    dsgd_comparison c;
+    dsgd_status status = dsgd_comparison_open(folder, &how, &c, error);
+    if (status == DSGD_OK && find_measure(want->measure) == DSGD_N_MEASURES &&
+        dsgd_csv_column(&c.csv, want->measure) == c.csv.n_columns)
+        status = goal_fails(t, i, "measure", error,
+                            "measure is no column of runs.csv and no measure of `dsgd compare`");
+    for (size_t k = 0; status == DSGD_OK && of_shown.met && k < c.groups.n; k++) {
+        const dsgd_seed_group *const g = &c.groups.v[k];
+        outcome o;
+        if (strcmp(dsgd_seed_groups_key(&c.groups, g, 0), want->of) != 0)
+            continue;
+        if (judge(&c, want, g, &o, NULL) != DSGD_OK)
+            status = goal_fails(t, i, "measure", error, "measure is a column of texts");
+        if (shown == NULL || !o.met) {
+            shown = g;
+            of_shown = o;
+        }
+    }
+    if (status == DSGD_OK)
+        print_outcome(&c, shown, want, &of_shown);
+    *met = of_shown.met;
+    dsgd_comparison_close(&c);
+    return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+typedef struct arguments {
+    dsgd_operands file;
+    dsgd_texts sets, plugins;
+    long jobs, threads; /* 0: not given */
+    int numerics;
+    dsgd_run_limits limits;
+} arguments;
+
+static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
+                  "Overrides a value of the experiment; may be repeated"),
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu or cuda",
+                  .words = dsgd_computing_words),
+    DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N", "As in `dsgd run`"),
+    DSGD_ARGUMENT_LIMITS(limits),
+    DSGD_ARGUMENT_PLUGIN,
+    {.name = NULL},
+};
+
+static dsgd_status judge_all(const char *folder, const task *t, dsgd_error *error)
+{
+    size_t n_met = 0;
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < t->goals.n; i++) {
+        bool met = false;
+        status = judge_goal(folder, t, i, &met, error);
+        n_met += met;
+    }
+    if (status == DSGD_OK && t->goals.n > 1)
+        printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
+               n_met, t->goals.n);
+    if (status == DSGD_OK) /* what is missed has been said */
+        *error = (dsgd_error){""};
+    return status == DSGD_OK && n_met < t->goals.n ? DSGD_ERUNS : status;
+}
+
+/** Why the first of the failed runs failed. */
+static dsgd_status tell_failure(const dsgd_pool_config *config, const dsgd_pool_counts *done,
+                                dsgd_error *error)
+{
+    for (size_t i = 0; i < config->experiment->n_runs; i++) {
+        char *const status = dsgd_results_field(config->folder, i, "status");
+        char *const note = dsgd_results_note(config->folder, i);
+        const bool failed = status == NULL || !dsgd_status_has_results(status);
+        if (failed)
+            dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; run %zu (%s): %.*s",
+                      done->n_failed, done->n_runs, i + 1, config->experiment->runs[i].label,
+                      note == NULL ? 0 : (int)strcspn(note, "\n"), note);
+        free(status);
+        free(note);
+        if (failed)
+            break;
+    }
+    return DSGD_ERUNS;
+}
+
+/** Runs the experiment in a folder that goes when it is judged. */
+static dsgd_status run_task(const arguments *a, const dsgd_experiment *experiment, const task *t,
+                            dsgd_error *error)
+{
+    const bool watched = isatty(STDERR_FILENO);
+    dsgd_pool_config config = {.experiment = experiment,
+                               .command = "dsgd task",
+                               .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
+                               .threads = a->threads,
+                               .limits = a->limits,
+                               .numerics = a->numerics,
+                               .progress = watched ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
+    dsgd_pool_counts done = {0};
+    dsgd_status status = dsgd_prepare_data(experiment, error);
+    if (status == DSGD_OK)
+        status = dsgd_prepare_device(experiment, false, &config.numerics, &config.gpus, error);
+    if (status != DSGD_OK)
+        return status;
+    char *const folder = dsgd_folder_new(NULL, error);
+    if (folder == NULL)
+        return DSGD_EIO;
+    config.folder = folder;
+    const dsgd_results_config where = {.folder = folder,
+                                       .experiment = experiment,
+                                       .command = config.command,
+                                       .plugins = &a->plugins,
+                                       .numerics = config.numerics};
+    status = dsgd_results_open(&where, error);
+    dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, t->question);
+    dsgd_program_flush();
+    if (status == DSGD_OK)
+        status = dsgd_pool_run(&config, &done, error);
+    if (status == DSGD_ERUNS) /* what it has done is not kept */
+        dsgd_fail(error, status, "interrupted");
+    if (status == DSGD_OK && done.n_failed > 0)
+        status = tell_failure(&config, &done, error);
+    if (status == DSGD_OK)
+        status = judge_all(folder, t, error);
+    dsgd_folder_remove(folder);
+    return status;
+}
+
+static dsgd_status run(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_syntax syntax = {
+        "EXPERIMENT.yaml",
+        "Runs an experiment that names a task, and says whether it reaches the task's goals: exit "
+        "status 0 where it does, 5 where it does not. It may depart from the given experiment only "
+        "in the keys that the task lets be changed. `dsgd describe task` has the keys of a task.",
+        1,
+        1,
+        "task: give the file of one experiment",
+        options};
+    arguments a = {.limits = {0}};
+    dsgd_experiment experiment;
+    task t;
+    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    if (status == DSGD_OK)
+        status = dsgd_plugins_load(&a.plugins, error);
+    if (status == DSGD_OK)
+        status =
+            dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &experiment, error);
+    if (status != DSGD_OK)
+        return status;
+    status = read_task(&experiment, &t, error);
+    if (status == DSGD_OK)
+        status = check_changes(&experiment, &t, error);
+    if (status == DSGD_OK)
+        status = check_labels(&experiment, &t, error);
+    if (status == DSGD_OK)
+        status = run_task(&a, &experiment, &t, error);
+    dsgd_experiment_close(&experiment);
+    return status;
+}
+
+const dsgd_command dsgd_command_task = {
+    .name = "task",
+    .usage = "EXPERIMENT.yaml",
+    .summary = "runs a learner's experiment and says whether it meets the goals of its task",
+    .run = run,
+};
