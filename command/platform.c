@@ -31,7 +31,7 @@ enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8 };
 typedef struct check {
     const dsgd_platform *platform;
     int workers; /* a power of two */
-    int n_networks; /* by dsgd_network_kind: loggp reads no XML */
+    int n_networks; /* by dsgd_network_kind: nics reads no XML */
     int n_differ;
     double reduction_s_per_byte; /* of the allreduce that is predicted */
 } check;
@@ -77,7 +77,7 @@ static double in_unit(double seconds, measure m)
 
 /**
  * A line: what is predicted and what each network takes; flows / predicted, with a mark where that
- * is far from 1; loggp / flows.
+ * is far from 1; nics / flows.
  */
 static void print_line(check *c, const char *what, double predicted_s, const by_network simulated_s,
                        measure m)
@@ -86,13 +86,13 @@ static void print_line(check *c, const char *what, double predicted_s, const by_
     printf("  %-34s", what);
     const double predicted = in_unit(predicted_s, m);
     const double flows = in_unit(simulated_s[DSGD_NETWORK_FLOWS], m);
-    const double loggp = in_unit(simulated_s[DSGD_NETWORK_LOGGP], m);
+    const double nics = in_unit(simulated_s[DSGD_NETWORK_NICS], m);
     print_quantity(predicted, m.unit);
     print_quantity(flows, m.unit);
-    print_quantity(loggp, m.unit);
+    print_quantity(nics, m.unit);
     const bool differs = fabs(flows / predicted - 1) > most_difference;
     if (!isnan(predicted))
-        printf("%7.3f %7.3f%s", flows / predicted, loggp / flows, differs ? "  differs" : "");
+        printf("%7.3f %7.3f%s", flows / predicted, nics / flows, differs ? "  differs" : "");
     putchar('\n');
     fflush(stdout);
     c->n_differ += differs;
@@ -332,7 +332,7 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
         return status;
     c->n_networks = has_numbers(c) ? N_NETWORKS : 1;
     char *const title = dsgd_xprintf("%s, %d workers", name, c->workers);
-    printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "loggp", "ratios");
+    printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "nics", "ratios");
     free(title);
     status = check_messages(c, error);
     if (status == DSGD_OK)

@@ -53,7 +53,7 @@
     X(accounting)                                                                                  \
     X(traffic)                                                                                     \
     X(spans)                                                                                       \
-    X(loggp)                                                                                       \
+    X(nics)                                                                                        \
     X(smpi)                                                                                        \
     X(microbenchmark)                                                                              \
     X(algorithms)                                                                                  \

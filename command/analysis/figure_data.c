@@ -93,24 +93,26 @@ static char *unit_of(const data *d)
     return dsgd_xstrdup(unit == NULL ? "samples" : unit);
 }
 
-/** "28 of 192 runs; network: loggp": what a reader has to know of the runs. */
+/** "28 of 192 runs; network: nics": what a reader has to know of the runs. */
 static char *note_of(const data *d)
 {
     const size_t network = dsgd_csv_column(&d->runs.csv, "network");
     size_t done = 0;
-    bool loggp = false;
+    const char *nics = NULL; /* as the folder's program called it */
     for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
         done += dsgd_status_has_results(dsgd_figure_field(&d->runs, row, d->runs.status));
-        loggp = loggp || (network < d->runs.csv.n_columns &&
-                          strcmp(dsgd_figure_field(&d->runs, row, network), "loggp") == 0);
+        const char *const name =
+            network < d->runs.csv.n_columns ? dsgd_figure_field(&d->runs, row, network) : "";
+        if (strcmp(dsgd_present_word(name), "nics") == 0)
+            nics = name;
     }
     const json_t *const list = json_object_get(d->manifest, "runs");
     const size_t all = json_array_size(list) > 0 ? json_array_size(list) : d->runs.csv.n_rows;
     char *text = dsgd_xstrdup("");
     if (done < all)
         dsgd_append(&text, "%zu of %zu runs", done, all);
-    if (loggp)
-        dsgd_append(&text, "%snetwork: loggp", *text == '\0' ? "" : "; ");
+    if (nics != NULL)
+        dsgd_append(&text, "%snetwork: %s", *text == '\0' ? "" : "; ", nics);
     return text;
 }
 

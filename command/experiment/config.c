@@ -533,7 +533,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
     const char *const scalar = dsgd_entry_text(value);
     double number = 0;
     if (scalar != NULL && !(sweep->is_number && dsgd_parse_number(scalar, sweep->unit, &number)))
-        return scalar;
+        return dsgd_present_word(scalar);
     char *const text = scalar != NULL ? dsgd_csv_number_text(number) : dsgd_entry_yaml(value);
     const char *const kept = dsgd_config_keep(config, "%s", text == NULL ? "?" : text);
     free(text);

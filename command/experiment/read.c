@@ -108,10 +108,22 @@ static dsgd_status read_long(dsgd_config *config, dsgd_entry *entry, const dsgd_
     return DSGD_OK;
 }
 
+/** Notes once that a word is an old one. */
+static void note_old_word(const char *text, const char *now)
+{
+    static bool noted;
+    if (!noted)
+        fprintf(stderr, "dsgd: `%s` is now called `%s`, and means the same\n", text, now);
+    noted = true;
+}
+
 static dsgd_status read_word(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                              int *field, dsgd_error *error)
 {
-    *field = dsgd_find_word(o->words, dsgd_entry_text(entry));
+    const char *const text = dsgd_entry_text(entry), *const now = dsgd_present_word(text);
+    *field = dsgd_find_word(o->words, now);
+    if (*field >= 0 && now != text)
+        note_old_word(text, now);
     return *field >= 0 ? DSGD_OK
                        : unknown(config, entry, o->name, shown(entry), o->words, "", error);
 }

@@ -163,6 +163,18 @@ static bool same_member(const json_t *a, const json_t *b, const char *key)
     return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
 }
 
+/** A manifest of an earlier version says what this one would. */
+static void replace_old_words(json_t *manifest)
+{
+    json_t *const runs = json_object_get(manifest, "runs");
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        json_t *const run = json_array_get(runs, i);
+        const char *const old = json_string_value(json_object_get(run, "network"));
+        if (old != NULL)
+            json_object_set_new(run, "network", json_string(dsgd_present_word(old)));
+    }
+}
+
 bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
 {
     char *const head = dsgd_record_head(path);
@@ -170,6 +182,7 @@ bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const 
         return false;
     char *const about = dsgd_results_about(experiment, i, "");
     json_t *const old = json_loads(head, 0, NULL);
+    replace_old_words(json_object_get(old, "manifest"));
     json_t *const new = json_loads(about, 0, NULL);
     const bool has =
         same_member(old, new, "run") &&
@@ -242,6 +255,7 @@ json_t *dsgd_manifest_read(const char *folder)
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const json = dsgd_json_file(path);
     free(path);
+    replace_old_words(json);
     return json;
 }
 

@@ -9,10 +9,10 @@
 
 #include "sim/network/network.h"
 
-const char *const dsgd_network_names[] = {"flows", "loggp", NULL};
+const char *const dsgd_network_names[] = {"flows", "nics", NULL};
 
 static const dsgd_network *const networks[] = {
-    [DSGD_NETWORK_FLOWS] = &dsgd_network_simgrid, [DSGD_NETWORK_LOGGP] = &dsgd_network_loggp};
+    [DSGD_NETWORK_FLOWS] = &dsgd_network_simgrid, [DSGD_NETWORK_NICS] = &dsgd_network_nics};
 
 static const dsgd_network *network; /* of this process */
 static int *places; /* [n_hosts] of those taken, among all */
@@ -150,11 +150,6 @@ void dsgd_sleep(double seconds)
     network->sleep(seconds);
 }
 
-void dsgd_compute(double flops)
-{
-    network->compute(flops);
-}
-
 dsgd_semaphore *dsgd_semaphore_new(void)
 {
     return network->semaphore_new();
@@ -252,7 +247,8 @@ void dsgd_await_here(dsgd_await await)
     }
 }
 
-void dsgd_steps_main(void *steps)
+/** Takes the steps on a stack; does not return. */
+static void steps_main(void *steps)
 {
     dsgd_steps *const mine = steps;
     for (;;)
@@ -262,7 +258,7 @@ void dsgd_steps_main(void *steps)
 void dsgd_steps_start(int host, const char *name, dsgd_steps *steps)
 {
     if (network->start_steps != NULL)
-        network->start_steps(host, steps);
+        network->start_steps(host, steps, steps_main);
     else
-        network->start(host, name, true, dsgd_steps_main, steps);
+        network->start(host, name, true, steps_main, steps);
 }

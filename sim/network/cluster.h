@@ -20,8 +20,8 @@
 typedef enum dsgd_network_kind {
     /** SimGrid (simgrid.c): flows that share every link of their paths. */
     DSGD_NETWORK_FLOWS,
-    /** For scale (loggp.c): messages share NICs and ways into islands, and nothing behind them. */
-    DSGD_NETWORK_LOGGP
+    /** For scale (nics.c): messages share NICs and ways into islands, and nothing behind them. */
+    DSGD_NETWORK_NICS
 } dsgd_network_kind;
 
 extern const char *const dsgd_network_names[]; /* by dsgd_network_kind; NULL-terminated */
@@ -35,8 +35,8 @@ typedef struct dsgd_machine {
     int network; /* dsgd_network_kind */
     int n_hosts; /* workers and servers */
     int actors_per_host; /* at most */
-    /* Messages by dsgd_sendrecv() that one sends at once, or receives, at most, if it sends
-     * otherwise no more than 8 bytes. 0: any number in any way. */
+    /* Upper bound on concurrent messages by dsgd_sendrecv() per host and direction, where other
+     * messages have at most 8 bytes. 0: unbounded. */
     int at_once;
     /* Each host sends one message of more at a time, and receives one. */
     bool one_at_a_time;
@@ -57,7 +57,7 @@ typedef struct dsgd_load {
  * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
  * their names, n2 before n10. Once per process.
  *
- * @param path of the platform's XML; loggp reads none
+ * @param path of the platform's XML; nics reads none
  */
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error);
@@ -79,7 +79,7 @@ void dsgd_cluster_carry(int from, int to, double bytes);
 
 /**
  * What every link has carried by that; the caller frees *loads and its texts. 0: the network does
- * not know the links (loggp).
+ * not know the links (nics).
  */
 size_t dsgd_cluster_loads(dsgd_load **loads);
 
@@ -95,9 +95,6 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 /** Virtual seconds since the start. */
 double dsgd_now_s(void);
 void dsgd_sleep(double seconds);
-
-/** Computes on the calling actor's host. */
-void dsgd_compute(double flops);
 
 /** A counting semaphore, first come, first served. */
 typedef struct dsgd_semaphore dsgd_semaphore;
@@ -163,7 +160,7 @@ typedef struct dsgd_await {
         DSGD_AWAIT_NOTHING, /* of a part of a step: it is over */
         DSGD_AWAIT_POST, /* dsgd_semaphore_wait() */
         DSGD_AWAIT_SECONDS, /* dsgd_sleep() */
-        DSGD_AWAIT_FLOPS, /* dsgd_compute() */
+        DSGD_AWAIT_FLOPS, /* computes on the actor's host */
         DSGD_AWAIT_TRANSFER, /* dsgd_transfer_wait() */
         DSGD_AWAIT_SENDRECV, /* dsgd_sendrecv() */
         DSGD_AWAIT_CALL /* the return of a function, which may wait for anything */
@@ -184,7 +181,7 @@ typedef struct dsgd_await {
 } dsgd_await;
 
 /**
- * An actor as steps between its waits, none of which waits itself: loggp spares it a stack, and a
+ * An actor as steps between its waits, none of which waits itself: nics spares it a stack, and a
  * switch to that, until it awaits a call.
  */
 typedef struct dsgd_steps {

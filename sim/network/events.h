@@ -1,6 +1,6 @@
 /**
  * @file events.h
- * Virtual time as a heap of events, for loggp.c. Events at one time happen in the order in which
+ * Virtual time as a heap of events, for nics.c. Events at one time happen in the order in which
  * they were planned.
  */
 #ifndef DSGD_SIM_EVENTS_H

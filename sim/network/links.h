@@ -1,6 +1,6 @@
 /**
  * @file links.h
- * How long messages take in loggp.c: latency by pair, a limit of one flow, and the bandwidth of the
+ * How long messages take in nics.c: latency by pair, a limit of one flow, and the bandwidth of the
  * links at their two ends, NICs or ways into an island, which messages share. What lies between is
  * never full: no way out of a group, no cable of a tree, dragonfly or torus.
  *

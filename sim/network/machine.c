@@ -127,9 +127,9 @@ static char *reason_in(FILE *words)
 static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 {
     const char *const path = machine->platform->file;
-    if (machine->network == DSGD_NETWORK_LOGGP)
+    if (machine->network == DSGD_NETWORK_NICS)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "network: loggp takes NICs and latencies from a platform's numbers, but "
+                         "network: nics takes NICs and latencies from a platform's numbers, but "
                          "%s is XML, which SimGrid alone reads; use network: flows",
                          path);
     if (access(path, R_OK) != 0)
@@ -196,13 +196,13 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     int *places = NULL;
     int n_hosts = 0;
     dsgd_status status = find_places(machine, &places, &n_hosts, error);
-    /* Then loggp, which is faster, takes the times of flows. */
+    /* Then nics, which is faster, takes the times of flows. */
     opened.one_at_a_time = status == DSGD_OK && machine->one_at_a_time &&
                            dsgd_paths_are_apart(platform, machine->n_hosts, places);
     if (opened.one_at_a_time)
-        opened.network = DSGD_NETWORK_LOGGP;
+        opened.network = DSGD_NETWORK_NICS;
     if (status == DSGD_OK)
-        status = opened.network == DSGD_NETWORK_LOGGP
+        status = opened.network == DSGD_NETWORK_NICS
                      ? dsgd_cluster_open(&opened, n_hosts, NULL, error)
                      : open_written(&opened, places, n_hosts, error);
     free(places);

@@ -1,7 +1,7 @@
 /**
  * @file network.h
  * One way to simulate a cluster: what stands behind the functions of cluster.h. simgrid.c and
- * loggp.c have one each; cluster.c calls that of the run.
+ * nics.c have one each; cluster.c calls that of the run.
  */
 #ifndef DSGD_SIM_NETWORK_H
 #define DSGD_SIM_NETWORK_H
@@ -28,8 +28,8 @@ typedef struct dsgd_network {
     /** Of all actors only the clock is no daemon. */
     void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
                   void *argument);
-    /** NULL: starts dsgd_steps_main(steps). */
-    void (*start_steps)(int host, dsgd_steps *steps);
+    /** Calls on_a_stack(steps) when the steps await a call. NULL: that is started at once. */
+    void (*start_steps)(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps));
     const void *(*self)(void);
     /** Until the actor that is no daemon has returned, or nothing can happen any more. */
     void (*run)(void);
@@ -52,9 +52,6 @@ typedef struct dsgd_network {
     void *(*recv)(dsgd_mailbox *mailbox);
 } dsgd_network;
 
-/** Takes the steps on a stack; does not return. */
-void dsgd_steps_main(void *steps);
-
-extern const dsgd_network dsgd_network_simgrid, dsgd_network_loggp;
+extern const dsgd_network dsgd_network_simgrid, dsgd_network_nics;
 
 #endif

@@ -21,7 +21,7 @@ static support_case *large(const char *algorithm, int workers)
     c->workload.bytes = 1e4; /* short: allreduces take the fewest messages */
     c->config.until.steps = 2;
     if (SUPPORT_SLOW) /* SimGrid's actors would be threads: too many */
-        c->config.network = DSGD_NETWORK_LOGGP;
+        c->config.network = DSGD_NETWORK_NICS;
     return c;
 }
 

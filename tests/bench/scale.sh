@@ -5,7 +5,7 @@
 # seconds of it (8; a quarter of that with flows, which are for 16,384 workers at most).
 set -eu
 dsgd=$1
-: "${NETWORKS:=loggp flows}" "${COUNTS:=64 256 1024 4096 16384 65536}" "${STEPS:=2}" "${PLATFORM:=piz-daint}" "${LIMIT:=8}"
+: "${NETWORKS:=nics flows}" "${COUNTS:=64 256 1024 4096 16384 65536}" "${STEPS:=2}" "${PLATFORM:=piz-daint}" "${LIMIT:=8}"
 : "${ALGORITHMS:=allreduce eager_solo eager_majority wagma local_sgd dasgd d_psgd sgp osgp ad_psgd a_psgd easgd eamsgd drop_compute slowmo diloco}"
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT

@@ -259,7 +259,7 @@ END_TEST
 
 START_TEST(every_algorithm_has_a_table_and_a_sentence)
 {
-    static const char *const networks[] = {"flows", "loggp"};
+    static const char *const networks[] = {"flows", "nics"};
     char *names = kept(dsgd_xstrdup(""));
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
         names = kept(dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name));

@@ -378,10 +378,10 @@ START_TEST(xml_is_for_flows_alone)
     write_file("e.yaml",
                "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 4\n"
                "algorithms: [allreduce]\nuntil: {steps: 1}\n"
-               "network: {sweep: [flows, loggp]}\n");
+               "network: {sweep: [flows, nics]}\n");
     char *output = NULL;
     ck_assert_msg(dsgd("check e.yaml", &output) == 2, "%s", output);
-    ck_assert_msg(strstr(output, "run 2: network: loggp takes NICs and latencies") != NULL, "%s",
+    ck_assert_msg(strstr(output, "run 2: network: nics takes NICs and latencies") != NULL, "%s",
                   output);
 }
 END_TEST

@@ -155,7 +155,7 @@ END_TEST
 
 /** Tests an algorithm, fast; its output has the lines of a paragraph joined. */
 #define TEST(name, plug_in)                                                                        \
-    "usr/bin/dsgd test algorithm " name " --network loggp --plugin " plug_in                       \
+    "usr/bin/dsgd test algorithm " name " --network nics --plugin " plug_in                        \
     " > tested; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
 
 START_TEST(the_template_passes_its_checks)

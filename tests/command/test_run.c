@@ -108,20 +108,43 @@ START_TEST(results_say_which_network_they_are_of)
     ck_assert_msg(dsgd("run e.yaml -o f --only 1", &output) == 0, "%s", output);
     ck_assert_ptr_null(strstr(output, "network"));
     ck_assert_ptr_nonnull(strstr(read_file("f/runs.csv"), ",flows,"));
-    ck_assert_msg(dsgd("run e.yaml -o l --only 1 --set network=loggp", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, ", network loggp\n") != NULL, "%s", output);
-    ck_assert_ptr_nonnull(strstr(read_file("l/runs.csv"), ",loggp,"));
+    ck_assert_msg(dsgd("run e.yaml -o l --only 1 --set network=nics", &output) == 0, "%s", output);
+    ck_assert_msg(strstr(output, ", network nics\n") != NULL, "%s", output);
+    ck_assert_ptr_nonnull(strstr(read_file("l/runs.csv"), ",nics,"));
     const char *const manifest = read_file("l/manifest.json");
-    ck_assert_ptr_nonnull(strstr(manifest, "\"network\": \"LogGP: latency by pair"));
-    ck_assert_ptr_nonnull(strstr(manifest, "\"network\": \"loggp\""));
+    ck_assert_ptr_nonnull(strstr(manifest, "\"network\": \"nics: latency by pair"));
+    ck_assert_ptr_nonnull(strstr(manifest, "\"network\": \"nics\""));
     ck_assert_int_eq(
-        dsgd("run e.yaml -o s --set 'network={sweep: [flows, loggp]}' --set workers=4", &output),
-        0);
-    ck_assert_ptr_null(strstr(output, ", network loggp\n")); /* of some runs only */
+        dsgd("run e.yaml -o s --set 'network={sweep: [flows, nics]}' --set workers=4", &output), 0);
+    ck_assert_ptr_null(strstr(output, ", network nics\n")); /* of some runs only */
     ck_assert_ptr_nonnull(strstr(read_file("s/runs.csv"), ",swept.network\n"));
-    ck_assert_msg(strstr(output, ", network loggp\n") == NULL, "%s", output); /* nor are all */
+    ck_assert_msg(strstr(output, ", network nics\n") == NULL, "%s", output); /* nor are all */
     ck_assert_int_eq(dsgd("run e.yaml -o n --set network=packets", &output), 2);
-    ck_assert_msg(strstr(output, "flows or loggp") != NULL, "%s", output);
+    ck_assert_msg(strstr(output, "flows or nics") != NULL, "%s", output);
+}
+END_TEST
+
+/** Before 2026-12 the network nics was called loggp. */
+START_TEST(the_old_word_of_the_network_nics_is_taken)
+{
+    write_experiment("");
+    char *output = NULL;
+    const char *const of_both = "dsgd: `loggp` is now called `nics`, and means the same\n";
+    ck_assert_int_eq(
+        dsgd("run e.yaml -o old --set 'network={sweep: [flows, loggp]}' --set workers=4", &output),
+        0);
+    const char *const note = strstr(output, of_both);
+    ck_assert_msg(note != NULL && strstr(note + 1, of_both) == NULL, "%s", output); /* once */
+    ck_assert_ptr_null(strstr(read_file("old/runs.csv"), "loggp"));
+    ck_assert_ptr_null(strstr(read_file("old/manifest.json"), "\"loggp\""));
+    char *const age =
+        kept(dsgd_xprintf("sed -i 's/\"nics\"/\"loggp\"/' %s/old/manifest.json", folder));
+    ck_assert_int_eq(shell(age, &output), 0);
+    ck_assert_msg(dsgd("run e.yaml -o old --set 'network={sweep: [flows, nics]}' --set workers=4",
+                       &output) == 0,
+                  "%s", output);
+    ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
+    ck_assert_int_eq(dsgd("test algorithm local_sgd --network loggp", &output), 0);
 }
 END_TEST
 
@@ -617,6 +640,7 @@ Suite *run_suite(void)
     tcase_add_test(t, a_run_beyond_its_timeout_is_ended_and_is_run_again);
     tcase_add_test(t, progress_is_an_object_per_line_or_nothing);
     tcase_add_test(t, results_say_which_network_they_are_of);
+    tcase_add_test(t, the_old_word_of_the_network_nics_is_taken);
     tcase_add_test(t, results_of_another_experiment_are_not_written_over);
     tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
     tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);

@@ -178,8 +178,8 @@ static void write_all(const char *exchange)
 }
 
 static const char *const exchanges[] = {
-    "network: loggp\nexchange: {pieces: 1}\n", /* allreduces are computed */
-    "network: loggp\nexchange: {pieces: 3, blocking: false}\n",
+    "network: nics\nexchange: {pieces: 1}\n", /* allreduces are computed */
+    "network: nics\nexchange: {pieces: 3, blocking: false}\n",
     "network: flows\nexchange: {pieces: 2}\n",
 };
 
@@ -311,7 +311,7 @@ END_TEST
 /* --- charts ------------------------------------------------------------------------------------- */
 
 static const char four[] = "name: four\nplatform: {topology: switch, host_bandwidth: 2GB/s}\n"
-                           "network: loggp\nworkload: {bytes: 100MB, step: 300ms, samples: 32}\n"
+                           "network: nics\nworkload: {bytes: 100MB, step: 300ms, samples: 32}\n"
                            "imbalance: [{kind: slow, worker: 3, factor: 2}]\n"
                            "workers: 4\nalgorithms: [allreduce, wagma]\nuntil: {steps: 12}\n"
                            "exchange: {pieces: 1}\n";

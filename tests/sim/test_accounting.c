@@ -251,7 +251,7 @@ START_TEST(loads_are_those_of_each_nic_and_island_link)
     c->platform.island_bytes_per_s = 5e9;
     c->platform.island_latency_s = 2e-6;
     c->workload.bytes = 80e6;
-    c->config.network = DSGD_NETWORK_LOGGP; /* the other has its own names */
+    c->config.network = DSGD_NETWORK_NICS; /* the other has its own names */
     c->config.exchange.collective = DSGD_COLLECTIVE_RING;
     c->config.until.steps = 3;
     c->config.loads = true;

@@ -1,6 +1,6 @@
 /**
  * @file test_alone.c
- * Pairs and servers whose messages are alone on their links, where loggp's times are those of flows:
+ * Pairs and servers whose messages are alone on their links, where the times of nics are those of flows:
  * beside the same in SimGrid.
  */
 #include <stdio.h>

@@ -71,7 +71,7 @@ static void groups(support_case *c)
 /** Islands of four that share a NIC; one has a slower one, and one host a worse latency. */
 static void shared_nics(support_case *c)
 {
-    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.network = DSGD_NETWORK_NICS;
     static dsgd_platform_entry entries[] = {
         {.first = 9, .count = 1, .speed = 0.95, .bandwidth = 0.7},
         {.first = 14, .count = 1, .speed = 1, .bandwidth = 1, .latency_s = 3e-6}};
@@ -235,7 +235,7 @@ START_TEST(partial_collectives_are_computed_alike) /* _i: first combination */
     for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
         char where[160];
         support_case *const c = partial_combination(i, where, sizeof where);
-        c->config.network = i / 3 % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+        c->config.network = i / 3 % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
         const support_outcome *const got = expect_same_run(c, where);
         missed += got->result.partial_skipped;
         stale += got->result.staleness_mean;
@@ -253,7 +253,7 @@ START_TEST(activations_are_alarms_that_come_when_messages_do)
     uneven_switch(c);
     jitter_and_late_versions(c);
     c->workload.bytes = 8e6;
-    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
     const support_outcome *const alarms = support_simulate(c);
     any = *c->config.algorithm;
     any.only_collectives = false;
@@ -285,7 +285,7 @@ START_TEST(what_is_published_when_a_piece_ends_is_in_the_next)
     any.only_collectives = false; /* activations are messages */
     double age = -1;
     for (int how = 0; how < 6; how++) {
-        c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+        c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
         c->config.algorithm = how < 4 ? wagma : &any;
         c->config.exchange.every_message = how >= 2;
         const double got = support_ok(c)->result.staleness_mean;
@@ -379,7 +379,7 @@ START_TEST(groups_under_way_at_the_end_count_alike) /* _i: the instant */
     support_no_learning(c);
     uneven_switch(c);
     jitter_and_late_versions(c);
-    c->config.network = _i % 3 == 0 ? DSGD_NETWORK_LOGGP : DSGD_NETWORK_FLOWS;
+    c->config.network = _i % 3 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
     c->workload.bytes = 1e8;
     c->config.exchange.partial_collective =
         DSGD_PARTIAL_COLLECTIVE + collectives[_i % N_COLLECTIVES];

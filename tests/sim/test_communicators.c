@@ -284,7 +284,7 @@ static void free_switch(support_case *c)
 /** Islands of four that share a NIC. */
 static void shared_nics(support_case *c)
 {
-    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.network = DSGD_NETWORK_NICS;
     c->platform.island_hosts = 4;
     c->platform.island_nics = 1;
     c->platform.island_bytes_per_s = 50e9;

@@ -409,7 +409,7 @@ START_TEST(a_worker_that_stops_does_its_part_in_what_it_has_begun) /* _i: networ
     support_option(c, "d", 1);
     c->workload.step_s = 1;
     c->config.until = (dsgd_until){.seconds = 3.5}; /* the next would wait for it */
-    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_LOGGP;
+    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
     c->config.exchange.every_message = _i / 2 == 1;
     support_ok(c);
 }

@@ -76,8 +76,8 @@ static bool device_is(const char *name)
 int support_network(void)
 {
     const char *const name = getenv("DSGD_TEST_NETWORK");
-    return name != NULL && strcmp(name, dsgd_network_names[DSGD_NETWORK_LOGGP]) == 0
-               ? DSGD_NETWORK_LOGGP
+    return name != NULL && strcmp(name, dsgd_network_names[DSGD_NETWORK_NICS]) == 0
+               ? DSGD_NETWORK_NICS
                : DSGD_NETWORK_FLOWS;
 }
 

@@ -71,7 +71,7 @@ void *support_alloc(size_t n, size_t size);
  */
 dsgd_numerics support_numerics(void);
 bool support_in_float(void);
-/** What DSGD_TEST_NETWORK names: flows (also where it names nothing) or loggp. */
+/** What DSGD_TEST_NETWORK names: flows (also where it names nothing) or nics. */
 int support_network(void);
 /** Relative distance that is rounding there. */
 double support_rounding(void);

@@ -1,12 +1,12 @@
 /**
- * @file loggp.c
+ * @file nics.c
  * The cluster without SimGrid, for scale: actors are coroutines, messages take the times of
  * links.c, and all that happens later is an event.
  *
- * This is LogGP (Alexandrov et al., "LogGP: incorporating long messages into the LogP model", SPAA
- * 1995) with a latency L and a gap per byte G for each pair, and with processors' overheads o, that
- * the exchanges spend by dsgd_sleep(); instead of waiting for its turn a message shares a NIC that
- * is busy.
+ * A fluid model with contention at NICs (and ways into islands) alone. It shares with LogGP
+ * (Alexandrov et al., "LogGP: incorporating long messages into the LogP model", SPAA 1995) a latency
+ * and a time per byte for each pair, and processors' overheads, which the exchanges spend by
+ * dsgd_sleep(); but a message shares a busy NIC at once, where LogGP's waits for its turn and a gap.
  *
  * An actor that blocks looks for the next one itself: it lets events happen until an actor is
  * ready, and switches to it; if that is itself, it just goes on. Of an actor in steps it takes the
@@ -25,7 +25,7 @@
 
 static const char *version(void)
 {
-    return "LogGP: latency by pair, shared NICs, no contention behind them";
+    return "nics: latency by pair, shared NICs, no contention behind them";
 }
 
 /* --- memory of the run ------------------------------------------------------------------------ */
@@ -90,7 +90,7 @@ typedef struct actor {
     dsgd_semaphore *awaited; /* semaphore; NULL: none, or it came */
     void (*body)(void *argument);
     void *argument;
-    dsgd_steps *steps; /* it has no stack; else NULL */
+    dsgd_steps *steps; /* it has no stack yet; else NULL */
     dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
     double *started_s; /* of both, or NULL */
     dsgd_await call; /* with which it gets a stack */
@@ -510,8 +510,8 @@ static bool has_to_wait(actor *a, dsgd_await for_what)
 static void call_and_take_steps(void *argument)
 {
     actor *const me = argument;
-    dsgd_await_here(me->call);
-    dsgd_steps_main(me->argument);
+    me->call.call.function(me->call.call.argument);
+    me->body(me->argument);
 }
 
 static void end_transfers(actor *a)
@@ -533,7 +533,6 @@ static bool take_steps(actor *a)
         const dsgd_await next = a->steps->next(a->steps->argument);
         if (next.kind == DSGD_AWAIT_CALL) {
             a->call = next;
-            a->argument = a->steps;
             a->steps = NULL;
             dsgd_coroutine_open(&a->coroutine, call_and_take_steps, a);
             return false;
@@ -543,10 +542,15 @@ static bool take_steps(actor *a)
     }
 }
 
-static void start_steps(int host, dsgd_steps *steps)
+static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps))
 {
     actor *const a = pool_take(&actors);
-    *a = (actor){.alarm = {.happen = wake}, .host = host, .daemon = true, .steps = steps};
+    *a = (actor){.alarm = {.happen = wake},
+                 .host = host,
+                 .daemon = true,
+                 .body = on_a_stack,
+                 .argument = steps,
+                 .steps = steps};
     append(&ready, a);
 }
 
@@ -575,7 +579,7 @@ static void run(void)
     ready = (queue){NULL, NULL};
 }
 
-const dsgd_network dsgd_network_loggp = {
+const dsgd_network dsgd_network_nics = {
     .version = version,
     .open = open_platform,
     .speed = speed,

@@ -1,6 +1,6 @@
 /**
- * @file test_loggp.c
- * The network `loggp` against SimGrid's flows: equal times where nothing but NICs is shared, stated
+ * @file test_nics.c
+ * The network `nics` against SimGrid's flows: equal times where nothing but NICs is shared, stated
  * differences elsewhere; its events, its links, its stacks.
  */
 #include <math.h>
@@ -33,16 +33,16 @@ static support_case *uneven(int algorithm, double step_s)
     return c;
 }
 
-/** loggp / flows - 1, of the time of a run. */
+/** nics / flows - 1, of the time of a run. */
 static double difference(support_case *c)
 {
     c->config.network = DSGD_NETWORK_FLOWS;
     const support_outcome *const flows = support_ok(c);
-    c->config.network = DSGD_NETWORK_LOGGP;
-    const support_outcome *const loggp = support_ok(c);
-    ck_assert_int_eq(loggp->result.outcome, DSGD_RUN_OK);
-    ck_assert_double_eq(loggp->result.steps, flows->result.steps);
-    return loggp->result.virtual_s / flows->result.virtual_s - 1;
+    c->config.network = DSGD_NETWORK_NICS;
+    const support_outcome *const nics = support_ok(c);
+    ck_assert_int_eq(nics->result.outcome, DSGD_RUN_OK);
+    ck_assert_double_eq(nics->result.steps, flows->result.steps);
+    return nics->result.virtual_s / flows->result.virtual_s - 1;
 }
 
 enum { N_WAYS = 4 };
@@ -54,7 +54,7 @@ START_TEST(every_algorithm_takes_the_time_of_flows_on_a_switch) /* _i: algorithm
     support_case *c = uneven(_i / N_WAYS, busy ? 0.05 : 1);
     c->config.exchange.blocking = blocking;
     const double off = difference(c);
-    printf("loggp on a %sswitch, %s%s: %+.4f %%\n", busy ? "busy " : "",
+    printf("nics on a %sswitch, %s%s: %+.4f %%\n", busy ? "busy " : "",
            c->config.algorithm->about.name, blocking ? "" : ", pieces at once", 100 * off);
     /* 1.3 % with pieces of two collectives at once; and who meets whom may follow from who is first. */
     const bool by_arrival = strcmp(c->config.algorithm->about.name, "dsgd_aau") == 0;
@@ -83,7 +83,7 @@ START_TEST(every_algorithm_takes_nearly_the_time_of_flows_between_groups)
     c->platform.group_bytes_per_s = 4 * 6.3e9;
     c->platform.group_latency_s = 1.53e-6;
     const double off = difference(c);
-    printf("loggp between groups, %s: %+.4f %%\n", c->config.algorithm->about.name, 100 * off);
+    printf("nics between groups, %s: %+.4f %%\n", c->config.algorithm->about.name, 100 * off);
     ck_assert_double_le(fabs(off), 0.01);
 }
 END_TEST
@@ -106,8 +106,8 @@ static double volley_s(const dsgd_platform *platform, int network, const int *to
 static void expect_as_flows(const dsgd_platform *platform, const int *to, double bytes)
 {
     const double flows_s = volley_s(platform, DSGD_NETWORK_FLOWS, to, bytes);
-    const double loggp_s = volley_s(platform, DSGD_NETWORK_LOGGP, to, bytes);
-    ck_assert_double_eq_tol(loggp_s / flows_s, 1, 1e-9);
+    const double nics_s = volley_s(platform, DSGD_NETWORK_NICS, to, bytes);
+    ck_assert_double_eq_tol(nics_s / flows_s, 1, 1e-9);
 }
 
 static double tree_size[] = {4, 8};
@@ -164,8 +164,8 @@ START_TEST(many_to_one_share_its_link_as_flows_do)
     int to[HOSTS];
     for (int i = 0; i < HOSTS; i++)
         to[i] = i == 0 ? -1 : 0;
-    const double loggp_s = volley_s(&p, DSGD_NETWORK_LOGGP, to, 1e6);
-    ck_assert_double_eq_tol(loggp_s, 1e-6 + (HOSTS - 1) * 1e6 / 10e9, 1e-15);
+    const double nics_s = volley_s(&p, DSGD_NETWORK_NICS, to, 1e6);
+    ck_assert_double_eq_tol(nics_s, 1e-6 + (HOSTS - 1) * 1e6 / 10e9, 1e-15);
     expect_as_flows(&p, to, 1e6);
     p.island_hosts = 4; /* one NIC for four; three to one in its island */
     p.island_bytes_per_s = 100e9;
@@ -195,7 +195,7 @@ END_TEST
 START_TEST(xml_is_refused)
 {
     support_case *c = support_new("allreduce", 4);
-    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.network = DSGD_NETWORK_NICS;
     c->platform.topology = DSGD_TOPOLOGY_XML;
     c->platform.file = "cluster.xml";
     const support_outcome *const got = support_simulate(c);
@@ -228,7 +228,7 @@ START_TEST(actors_whose_time_comes_at_one_instant_all_go_on)
 {
     support_case *c = support_new(NULL, 6);
     support_algorithm(c, &waiting);
-    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.network = DSGD_NETWORK_NICS;
     c->config.until = (dsgd_until){0};
     c->config.steps_each = 2;
     support_no_learning(c);
@@ -352,7 +352,7 @@ END_TEST
 START_TEST(tens_of_thousands_of_workers_make_steps)
 {
     support_case *c = support_new("d_psgd", SUPPORT_SLOW ? 1000 : 24000);
-    c->config.network = DSGD_NETWORK_LOGGP;
+    c->config.network = DSGD_NETWORK_NICS;
     c->config.until.steps = 2;
     support_no_learning(c);
     const support_outcome *const got = support_ok(c);
@@ -361,10 +361,10 @@ START_TEST(tens_of_thousands_of_workers_make_steps)
 }
 END_TEST
 
-Suite *loggp_suite(void)
+Suite *nics_suite(void)
 {
-    Suite *s = suite_create("loggp");
-    TCase *t = tcase_create("loggp");
+    Suite *s = suite_create("nics");
+    TCase *t = tcase_create("nics");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, every_algorithm_takes_the_time_of_flows_on_a_switch, 0,
                         N_WAYS * support_n_algorithms());
