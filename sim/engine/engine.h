@@ -365,6 +365,12 @@ static inline bool dsgd_learns(const dsgd_run_config *config)
            config->numerics != DSGD_NUMERICS_OFF;
 }
 
+/** Whether the run's allreduces are fused. Then a worker has one channel. */
+static inline bool dsgd_fuses(const dsgd_engine *engine)
+{
+    return engine->config->exchange.fusion_bytes > 0;
+}
+
 /** Stops the program where an algorithm names a worker that does not exist. */
 static inline void dsgd_require_peer(const dsgd_node *self, int peer)
 {

@@ -216,16 +216,11 @@ void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double w
 
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 
-enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
-
 /** The next step of an allreduce of all workers, by `exchange: collective`, until it is over. */
 dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
 
-/** The same of what the reduction's members have called. */
-dsgd_await dsgd_schedule_collective(dsgd_channel *channel, struct dsgd_reduction *reduction);
-
-/** The same of an allreduce of the reduction's group, by `exchange: partial_collective`. */
-dsgd_await dsgd_schedule_group(dsgd_channel *channel, struct dsgd_reduction *reduction, size_t k);
+/** The same of what the reduction's members have called; versions by `partial_collective`. */
+dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, struct dsgd_reduction *reduction);
 
 /**
  * Rank 0 gathers from each in turn what is ready of @p n tensors, and answers by a binomial tree.
@@ -235,9 +230,6 @@ void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors);
 /* --- fusion.c --------------------------------------------------------------------------------- */
 
 struct dsgd_fused;
-
-/** Whether the run's allreduces are fused. Then a worker has one channel. */
-bool dsgd_fuses(const dsgd_engine *engine);
 
 /**
  * This worker's part in the allreduce of a piece is ready. *tensor is the members' in common, NULL

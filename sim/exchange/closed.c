@@ -109,8 +109,9 @@ static bool has_whole_rows(const struct dsgd_closed *state, const dsgd_comm *com
 static bool is_whole(const struct dsgd_closed *state, const dsgd_plan *plan)
 {
     const dsgd_group at_nic = (dsgd_group)state->paths->per_nic - 1;
-    return plan->comm != NULL ? has_whole_rows(state, plan->comm)
-                              : plan->group == 0 || (at_nic & ~plan->group) == 0;
+    return plan->members.comm != NULL
+               ? has_whole_rows(state, plan->members.comm)
+               : plan->members.leader < 0 || (at_nic & ~plan->members.group) == 0;
 }
 
 /** Whether the members are all hosts of their NICs, and exchange with these first. */
@@ -124,7 +125,7 @@ static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *pl
 /** Whether no message of the plan meets another on a link, or only so that each has an even share. */
 static bool is_apart(const struct dsgd_closed *state, const dsgd_plan *plan)
 {
-    dsgd_comm *const comm = plan->comm;
+    dsgd_comm *const comm = plan->members.comm;
     if (state->paths->per_nic == 1)
         return true;
     if (comm == NULL)
@@ -268,7 +269,7 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
     struct dsgd_closed *const state = engine->closed;
     turn t = {engine, counts, until_s, 0, 0};
     for (int i = 0; i < s->plan.n; i++) {
-        state->rank[i] = dsgd_plan_rank(&s->plan, i);
+        state->rank[i] = dsgd_members_rank(&s->plan.members, i);
         state->at_s[i] = s->member[i].arrived_s;
     }
     for (int round = 0; round < s->plan.n_rounds; round++) {
@@ -317,8 +318,8 @@ static void count_ended(dsgd_engine *engine)
         if (state->end_of_complete == &s->next)
             state->end_of_complete = &state->complete;
         take(s);
-        if (s->plan.comm != NULL)
-            dsgd_comm_release(engine, s->plan.comm);
+        if (s->plan.members.comm != NULL)
+            dsgd_comm_release(engine, s->plan.members.comm);
         dsgd_run_free(s);
     }
 }
@@ -356,8 +357,8 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
     s->plan = *plan;
     for (size_t i = 0; i < n; i++)
         s->member[i].arrived_s = INFINITY;
-    if (plan->comm != NULL)
-        dsgd_comm_retain(plan->comm);
+    if (plan->members.comm != NULL)
+        dsgd_comm_retain(plan->members.comm);
     put(s, &engine->closed->gathering);
     return s;
 }
@@ -373,7 +374,7 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
     for (int i = 0; i < s->plan.n; i++)
         s->member[i].end_s = state->at_s[i];
     for (int i = 0; i < s->plan.n; i++) { /* others may change the state meanwhile */
-        const int rank = dsgd_plan_rank(&s->plan, i);
+        const int rank = dsgd_members_rank(&s->plan.members, i);
         if (rank != last_rank)
             dsgd_semaphore_post(engine->workers[rank].channels[0].semaphore);
     }
@@ -382,7 +383,7 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
 static struct member *member_of(const dsgd_channel *channel)
 {
     dsgd_schedule *const s = channel->schedule;
-    return &s->member[dsgd_plan_index(&s->plan, channel->worker->node.rank)];
+    return &s->member[dsgd_members_index(&s->plan.members, channel->worker->node.rank)];
 }
 
 /** Returns whether the caller was the last. */

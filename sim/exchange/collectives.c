@@ -24,7 +24,7 @@ typedef struct collective_job {
 /** Whether this worker gets something: all do but for those that are no root of a reduce. */
 static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
 {
-    const int index = dsgd_reduction_index(reduction, w->node.rank);
+    const int index = dsgd_members_index(&reduction->members, w->node.rank);
     return reduction->call.part != DSGD_REDUCE || index == reduction->call.root;
 }
 
@@ -46,7 +46,7 @@ static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
     if (!mine->started)
         dsgd_reduction_start(channel->worker, mine->reduction);
     mine->started = true;
-    const dsgd_await await = dsgd_schedule_collective(channel, mine->reduction);
+    const dsgd_await await = dsgd_schedule_reduction(channel, mine->reduction);
     if (await.kind != DSGD_AWAIT_NOTHING)
         return await;
     if (mine->reduction->numbers == NULL)
@@ -153,7 +153,7 @@ static void end_allreduce_later(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
-    const int root = dsgd_reduction_rank(reduction, reduction->call.root);
+    const int root = dsgd_members_rank(&reduction->members, reduction->call.root);
     request->unchanged = root == w->node.rank;
     if (!request->unchanged) {
         const dsgd_contribution *const theirs = &reduction->contribution[reduction->call.root];

@@ -131,11 +131,6 @@ static double next_cycle_s(const dsgd_engine *engine)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-bool dsgd_fuses(const dsgd_engine *engine)
-{
-    return engine->config->exchange.fusion_bytes > 0;
-}
-
 void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
                           void (*finish)(dsgd_worker *w, dsgd_job *job))
 {

@@ -84,9 +84,12 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     const int leader = w->node.rank & (int)~group;
     const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
     job->fresh = piece->published == job->version;
-    job->reduction = dsgd_reduction_join_group(engine, number, group, leader);
     const dsgd_piece sample = sample_of(w, k, &piece->buffer);
-    job->reduction->call.wire = sample.wire;
+    const dsgd_call call = {.piece = k,
+                            .bytes = dsgd_wire_bytes(engine, sample.wire, k),
+                            .divisor = 1,
+                            .wire = sample.wire};
+    job->reduction = dsgd_reduction_join_group(engine, number, group, leader, call);
     dsgd_reduction_sample(w, job->reduction, sample);
     if (spec->draining)
         drain(w, k, &piece->buffer, sample);
@@ -120,7 +123,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = 0};
     if (job->reduction == NULL)
         begin_schedule(w, job);
-    const dsgd_await await = dsgd_schedule_group(channel, job->reduction, k);
+    const dsgd_await await = dsgd_schedule_reduction(channel, job->reduction);
     if (await.kind != DSGD_AWAIT_NOTHING)
         return await;
     dsgd_reduction_combine(w->engine, job->reduction,

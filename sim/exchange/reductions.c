@@ -49,8 +49,8 @@ static dsgd_reduction *find(dsgd_engine *engine, dsgd_reduction wanted)
     reduction->references = wanted.n_members;
     for (size_t i = 0; i < n; i++)
         reduction->contribution[i].stamp = -1;
-    if (wanted.comm != NULL)
-        dsgd_comm_retain(wanted.comm);
+    if (wanted.members.comm != NULL)
+        dsgd_comm_retain(wanted.members.comm);
     tsearch(reduction, tree, by_scope_and_number);
     return reduction;
 }
@@ -72,7 +72,7 @@ dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_c
     const dsgd_reduction wanted = {.scope = comm != NULL ? DSGD_SCOPE_COMM + comm->id : 0,
                                    .number = (*begun)++,
                                    .n_members = comm != NULL ? comm->n : engine->n_workers,
-                                   .comm = comm,
+                                   .members = {comm, 0, -1},
                                    .call = call};
     dsgd_reduction *const reduction = join(engine, wanted);
     const dsgd_call *const other = &reduction->call;
@@ -89,25 +89,24 @@ dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_c
 
 bool dsgd_reduction_lacks(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank)
 {
-    const int index = dsgd_reduction_index(reduction, rank);
+    const int index = dsgd_members_index(&reduction->members, rank);
     if (index < 0)
         return false;
     if (reduction->n_joined == reduction->n_members)
         return engine->comms != NULL && !reduction->contribution[index].started;
-    const uint64_t *const begun =
-        reduction->comm != NULL ? reduction->comm->begun : engine->reductions->begun;
+    const uint64_t *const begun = reduction->members.comm != NULL ? reduction->members.comm->begun
+                                                                  : engine->reductions->begun;
     return begun[index] <= reduction->number;
 }
 
 dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,
-                                          int leader)
+                                          int leader, dsgd_call call)
 {
     const dsgd_reduction wanted = {.scope = 1 + (uint64_t)leader,
                                    .number = number,
                                    .n_members = 1 << __builtin_popcount(group),
-                                   .group = group,
-                                   .leader = leader,
-                                   .call = {.divisor = 1}};
+                                   .members = {NULL, group, leader},
+                                   .call = call};
     return join(engine, wanted);
 }
 
@@ -134,37 +133,47 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
         release_contributions(engine, reduction);
     dsgd_run_free(reduction->numbers);
     dsgd_run_free(reduction->alike);
-    if (reduction->comm != NULL)
-        dsgd_comm_release(engine, reduction->comm);
+    if (reduction->members.comm != NULL)
+        dsgd_comm_release(engine, reduction->members.comm);
     dsgd_run_free(reduction);
 }
 
-int dsgd_reduction_index(const dsgd_reduction *reduction, int rank)
+int dsgd_members_index(const dsgd_members *members, int rank)
 {
-    if (reduction->comm != NULL)
-        return dsgd_comm_index(reduction->comm, rank);
-    if (reduction->scope == 0)
+    if (members->comm != NULL)
+        return dsgd_comm_index(members->comm, rank);
+    if (members->leader < 0)
         return rank;
-    const bool is_member = (rank & (int)~reduction->group) == reduction->leader;
-    return is_member ? dsgd_group_index(reduction->group, rank) : -1;
+    if ((rank & (int)~members->group) != members->leader)
+        return -1;
+    int index = 0;
+    for (int bit = 0, to = 0; (members->group >> bit) != 0; bit++)
+        if ((members->group >> bit) & 1)
+            index |= ((rank >> bit) & 1) << to++;
+    return index;
 }
 
-int dsgd_reduction_rank(const dsgd_reduction *reduction, int index)
+int dsgd_members_rank(const dsgd_members *members, int index)
 {
-    if (reduction->comm != NULL)
-        return reduction->comm->rank[index];
-    return reduction->scope == 0 ? index
-                                 : dsgd_group_rank(reduction->group, reduction->leader, index);
+    if (members->comm != NULL)
+        return members->comm->rank[index];
+    if (members->leader < 0)
+        return index;
+    int rank = members->leader;
+    for (int bit = 0, from = 0; (members->group >> bit) != 0; bit++)
+        if ((members->group >> bit) & 1)
+            rank |= ((index >> from++) & 1) << bit;
+    return rank;
 }
 
 void dsgd_reduction_start(const dsgd_worker *w, dsgd_reduction *reduction)
 {
-    reduction->contribution[dsgd_reduction_index(reduction, w->node.rank)].started = true;
+    reduction->contribution[dsgd_members_index(&reduction->members, w->node.rank)].started = true;
 }
 
 void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd_piece contribution)
 {
-    const int index = dsgd_reduction_index(reduction, w->node.rank);
+    const int index = dsgd_members_index(&reduction->members, w->node.rank);
     reduction->contribution[index] =
         (dsgd_contribution){.value = contribution.value, .stamp = contribution.stamp};
     reduction->n_sampled++;
@@ -240,7 +249,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
     const size_t members = (size_t)reduction->n_members;
     if (reduction->numbers == NULL)
         reduction->numbers = dsgd_run_alloc(engine, n * members * sizeof *mine);
-    memcpy(reduction->numbers + n * (size_t)dsgd_reduction_index(reduction, rank), mine,
+    memcpy(reduction->numbers + n * (size_t)dsgd_members_index(&reduction->members, rank), mine,
            n * sizeof *mine);
 }
 
@@ -295,7 +304,8 @@ static void group_all(dsgd_engine *engine, dsgd_reduction *reduction, size_t pie
     for (int i = 0; i < reduction->n_members; i++)
         if (reduction->contribution[i].stamp >= 0)
             group(engine, reduction, &reduction->contribution[i],
-                  dsgd_local_steps(&engine->workers[dsgd_reduction_rank(reduction, i)], piece));
+                  dsgd_local_steps(&engine->workers[dsgd_members_rank(&reduction->members, i)],
+                                   piece));
 }
 
 /** Brings the groups up to date: all members, or those that have made steps since the last use. */
@@ -309,7 +319,7 @@ static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t
     }
     for (; step < reduction->steps_seen; step++) {
         const int rank = dsgd_stepped(engine, piece, step);
-        const int index = dsgd_reduction_index(reduction, rank);
+        const int index = dsgd_members_index(&reduction->members, rank);
         if (index < 0 || reduction->contribution[index].stamp < 0)
             continue;
         dsgd_contribution *const theirs = &reduction->contribution[index];
@@ -333,7 +343,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
         follow_owners(engine, reduction, piece);
     if (!dsgd_count_ages(user, piece, reduction->alike, reduction->n_alike, weight))
         for (int i = 0; i < reduction->n_members; i++)
-            dsgd_count_age(user, dsgd_reduction_rank(reduction, i), piece,
+            dsgd_count_age(user, dsgd_members_rank(&reduction->members, i), piece,
                            reduction->contribution[i].stamp, weight);
     const dsgd_lag lag = lag_at(reduction, dsgd_local_steps(user, piece) + ahead);
     dsgd_count_lag(user->engine, lag, weight * reduction->n_stamped);

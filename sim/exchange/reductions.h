@@ -35,15 +35,26 @@ typedef struct dsgd_call {
     const dsgd_wire *wire; /* of what is contributed; NULL: it is not encoded */
 } dsgd_call;
 
+/** The members of a collective; their indices are in the order of ranks. */
+typedef struct dsgd_members {
+    dsgd_comm *comm; /* of this communicator; NULL: */
+    dsgd_group group; /* the ranks that differ from the leader's, the lowest, in these bits */
+    int leader; /* -1: all workers */
+} dsgd_members;
+
+#define DSGD_ALL_WORKERS ((dsgd_members){NULL, 0, -1})
+
+/** Index of a rank among the members; -1: it is none. And the rank of a member. */
+int dsgd_members_index(const dsgd_members *members, int rank);
+int dsgd_members_rank(const dsgd_members *members, int index);
+
 typedef struct dsgd_reduction {
     /* 0: all workers; 1 + leader: of the group; DSGD_SCOPE_COMM + its id: of a communicator. */
     uint64_t scope;
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
     int n_members, n_joined, n_sampled;
     int references; /* members that still need it */
-    dsgd_group group;
-    int leader; /* member i is the i-th rank of the group */
-    dsgd_comm *comm; /* NULL: it has none */
+    dsgd_members members;
     dsgd_call call;
     bool combined;
     dsgd_value sum; /* sum / divisor; of a broadcast the root's */
@@ -74,32 +85,9 @@ void dsgd_reduction_start(const dsgd_worker *w, dsgd_reduction *reduction);
  */
 bool dsgd_reduction_lacks(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank);
 
-/** Index of a rank among the members; -1: it is none. And the rank of a member. */
-int dsgd_reduction_index(const dsgd_reduction *reduction, int rank);
-int dsgd_reduction_rank(const dsgd_reduction *reduction, int index);
-
-/** Index of a rank among those that differ from it in the bits of @p group, in rising order. */
-static inline int dsgd_group_index(dsgd_group group, int rank)
-{
-    int index = 0;
-    for (int bit = 0, to = 0; (group >> bit) != 0; bit++)
-        if ((group >> bit) & 1)
-            index |= ((rank >> bit) & 1) << to++;
-    return index;
-}
-
-/** The rank with that index; @p leader is the lowest. */
-static inline int dsgd_group_rank(dsgd_group group, int leader, int index)
-{
-    for (int bit = 0, from = 0; (group >> bit) != 0; bit++)
-        if ((group >> bit) & 1)
-            leader |= ((index >> from++) & 1) << bit;
-    return leader;
-}
-
 /** Joins reduction @p number of the group of @p leader. Every member joins once and leaves once. */
 dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, dsgd_group group,
-                                          int leader);
+                                          int leader, dsgd_call call);
 void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction);
 
 /** Hands over the contribution of @p w, a member, and the reference to its value. */

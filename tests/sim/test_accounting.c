@@ -378,7 +378,8 @@ static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int lea
             continue;
         const long steps = r->steps[rank][PIECE];
         const long stamp = below(8) == 0 ? -1 : steps - (long)below((uint32_t)(steps < 3 ? 1 : 4));
-        reduction = dsgd_reduction_join_group(&r->engine, number, group, leader);
+        reduction =
+            dsgd_reduction_join_group(&r->engine, number, group, leader, (dsgd_call){.divisor = 1});
         dsgd_reduction_sample(&r->engine.workers[rank], reduction,
                               (dsgd_piece){DSGD_ZERO_VALUE, stamp, 1});
     }
@@ -394,8 +395,8 @@ static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
     r->engine.staleness = r->alone.staleness;
     r->engine.result = &r->alone.result;
     for (int i = 0; i < of->n_members; i++)
-        dsgd_count_age(user, dsgd_group_rank(of->group, of->leader, i), PIECE,
-                       of->contribution[i].stamp, weight);
+        dsgd_count_age(user, dsgd_members_rank(&of->members, i), PIECE, of->contribution[i].stamp,
+                       weight);
     r->alone.staleness = r->engine.staleness;
     r->engine.staleness = r->together.staleness;
     r->engine.result = &r->together.result;

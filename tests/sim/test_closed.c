@@ -435,7 +435,7 @@ END_TEST
 /* --- where it is so --------------------------------------------------------------------------- */
 
 /** Of what the run asks for, among all or among the ranks of a group. */
-static dsgd_plan asked = {.how = DSGD_COLLECTIVE_RABENSEIFNER};
+static dsgd_plan asked = {.how = DSGD_COLLECTIVE_RABENSEIFNER, .members.leader = -1};
 
 static void asking_work(dsgd_node *self)
 {
@@ -507,15 +507,15 @@ START_TEST(schedules_are_closed_where_rows_share_a_nic)
     support_algorithm(c, &asking);
     shared_nics(c);
     ck_assert(is_closed(c));
-    asked.group = 3;
+    asked.members = (dsgd_members){NULL, 3, 0};
     ck_assert(is_closed(c));
-    asked.group = 6;
+    asked.members.group = 6;
     ck_assert(!is_closed(c));
-    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RECURSIVE_DOUBLING};
+    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, .members = DSGD_ALL_WORKERS};
     ck_assert(is_closed(c));
     asked.extra = 1;
     ck_assert(!is_closed(c));
-    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RING};
+    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RING, .members = DSGD_ALL_WORKERS};
     ck_assert(!is_closed(c));
     asked.how = DSGD_COLLECTIVE_RABENSEIFNER;
     c->config.network = DSGD_NETWORK_FLOWS;

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "models/encodings/encoding.h"
-#include "sim/exchange/channels.h"
+#include "sim/exchange/plan.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
 

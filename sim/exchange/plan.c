@@ -1,0 +1,402 @@
+/**
+ * @file plan.c
+ * Collectives as rounds of messages: recursive doubling with full vectors, Rabenseifner's halving
+ * and doubling, Bruck's algorithm, and the ring; and what these send, for traffic formulas. Each
+ * message costs the overhead, each reduction its time per byte, both serial with the wire.
+ *
+ * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members that
+ * arrive together on an idle network: recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o
+ * + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n. (Thakur,
+ * Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
+ *
+ * Where P is no power of two, the first two fold the rest into a power of two of members, as MPICH
+ * does, which sends whole vectors twice more. The ring and Bruck's algorithm need no fold: with k =
+ * ceil(log2 P), Bruck's takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
+ *
+ * Reduce-scatter and allgather of shares are the halves of an allreduce. A reduce is a reduce-scatter
+ * and a gather up a binomial tree; a broadcast a scatter down the tree and an allgather (van de Geijn);
+ * both, of short vectors, whole vectors along the tree: k (o + L + n/B), and k c n of a reduce.
+ */
+#include "sim/exchange/plan.h"
+
+/* Below, latency decides: recursive doubling has the fewest phases. */
+enum { SHORT_BYTES = 64 * 1024 };
+
+/* --- allreduces as rounds --------------------------------------------------------------------- */
+
+/* Members beyond the largest power of two are folded into their right neighbours at first. */
+
+static int unfold(const dsgd_plan *plan, int index)
+{
+    return index < plan->extra ? 2 * index + 1 : index + plan->extra;
+}
+
+/** A phase in both directions, between members whose indices in the power of two differ in a bit. */
+static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double bytes, double reduced)
+{
+    const bool folds = index < 2 * plan->extra;
+    if (folds && index % 2 == 0)
+        return (dsgd_phase){.to = -1, .from = -1};
+    const int in_core = folds ? index / 2 : index - plan->extra;
+    const int partner = unfold(plan, in_core ^ bit);
+    return (dsgd_phase){partner, partner, bytes, reduced};
+}
+
+/** The first round, from even to odd members, or the last, back. */
+static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
+{
+    const double reduced = in ? plan->bytes : 0;
+    if (index >= 2 * plan->extra)
+        return (dsgd_phase){.to = -1, .from = -1};
+    if ((index % 2 == 0) == in)
+        return (dsgd_phase){.to = index ^ 1, .from = -1, .bytes = plan->bytes};
+    return (dsgd_phase){.to = -1, .from = index ^ 1, .bytes = plan->bytes, .reduced = reduced};
+}
+
+/** Bytes that a phase of bruck() sends: of n shares those of every second multiple of distance. */
+static double bytes_at(const dsgd_plan *plan, int distance)
+{
+    const int n_shares = (plan->n + distance - 1) / (2 * distance);
+    return plan->bytes / plan->n * n_shares;
+}
+
+/**
+ * Rabenseifner's halving and doubling without a fold: where P = 2^k m, among the m classes of
+ * members of one index mod 2^k Bruck's allgather, and before it the same backwards as a
+ * reduce-scatter. Of the orders of Bruck's phases that in which most travels between neighbours, as
+ * in NCCL's PAT. (J. Bruck, C.-T. Ho: "Efficient global combine operations in multi-port
+ * message-passing systems", 1993; S. Jeaugey: "PAT: a new algorithm for all-gather and
+ * reduce-scatter operations at scale", 2025.)
+ */
+static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
+{
+    const int n = plan->n;
+    const bool reduces = round < plan->half;
+    const int distance = 1 << (reduces ? round : 2 * plan->half - 1 - round);
+    const double part = bytes_at(plan, distance);
+    const bool pairs = n % (2 * distance) == 0;
+    const int ahead = pairs ? index ^ distance : (index + distance) % n;
+    const int behind = pairs ? index ^ distance : (index + n - distance) % n;
+    if (reduces)
+        return (dsgd_phase){behind, ahead, part, part};
+    return (dsgd_phase){ahead, behind, part, 0};
+}
+
+/** A round of an allreduce, of which halves are reduce-scatter and allgather. */
+static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
+{
+    const int n = plan->n;
+    if (plan->how == DSGD_COLLECTIVE_RING) {
+        const double part = plan->bytes / n;
+        const bool reduces = round < n - 1;
+        return (dsgd_phase){index + 1 < n ? index + 1 : 0, index > 0 ? index - 1 : n - 1, part,
+                            reduces ? part : 0};
+    }
+    if (plan->how == DSGD_COLLECTIVE_BRUCK)
+        return bruck(plan, round, index);
+    if (plan->extra > 0 && (round == 0 || round == plan->n_rounds - 1))
+        return fold(plan, index, round == 0);
+    const int i = round - (plan->extra > 0);
+    if (plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
+        return exchange(plan, index, 1 << i, plan->bytes, plan->bytes);
+    if (i < plan->bits) { /* reduce-scatter by halving */
+        const double part = plan->bytes / (2 << i);
+        return exchange(plan, index, 1 << i, part, part);
+    }
+    const int bit = 1 << (2 * plan->bits - 1 - i); /* allgather by doubling */
+    return exchange(plan, index, bit, plan->bytes / (2 * bit), 0);
+}
+
+/** Rounds of a binomial tree among n. */
+static int tree_rounds(int n)
+{
+    return dsgd_log2(n) + !dsgd_is_power_of_two(n);
+}
+
+/** Shares that the subtree of a member has, at @p distance from its parent; it is at most so large. */
+static int shares_below(const dsgd_plan *plan, int distance, int from_root)
+{
+    return distance < plan->n - from_root ? distance : plan->n - from_root;
+}
+
+/**
+ * Up a binomial tree to the root, or down from it, between members at a distance: whole vectors,
+ * or, where the plan has halves, the shares of all members below.
+ */
+static dsgd_phase tree_phase(const dsgd_plan *plan, int distance, int index, bool up)
+{
+    const int n = plan->n;
+    const int place = (index - plan->root + n) % n; /* 0: the root */
+    const bool is_child = place % (2 * distance) == distance;
+    const bool is_parent = place % (2 * distance) == 0 && place + distance < n;
+    if (!is_child && !is_parent)
+        return (dsgd_phase){.to = -1, .from = -1};
+    const int child = is_child ? place : place + distance;
+    const int other = ((is_child ? place - distance : child) + plan->root) % n;
+    const double bytes =
+        plan->half > 0 ? plan->bytes / n * shares_below(plan, distance, child) : plan->bytes;
+    if (is_child == up)
+        return (dsgd_phase){.to = other, .from = -1, .bytes = bytes};
+    return (dsgd_phase){
+        .to = -1, .from = other, .bytes = bytes, .reduced = up && plan->half == 0 ? bytes : 0};
+}
+
+static dsgd_phase part_phase(const dsgd_plan *plan, int round, int index)
+{
+    const int last = tree_rounds(plan->n) - 1; /* round of a tree */
+    switch (plan->part) {
+    case DSGD_ALLREDUCE:
+    case DSGD_REDUCE_SCATTER:
+        break;
+    case DSGD_ALLGATHER:
+        return allreduce_phase(plan, plan->half + round, index);
+    case DSGD_REDUCE:
+        return round < plan->half ? allreduce_phase(plan, round, index)
+                                  : tree_phase(plan, 1 << (round - plan->half), index, true);
+    case DSGD_BROADCAST:
+        return round <= last ? tree_phase(plan, 1 << (last - round), index, false)
+                             : allreduce_phase(plan, plan->half + round - last - 1, index);
+    }
+    return allreduce_phase(plan, round, index);
+}
+
+dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
+{
+    dsgd_phase phase = part_phase(plan, round, index);
+    if (plan->encoding.added > 0 && phase.from >= 0) {
+        phase.reduced =
+            (plan->encoding.gathers ? phase.bytes : phase.reduced) * plan->encoding.added;
+        phase.decoded = phase.bytes * plan->encoding.decoded;
+    }
+    return phase;
+}
+
+int dsgd_plan_bit(const dsgd_plan *plan, int round)
+{
+    const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
+                         plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
+    return is_cube && plan->extra == 0 ? dsgd_plan_phase(plan, round, 0).to : 0;
+}
+
+/** The message algorithm that a setting means for a piece among @p n. */
+static dsgd_collective how_for(dsgd_collective setting, int n, double bytes)
+{
+    if (setting != DSGD_COLLECTIVE_AUTO)
+        return setting;
+    if (bytes < SHORT_BYTES)
+        return DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    return (n & (n - 1)) == 0 ? DSGD_COLLECTIVE_RABENSEIFNER : DSGD_COLLECTIVE_BRUCK;
+}
+
+/**
+ * The same of a half, or of a reduce or broadcast by a tree and a half: by shares, without a fold.
+ * Recursive doubling means whole vectors up and down the tree, and no half but by halving.
+ */
+static dsgd_collective how_in_shares(dsgd_collective how, dsgd_part part, int n)
+{
+    const bool by_tree = part == DSGD_REDUCE || part == DSGD_BROADCAST;
+    if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING && !by_tree)
+        how = DSGD_COLLECTIVE_RABENSEIFNER;
+    return how == DSGD_COLLECTIVE_RABENSEIFNER && !dsgd_is_power_of_two(n) ? DSGD_COLLECTIVE_BRUCK
+                                                                           : how;
+}
+
+static dsgd_plan plan_of_allreduce(dsgd_collective setting, int n, double bytes)
+{
+    dsgd_plan plan = {.how = how_for(setting, n, bytes), .n = n, .bytes = bytes};
+    if (plan.how == DSGD_COLLECTIVE_RING) {
+        plan.half = n - 1;
+        plan.n_rounds = 2 * plan.half;
+        return plan;
+    }
+    plan.bits = dsgd_log2(n);
+    if (plan.how == DSGD_COLLECTIVE_BRUCK) {
+        plan.half = plan.bits + (n > 1 << plan.bits);
+        plan.n_rounds = 2 * plan.half;
+        return plan;
+    }
+    plan.extra = n - (1 << plan.bits);
+    plan.half = plan.how == DSGD_COLLECTIVE_RABENSEIFNER && plan.extra == 0 ? plan.bits : 0;
+    plan.n_rounds =
+        (plan.how == DSGD_COLLECTIVE_RABENSEIFNER ? 2 : 1) * plan.bits + (plan.extra > 0 ? 2 : 0);
+    return plan;
+}
+
+dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double bytes)
+{
+    if (part == DSGD_ALLREDUCE)
+        return plan_of_allreduce(setting, n, bytes);
+    dsgd_plan plan =
+        plan_of_allreduce(how_in_shares(how_for(setting, n, bytes), part, n), n, bytes);
+    plan.part = part;
+    plan.n_rounds =
+        plan.half + (part == DSGD_REDUCE || part == DSGD_BROADCAST ? tree_rounds(n) : 0);
+    return plan;
+}
+
+/** How an encoded piece travels. */
+typedef struct load {
+    double bytes, whole; /* on the wire, and of its numbers */
+    dsgd_travel travel;
+    bool decodes, adds_all; /* as in dsgd_wire */
+} load;
+
+/**
+ * The same of encoded vectors. An allreduce of what differs among workers is an allgather of all,
+ * unless the sum itself takes no more: 2 (n - 1) / n of its bytes against n - 1 encoded ones.
+ */
+static dsgd_plan plan_of_load(dsgd_collective setting, dsgd_part part, int n, const load *l)
+{
+    const bool gathers = part == DSGD_ALLREDUCE && l->travel == DSGD_TRAVEL_GATHERED;
+    if (gathers && n * l->bytes >= 2 * l->whole)
+        return dsgd_plan_of(setting, part, n, l->whole);
+    const double bytes = gathers ? n * l->bytes : l->bytes;
+    dsgd_collective how = how_for(setting, n, bytes);
+    if (l->travel == DSGD_TRAVEL_REENCODED) /* each number is added and encoded in one place */
+        how = how_in_shares(how, DSGD_REDUCE_SCATTER, n);
+    dsgd_plan plan = dsgd_plan_of(how, gathers ? DSGD_ALLGATHER : part, n, bytes);
+    const double ratio = l->whole / l->bytes;
+    plan.encoding =
+        (struct dsgd_plan_encoding){gathers, l->adds_all ? ratio : 1, l->decodes ? ratio : 0};
+    return plan;
+}
+
+dsgd_plan dsgd_plan_of_call(dsgd_collective setting, const dsgd_call *call, int n, double whole)
+{
+    const dsgd_wire *const wire = call->wire;
+    dsgd_plan plan;
+    if (wire == NULL) {
+        plan = dsgd_plan_of(setting, call->part, n, call->bytes);
+    } else {
+        const load l = {call->bytes, whole, wire->travel, wire->decodes, wire->adds_all};
+        plan = plan_of_load(setting, call->part, n, &l);
+    }
+    plan.root = call->root;
+    return plan;
+}
+
+/* --- traffic ---------------------------------------------------------------------------------- */
+
+/** One allreduce of a piece among @p n, of all together. */
+static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
+{
+    const double core = 1 << dsgd_log2(n);
+    const double extra = n - core;
+    const double bits = dsgd_log2(n);
+    if (how == DSGD_COLLECTIVE_RING)
+        return (dsgd_traffic){2.0 * n * (n - 1), 2 * (n - 1) * bytes};
+    if (how == DSGD_COLLECTIVE_BRUCK)
+        return (dsgd_traffic){2 * n * (bits + (extra > 0)), 2 * (n - 1) * bytes};
+    const double folding = 2 * extra * bytes;
+    if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
+        return (dsgd_traffic){core * bits + 2 * extra, core * bits * bytes + folding};
+    return (dsgd_traffic){2 * core * bits + 2 * extra, 2 * (core - 1) * bytes + folding};
+}
+
+/** Another collective of a piece: a half, and up or down the tree. */
+static dsgd_traffic part_of_piece(dsgd_collective setting, dsgd_part part, int n, double bytes)
+{
+    const dsgd_plan plan = dsgd_plan_of(setting, part, n, bytes);
+    dsgd_traffic sum = {0, 0};
+    if (plan.half > 0)
+        sum = dsgd_traffic_times(allreduce_of_piece(plan.how, n, bytes), 0.5);
+    if (part != DSGD_REDUCE && part != DSGD_BROADCAST)
+        return sum;
+    double shares = 0;
+    for (int place = 1; place < n && plan.half > 0; place++)
+        shares += shares_below(&plan, place & -place, place);
+    return dsgd_traffic_sum(
+        sum, (dsgd_traffic){n - 1, plan.half > 0 ? shares * bytes / n : (n - 1) * bytes});
+}
+
+/** One collective of a vector among @p n, per member. */
+static dsgd_traffic traffic_of(const dsgd_scale *scale, int setting, dsgd_part part, int n)
+{
+    dsgd_traffic sum = {0, 0};
+    for (size_t k = 0; k < scale->n_pieces && n > 1; k++) {
+        const double bytes = dsgd_scale_piece(scale, k);
+        const dsgd_collective how = how_for((dsgd_collective)setting, n, bytes);
+        sum = dsgd_traffic_sum(sum, part == DSGD_ALLREDUCE ? allreduce_of_piece(how, n, bytes)
+                                                           : part_of_piece(how, part, n, bytes));
+    }
+    return dsgd_traffic_times(sum, 1.0 / n);
+}
+
+/** One allreduce of encoded pieces among all workers, per worker. */
+static dsgd_traffic load_traffic(const dsgd_scale *scale, const load *l)
+{
+    const int n = scale->n_workers;
+    const dsgd_plan plan = plan_of_load((dsgd_collective)scale->collective, DSGD_ALLREDUCE, n, l);
+    const dsgd_traffic sum = plan.part == DSGD_ALLREDUCE
+                                 ? allreduce_of_piece(plan.how, n, plan.bytes)
+                                 : part_of_piece(plan.how, plan.part, n, plan.bytes);
+    return dsgd_traffic_times(sum, 1.0 / n);
+}
+
+dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_pick *encoding)
+{
+    dsgd_traffic sum = {0, 0};
+    for (size_t k = 0; k < scale->n_pieces; k++) {
+        const double whole = dsgd_scale_piece(scale, k);
+        const load l = {dsgd_encoding_bytes(encoding, whole), whole, dsgd_encoding_travel(encoding),
+                        true};
+        sum = dsgd_traffic_sum(sum, load_traffic(scale, &l));
+    }
+    return sum;
+}
+
+dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_columns)
+{
+    dsgd_traffic sum = {0, 0};
+    for (size_t k = 0; k < scale->n_pieces; k++) {
+        const double whole = dsgd_scale_piece(scale, k);
+        const load l = {dsgd_factor_bytes(whole, rank, of_columns), whole, DSGD_TRAVEL_SUMMED,
+                        false};
+        sum = dsgd_traffic_sum(sum, load_traffic(scale, &l));
+    }
+    return sum;
+}
+
+dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
+                                         double times)
+{
+    dsgd_traffic sum = {(double)scale->n_pieces * times, 0};
+    for (size_t k = 0; k < scale->n_pieces; k++)
+        sum.bytes += dsgd_encoding_bytes(encoding, dsgd_scale_piece(scale, k)) * times;
+    return sum;
+}
+
+dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale)
+{
+    return traffic_of(scale, scale->collective, DSGD_ALLREDUCE, scale->n_workers);
+}
+
+dsgd_traffic dsgd_reduce_traffic(const dsgd_scale *scale)
+{
+    return traffic_of(scale, scale->collective, DSGD_REDUCE, scale->n_workers);
+}
+
+dsgd_traffic dsgd_broadcast_traffic(const dsgd_scale *scale)
+{
+    return traffic_of(scale, scale->collective, DSGD_BROADCAST, scale->n_workers);
+}
+
+dsgd_traffic dsgd_shares_traffic(const dsgd_scale *scale)
+{
+    return traffic_of(scale, scale->collective, DSGD_ALLGATHER, scale->n_workers);
+}
+
+dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times)
+{
+    dsgd_traffic sum = {(double)scale->n_pieces * times, 0};
+    for (size_t k = 0; k < scale->n_pieces; k++)
+        sum.bytes += dsgd_scale_piece(scale, k) * times;
+    return sum;
+}
+
+dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits)
+{
+    const double activations = (double)scale->n_pieces * (scale->n_workers - 1) / scale->n_workers;
+    return dsgd_traffic_sum(traffic_of(scale, scale->partial_collective, DSGD_ALLREDUCE, 1 << bits),
+                            (dsgd_traffic){activations, activations * DSGD_ACTIVATION_BYTES});
+}

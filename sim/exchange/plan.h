@@ -1,0 +1,54 @@
+/**
+ * @file plan.h
+ * The plan of a collective: who sends what to whom, in which round. Pure: closed.c computes the
+ * times of a plan, schedules.c sends its messages.
+ */
+#ifndef DSGD_SIM_EXCHANGE_PLAN_H
+#define DSGD_SIM_EXCHANGE_PLAN_H
+
+#include "sim/exchange/reductions.h"
+
+/** A collective as rounds of messages, in each of which a member takes part once or not at all. */
+typedef struct dsgd_plan {
+    dsgd_collective how;
+    int n; /* members; their indices are in the order of ranks */
+    double bytes; /* of the vector */
+    int n_rounds;
+    int bits, extra; /* n = 2^bits + extra; 0 for a ring */
+    dsgd_part part;
+    int half; /* rounds of a reduce-scatter or allgather; 0: of whole vectors, or folded */
+    int root; /* index */
+    struct dsgd_plan_encoding {
+        bool gathers; /* what the allgather brings is added, and has not been before */
+        double added,
+            decoded; /* bytes of numbers that a received byte stands for; 0: not encoded */
+    } encoding;
+    dsgd_members members;
+} dsgd_plan;
+
+enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
+
+/** An allreduce among @p n, or, as @p part says, a half of it, a tree, or both. */
+dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double bytes);
+
+/** Of what the members have called, encoded vectors too, in bytes of dense ones @p whole. */
+dsgd_plan dsgd_plan_of_call(dsgd_collective setting, const dsgd_call *call, int n, double whole);
+
+/** What a member does in a round: sends and receives at once, then reduces. */
+typedef struct dsgd_phase {
+    int to, from; /* indices of members; -1: none. Both -1: nothing */
+    double bytes; /* of every message of the round, unless it is one to or from a root */
+    double reduced; /* bytes */
+    double decoded; /* bytes, likewise of the numbers */
+} dsgd_phase;
+
+/** In each round in which member a sends to b, b receives from a. */
+dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
+
+/**
+ * Of a round in which every member exchanges with the one whose index differs in a bit, that bit;
+ * else 0.
+ */
+int dsgd_plan_bit(const dsgd_plan *plan, int round);
+
+#endif
