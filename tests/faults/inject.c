@@ -200,7 +200,7 @@ static bool is_program(pid_t thread)
     snprintf(link, sizeof link, "/proc/%d/exe", (int)thread);
     const ssize_t n = readlink(link, path, sizeof path - 1);
     path[n < 0 ? 0 : n] = '\0';
-    return strcmp(path, DSGD_BINARY) == 0;
+    return strcmp(path, DSGD_BUILT) == 0;
 }
 
 /** The path of a descriptor, or text of the other process, without the folder. */

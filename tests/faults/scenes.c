@@ -157,7 +157,7 @@ void stage_reset(const stage *s)
 static void split_words(stage *s)
 {
     size_t n = 0;
-    s->words[n++] = DSGD_BINARY;
+    s->words[n++] = DSGD_BUILT;
     s->text = dsgd_xstrdup(s->scene->words);
     char *rest = s->text;
     while ((s->words[n] = strsep(&rest, " ")) != NULL)

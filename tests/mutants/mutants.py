@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 """Mutation testing: what would the tests notice?
 
-Draws places in the algorithms, the exchanges and the engine's accounting (by a hash: the same ones after other lines have changed),
-changes one thing at each, builds that file alone, links it before the libraries of a copy of dsgd_tests, and runs the suites that
-concern the file, the fastest first, until a test fails.
+Draws places in the product (by a hash of the file's name and the line: the same ones after other lines have changed, or files have
+moved), changes one thing at each, builds that file alone, links it into copies of dsgd_tests, dsgd and dsgd-replay before what they
+are made of, and runs the suites that concern the file, the fastest first, until a test fails. Tests start the copies of the programs
+that DSGD_TEST_BINARY and DSGD_TEST_REPLAY name.
 
-    tests/mutants/mutants.py --n 200 --seed 1        # build/dev has to be built
+    tests/mutants/mutants.py --n 200 --seed 1          # build/dev has to be built
+    tests/mutants/mutants.py --n 25 analysis           # of a room, see ROOMS; or of files
     tests/mutants/mutants.py --list sim/exchange/pair.c
 
 A mutant is `killed` by a suite, `survived` them all, has the `same` object code as the original at -O2 (no test could tell), or does
-`not compile`. A suite has so many seconds of CPU time (RLIMIT_CPU), and minutes of the clock for what waits for nothing.
+`not compile`. A process has so many seconds of CPU time (RLIMIT_CPU), and a suite minutes of the clock for what waits for nothing.
 """
 import argparse
 import concurrent.futures
+import fnmatch
+import functools
+import glob
 import hashlib
 import json
 import os
@@ -26,32 +31,101 @@ import tempfile
 import threading
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-FILES = ["algorithms/*.c", "sim/exchange/*.c", "sim/engine/accounting.c", "sim/engine/steps.c", "sim/engine/step_times.c",
-         "sim/engine/computation.c", "sim/engine/waiting.c"]
-LEFT_OUT = {"algorithms/registry.c"}  # lists
-# By the beginning of the path; the first that fits. Suites in the order of their seconds.
-# conformance=NAMES: its checks of these algorithms; of those of the file: conformance=*. @loggp: on that network, which takes less.
-SUITES = [
-    ("sim/exchange/pair", "memory staging pair alone against_arrivals hang conformance=ad_psgd@loggp"),
-    ("sim/exchange/server", "memory server spans staging arrivals against_arrivals servers alone conformance=ssp@loggp"),
-    ("sim/exchange/letters", "memory letters spans arrivals against_arrivals servers conformance=ringmaster,dsgd_aau@loggp"),
-    ("sim/exchange/partial", "memory partial@loggp traffic against_oracle staleness laws conformance=eager_majority,wagma@loggp"),
-    ("sim/exchange/closed", "memory collectives exchange fragments closed conformance=allreduce@loggp"),
-    ("sim/exchange/gossip", "memory exchange staleness encoded fragments against_oracle against_younger gossip conformance=sgp,choco@loggp"),
-    ("sim/exchange/fusion", "memory exchange accounting staging"),
-    ("sim/exchange/collectives", "memory staging exchange collectives accounting encoded fragments communicators@loggp closed@loggp "
-                                 "conformance=allreduce@loggp"),
-    ("sim/exchange/schedules", "memory traffic encoded collectives accounting exchange partial@loggp communicators@loggp microbenchmark "
-                               "conformance=allreduce,power_sgd@loggp"),
-    ("sim/exchange/communicators", "memory splits collectives fragments communicators@loggp conformance=hierarchical,noloco@loggp"),
-    ("sim/exchange/alarms", "letters cancel servers"),
-    ("sim/exchange", "memory staging exchange collectives accounting staleness@loggp encoded fragments partial@loggp communicators@loggp "
-                     "conformance=allreduce,wagma@loggp"),
-    ("sim/engine", "memory spans accounting staging cancel exchange staleness letters server fragments against_oracle drop_compute servers laws "
-                   "hang@loggp partial@loggp closed@loggp conformance=allreduce,ad_psgd@loggp"),
-    ("algorithms/drop_compute", "against_oracle drop_compute conformance=*@loggp"),
-    ("algorithms", "memory traffic outer staleness@loggp encoded arrivals against_arrivals against_oracle conformance=*@loggp against_younger "
-                   "servers laws algorithms@loggp"),
+ALONE = "loggp"  # the network without contention
+LEFT_OUT = {"algorithms/registry.c", "command/commands.c", "models/data/registry.c", "models/zoo/registry.c"}  # lists
+# A room, files of it (* also stands for folders), and suites in the order of their seconds; the first row that fits a file.
+# conformance=NAMES: its checks of these algorithms; of those of the file: conformance=*. X@alone: on that network, which takes less.
+# X:CASE: a case of a suite.
+ROOMS = [
+    ("inside", "command/*/lesson*.c", "lesson"),
+    ("inside", "command/*timeline/*.c command/inside/*.c", "timeline lesson"),
+    ("studies", "command/*tune/*.c", "tune"),
+    ("analysis", "command/*report/*.c", "report compare fuzz"),
+    ("analysis", "command/*/published.c", "reproduce"),
+    ("analysis", "command/*/exchanges.c command/*/mixed_collectives.c", "exchanges"),
+    ("analysis", "command/*/figure*.c command/*/plot.c command/*/gnuplot.c command/*/summary.c",
+     "reproduce report phase compare plot"),
+    ("analysis", "command/*/target.c command/*/crossing.c", "report compare tune plot"),
+    ("analysis", "command/*/comparison.c command/*/compare.c", "report compare tune fuzz"),
+    ("analysis", "command/*/seed_groups.c command/*/ratio.c command/analysis/*.c",
+     "report reproduce compare tune sensitivity plot"),
+    ("studies", "command/*/phase*.c", "phase"),
+    ("studies", "command/*/sensitivity*.c", "sensitivity"),
+    ("studies", "command/*reproduce.c", "reproduce"),
+    ("studies", "command/*task.c", "course:command course:tasks"),
+    ("studies", "command/*explain/*.c command/explain.c", "explain"),
+    ("studies", "command/studies/*.c", "phase reproduce explain tune sensitivity"),
+    ("experiment", "command/experiment/plugin.c", "plugin"),
+    ("experiment", "command/experiment/*.c", "schema sweep tables reproduce input tune run fuzz"),
+    ("commands", "command/*imbalance.c", "imbalance_fit input"),
+    ("commands", "command/*platform.c", "describe input"),
+    ("commands", "command/*list.c command/*keys.c", "schema describe"),
+    ("commands", "command/*test.c", "plugin"),
+    ("runs", "command/*replay*.c", "record_files"),
+    ("runs", "command/*/estimate.c command/*/expand.c command/*check.c", "tables input shards"),
+    ("runs", "command/*/splits.c command/*merge.c command/*/selection.c", "sweep shards fuzz"),
+    ("runs", "command/run.c command/run/*.c command/runs/*.c", "sweep tables expenses reproduce run shards fuzz"),
+    ("commands", "command/*.c", "tables schema input describe"),
+    ("models", "models/data/split.c", "split data"),
+    ("models", "models/data/*.c", "data images stream split fuzz zoo"),
+    ("models", "models/values/*.c", "values stream devices encodings networks"),
+    ("models", "models/encodings/*.c", "encodings values encoded traffic"),
+    ("models", "models/record/*.c", "record:stores record_damage record_files fuzz record"),
+    ("models", "models/optim/*.c", "networks devices schema trainings"),
+    ("models", "models/zoo/*.c", "zoo networks trainings"),
+    ("devices", "models/devices/*.c", "devices encodings values networks matmul"),
+    ("traces", "traces/platform.c", "traces platforms"),
+    ("traces", "traces/expenses.c", "expenses"),
+    ("traces", "traces/fit.c", "imbalance_fit imbalance"),
+    ("traces", "traces/workload.c", "traces fuzz"),
+    ("traces", "traces/*.c", "traces imbalance"),
+    ("base", "base/draw.c", "draw traces data"),
+    ("base", "base/csv.c base/file.c base/json.c", "fuzz sweep report expenses imbalance_fit compare run"),
+    ("base", "base/*.c", "draw option round status schema tables input describe run"),
+    ("network", "sim/network/*.c",
+     "spans staging pair letters server collectives accounting exchange alone platforms loggp hang"),
+    ("sim", "sim/graph.c", "graph gossip"),
+    ("sim", "sim/check.c sim/config.c", "schema input exchanges"),
+    ("sim", "sim/run.c", "memory spans accounting exchange algorithms@alone"),
+    ("sim", "sim/conformance/*.c", "plugin conformance@alone"),
+    ("sim", "sim/engine/timeline.c", "spans timeline lesson"),
+    ("sim", "sim/engine/ledger.c", "memory spans accounting timeline"),
+    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings"),
+    ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
+    ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
+    ("sim", "sim/exchange/pair*.c", "memory staging pair alone against_arrivals hang conformance=ad_psgd@alone"),
+    ("sim", "sim/exchange/server*.c",
+     "memory server spans staging arrivals against_arrivals servers alone conformance=ssp@alone"),
+    ("sim", "sim/exchange/letters*.c",
+     "memory letters spans arrivals against_arrivals servers conformance=ringmaster,dsgd_aau@alone"),
+    ("sim", "sim/exchange/partial*.c",
+     "memory partial@alone traffic against_oracle staleness laws conformance=eager_majority,wagma@alone"),
+    ("sim", "sim/exchange/closed*.c", "memory collectives exchange fragments closed conformance=allreduce@alone"),
+    ("sim", "sim/exchange/gossip*.c",
+     "memory exchange staleness encoded fragments against_oracle against_younger gossip conformance=sgp,choco@alone"),
+    ("sim", "sim/exchange/fusion*.c", "memory exchange accounting staging"),
+    ("sim", "sim/exchange/collectives*.c",
+     "memory staging exchange collectives accounting encoded fragments communicators@alone closed@alone "
+     "conformance=allreduce@alone"),
+    ("sim", "sim/exchange/schedules*.c",
+     "memory traffic encoded collectives accounting exchange partial@alone communicators@alone microbenchmark "
+     "conformance=allreduce,power_sgd@alone"),
+    ("sim", "sim/exchange/communicators*.c",
+     "memory splits collectives fragments communicators@alone conformance=hierarchical,noloco@alone"),
+    ("sim", "sim/exchange/alarms*.c", "letters cancel servers"),
+    ("sim", "sim/exchange/*.c",
+     "memory staging exchange collectives accounting staleness@alone encoded fragments partial@alone communicators@alone "
+     "conformance=allreduce,wagma@alone"),
+    ("sim", "sim/engine/*.c",
+     "memory spans accounting staging cancel exchange staleness letters server fragments against_oracle drop_compute servers "
+     "laws hang@alone partial@alone closed@alone conformance=allreduce,ad_psgd@alone"),
+    ("sim", "sim/*.c",
+     "memory spans accounting staging cancel exchange staleness letters server fragments against_oracle drop_compute servers "
+     "laws hang@alone partial@alone closed@alone conformance=allreduce,ad_psgd@alone"),
+    ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*@alone"),
+    ("algorithms", "algorithms/*.c",
+     "memory traffic outer staleness@alone encoded arrivals against_arrivals against_oracle conformance=*@alone "
+     "against_younger servers laws algorithms@alone"),
 ]
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")
 OPERATORS = [  # what, by what
@@ -109,47 +183,88 @@ def mutants_of(path):
     return lines, found
 
 
-def expand(patterns):
-    import glob
-    paths = [os.path.relpath(p, ROOT) for pattern in patterns for p in sorted(glob.glob(os.path.join(ROOT, pattern)))]
-    return [p for p in paths if p not in LEFT_OUT]
+def row_of(path):
+    return next((row for row in ROOMS if any(fnmatch.fnmatch(path, pattern) for pattern in row[1].split())), None)
+
+
+def expand(names):
+    """The paths of rooms and of patterns; of all rooms without any."""
+    product = sorted(os.path.relpath(p, ROOT) for folder in ("algorithms", "base", "command", "models", "sim", "traces")
+                     for p in glob.glob(os.path.join(ROOT, folder, "**", "*.c"), recursive=True))
+    product = [p for p in product if p not in LEFT_OUT and row_of(p) is not None]
+    return [p for p in product if not names or any(name == row_of(p)[0] or fnmatch.fnmatch(p, name) for name in names)]
+
+
+@functools.lru_cache(None)
+def starts_programs(suite):
+    """Whether a suite starts dsgd or dsgd-replay, as the file of its tests tells."""
+    for path in glob.glob(os.path.join(ROOT, "tests", "*", "*.c")):
+        with open(path) as stream:
+            text = stream.read()
+        if re.search(r"^Suite \*%s_suite\(void\)" % suite, text, re.M):
+            return "tests/command/shell.h" in text or "_BINARY" in text
+    sys.exit("there is no suite %s" % suite)
 
 
 class Build:
+    PRODUCTS = {"dsgd_tests": None, "dsgd": "DSGD_TEST_BINARY", "dsgd-replay": "DSGD_TEST_REPLAY"}
+
     def __init__(self, folder):
         self.folder = os.path.join(ROOT, folder)
+        self.compile = {}
         with open(os.path.join(self.folder, "compile_commands.json")) as stream:
-            self.compile = {os.path.relpath(c["file"], ROOT): shlex.split(c["command"]) for c in json.load(stream)}
-        ninja = subprocess.run(["ninja", "-C", self.folder, "-t", "commands", "dsgd_tests"], check=True, capture_output=True, text=True)
-        link = ninja.stdout.strip().split("\n")[-1]
-        self.link = shlex.split(link.replace(": && ", "").replace(" && :", ""))
-
+            for c in json.load(stream):
+                words = shlex.split(c["command"])
+                words = words[os.path.basename(words[0]) == "ccache":]
+                self.compile.setdefault(os.path.relpath(c["file"], ROOT), []).append(words)
+        self.link = {product: self.link_of(product) for product in self.PRODUCTS}
         self.originals = {}
 
-    def object(self, path, lines, folder):
-        """The object code of a text in place of the file, None where it does not compile. At -O2, which finds more mutants the same."""
+    def link_of(self, product):
+        ninja = subprocess.run(["ninja", "-C", self.folder, "-t", "commands", product], check=True, capture_output=True, text=True)
+        link = ninja.stdout.strip().split("\n")[-1]
+        return shlex.split(link.replace(": && ", "").replace(" && :", ""))
+
+    def products_of(self, path):
+        """Those that a file is linked into, alone or in a library. Texts of devices are compiled several times, for one library."""
+        found = set()
+        for words in self.compile[path]:
+            output = words[words.index("-o") + 1]
+            target = re.sub(r"^dsgd_(cpu|encode|multiply)_.*", "dsgd_models", re.search(r"(\w[\w-]*)\.dir/", output).group(1))
+            found |= {product for product, link in self.link.items() if output in link or any(w.endswith("lib%s.a" % target) for w in link)}
+        return found
+
+    def objects(self, path, lines, folder):
+        """The object codes of a text in place of the file, None where it does not compile. At -O2, which finds more mutants the same."""
         source = os.path.join(folder, os.path.basename(path))
-        output = os.path.join(folder, "mutant.o")
         with open(source, "w") as stream:
             stream.write("\n".join(lines))
-        words = [w for w in self.compile[path] if w not in ("-O1", "-g", "-Werror")]
-        words = words[:words.index("-o")] + ["-w", "-O2", "-fmacro-prefix-map=%s=." % folder, "-o", output, "-c", source]
-        if subprocess.run(words, capture_output=True, cwd=self.folder).returncode != 0:
-            return None
-        with open(output, "rb") as stream:
-            return stream.read()
+        codes = []
+        for k, words in enumerate(self.compile[path]):
+            output = os.path.join(folder, "mutant%d.o" % k)
+            words = [w for w in words if w not in ("-O1", "-g", "-Werror")]
+            words = words[:words.index("-o")] + ["-w", "-O2", "-fmacro-prefix-map=%s=." % folder, "-o", output, "-c", source]
+            if subprocess.run(words, capture_output=True, cwd=self.folder).returncode != 0:
+                return None
+            with open(output, "rb") as stream:
+                codes.append(stream.read())
+        return codes
 
     def original(self, path, lines, folder):
         if path not in self.originals:
-            self.originals[path] = self.object(path, lines, folder)
+            self.originals[path] = self.objects(path, lines, folder)
         return self.originals[path]
 
-    def program(self, mutated, output):
-        words = list(self.link)
-        words[words.index("-o") + 1] = output
-        at = next(i for i, w in enumerate(words) if w.endswith(".a"))
-        words = words[:at] + [mutated] + words[at:] + ["-Wl,-S"]  # before the libraries, which then keep their own
-        subprocess.run(words, check=True, cwd=self.folder)
+    def program(self, product, folder):
+        """A copy of a program with the mutant's objects, whose definitions come first and are therefore taken."""
+        output = os.path.join(folder, product)
+        if not os.path.exists(output):
+            words = list(self.link[product])
+            words[words.index("-o") + 1] = output
+            at = next(i for i, w in enumerate(words) if w.endswith((".o", ".a")))
+            words = words[:at] + sorted(glob.glob(os.path.join(folder, "mutant*.o"))) + words[at:] + ["-Wl,-S", "-Wl,-z,muldefs"]
+            subprocess.run(words, check=True, cwd=self.folder)
+        return output
 
 
 def limit_cpu(seconds):
@@ -166,21 +281,43 @@ def names_in(path):
     return re.findall(r"\.about =\s*\{\.name = \"(\w+)\"", text)
 
 
-def killed_by(build, program, suite, path, limits):
-    """The name of the first test that fails, or how the suite ended; None: it passes."""
-    with tempfile.TemporaryFile("w+") as errors:
-        suite, _, network = suite.partition("@")
-        suite, _, names = suite.partition("=")
-        environment = dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_VERBOSITY="silent", CK_TIMEOUT_MULTIPLIER="20", OPENBLAS_NUM_THREADS="1")
-        environment["DSGD_TEST_NETWORK"] = network or "flows"
-        if names:
-            names = names_in(path) if names == "*" else names.split(",")
-            environment.update(CK_RUN_CASE="declared", DSGD_TEST_ALGORITHMS=" ".join(names))
-        process = subprocess.Popen([program, suite], stdout=subprocess.PIPE, stderr=errors, text=True, cwd=build.folder, env=environment,
-                                   preexec_fn=limit_cpu(limits.cpu_seconds))
-        alarm = None
+def end_session(leader):
+    """Of what a suite started, too: programs in process groups of their own."""
+    for stat in glob.glob("/proc/[0-9]*/stat"):
         try:
-            alarm = threading.Timer(limits.wall_seconds, lambda: os.killpg(process.pid, signal.SIGKILL))
+            with open(stat) as stream:
+                pid, rest = stream.read().split(" ", 1)
+            if int(rest.rsplit(") ", 1)[1].split()[3]) == leader:
+                os.kill(int(pid), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
+def killed_by(build, suite, path, folder, limits):
+    """The name of the first test that fails, or how the suite ended; None: it passes."""
+    suite, _, network = suite.partition("@")
+    suite, _, names = suite.partition("=")
+    suite, _, case = suite.partition(":")
+    environment = dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_VERBOSITY="silent", CK_TIMEOUT_MULTIPLIER="20", OPENBLAS_NUM_THREADS="1")
+    environment["DSGD_TEST_NETWORK"] = ALONE if network else "flows"
+    if names:
+        names = names_in(path) if names == "*" else names.split(",")
+        environment.update(CK_RUN_CASE="declared", DSGD_TEST_ALGORITHMS=" ".join(names))
+    if case:
+        environment["CK_RUN_CASE"] = case
+    products = build.products_of(path)
+    tests = os.path.join(build.folder, "dsgd_tests")
+    if starts_programs(suite):
+        for product in products - {"dsgd_tests"}:
+            environment[build.PRODUCTS[product]] = build.program(product, folder)
+    in_tests = not starts_programs(suite) or not path.startswith("command/") or path.startswith("command/experiment/")
+    if "dsgd_tests" in products and in_tests:
+        tests = build.program("dsgd_tests", folder)
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen([tests, suite], stdout=subprocess.PIPE, stderr=errors, text=True, cwd=build.folder, env=environment,
+                                   preexec_fn=limit_cpu(limits.cpu_seconds))
+        alarm = threading.Timer(limits.wall_seconds, lambda: end_session(process.pid))
+        try:
             alarm.start()
             for line in process.stdout:
                 if line.startswith("not ok"):
@@ -188,75 +325,77 @@ def killed_by(build, program, suite, path, limits):
             return None if process.wait() == 0 else "ended by %d" % process.returncode
         finally:
             alarm.cancel()
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            end_session(process.pid)
             process.stdout.close()
             process.wait()
 
 
 def try_one(build, path, lines, mutant, arguments):
     number_of_line, before, after = mutant
-    suites = next(s for beginning, s in SUITES if path.startswith(beginning)).split()
+    suites = row_of(path)[2].split()
     with tempfile.TemporaryDirectory(prefix="dsgd-mutant-") as folder:
         changed = list(lines)
         changed[number_of_line] = after
         original = build.original(path, lines, folder)
-        code = build.object(path, changed, folder)
+        code = build.objects(path, changed, folder)
         if code is None:
             return ("not compile", "")
         if code == original and before != after:
             return ("same", "")
-        program = os.path.join(folder, "dsgd_tests")
-        build.program(os.path.join(folder, "mutant.o"), program)
         for suite in suites:
-            why = killed_by(build, program, suite, path, arguments)
+            why = killed_by(build, suite, path, folder, arguments)
             if why is not None:
                 return ("killed", "%s: %s" % (suite, why))
     return ("survived", " ".join(suites))
 
 
 def reasons_of_survivors():
-    """By (file, line, changed line)."""
+    """By (name of the file, line, changed line)."""
     reasons = {}
     for line in open(os.path.join(os.path.dirname(__file__), "survivors.txt")):
         if line.strip() and not line.startswith("#"):
             reason, path, before, after = (word.strip() for word in re.split(r"\t|  ->  ", line.strip()))
-            reasons[(path, before, after)] = reason
+            reasons[(os.path.basename(path), before, after)] = reason
     return reasons
 
 
 def report(verdicts):
-    """Counts; the equivalent ones that survivors.txt names could not be noticed."""
+    """Counts by room; the equivalent ones that survivors.txt names could not be noticed."""
     reasons = reasons_of_survivors()
-    counts = {}
+    rooms = {}
     for (path, _, before, after), verdict in verdicts.items():
         if verdict == "survived":
-            verdict = reasons.get((path, before.strip(), after.strip()), "survived without a reason")
-        counts[verdict] = counts.get(verdict, 0) + 1
+            verdict = reasons.get((os.path.basename(path), before.strip(), after.strip()), "survived without a reason")
+        for name in {row_of(path)[0], "all"}:
+            counts = rooms.setdefault(name, {})
+            counts[verdict] = counts.get(verdict, 0) + 1
+    for name in sorted(rooms, key=lambda name: (name == "all", name)):
+        print_counts(name, rooms[name])
+    return 0 if "survived without a reason" not in rooms.get("all", {}) else 1
+
+
+def print_counts(name, counts):
     told = sum(n for verdict, n in counts.items() if verdict not in ("same", "not compile", "equivalent"))
-    print("%d mutants: %s; of %d that could be told from the original %.1f %% killed" %
-          (len(verdicts), ", ".join("%d %s" % (n, verdict) for verdict, n in sorted(counts.items())), told,
+    print("%s: %d mutants: %s; of %d that could be told from the original %.1f %% killed" %
+          (name, sum(counts.values()), ", ".join("%d %s" % (n, verdict) for verdict, n in sorted(counts.items())), told,
            100 * counts.get("killed", 0) / max(told, 1)))
-    return 0 if "survived without a reason" not in counts else 1
 
 
 def order(seed, path, _, mutant):
-    """A mutant's place in the draw, which other lines and files that change do not move."""
-    return hashlib.sha256("\t".join([str(seed), path, mutant[1].strip(), mutant[2].strip()]).encode()).digest()
+    """A mutant's place in the draw, which other lines and files that change or move do not move."""
+    return hashlib.sha256("\t".join([str(seed), os.path.basename(path), mutant[1].strip(), mutant[2].strip()]).encode()).digest()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("files", nargs="*", help="paths from the root; all that are concerned, if absent")
+    parser.add_argument("files", nargs="*", help="rooms, or paths from the root; all that are concerned, if absent")
     parser.add_argument("--build", default="build/dev", help="folder of a build of dsgd_tests")
     parser.add_argument("--n", type=int, default=200, help="mutants, drawn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="passes over so many of those drawn")
     parser.add_argument("--only", action="append", metavar="FILE:LINE", help="all mutants of a line, none drawn")
     parser.add_argument("--again", action="store_true", help="tries those that have survived in the log without a reason")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="prints all mutants and runs nothing")
     parser.add_argument("--log", help="a file of one JSON object per mutant, appended to; what is in it is not tried again")
     parser.add_argument("--unchanged", action="append", metavar="FILE", help="first passes the suites of this file with no mutant")
@@ -264,7 +403,7 @@ def main():
     parser.add_argument("--wall-seconds", type=int, default=200, help="of a suite")
     arguments = parser.parse_args()
     everything = []
-    for path in expand(arguments.files or FILES):
+    for path in expand(arguments.files):
         lines, mutants = mutants_of(path)
         everything += [(path, lines, m) for m in mutants]
     print("%d mutants are possible" % len(everything), flush=True)
@@ -284,7 +423,7 @@ def main():
     if arguments.again:
         known = reasons_of_survivors()
         left = {key for key, verdict in verdicts.items()
-                if verdict == "survived" and (key[0], key[2].strip(), key[3].strip()) not in known}
+                if verdict == "survived" and (os.path.basename(key[0]), key[2].strip(), key[3].strip()) not in known}
         drawn = [(path, lines, m) for path, lines, m in everything if (path, m[0] + 1, m[1], m[2]) in left]
     else:
         drawn = [(path, lines, m) for path, lines, m in drawn if (path, m[0] + 1, m[1], m[2]) not in verdicts]
