@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sets up and does one of two things, on Debian 12 or 13, as root or with sudo; harmless the second time.
 #   ./setup.sh headline          builds, runs the headline comparison and draws its figures
-#   ./setup.sh test [PRESET...]  builds and passes the tests: dev, asan, release and long, or only those named
+#   ./setup.sh test [PRESET...]  builds and passes the tests of release-core and asan-core, or of the test presets named;
+#                                "all" also those of release-rest and asan-rest
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -26,6 +27,14 @@ build() {
     cmake --build --preset "$1"
 }
 
+# The tests of a test preset, ctest's summary, and the sum of Check's.
+pass() {
+    ctest --preset "$1" -j "$(nproc)" --stop-on-failure
+    awk -F '[ ,]' '/%: Checks: [0-9]/ {suites++; checks += $3; failures += $6; errors += $9}
+        END {printf "%s, Check in %d suites: Checks: %d, Failures: %d, Errors: %d\n", preset, suites, checks, failures, errors}' \
+        preset="$1" "build/${1%%-*}/Testing/Temporary/LastTest.log"
+}
+
 case "${1:-}" in
 headline)
     install_missing
@@ -36,15 +45,16 @@ headline)
     ;;
 test)
     shift
-    [ $# -gt 0 ] || set -- dev asan release long
+    [ $# -gt 0 ] || set -- release-core asan-core
+    [ "$*" != all ] || set -- release-core asan-core release-rest asan-rest
     install_missing
     for preset in "$@"; do
-        build "$preset"
-        ctest --preset "$preset" -j "$(nproc)"
+        build "${preset%%-*}"
+        pass "$preset"
     done
     ;;
 *)
-    sed -n '2,4s/^# \{0,1\}//p' "$0"
+    sed -n '2,5s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
