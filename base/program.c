@@ -73,22 +73,6 @@ dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd
     return status == DSGD_OK ? DSGD_EIO : status;
 }
 
-static void (*before_the_end)(void);
-
-void dsgd_at_no_memory(void (*clean)(void))
-{
-    before_the_end = clean;
-}
-
-void dsgd_give_up(const char *sentence)
-{
-    if (before_the_end != NULL)
-        before_the_end();
-    fprintf(stderr, "dsgd: %s\n", sentence);
-    /* No abort(), as nothing is wrong in the program; no exit(), as other threads may compute. */
-    _exit(DSGD_ERUNS);
-}
-
 double dsgd_wall_s(void)
 {
     struct timespec now;

@@ -28,13 +28,6 @@ void dsgd_program_flush(void);
  */
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error);
 
-/**
- * Something that the process cannot go on without is not to be had, such as a thread: says the
- * sentence and ends the process, with exit status DSGD_ERUNS (of a run: it failed, the others are
- * kept). What dsgd_at_no_memory() named is called before.
- */
-void dsgd_give_up(const char *sentence) __attribute__((noreturn));
-
 /** Seconds of a monotonic wall clock. */
 double dsgd_wall_s(void);
 

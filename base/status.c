@@ -1,14 +1,13 @@
 /**
  * @file status.c
- * Error sentences, allocations that end the process where memory runs out, and asserts.
+ * Error sentences, the end of a process that cannot go on, allocations, texts, and asserts.
  */
 #include "base/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/program.h"
+#include <unistd.h>
 
 #undef dsgd_fail /* what analyzers see */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
@@ -20,6 +19,22 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
         va_end(arguments);
     }
     return status;
+}
+
+static void (*before_the_end)(void);
+
+void dsgd_at_no_memory(void (*clean)(void))
+{
+    before_the_end = clean;
+}
+
+void dsgd_give_up(const char *sentence)
+{
+    if (before_the_end != NULL)
+        before_the_end();
+    fprintf(stderr, "dsgd: %s\n", sentence);
+    /* No abort(), as nothing is wrong in the program; no exit(), as other threads may compute. */
+    _exit(DSGD_ERUNS);
 }
 
 void dsgd_no_memory(void)

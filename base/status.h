@@ -44,11 +44,14 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
 #endif
 
 /**
- * Memory ran out: says so and ends the process, with exit status DSGD_ERUNS (of a run: it failed,
- * the others are kept).
+ * Something that the process cannot go on without is not to be had, such as a thread: says the
+ * sentence and ends the process, with exit status DSGD_ERUNS (of a run: it failed, the others are
+ * kept).
  */
+void dsgd_give_up(const char *sentence) __attribute__((noreturn));
+/** The same where memory ran out. */
 void dsgd_no_memory(void) __attribute__((noreturn));
-/** What dsgd_no_memory() calls before it ends the process; NULL: nothing. */
+/** What both call before they end the process; NULL: nothing. */
 void dsgd_at_no_memory(void (*clean)(void));
 
 /** Zeroed memory, which the caller frees with free(); out of memory ends the process. */
