@@ -1,6 +1,6 @@
 /**
  * @file csv.h
- * CSV files (RFC 4180), and files that appear under their name only when they are complete.
+ * CSV files (RFC 4180).
  */
 #ifndef DSGD_BASE_CSV_H
 #define DSGD_BASE_CSV_H
@@ -61,25 +61,5 @@ void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
 
 /** Writes a field, quoted where it has a comma, a quote or a line end, or begins as a comment does. */
 void dsgd_csv_text(FILE *stream, const char *text);
-
-/** A file that is written as PATH.new and renamed when it is complete and on the disk. */
-typedef struct dsgd_whole_file {
-    char *path, *beside;
-    FILE *stream;
-} dsgd_whole_file;
-
-/** The stream to write to; NULL with DSGD_EIO in @p error if it cannot be opened. */
-FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
-    __attribute__((format(printf, 3, 4)));
-dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error);
-/** Gives it up: what was written so far goes. */
-void dsgd_whole_drop(dsgd_whole_file *file);
-
-/** Whether a file exists and can be read. */
-bool dsgd_can_read(const char *path, ...) __attribute__((format(printf, 1, 2)));
-
-/** Like mkdir -p. DSGD_EIO where the folder cannot be made or written to. */
-dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

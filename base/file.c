@@ -1,14 +1,16 @@
 /**
  * @file file.c
- * Reads files; makes and removes folders.
+ * Reads files, writes them whole, makes and removes folders.
  */
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,4 +201,122 @@ void dsgd_folder_remove(char *path)
     free(path);
     if (--n_folders == 0)
         let_pipe_break(SIG_UNBLOCK);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
+{
+    va_list arguments;
+    va_start(arguments, path);
+    file->path = dsgd_xvprintf(path, arguments);
+    va_end(arguments);
+    file->beside = dsgd_xprintf("%s.new", file->path);
+    /* A link of this name would lead elsewhere; what a killed process left is replaced. */
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int descriptor = open(file->beside, flags, 0666);
+    if (descriptor < 0 && errno == EEXIST && unlink(file->beside) == 0)
+        descriptor = open(file->beside, flags, 0666);
+    file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (file->stream != NULL) {
+        dsgd_file_unfinished(file->beside);
+        return file->stream;
+    }
+    dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
+    if (descriptor >= 0) {
+        close(descriptor);
+        unlink(file->beside);
+    }
+    free(file->path);
+    free(file->beside);
+    return NULL;
+}
+
+/** Has a file's name on the disk, too; some file systems have no way to ask for that. */
+static bool flush_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    char *const folder =
+        slash == NULL ? dsgd_xstrdup(".") : dsgd_xprintf("%.*s", (int)(slash - path) + 1, path);
+    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is = descriptor < 0 ? errno == EACCES : fsync(descriptor) == 0 || errno == EINVAL;
+    const int why = errno;
+    if (descriptor >= 0)
+        close(descriptor);
+    free(folder);
+    errno = why;
+    return is;
+}
+
+dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
+{
+    errno = ENOSPC; /* of an earlier failure, whose own errno is gone */
+    /* On the disk before it has its name, or a power cut could leave an empty file under it. */
+    const bool written = !ferror(file->stream) && fflush(file->stream) == 0 &&
+                         (fsync(fileno(file->stream)) == 0 || errno == EINVAL);
+    const int why = errno;
+    const bool closed = fclose(file->stream) == 0;
+    errno = written ? errno : why;
+    dsgd_status status = DSGD_OK;
+    if (!written || !closed || rename(file->beside, file->path) != 0) {
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
+        unlink(file->beside);
+    } else if (!flush_name(file->path)) {
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
+    }
+    dsgd_file_finished(file->beside);
+    free(file->path);
+    free(file->beside);
+    return status;
+}
+
+void dsgd_whole_drop(dsgd_whole_file *file)
+{
+    fclose(file->stream);
+    unlink(file->beside);
+    dsgd_file_finished(file->beside);
+    free(file->path);
+    free(file->beside);
+}
+
+bool dsgd_can_read(const char *path, ...)
+{
+    va_list arguments;
+    va_start(arguments, path);
+    char *const name = dsgd_xvprintf(path, arguments);
+    va_end(arguments);
+    const bool can = access(name, R_OK) == 0;
+    free(name);
+    return can;
+}
+
+static dsgd_status make_folder(char *path, dsgd_error *error)
+{
+    if (*path == '\0')
+        return dsgd_fail(error, DSGD_EUSAGE, "the name of a folder is empty");
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        const int why = mkdir(path, 0777) == 0 ? 0 : errno;
+        if (why != 0 && access(path, F_OK) != 0) {
+            errno = why;
+            return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
+        }
+        *slash = '/';
+    }
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
+    if (access(path, W_OK | X_OK) != 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
+{
+    va_list arguments;
+    va_start(arguments, path);
+    char *const name = dsgd_xvprintf(path, arguments);
+    va_end(arguments);
+    const dsgd_status status = make_folder(name, error);
+    free(name);
+    return status;
 }

@@ -1,6 +1,7 @@
 /**
  * @file file.h
- * Whole files in memory, and folders that are there only for a while.
+ * Whole files in memory, files that appear under their name only when they are complete, and folders
+ * that are there only for a while.
  */
 #ifndef DSGD_BASE_FILE_H
 #define DSGD_BASE_FILE_H
@@ -35,6 +36,26 @@ dsgd_status dsgd_file_unread(dsgd_error *error);
 /** A file or folder that goes where memory runs out before it is finished; @p path stays as it is. */
 void dsgd_file_unfinished(const char *path);
 void dsgd_file_finished(const char *path);
+
+/** A file that is written as PATH.new and renamed when it is complete and on the disk. */
+typedef struct dsgd_whole_file {
+    char *path, *beside;
+    FILE *stream;
+} dsgd_whole_file;
+
+/** The stream to write to; NULL with DSGD_EIO in @p error if it cannot be opened. */
+FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error);
+/** Gives it up: what was written so far goes. */
+void dsgd_whole_drop(dsgd_whole_file *file);
+
+/** Whether a file exists and can be read. */
+bool dsgd_can_read(const char *path, ...) __attribute__((format(printf, 1, 2)));
+
+/** Like mkdir -p. DSGD_EIO where the folder cannot be made or written to. */
+dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /**
  * Whether a text can name a file or folder inside another: it is not empty, does not begin with a

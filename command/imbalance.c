@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"

@@ -18,6 +18,7 @@
 
 #include "base/child.h"
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/plot.h"
 #include "command/analysis/published.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/program.h"
 #include "command/analysis/mixed_collectives.h"
 #include "command/console/command.h"

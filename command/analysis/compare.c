@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/compare.h"
 #include "command/analysis/comparison.h"

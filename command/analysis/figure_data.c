@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/figure_cells.h"

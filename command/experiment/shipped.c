@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/csv.h"
+#include "base/file.h"
 #include "base/program.h"
 
 const char *dsgd_data_folder(void)

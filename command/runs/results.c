@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "command/runs/curve.h"
 #include "command/runs/histograms.h"
 #include "command/runs/manifest.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "command/console/table.h"
 #include "models/data/split.h"

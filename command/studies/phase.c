@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/option.h"
 
 /* --- the grid --------------------------------------------------------------------------------- */

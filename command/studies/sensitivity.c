@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "command/analysis/summary.h"
 #include "command/console/table.h"
 #include "command/experiment/config.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/report/data.h"
 #include "command/analysis/report/html.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "command/studies/tune/tune.h"
 

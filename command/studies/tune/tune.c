@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "base/file.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
 #include "command/experiment/edit.h"
