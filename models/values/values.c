@@ -144,11 +144,6 @@ void dsgd_value_release(dsgd_values *values, dsgd_value value)
     pthread_mutex_unlock(&values->lock);
 }
 
-bool dsgd_value_equal(dsgd_value a, dsgd_value b)
-{
-    return a.node == b.node && a.index == b.index;
-}
-
 /* --- flushing --------------------------------------------------------------------------------- */
 
 /** Lets the threads compute pending nodes up to id @p last. With the lock held. */

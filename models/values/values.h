@@ -29,11 +29,16 @@ typedef struct dsgd_values dsgd_values;
 typedef struct dsgd_value_node dsgd_value_node;
 typedef struct dsgd_recorder dsgd_recorder; /* recorder.h */
 
-/** One piece of a vector: output `index` of a node. Compared by both members. */
+/** One piece of a vector: output `index` of a node. */
 typedef struct dsgd_value {
     dsgd_value_node *node; /* NULL: zeros, or no value where the store is NULL */
     uint32_t index;
 } dsgd_value;
+
+static inline bool dsgd_value_equal(dsgd_value a, dsgd_value b)
+{
+    return a.node == b.node && a.index == b.index;
+}
 
 #define DSGD_ZERO_VALUE ((dsgd_value){NULL, 0})
 
@@ -104,7 +109,6 @@ void dsgd_values_record(dsgd_values *values, dsgd_recorder *recorder);
 
 dsgd_value dsgd_value_retain(dsgd_value value); /* returns its argument */
 void dsgd_value_release(dsgd_values *values, dsgd_value value);
-bool dsgd_value_equal(dsgd_value a, dsgd_value b);
 
 /** A piece of a given vector, copied: x[piece_begin[piece] ...]; @p x has n_params elements. */
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x);
