@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/unit.h"
 
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name)
 {
@@ -192,47 +193,12 @@ void dsgd_options_default(const dsgd_option *options, void *params)
     }
 }
 
-typedef struct suffix {
-    const char *text;
-    double factor;
-} suffix;
-
-static const suffix seconds[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
-                                 {"min", 60}, {"h", 3600},  {NULL, 0}};
-static const suffix bytes[] = {{"k", 1e3},    {"M", 1e6},      {"G", 1e9},      {"T", 1e12},
-                               {"B", 1},      {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-                               {"TB", 1e12},  {"Ki", 1024},    {"Mi", 0x1p20},  {"Gi", 0x1p30},
-                               {"KiB", 1024}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {NULL, 0}};
-static const suffix bytes_per_s[] = {{"kBps", 1e3},   {"MBps", 1e6},   {"GBps", 1e9},
-                                     {"kB/s", 1e3},   {"MB/s", 1e6},   {"GB/s", 1e9},
-                                     {"Mb/s", 125e3}, {"Gb/s", 125e6}, {NULL, 0}};
-static const suffix watts[] = {{"W", 1}, {"kW", 1e3}, {NULL, 0}};
-static const suffix flops[] = {{"Mf", 1e6}, {"Gf", 1e9}, {"Tf", 1e12}, {NULL, 0}};
-static const suffix shares[] = {{"%", 0.01}, {NULL, 0}};
-
-static const suffix *suffixes_of(const char *unit)
-{
-    if (unit == NULL)
-        return NULL;
-    if (strcmp(unit, "s") == 0)
-        return seconds;
-    if (strcmp(unit, "bytes") == 0)
-        return bytes;
-    if (strcmp(unit, "bytes/s") == 0)
-        return bytes_per_s;
-    if (strcmp(unit, "W") == 0)
-        return watts;
-    if (strcmp(unit, "share") == 0)
-        return shares;
-    return strcmp(unit, "flop/s") == 0 ? flops : NULL;
-}
-
 const char *dsgd_unit_suffix(const char *unit, size_t i)
 {
-    const suffix *const s = suffixes_of(unit);
-    for (size_t k = 0; s != NULL && s[k].text != NULL; k++)
+    const dsgd_unit *const u = dsgd_unit_named(unit);
+    for (size_t k = 0; u != NULL && u->suffixes[k].text != NULL; k++)
         if (k == i)
-            return s[k].text;
+            return u->suffixes[k].text;
     return NULL;
 }
 
@@ -244,15 +210,13 @@ bool dsgd_parse_number(const char *text, const char *unit, double *number)
     const double value = strtod(text, &end);
     if (end == text || !isfinite(value) || strpbrk(text, "xX") != NULL)
         return false;
-    double factor = 1;
-    if (*end != '\0') {
-        const suffix *s = suffixes_of(unit);
-        while (s != NULL && s->text != NULL && strcmp(s->text, end) != 0)
-            s++;
-        if (s == NULL || s->text == NULL)
-            return false;
-        factor = s->factor;
-    }
+    double factor = *end == '\0' ? 1 : NAN;
+    const dsgd_unit *const u = dsgd_unit_named(unit);
+    for (size_t k = 0; u != NULL && u->suffixes[k].text != NULL; k++)
+        if (strcmp(u->suffixes[k].text, end) == 0)
+            factor = u->suffixes[k].factor;
+    if (isnan(factor))
+        return false;
     *number = value * factor;
     return isfinite(*number);
 }

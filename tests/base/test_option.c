@@ -8,6 +8,7 @@
 
 #include "base/option.h"
 #include "base/status.h"
+#include "base/unit.h"
 #include "tests/suites.h"
 
 static const struct {
@@ -45,6 +46,30 @@ START_TEST(numbers_are_read_with_their_units)
 }
 END_TEST
 
+/* Columns, the options' name of their unit, and what is before it. */
+static const struct {
+    const char *column, *unit, *stem;
+} columns[] = {
+    {"latency_s", "s", "latency"},
+    {"encoding_bytes_per_s", "bytes/s", "encoding"},
+    {"piece_bytes", "bytes", "piece"},
+    {"bytes", "bytes", "bytes"},
+    {"wait_seconds", "s", "wait_seconds"},
+    {"node_flop_per_s", "flop/s", "node"},
+    {"idle_w", "W", "idle"},
+    {"workers", NULL, "workers"},
+    {"s", NULL, "s"},
+};
+
+START_TEST(columns_end_with_their_units)
+{
+    size_t stem = 0;
+    const dsgd_unit *const unit = dsgd_unit_of_column(columns[_i].column, &stem);
+    ck_assert_pstr_eq(unit == NULL ? NULL : unit->name, columns[_i].unit);
+    ck_assert_uint_eq(stem, strlen(columns[_i].stem));
+}
+END_TEST
+
 START_TEST(the_nearest_name_is_the_one_that_was_meant)
 {
     static const char *const names[] = {"allreduce", "eager_solo", "wagma", "ad_psgd", NULL};
@@ -69,6 +94,7 @@ Suite *option_suite(void)
 {
     Suite *s = suite_create("option");
     TCase *t = tcase_create("option");
+    tcase_add_loop_test(t, columns_end_with_their_units, 0, sizeof columns / sizeof columns[0]);
     tcase_add_loop_test(t, numbers_are_read_with_their_units, 0,
                         sizeof numbers / sizeof numbers[0]);
     tcase_add_test(t, the_nearest_name_is_the_one_that_was_meant);
