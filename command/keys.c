@@ -167,6 +167,37 @@ void dsgd_keys_describe(const dsgd_option *keys)
     }
 }
 
+/** A cell of a Markdown table: in code, and without what would end the cell. */
+static void print_cell(const char *text, const char *around)
+{
+    printf("| %s", around);
+    for (; *text != '\0'; text++)
+        printf(*text == '|' ? "\\|" : "%c", *text);
+    printf("%s ", around);
+}
+
+void dsgd_keys_markdown(const dsgd_option *keys)
+{
+    puts("| key | default | meaning |\n|---|---|---|");
+    const dsgd_option rows[] = {*keys, DSGD_OPTION_END};
+    for (const dsgd_option *o = has_keys(keys) ? keys->fields : rows; o->name != NULL; o++) {
+        char *const init = default_text(o);
+        char *const text =
+            dsgd_xprintf("%s%s%s",
+                         o->required    ? "required"
+                         : init == NULL ? "none"
+                                        : init,
+                         o->unit != NULL && !o->required && init != NULL ? " " : "",
+                         o->unit != NULL && !o->required && init != NULL ? o->unit : "");
+        print_cell(o->name, "`");
+        print_cell(text, "");
+        print_cell(o->help, "");
+        puts("|");
+        free(text);
+        free(init);
+    }
+}
+
 /* --- JSON Schema ------------------------------------------------------------------------------ */
 
 /** A schema under way, and the parts that are referred to by name: a table can contain itself. */

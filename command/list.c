@@ -156,7 +156,7 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
 typedef struct arguments {
     dsgd_operands words;
     dsgd_texts plugins;
-    bool json;
+    bool json, markdown;
 } arguments;
 
 static const dsgd_argument plugin_option[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
@@ -522,6 +522,10 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
                          path);
     if (a->json)
         return dsgd_keys_schema(keys, error);
+    if (a->markdown) {
+        dsgd_keys_markdown(keys);
+        return DSGD_OK;
+    }
     dsgd_keys_describe(keys);
     return DSGD_OK;
 }
@@ -531,6 +535,8 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
     static const dsgd_argument options[] = {
         DSGD_ARGUMENT(FLAG, json, "json", 0, NULL,
                       "Of KEYS: prints them as JSON Schema, by which editors complete and check"),
+        DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
+                      "Of KEYS: prints them as a table of Markdown, as in the manual"),
         DSGD_ARGUMENT_PLUGIN,
         {.name = NULL},
     };
@@ -550,10 +556,10 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
         return status;
     if (a.words.n == 1)
         return describe_keys(&a, error);
-    if (a.json)
+    if (a.json || a.markdown)
         return dsgd_fail(error, DSGD_EUSAGE,
-                         "describe --json: of keys alone, such as `dsgd describe experiment "
-                         "--json`");
+                         "describe --%s: of keys alone, such as `dsgd describe experiment --%s`",
+                         a.json ? "json" : "markdown", a.json ? "json" : "markdown");
     const char *const name = a.words.v[1];
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)

@@ -57,9 +57,8 @@ const dsgd_option dsgd_exchange_options[] = {
         .words = pieces_words),
     DSGD_OPTION_AS(
         "bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
-        "whole tensors in backward order until a bucket has reached this size, as in "
-        "PyTorch DDP but for its smaller first one; of a workload without tensors, equal "
-        "pieces of at most this size",
+        "whole tensors in backward order until this size is reached, as in PyTorch DDP but for "
+        "its smaller first one; without tensors, equal pieces of at most this size",
         .init = DSGD_DEFAULT_BUCKET_BYTES, .min = 1, .max = 1e15, .unit = "bytes"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
                      "pieces become ready during the backward pass, not all at its end"),
@@ -79,9 +78,8 @@ const dsgd_option dsgd_exchange_options[] = {
                      "what is sent in place of every vector; absent: all its numbers"),
     DSGD_OPTION_AS(
         "fusion", DOUBLE, dsgd_exchange_config, fusion_bytes,
-        "allreduces as Horovod does them: in each cycle the tensors that are ready at all "
-        "workers are agreed on, and fused up to this size (HOROVOD_FUSION_THRESHOLD: "
-        "64Mi); 1: each by itself, 0: off",
+        "allreduces as Horovod does them: tensors that are ready at all workers, fused up to this "
+        "size in each cycle (HOROVOD_FUSION_THRESHOLD: 64Mi); 1: each by itself, 0: off",
         .max = 1e15, .unit = "bytes"),
     DSGD_OPTION_AS("cycle", DOUBLE, dsgd_exchange_config, cycle_s,
                    "with fusion, the least time between two cycles (HOROVOD_CYCLE_TIME)",

@@ -46,9 +46,8 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_STRING(dsgd_platform, origin, "where the figures come from"),
     DSGD_OPTION_CHOICE(
         dsgd_platform, topology, topologies,
-        "one crossbar, groups with a limit between them (of which an adaptively routed dragonfly "
-        "or tapered tree is one), SimGrid's fat tree, its dragonfly (one gateway for each pair of "
-        "groups: slower than machines that route adaptively), its torus, or a SimGrid XML file"),
+        "one crossbar; groups with a limit between them, as an adaptively routed dragonfly has; "
+        "SimGrid's fat tree, dragonfly (one gateway for each pair of groups), torus, or XML"),
     DSGD_OPTION_STRING(dsgd_platform, file, "SimGrid XML, for topology xml", .unit = "path"),
     DSGD_OPTION_AS(
         "host_bandwidth", DOUBLE, dsgd_platform, host_bandwidth_bytes_per_s,
@@ -59,16 +58,16 @@ const dsgd_option dsgd_platform_options[] = {
         "between the nearest two hosts, of one switch, group or router, or side by side in a torus",
         .init = 1e-6, .max = 10, .unit = "s"),
     DSGD_OPTION_NUMBERS(dsgd_platform, size, 1, DSGD_PLATFORM_ANY,
-                        "fat_tree: hosts per switch, then switches per switch of each higher "
-                        "level; dragonfly: groups, chassis per group, routers per chassis, hosts "
-                        "per router; torus: hosts in each dimension"),
+                        "fat_tree: hosts per switch, switches per switch of each higher level; "
+                        "dragonfly: groups, chassis per group, routers per chassis, hosts per "
+                        "router; torus: each dimension"),
     DSGD_OPTION_NUMBERS(dsgd_platform, up, 1, DSGD_PLATFORM_ANY,
                         "fat_tree: switches above each host (1), then above each switch of each "
                         "level; [1, 16] over size [32, 32] tapers 2:1"),
     DSGD_OPTION_NUMBERS(
         dsgd_platform, cables, 1, DSGD_PLATFORM_ANY,
-        "fat_tree: parallel links to each of those switches, of which a flow takes one; dragonfly: "
-        "links between two groups, chassis, routers, which a flow can fill; 1 each where absent"),
+        "fat_tree: parallel links to each of those switches, a flow takes one; dragonfly: links "
+        "between two groups, chassis, routers, a flow can fill all; 1 each where absent"),
     DSGD_OPTION_LONG(dsgd_platform, group_hosts, 0, 0, 1e6, NULL, "hosts per group"),
     DSGD_OPTION_AS("group_flow_bandwidth", DOUBLE, dsgd_platform, group_flow_bytes_per_s,
                    "limit of one flow between groups", .max = 1e15, .unit = "bytes/s"),
@@ -106,15 +105,13 @@ const dsgd_option dsgd_platform_options[] = {
                    .unit = "bytes"),
     DSGD_OPTION_AS(
         "encoding", DOUBLE, dsgd_platform, encoding_s_per_byte,
-        "seconds per byte of a vector of encoding or decoding it; memory: 10 ps, eight "
-        "passes through a GPU's memory of 800 GB/s, because a selection reads it several "
-        "times",
+        "seconds per byte of a vector of encoding or decoding it; memory: 10 ps, eight passes "
+        "through a GPU's memory of 800 GB/s, as a selection takes",
         .init = -1, .max = 1, .words = memory_words),
     DSGD_OPTION_AS("staging", DOUBLE, dsgd_platform, staging_s_per_byte,
-                   "seconds per byte of copying what is exchanged out of a device's memory to "
-                   "where the network takes it, and again of copying the result back; beside "
-                   "computation and exchanges, one copy at a time in each direction; 0: the "
-                   "network reads the device's memory",
+                   "seconds per byte of copying what is exchanged out of a device's memory, and "
+                   "back; beside computation and exchanges, one copy at a time each way; 0: the "
+                   "network reads that memory",
                    .max = 1),
     DSGD_OPTION_AS("reference_speed", DOUBLE, dsgd_platform, reference_flops,
                    "host speed on which a workload's times hold; 0: of xml that of worker 0's "

@@ -374,6 +374,39 @@ START_TEST(the_experiment_of_the_manual_is_accepted)
 }
 END_TEST
 
+/** Compares what stands between `<!-- dsgd WORDS -->` and `<!-- end -->` with what dsgd prints. */
+static int check_printed(const char *page, const char *text)
+{
+    static const char begin[] = "<!-- dsgd ";
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, begin)) != NULL; n++) {
+        p += strlen(begin);
+        const int words = (int)(strstr(p, " -->") - p);
+        const char *const from = p + words + strlen(" -->\n\n");
+        char *const command = dsgd_xprintf("%s %.*s", DSGD_BINARY, words, p);
+        char *const want = output_of(command);
+        if (strncmp(from, want, strlen(want)) != 0 ||
+            strncmp(from + strlen(want), "\n<!-- end -->", 13) != 0)
+            complain(page, "other than what is printed by dsgd", words, p);
+        free(want);
+        free(command);
+    }
+    return n;
+}
+
+START_TEST(printed_tables_are_the_programs)
+{
+    int n = 0;
+    for (int i = 0; i < n_pages; i++) {
+        char *const text = text_of(pages[i]);
+        n += check_printed(pages[i], text);
+        free(text);
+    }
+    ck_assert_int_ge(n, 4);
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+}
+END_TEST
+
 START_TEST(the_quick_start_gives_the_table_of_the_readme)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
@@ -444,6 +477,7 @@ Suite *docs_suite(void)
     tcase_add_test(t, every_place_has_this_version);
     tcase_add_test(t, records_travel_as_the_manual_says);
     tcase_add_test(t, the_experiment_of_the_manual_is_accepted);
+    tcase_add_test(t, printed_tables_are_the_programs);
     tcase_add_test(t, the_quick_start_gives_the_table_of_the_readme);
     tcase_add_test(t, the_quick_start_gives_the_columns_of_the_manual);
     suite_add_tcase(s, t);
