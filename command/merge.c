@@ -43,6 +43,12 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
         if (!json_is_array(json_object_get(json, "runs")))
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "%s: this is no folder of results: it has no manifest.json", folder);
+        else if (!json_is_array(json_object_get(json, "swept")))
+            status =
+                dsgd_fail(error, DSGD_EUSAGE,
+                          "%s: the folder has results of an older version of dsgd, whose files "
+                          "have other columns; merge them by that version, or run them again",
+                          folder);
         else if (*manifest != NULL && (are = dsgd_manifest_other(folder, json, *manifest)) != NULL)
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "%s: the folder has %s, compared with %s; what is merged is of one "
@@ -171,14 +177,14 @@ static dsgd_status copy_labels(const arguments *a, dsgd_error *error)
 static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_runs,
                         dsgd_error *error)
 {
-    const json_t *const names = json_object_get(manifest, "columns");
+    const json_t *const names = json_object_get(manifest, "swept");
     const size_t n = json_array_size(names);
     const char **const columns = dsgd_xcalloc(n + 1, sizeof *columns);
     for (size_t k = 0; k < n; k++)
         columns[k] = json_string_value(json_array_get(names, k));
-    const dsgd_experiment experiment = {.n_runs = n_runs, .n_columns = n, .columns = columns};
+    const dsgd_results_shape shape = {n_runs, n, columns};
     size_t n_rows = 0;
-    const dsgd_status status = dsgd_results_join(a->folder, &experiment, &n_rows, error);
+    const dsgd_status status = dsgd_results_join(a->folder, &shape, &n_rows, error);
     free(columns);
     if (status == DSGD_OK && n_rows != n_runs)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu of %zu rows are there; is the disk full?",

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/program.h"
 #include "command/console/arguments.h"
-#include "command/runs/curve.h"
+#include "command/runs/columns.h"
 #include "models/record/replay.h"
 
 typedef struct arguments {
@@ -103,7 +103,8 @@ static dsgd_status write_curves(char **folder, const dsgd_replay_result *result,
     dsgd_whole_file file;
     if (dsgd_whole_open(&file, error, "%s/curves.csv", *folder) == NULL)
         return DSGD_EIO;
-    fprintf(file.stream, "%s%s\n%s", dsgd_curve_columns, result->columns, rows);
+    dsgd_results_header(file.stream, &dsgd_curves_file, result->columns);
+    fputs(rows, file.stream);
     return dsgd_whole_close(&file, error);
 }
 

@@ -87,8 +87,9 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
 {
-    char *const columns = dsgd_swept_cells(experiment, experiment->columns);
-    char *const cells = dsgd_swept_cells(experiment, experiment->runs[i].swept);
+    const size_t n = experiment->n_columns;
+    char *const columns = dsgd_swept_cells(experiment->columns, n);
+    char *const cells = dsgd_swept_cells(experiment->runs[i].swept, n);
     json_t *const about = json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
                                     dsgd_json_text(experiment->runs[i].label), "columns",
                                     dsgd_json_text(columns), "cells", dsgd_json_text(cells),
@@ -238,10 +239,10 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     for (; *f != NULL && status == DSGD_OK; f++)
         status = add_file(files, *f, *f, error);
     json_object_set_new(json, "files", files);
-    json_t *const columns = json_array();
+    json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
-        json_array_append_new(columns, dsgd_json_text(experiment->columns[k]));
-    json_object_set_new(json, "columns", columns);
+        json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
+    json_object_set_new(json, "swept", swept);
     /* Read back, so that numbers are compared as they stand in a file. */
     char *const text = json_dumps(json, JSON_INDENT(1));
     *whole = json_loads(text, 0, NULL);
@@ -275,7 +276,9 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
         return dsgd_can_read("%s/runs.csv", folder) || dsgd_parts_exist(folder)
                    ? "results without a manifest.json"
                    : NULL;
-    if (!same_member(old, new, "runs") || !same_member(old, new, "columns"))
+    if (old != NULL && !json_is_array(json_object_get(old, "swept")))
+        return "the results of an older version of dsgd, whose files have other columns";
+    if (!same_member(old, new, "runs") || !same_member(old, new, "swept"))
         return "the results of another experiment";
     if (!same_member(old, new, "computed"))
         return "the results of this experiment with other --numerics";

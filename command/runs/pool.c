@@ -274,8 +274,10 @@ static dsgd_status join(pool *p, dsgd_error *error)
 {
     const double start_s = dsgd_wall_s();
     size_t n_rows = 0;
-    const dsgd_status status =
-        dsgd_results_join(p->config->folder, p->config->experiment, &n_rows, error);
+    const dsgd_experiment *const experiment = p->config->experiment;
+    const dsgd_results_shape shape = {experiment->n_runs, experiment->n_columns,
+                                      experiment->columns};
+    const dsgd_status status = dsgd_results_join(p->config->folder, &shape, &n_rows, error);
     p->joined_s = dsgd_wall_s();
     p->join_took_s = p->joined_s - start_s;
     p->is_stale = false;

@@ -1,6 +1,6 @@
 /**
  * @file results.c
- * Rows and the manifest.
+ * Parts joined into files, and the folder that they are in.
  */
 #include "command/runs/results.h"
 
@@ -15,32 +15,17 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "command/runs/curve.h"
-#include "command/runs/histograms.h"
+#include "command/runs/columns.h"
 #include "command/runs/manifest.h"
 #include "command/runs/parts.h"
-#include "command/runs/swept.h"
-#include "sim/network/cluster.h"
-#include "traces/expenses.h"
+#include "command/runs/run_rows.h"
 
-static const char run_columns[] =
-    "run,algorithm,workers,seed,platform,workload,status,steps,virtual_s,samples,learn_samples,"
-    "throughput_samples_per_s,step_mean_s,compute_share,wait_share,comm_share,staleness_mean,"
-    "staleness_max,messages,bytes,final_loss,final_accuracy,final_consensus,local_loss,"
-    "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,"
-    "gradient_staleness_mean,gradient_staleness_max,partial_skipped,partial_duplicates,pieces,"
-    "piece_bytes,collective,partial_collective,exchange_mode,network,"
-    "sent_mean_bytes,sent_max_bytes,energy_j,cost,currency,wall_s";
-static const char worker_columns[] =
-    "run,algorithm,workers,seed,worker,compute_share,wait_share,comm_share,steps";
-static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
-
-char *dsgd_swept_cells(const dsgd_experiment *experiment, const char *const *texts)
+char *dsgd_swept_cells(const char *const *texts, size_t n_columns)
 {
     char *cells = NULL;
     size_t n_bytes = 0;
     FILE *const stream = dsgd_text_open(&cells, &n_bytes);
-    for (size_t k = 0; k < experiment->n_columns; k++) {
+    for (size_t k = 0; k < n_columns; k++) {
         fputc(',', stream);
         dsgd_csv_text(stream, texts[k] == NULL ? "" : texts[k]);
     }
@@ -48,106 +33,7 @@ char *dsgd_swept_cells(const dsgd_experiment *experiment, const char *const *tex
     return cells;
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
-
-/** How vectors travelled: their pieces, the collectives, and the settings that are on. */
-static void print_exchange(FILE *stream, const dsgd_exchange_config *exchange,
-                           const dsgd_run_result *r)
-{
-    const bool done = r->n_pieces > 0; /* else the process died */
-    const double numbers[] = {done ? (double)r->n_pieces : NAN, done ? r->piece_bytes : NAN};
-    const int collectives[] = {r->collective, r->partial_collective};
-    dsgd_csv_numbers(stream, numbers, 2);
-    for (size_t k = 0; k < 2; k++)
-        fprintf(stream, ",%s",
-                collectives[k] == DSGD_COLLECTIVE_AUTO ? ""
-                                                       : dsgd_collective_names[collectives[k]]);
-    char *mode = dsgd_xstrdup(exchange->overlap ? "overlap" : "late");
-    dsgd_append(&mode, exchange->blocking ? " blocking" : " at-once");
-    if (exchange->barrier)
-        dsgd_append(&mode, " barrier");
-    if (exchange->fusion_bytes > 0)
-        dsgd_append(&mode, " fusion");
-    fprintf(stream, ",%s", mode);
-    free(mode);
-}
-
-/** What was sent, and what the workers' GPUs drew and cost. */
-static void print_expenses(FILE *stream, const dsgd_run_config *config, const dsgd_run_result *r)
-{
-    const bool done = r->n_pieces > 0; /* else the process died */
-    const double hours = r->virtual_s / 3600;
-    dsgd_price price = {NAN, ""};
-    const bool has_price = dsgd_platform_price(config->platform, &price) && done;
-    const double numbers[] = {done ? r->sent_mean_bytes : NAN, done ? r->sent_max_bytes : NAN,
-                              done ? dsgd_platform_energy_j(config->platform, config->workers,
-                                                            r->virtual_s, r->shares.compute)
-                                   : NAN,
-                              has_price ? price.per_hour * hours * config->workers : NAN};
-    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
-    fputc(',', stream);
-    dsgd_csv_text(stream, has_price ? price.currency : "");
-}
-
-static void print_run(FILE *stream, const dsgd_experiment *experiment, const dsgd_run_key *key,
-                      const dsgd_run_result *r)
-{
-    const dsgd_planned_run *const run = &experiment->runs[key->run - 1];
-    /* Nothing is final in a run that has failed; of a process that died nothing is counted. */
-    const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
-    const bool partial = !isnan(r->partial_active_mean);
-    const dsgd_point *const last = r->n_points > 0 && !failed ? &r->points[r->n_points - 1] : NULL;
-    dsgd_run_key_print(stream, key);
-    fputc(',', stream);
-    dsgd_csv_text(stream, run->platform_name);
-    fputc(',', stream);
-    dsgd_csv_text(stream, run->workload_name);
-    fprintf(stream, ",%s", outcomes[r->outcome]);
-    const double numbers[] = {r->steps,
-                              r->virtual_s,
-                              r->samples,
-                              r->n_points == 0 ? NAN : r->learn_samples,
-                              r->virtual_s > 0 ? r->samples / r->virtual_s : NAN,
-                              r->step_mean_s,
-                              r->shares.compute,
-                              r->shares.wait,
-                              r->shares.communicate,
-                              r->staleness_mean,
-                              r->staleness_max,
-                              r->n_pieces > 0 ? (double)r->messages : NAN,
-                              r->bytes,
-                              last == NULL ? NAN : last->at.loss,
-                              last == NULL ? NAN : last->at.accuracy,
-                              last == NULL ? NAN : last->at.consensus,
-                              failed ? NAN : r->local_loss,
-                              failed ? NAN : r->local_accuracy,
-                              failed ? NAN : r->local_accuracy_min,
-                              r->exposed_mean_s,
-                              r->partial_active_mean,
-                              r->lag_mean,
-                              r->lag_max,
-                              r->gradient_staleness_mean,
-                              r->gradient_staleness_max,
-                              partial ? r->partial_skipped : NAN,
-                              partial ? r->partial_duplicates : NAN};
-    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
-    print_exchange(stream, &run->config.exchange, r);
-    fprintf(stream, ",%s", dsgd_network_names[run->config.network]);
-    print_expenses(stream, &run->config, r);
-    fprintf(stream, ",%.2f%s\n", r->total_wall_s, key->swept);
-}
-
-static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_run_result *r)
-{
-    for (int w = 0; w < key->workers && r->worker_shares != NULL; w++) {
-        dsgd_run_key_print(stream, key);
-        fprintf(stream, ",%d", w);
-        const double numbers[] = {r->worker_shares[w].compute, r->worker_shares[w].wait,
-                                  r->worker_shares[w].communicate, r->worker_steps[w]};
-        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
-        fprintf(stream, "%s\n", key->swept);
-    }
-}
+/* --- parts ------------------------------------------------------------------------------------ */
 
 /** Where workers go on by themselves they make unequal numbers of steps. */
 static void print_steps(FILE *stream, const double *steps, int workers)
@@ -187,32 +73,19 @@ static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
             (double)r->numerics.peak_bytes / 1e6);
 }
 
-/* --- parts ------------------------------------------------------------------------------------ */
-
-static const char *const tables[DSGD_PART_TABLES] = {"runs", "curves", "workers", "staleness",
-                                                     "steps"};
-
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    char *const swept = dsgd_swept_cells(experiment, run->swept);
+    char *const swept = dsgd_swept_cells(run->swept, experiment->n_columns);
     const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed, swept};
     char *text = NULL;
     size_t n = 0;
     size_t ends[DSGD_PART_SECTIONS];
     FILE *const stream = dsgd_text_open(&text, &n);
     for (int k = 0; k < DSGD_PART_SECTIONS; k++) {
-        if (k == DSGD_PART_RUNS)
-            print_run(stream, experiment, &key, result);
-        else if (k == DSGD_PART_CURVES)
-            dsgd_curve_print(stream, &key, result->n_points, result->points);
-        else if (k == DSGD_PART_WORKERS)
-            print_workers(stream, &key, result);
-        else if (k == DSGD_PART_STALENESS)
-            dsgd_staleness_print(stream, &key, result);
-        else if (k == DSGD_PART_STEPS)
-            dsgd_step_times_print(stream, &key, result);
+        if (k < DSGD_PART_TABLES)
+            dsgd_run_rows(stream, (size_t)k, &key, run, result);
         else
             print_note(stream, result, run->config.workers);
         dsgd_text_flush(stream);
@@ -230,12 +103,10 @@ char *dsgd_results_note(const char *folder, size_t i)
     return dsgd_part_section(folder, i, DSGD_PART_NOTE);
 }
 
-/** Field @p column of a row of runs.csv, in fresh memory. */
-static char *field_of(const char *row, const char *column)
+/** Field @p name of a row of runs.csv, in fresh memory; NULL where the row is too short. */
+static char *field_of(const char *row, const char *name)
 {
-    size_t k = 0; /* commas before the column */
-    for (const char *at = run_columns; strncmp(at, column, strlen(column)) != 0; k++)
-        at = strchr(at, ',') + 1;
+    const size_t k = dsgd_column_place("runs", name);
     dsgd_csv csv; /* the row as the header of a table without rows */
     dsgd_csv_parse(&csv, row, NULL);
     char *const field = k < csv.n_columns ? dsgd_xstrdup(csv.fields[k]) : NULL;
@@ -271,11 +142,6 @@ double dsgd_results_throughput(const char *folder, size_t i)
     return throughput > 0 ? throughput : NAN;
 }
 
-bool dsgd_status_has_results(const char *status)
-{
-    return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
-}
-
 dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
                                dsgd_error *error)
 {
@@ -301,11 +167,11 @@ void dsgd_results_forget(const char *folder, size_t i)
 }
 
 /** Appends the rows of all parts to the tables. */
-static dsgd_status append_parts(const char *folder, const dsgd_experiment *experiment,
-                                const dsgd_whole_file *files, size_t *n_rows, dsgd_error *error)
+static dsgd_status append_parts(const char *folder, size_t n_runs, const dsgd_whole_file *files,
+                                size_t *n_rows, dsgd_error *error)
 {
     *n_rows = 0;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
+    for (size_t i = 0; i < n_runs; i++) {
         dsgd_part p;
         const dsgd_status status = dsgd_part_read(folder, i, &p, error);
         if (status != DSGD_OK)
@@ -318,20 +184,21 @@ static dsgd_status append_parts(const char *folder, const dsgd_experiment *exper
     return DSGD_OK;
 }
 
-dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment, size_t *n_rows,
+dsgd_status dsgd_results_join(const char *folder, const dsgd_results_shape *shape, size_t *n_rows,
                               dsgd_error *error)
 {
-    static const char *const headers[] = {run_columns, dsgd_curve_columns, worker_columns,
-                                          dsgd_staleness_columns, dsgd_step_columns};
     dsgd_whole_file files[DSGD_PART_TABLES];
-    char *const swept = dsgd_swept_cells(experiment, experiment->columns);
+    char *const swept = dsgd_swept_cells(shape->columns, shape->n_columns);
     size_t n_open = 0;
-    while (n_open < DSGD_PART_TABLES &&
-           dsgd_whole_open(&files[n_open], error, "%s/%s.csv", folder, tables[n_open]) != NULL)
-        fprintf(files[n_open].stream, "%s%s\n", headers[n_open], swept), n_open++;
+    for (; n_open < DSGD_PART_TABLES; n_open++) {
+        const dsgd_results_file *const file = dsgd_results_files[n_open];
+        if (dsgd_whole_open(&files[n_open], error, "%s/%s.csv", folder, file->name) == NULL)
+            break;
+        dsgd_results_header(files[n_open].stream, file, swept);
+    }
     dsgd_status status = n_open == DSGD_PART_TABLES ? DSGD_OK : DSGD_EIO;
     if (status == DSGD_OK)
-        status = append_parts(folder, experiment, files, n_rows, error);
+        status = append_parts(folder, shape->n_runs, files, n_rows, error);
     for (size_t k = 0; k < n_open; k++)
         if (status != DSGD_OK)
             dsgd_whole_drop(&files[k]);
@@ -339,6 +206,30 @@ dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experim
             status = dsgd_whole_close(&files[k], error);
     free(swept);
     return status;
+}
+
+size_t dsgd_results_first_swept(const dsgd_csv *runs)
+{
+    const size_t n = runs->n_columns;
+    const size_t wall = dsgd_csv_column(runs, "wall_s");
+    const char *const slash = strrchr(runs->path, '/');
+    char *const folder = slash == NULL
+                             ? dsgd_xstrdup(".")
+                             : dsgd_xprintf("%.*s", (int)(slash - runs->path), runs->path);
+    json_t *const manifest = dsgd_manifest_read(folder);
+    const json_t *const swept = json_object_get(manifest, "swept");
+    const size_t n_swept = json_array_size(swept);
+    size_t first = json_is_array(swept) && n_swept <= n ? n - n_swept : n;
+    for (size_t k = 0; k < n_swept && first < n; k++) {
+        const char *const name = json_string_value(json_array_get(swept, k));
+        if (name == NULL || strcmp(runs->fields[n - n_swept + k], name) != 0)
+            first = n;
+    }
+    if (!json_is_array(swept)) /* of an older version */
+        first = wall < n ? wall + 1 : n;
+    json_decref(manifest);
+    free(folder);
+    return first;
 }
 
 /* --- the folder ------------------------------------------------------------------------------- */

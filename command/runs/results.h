@@ -15,6 +15,7 @@
 #include "base/csv.h"
 #include "command/console/arguments.h"
 #include "command/experiment/experiment.h"
+#include "command/runs/columns.h"
 
 typedef struct dsgd_results_config {
     const char *folder;
@@ -48,10 +49,10 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
                           bool is_sensitivity);
 
 /**
- * The last cells of a row, each behind a comma: swept values [n_columns], or their columns. The
- * caller frees them.
+ * The last cells of a row, each behind a comma: the swept values or columns texts[n_columns], NULL
+ * for an empty one. The caller frees them.
  */
-char *dsgd_swept_cells(const dsgd_experiment *experiment, const char *const *texts);
+char *dsgd_swept_cells(const char *const *texts, size_t n_columns);
 
 /**
  * JSON on run @p i with its manifest, for the head of a record (models/record/record.h). The caller
@@ -69,9 +70,6 @@ typedef enum dsgd_run_state {
     DSGD_RUN_DONE /* a row with status ok or diverged */
 } dsgd_run_state;
 
-/** Whether a run of that status has results: ok or diverged. */
-bool dsgd_status_has_results(const char *status);
-
 /** DSGD_EIO: it cannot be known. */
 dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
                                dsgd_error *error);
@@ -83,9 +81,21 @@ void dsgd_results_forget(const char *folder, size_t i);
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error);
 
-/** Joins all parts, of which *n_rows are whole. */
-dsgd_status dsgd_results_join(const char *folder, const dsgd_experiment *experiment, size_t *n_rows,
+/** How many runs a folder is for, and its swept columns. */
+typedef struct dsgd_results_shape {
+    size_t n_runs, n_columns;
+    const char *const *columns; /* [n_columns] */
+} dsgd_results_shape;
+
+/** Joins all parts into the files; *n_rows runs have a whole part. */
+dsgd_status dsgd_results_join(const char *folder, const dsgd_results_shape *shape, size_t *n_rows,
                               dsgd_error *error);
+
+/**
+ * The first swept column of runs.csv, to which the last belongs too; n_columns without any. By the
+ * manifest.json beside the file; where that has no `swept`, as of older versions, behind `wall_s`.
+ */
+size_t dsgd_results_first_swept(const dsgd_csv *runs);
 
 /** Field @p column of the row of run @p i, NULL without a row. The caller frees it. */
 char *dsgd_results_field(const char *folder, size_t i, const char *column);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
+#include "command/runs/results.h"
 #include "tests/command/shell.h"
 #include "tests/suites.h"
 
@@ -203,6 +205,57 @@ START_TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
 END_TEST
 
 /** A machine that computes otherwise, or a hand: the part is whole, but is not that of another. */
+START_TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
+{
+    write_sweep();
+    run_shards(1);
+    char *output = NULL;
+    ck_assert_int_eq(
+        shell(kept(dsgd_xprintf("sed -i 's/\"swept\"/\"columns\"/' %s/s1/manifest.json", folder)),
+              &output),
+        0);
+    ck_assert_int_eq(dsgd("merge s1 -o all", &output), 2);
+    ck_assert_msg(strstr(output, "older version of dsgd, whose files have other columns; merge "
+                                 "them by that version, or run them again") != NULL,
+                  "%s", output);
+    ck_assert_int_eq(dsgd("run e.yaml -o s1", &output), 2);
+    ck_assert_msg(strstr(output, "older version of dsgd, whose files have other columns; take "
+                                 "another folder with -o, or --force") != NULL,
+                  "%s", output);
+}
+END_TEST
+
+/** The name of the first swept column of s1/runs.csv; NULL: there is none. */
+static const char *first_swept(void)
+{
+    dsgd_csv runs;
+    ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/s1/runs.csv", folder), DSGD_OK);
+    const size_t first = dsgd_results_first_swept(&runs);
+    const char *const name =
+        first < runs.n_columns
+            ? kept(dsgd_xprintf("%zu %s", runs.n_columns - first, runs.fields[first]))
+            : NULL;
+    dsgd_csv_close(&runs);
+    return name;
+}
+
+START_TEST(swept_columns_are_those_of_the_manifest_and_of_an_older_one_those_behind_wall_s)
+{
+    static const char manifest[] = "s1/manifest.json";
+    write_sweep();
+    run_shards(1);
+    ck_assert_str_eq(first_swept(), "1 seed");
+    write_file(manifest, "{\"columns\": []}");
+    ck_assert_str_eq(first_swept(), "1 seed");
+    write_file(manifest, "{\"swept\": []}");
+    ck_assert_ptr_null(first_swept());
+    write_file(manifest, "{\"swept\": [\"wall_s\", \"seed\"]}");
+    ck_assert_str_eq(first_swept(), "2 wall_s");
+    write_file(manifest, "{\"swept\": [\"another\"]}");
+    ck_assert_ptr_null(first_swept());
+}
+END_TEST
+
 START_TEST(two_folders_with_different_results_of_a_run_are_not_merged)
 {
     write_sweep();
@@ -397,6 +450,9 @@ Suite *shards_suite(void)
     tcase_add_test(t, a_long_run_has_a_shard_by_itself);
     tcase_add_test(t, only_takes_lists_and_ranges);
     tcase_add_test(t, what_is_missing_or_damaged_is_named);
+    tcase_add_test(t, results_of_an_older_version_are_refused_and_say_what_to_do);
+    tcase_add_test(t,
+                   swept_columns_are_those_of_the_manifest_and_of_an_older_one_those_behind_wall_s);
     tcase_add_test(t, folders_of_other_experiments_programs_or_results_are_not_merged);
     tcase_add_test(t, two_folders_with_different_results_of_a_run_are_not_merged);
     tcase_add_test(t, failed_runs_are_merged_and_a_run_that_is_done_goes_before);

@@ -174,7 +174,7 @@ void fuzz_print_dictionary(FILE *stream)
                                          "wall_s",
                                          "algorithm",
                                          "workers",
-                                         "columns",
+                                         "swept",
                                          "rank",
                                          "step_time_ms",
                                          "lead_",

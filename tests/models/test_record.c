@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command/runs/curve.h"
+#include "command/runs/columns.h"
 #include "models/record/format.h"
 #include "models/record/record.h"
 #include "models/record/replay.h"

@@ -1,0 +1,71 @@
+/**
+ * @file columns.c
+ * Headers and rows by the schema, and curves.csv: all that `dsgd-replay` writes.
+ */
+#include "command/runs/columns.h"
+
+#include <math.h>
+
+#include "base/csv.h"
+
+const dsgd_column dsgd_key_columns[] = {
+    {.name = "run", .meaning = "its number in the list, from 1"},
+    {.name = "algorithm", .cell = DSGD_CELL_TEXT, .meaning = "its label"},
+    {.name = "workers", .meaning = "P"},
+    {.name = "seed", .meaning = "of all random draws"},
+    {.name = NULL},
+};
+
+static void print_key(FILE *stream, const dsgd_run_key *key)
+{
+    fprintf(stream, "%zu,%s,%d,%llu", key->run, key->label, key->workers,
+            (unsigned long long)key->seed);
+}
+
+void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char *swept)
+{
+    for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++)
+        fprintf(stream, "%s%s", c == dsgd_key_columns ? "" : ",", c->name);
+    for (const dsgd_column *c = file->columns; c->name != NULL; c++)
+        fprintf(stream, ",%s", c->name);
+    fprintf(stream, "%s\n", swept);
+}
+
+void dsgd_results_row(FILE *stream, const dsgd_results_file *file, const dsgd_run_key *key,
+                      const void *row)
+{
+    print_key(stream, key);
+    for (const dsgd_column *c = file->columns; c->name != NULL; c++) {
+        const void *const cell = (const char *)row + c->offset;
+        fputc(',', stream);
+        if (c->cell == DSGD_CELL_TEXT)
+            dsgd_csv_text(stream, *(const char *const *)cell);
+        else if (c->cell == DSGD_CELL_HUNDREDTHS)
+            fprintf(stream, "%.2f", *(const double *)cell);
+        else
+            dsgd_csv_number(stream, *(const double *)cell);
+    }
+    fprintf(stream, "%s\n", key->swept);
+}
+
+static const dsgd_column curve_columns[] = {
+    {"virtual_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_NUMBER, offsetof(dsgd_point, virtual_s),
+     "simulated seconds since the begin"},
+    {"steps", NULL, DSGD_COUNTS_TIMED, DSGD_CELL_NUMBER, offsetof(dsgd_point, steps),
+     "gradient steps of all workers / P since then"},
+    {"loss", NULL, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(dsgd_point, at.loss),
+     "of the mean of the workers' models, on the test set"},
+    {"accuracy", NULL, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(dsgd_point, at.accuracy),
+     NULL},
+    {"consensus", NULL, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(dsgd_point, at.consensus),
+     "root mean square distance of the models to their mean"},
+    {.name = NULL},
+};
+
+const dsgd_results_file dsgd_curves_file = {"curves", "per evaluation", curve_columns};
+
+void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n, const dsgd_point *points)
+{
+    for (size_t i = 0; i < n && !isnan(points[i].at.loss); i++)
+        dsgd_results_row(stream, &dsgd_curves_file, key, &points[i]);
+}

@@ -1,0 +1,317 @@
+/**
+ * @file run_rows.c
+ * The tables of columns, and the rows that they show.
+ */
+#include "command/runs/run_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/network/cluster.h"
+#include "traces/expenses.h"
+
+/* --- runs.csv --------------------------------------------------------------------------------- */
+
+/** A row of runs.csv: the result, and what is made of it. */
+typedef struct run_row {
+    dsgd_run_result r;
+    const char *platform, *workload, *status;
+    double learn_samples, throughput_samples_per_s, messages;
+    dsgd_evaluation last;
+    double pieces, piece_bytes;
+    const char *collective, *partial_collective, *mode, *network;
+    double sent_mean_bytes, sent_max_bytes, energy_j, cost;
+    const char *currency;
+} run_row;
+
+/* Columns of a row: numbers as of times or of learning, and texts. */
+#define TIMED(row, member, name, unit, meaning)                                                    \
+    {                                                                                              \
+        name, unit, DSGD_COUNTS_TIMED, DSGD_CELL_NUMBER, offsetof(row, member), meaning            \
+    }
+#define LEARNED(row, member, name, unit, meaning)                                                  \
+    {                                                                                              \
+        name, unit, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(row, member), meaning          \
+    }
+#define TEXT(row, member, name, meaning)                                                           \
+    {                                                                                              \
+        name, NULL, DSGD_COUNTS_TIMED, DSGD_CELL_TEXT, offsetof(row, member), meaning              \
+    }
+
+static const dsgd_column run_columns[] = {
+    TEXT(run_row, platform, "platform", "names; `inline` where values stand in place"),
+    TEXT(run_row, workload, "workload", NULL),
+    TEXT(run_row, status, "status",
+         "`ok`; `diverged` (the timing still runs to its end); `failed` (a worker waits for ever, "
+         "its `work()` returned before the bound, nothing moved for `--stall`, or the process "
+         "died; what is printed says who waits in which verb for whom since when); `timeout` (not "
+         "done after `--timeout`)"),
+    TIMED(run_row, r.steps, "steps", NULL, "gradient steps of all workers / P"),
+    TIMED(run_row, r.virtual_s, "virtual_s", "s", "simulated seconds"),
+    TIMED(run_row, r.samples, "samples", NULL,
+          "of the workload, and of the reduced model; without what DropCompute drops"),
+    TIMED(run_row, learn_samples, "learn_samples", NULL, NULL),
+    TIMED(run_row, throughput_samples_per_s, "throughput_samples_per_s", "samples/s",
+          "samples of the workload per simulated second"),
+    TIMED(run_row, r.step_mean_s, "step_mean_s", "s",
+          "simulated seconds per step, mean over workers"),
+    TIMED(run_row, r.shares.compute, "compute_share", "1",
+          "of a worker's time, mean over workers; communication hidden by computation counts as "
+          "computation"),
+    TIMED(run_row, r.shares.wait, "wait_share", "1", NULL),
+    TIMED(run_row, r.shares.communicate, "comm_share", "1", NULL),
+    TIMED(run_row, r.staleness_mean, "staleness_mean", NULL,
+          "age of the values of others that were used, in local steps that both the owner and the "
+          "user have made since (sim/README.md)"),
+    TIMED(run_row, r.staleness_max, "staleness_max", NULL, NULL),
+    TIMED(run_row, messages, "messages", NULL, "sent over the simulated network"),
+    TIMED(run_row, r.bytes, "bytes", "B", NULL),
+    LEARNED(run_row, last.loss, "final_loss", NULL,
+            "of the mean of the workers' models, on the test set"),
+    LEARNED(run_row, last.accuracy, "final_accuracy", NULL, NULL),
+    LEARNED(run_row, last.consensus, "final_consensus", NULL,
+            "root mean square distance of the models to their mean"),
+    LEARNED(run_row, r.local_loss, "local_loss", NULL,
+            "of the workers' own models at the end, mean and worst, with `evaluate: {local: "
+            "true}`"),
+    LEARNED(run_row, r.local_accuracy, "local_accuracy", NULL, NULL),
+    LEARNED(run_row, r.local_accuracy_min, "local_accuracy_min", NULL, NULL),
+    TIMED(run_row, r.exposed_mean_s, "exposed_mean_s", "s",
+          "seconds of a step after its computation: what exchanges cost beyond it, waiting "
+          "included"),
+    TIMED(run_row, r.partial_active_mean, "active_mean", NULL,
+          "workers that contributed to a partial collective in time"),
+    TIMED(run_row, r.lag_mean, "lag_mean", NULL,
+          "age of the same values as `staleness_mean` in iterations: t, of the user or the version "
+          "of a partial collective, less the iteration in which the value was made; WAGMA's papers "
+          "bound it by `period`"),
+    TIMED(run_row, r.lag_max, "lag_max", NULL, NULL),
+    TIMED(run_row, r.gradient_staleness_mean, "gradient_staleness_mean", NULL,
+          "updates of the model (local steps, averages) between the model that a gradient was "
+          "taken at and the one it is applied to; with a server, others' pushes between a worker's "
+          "fetch and push"),
+    TIMED(run_row, r.gradient_staleness_max, "gradient_staleness_max", NULL, NULL),
+    TIMED(run_row, r.partial_skipped, "partial_skipped", NULL,
+          "sums of partial collectives that workers missed because a later one had come, and that "
+          "they used again because none had; all workers together"),
+    TIMED(run_row, r.partial_duplicates, "partial_duplicates", NULL, NULL),
+    TIMED(run_row, pieces, "pieces", NULL, "exchanges per vector, and the size of the largest"),
+    TIMED(run_row, piece_bytes, "piece_bytes", "B", NULL),
+    TEXT(run_row, collective, "collective",
+         "by which the largest vector was summed, over all workers and in partial collectives or "
+         "groups; of encoded vectors that are gathered, whose second half gathers them; empty: "
+         "none was"),
+    TEXT(run_row, partial_collective, "partial_collective", NULL),
+    TEXT(run_row, mode, "exchange_mode",
+         "`overlap` with the backward pass, or `late`; `blocking` or `at-once`; `barrier`, "
+         "`fusion`"),
+    TEXT(run_row, network, "network", "`flows` or `nics`"),
+    TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
+          "sent by a worker, mean and most; without what servers send"),
+    TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),
+    TIMED(run_row, energy_j, "energy_j", "J",
+          "joules of the workers' GPUs: `busy_power` for the time that they compute, `idle_power` "
+          "for the rest. Not in it: processors, servers, switches and links, cooling. A GPU that "
+          "sums or sends draws more than an idle one, and design power is an upper bound"),
+    TIMED(run_row, cost, "cost", NULL, "GPUs times hours times `price`"),
+    TEXT(run_row, currency, "currency", NULL),
+    {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
+     "real seconds of the run"},
+    {.name = NULL},
+};
+
+static const dsgd_results_file runs_file = {"runs", "per run", run_columns};
+
+static const char *collective_name(int collective)
+{
+    return collective == DSGD_COLLECTIVE_AUTO ? "" : dsgd_collective_names[collective];
+}
+
+static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
+                      const dsgd_run_result *r)
+{
+    static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
+    /* Nothing is final in a run that has failed; of a process that died nothing is counted. */
+    const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
+    const bool is_counted = r->n_pieces > 0;
+    const dsgd_run_config *const config = &run->config;
+    const dsgd_exchange_config *const exchange = &config->exchange;
+    dsgd_price price = {NAN, ""};
+    const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
+    char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
+                                    exchange->blocking ? " blocking" : " at-once",
+                                    exchange->barrier ? " barrier" : "",
+                                    exchange->fusion_bytes > 0 ? " fusion" : "");
+    run_row row = {
+        .r = *r,
+        .platform = run->platform_name,
+        .workload = run->workload_name,
+        .status = outcomes[r->outcome],
+        .learn_samples = r->n_points == 0 ? NAN : r->learn_samples,
+        .throughput_samples_per_s = r->virtual_s > 0 ? r->samples / r->virtual_s : NAN,
+        .messages = is_counted ? (double)r->messages : NAN,
+        .last = {NAN, NAN, NAN},
+        .pieces = is_counted ? (double)r->n_pieces : NAN,
+        .piece_bytes = is_counted ? r->piece_bytes : NAN,
+        .collective = collective_name(r->collective),
+        .partial_collective = collective_name(r->partial_collective),
+        .mode = mode,
+        .network = dsgd_network_names[config->network],
+        .sent_mean_bytes = is_counted ? r->sent_mean_bytes : NAN,
+        .sent_max_bytes = is_counted ? r->sent_max_bytes : NAN,
+        .energy_j = is_counted ? dsgd_platform_energy_j(config->platform, config->workers,
+                                                        r->virtual_s, r->shares.compute)
+                               : NAN,
+        .cost = has_price ? price.per_hour * (r->virtual_s / 3600) * config->workers : NAN,
+        .currency = has_price ? price.currency : ""};
+    if (r->n_points > 0 && !failed)
+        row.last = r->points[r->n_points - 1].at;
+    if (failed)
+        row.r.local_loss = row.r.local_accuracy = row.r.local_accuracy_min = NAN;
+    if (isnan(r->partial_active_mean))
+        row.r.partial_skipped = row.r.partial_duplicates = NAN;
+    dsgd_results_row(stream, &runs_file, key, &row);
+    free(mode);
+}
+
+/* --- the other files -------------------------------------------------------------------------- */
+
+static void print_curve(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
+                        const dsgd_run_result *r)
+{
+    (void)run;
+    dsgd_curve_print(stream, key, r->n_points, r->points);
+}
+
+typedef struct worker_row {
+    double worker, steps;
+    dsgd_time_shares shares;
+} worker_row;
+
+static const dsgd_column worker_columns[] = {
+    TIMED(worker_row, worker, "worker", NULL, "from 0"),
+    TIMED(worker_row, shares.compute, "compute_share", "1",
+          "of its time; gradients that were cancelled are in `wait_share`"),
+    TIMED(worker_row, shares.wait, "wait_share", "1", NULL),
+    TIMED(worker_row, shares.communicate, "comm_share", "1", NULL),
+    TIMED(worker_row, steps, "steps", NULL, "gradient steps"),
+    {.name = NULL},
+};
+
+static const dsgd_results_file workers_file = {"workers", "per worker", worker_columns};
+
+static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
+                          const dsgd_run_result *r)
+{
+    (void)run;
+    for (int w = 0; w < key->workers && r->worker_shares != NULL; w++) {
+        const worker_row row = {w, r->worker_steps[w], r->worker_shares[w]};
+        dsgd_results_row(stream, &workers_file, key, &row);
+    }
+}
+
+typedef struct age_row {
+    const char *measure;
+    double age, share;
+} age_row;
+
+static const dsgd_column age_columns[] = {
+    TEXT(age_row, measure, "measure", "`staleness` or `gradient_staleness`, as in `runs.csv`"),
+    TIMED(age_row, age, "age", NULL, "in the units of the measure"),
+    TIMED(age_row, share, "share", "1",
+          "of the uses with that age (a sum of gradients counts with its mean age, rounded down)"),
+    {.name = NULL},
+};
+
+static const dsgd_results_file staleness_file = {
+    "staleness", "per age that values had when they were used, and gradients when applied",
+    age_columns};
+
+static void print_ages(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
+                       const dsgd_run_result *r)
+{
+    (void)run;
+    const dsgd_ages *const ages[] = {&r->ages, &r->gradient_ages};
+    for (size_t m = 0; m < 2; m++)
+        for (size_t age = 0; age < ages[m]->n; age++) {
+            const age_row row = {m == 0 ? "staleness" : "gradient_staleness", (double)age,
+                                 ages[m]->share[age]};
+            if (row.share != 0)
+                dsgd_results_row(stream, &staleness_file, key, &row);
+        }
+}
+
+static const dsgd_column step_columns[] = {
+    TIMED(dsgd_step_bin, step_s, "step_s", "s",
+          "from a worker's begin of a step to its begin of the next: mean of a bin of 1/64 of a "
+          "power of two"),
+    TIMED(dsgd_step_bin, share, "share", "1", "of all steps"),
+    {.name = NULL},
+};
+
+static const dsgd_results_file steps_file = {"steps", "per bin of step times", step_columns};
+
+static void print_steps(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
+                        const dsgd_run_result *r)
+{
+    (void)run;
+    for (size_t k = 0; k < r->step_times.n; k++)
+        dsgd_results_row(stream, &steps_file, key, &r->step_times.bin[k]);
+}
+
+/* --- all files -------------------------------------------------------------------------------- */
+
+const dsgd_results_file *const dsgd_results_files[] = {
+    &runs_file, &dsgd_curves_file, &workers_file, &staleness_file, &steps_file, NULL};
+
+void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_planned_run *run,
+                   const dsgd_run_result *result)
+{
+    static void (*const print[])(FILE *, const dsgd_run_key *, const dsgd_planned_run *,
+                                 const dsgd_run_result *) = {print_run, print_curve, print_workers,
+                                                             print_ages, print_steps};
+    print[k](stream, key, run, result);
+}
+
+/** Looks for a column in the key, and then in the file; *place: in its lines, from 0. */
+static const dsgd_column *find(const char *file, const char *name, size_t *place)
+{
+    const dsgd_column *columns = dsgd_key_columns;
+    *place = 0;
+    for (size_t k = 0; dsgd_results_files[k] != NULL; k++)
+        if (strcmp(dsgd_results_files[k]->name, file) == 0)
+            columns = dsgd_results_files[k]->columns;
+    for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++, (*place)++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    for (const dsgd_column *c = columns; c->name != NULL; c++, (*place)++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+const dsgd_column *dsgd_column_find(const char *file, const char *name)
+{
+    size_t place = 0;
+    return find(file, name, &place);
+}
+
+size_t dsgd_column_place(const char *file, const char *name)
+{
+    size_t place = 0;
+    DSGD_ASSERT(find(file, name, &place) != NULL, "%s.csv has no column %s", file, name);
+    return place;
+}
+
+bool dsgd_status_has_results(const char *status)
+{
+    return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
+}
+
+bool dsgd_column_counts(const dsgd_column *column, const char *status)
+{
+    if (column != NULL && column->counts == DSGD_COUNTS_LEARNED)
+        return strcmp(status, "ok") == 0;
+    return dsgd_status_has_results(status);
+}
