@@ -159,6 +159,12 @@ static void evaluate_and_inspect(dsgd_engine *engine)
         engine->config->inspect(engine, engine->config->inspect_argument);
 }
 
+static void sum_up(dsgd_engine *engine)
+{
+    dsgd_sum_up(engine);
+    dsgd_sum_up_step_times(engine);
+}
+
 static const double until_nothing_moves_s = 1e9;
 
 /** The actor that ends the run. */
@@ -181,8 +187,10 @@ static void clock_main(void *argument)
     dsgd_sum_up_loads(engine);
     dsgd_ledger_end(engine);
     evaluate_and_inspect(engine);
-    if (config->steps_each == 0 && engine->n_working > 0)
-        dsgd_waits_watch_on(engine);
+    if (config->steps_each > 0 || engine->n_working == 0 || dsgd_waits_watch(engine) == 0)
+        return;
+    sum_up(engine);
+    dsgd_waits_continue(engine);
 }
 
 /** A run fails where a worker waits for ever, or left without being told. */
@@ -225,7 +233,10 @@ static void simulate(dsgd_engine *engine)
         dsgd_ledger_end(engine);
         dsgd_waits_watch(engine);
     }
-    dsgd_waits_end(engine);
+    if (engine->continued)
+        dsgd_waits_end(engine);
+    else
+        sum_up(engine);
     fail_if_workers_hang(engine, ended);
     result->timing_wall_s = dsgd_wall_s() - start_s;
     /* The simulation does not wait for later computations. */

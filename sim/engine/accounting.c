@@ -208,20 +208,6 @@ void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight)
     add(&engine->lag, &engine->result->lag_max, lag, weight);
 }
 
-void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
-{
-    dsgd_count_age(user, owner, piece, stamp, weight);
-    const double lag = fmax(0, (double)(dsgd_local_steps(user, piece) - stamp));
-    if (dsgd_watched(user->engine) && stamp >= 0 && lag > 0)
-        dsgd_timeline_mark(user, (dsgd_span){.kind = DSGD_SPAN_USED,
-                                             .peer = owner,
-                                             .piece = (long)piece,
-                                             .version = stamp,
-                                             .made = -1});
-    if (stamp >= 0)
-        dsgd_count_lag(user->engine, (dsgd_lag){lag, lag}, weight);
-}
-
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
 {
     add(&engine->gradient_staleness, &engine->result->gradient_staleness_max, age, weight);
@@ -260,43 +246,6 @@ void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
     engine->result->bytes = add_times(engine->result->bytes, bytes, (long)n);
 }
 
-static void count_message(dsgd_engine *engine, double bytes)
-{
-    count_events(engine, 1);
-    engine->result->messages++;
-    engine->result->bytes += bytes;
-}
-
-size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes)
-{
-    count_message(engine, bytes);
-    engine->workers[from].sent_bytes += bytes;
-    if (!dsgd_watched(engine))
-        return 0;
-    return dsgd_timeline_message(
-        engine,
-        (dsgd_span){
-            .host = from, .peer = to, .bytes = bytes, .since_s = dsgd_now_s(), .end_s = INFINITY});
-}
-
-void dsgd_note_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                       double end_s)
-{
-    engine->workers[from].sent_bytes += bytes;
-    if (dsgd_watched(engine))
-        dsgd_timeline_message(
-            engine,
-            (dsgd_span){
-                .host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = end_s});
-}
-
-void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                         double end_s)
-{
-    count_message(engine, bytes);
-    dsgd_note_message(engine, from, to, bytes, since_s, end_s);
-}
-
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)
 {
     double *const largest = partial ? &engine->largest_partial : &engine->largest_allreduce;
@@ -307,13 +256,6 @@ void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective ho
         engine->result->partial_collective = (int)how;
     else
         engine->result->collective = (int)how;
-}
-
-void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes)
-{
-    if (engine->result->virtual_s > 0)
-        return; /* the run has ended, what is left only drains */
-    dsgd_count_carried(engine, from, to, bytes);
 }
 
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
@@ -481,5 +423,4 @@ void dsgd_sum_up(dsgd_engine *engine)
         result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
     result->link_s = links_alone_s(engine);
     sum_up_workers(engine);
-    dsgd_sum_up_step_times(engine);
 }

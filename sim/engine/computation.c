@@ -65,17 +65,11 @@ double dsgd_learning_rate(dsgd_node *self)
     return learning_rate(w, dsgd_local_steps(w, w->engine->n_pieces - 1));
 }
 
-static bool is_ready(const dsgd_vector *x)
-{
-    const size_t n = dsgd_count_pieces(x);
-    return n == 0 || dsgd_piece_ready(x, x->first + (n - 1) * x->stride);
-}
-
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
     (void)self;
     dsgd_require_same_pieces(x, g);
-    if (!is_ready(g))
+    if (!dsgd_vector_ready(g))
         x->whole->awaits = g->whole->awaits;
 }
 
@@ -83,67 +77,18 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
-    if (is_ready(g))
+    if (dsgd_vector_ready(g))
         dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 
-/* --- what waits for pieces -------------------------------------------------------------------- */
-
-/** An update whose pieces from some one on are not ready. */
-typedef struct dsgd_deferred {
-    struct dsgd_deferred *next;
-    dsgd_update update;
-    /* A vector that was ready is kept as it was: the algorithm may change it meanwhile. */
-    bool keeps_x;
-    dsgd_piece x[]; /* [x->end] where kept */
-} dsgd_deferred;
-
-static void defer(dsgd_worker *w, dsgd_update update)
-{
-    dsgd_computation *const computation = &w->computation;
-    const size_t n = update.x->end;
-    const bool keeps_x = is_ready(update.x);
-    dsgd_deferred *const deferred =
-        dsgd_run_alloc(w->engine, sizeof *deferred + (keeps_x ? n : 0) * sizeof deferred->x[0]);
-    deferred->update = update;
-    deferred->keeps_x = keeps_x;
-    const size_t stride = update.x->stride;
-    for (size_t k = dsgd_piece_from(update.x, computation->ready); keeps_x && k < n; k += stride) {
-        deferred->x[k] = update.x->piece[k];
-        dsgd_value_retain(deferred->x[k].value);
-    }
-    *computation->end_of_deferred = deferred;
-    computation->end_of_deferred = &deferred->next;
-    update.y->whole->awaits = computation->number;
-}
-
-void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update)
-{
-    dsgd_require_same_pieces(update.x, update.y);
-    const bool ready = is_ready(update.x) && is_ready(update.y);
-    const size_t first_unready = ready ? w->engine->n_pieces : w->computation.ready;
-    DSGD_FOR_PIECES (k, update.y)
-        if (k < first_unready)
-            update.apply(w, &update, k, &update.x->piece[k]);
-    if (!ready)
-        defer(w, update);
-}
-
-/** Pieces up to @p ready are computed: applies what waited for them. */
+/** Pieces up to @p ready are computed. */
 static void pieces_done(dsgd_worker *w, size_t ready)
 {
     const size_t before = w->computation.ready;
     w->computation.ready = ready;
     for (size_t k = before; k < ready; k++)
         w->computation.ready_s[k] = dsgd_now_s();
-    for (dsgd_deferred *d = w->computation.first_deferred; d != NULL; d = d->next)
-        for (size_t k = dsgd_piece_from(d->update.y, before); k < ready && k < d->update.y->end;
-             k += d->update.y->stride) {
-            const dsgd_piece *const x = d->keeps_x ? &d->x[k] : &d->update.x->piece[k];
-            d->update.apply(w, &d->update, k, x);
-            if (d->keeps_x)
-                dsgd_value_release(w->engine->values, d->x[k].value);
-        }
+    dsgd_updates_apply(w, before);
     dsgd_ready_wake(w);
     if (ready == w->engine->n_pieces)
         dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
@@ -291,12 +236,7 @@ void dsgd_computation_wait(dsgd_worker *w)
 {
     while (dsgd_computing(w))
         dsgd_ready_sleep(w, w->engine->n_pieces);
-    for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
-         w->computation.first_deferred = next) {
-        next = w->computation.first_deferred->next;
-        dsgd_run_free(w->computation.first_deferred);
-    }
-    w->computation.end_of_deferred = &w->computation.first_deferred;
+    dsgd_updates_forget(w);
 }
 
 static size_t begin_span(const dsgd_worker *w)

@@ -22,6 +22,7 @@
 
 enum {
     DSGD_MAX_BITS = 20, /* of a rank */
+    DSGD_ACTIVATION_BYTES = 4, /* of a partial collective */
     DSGD_MAX_WAITS = 2 /* of a worker at a time: work and assist */
 };
 
@@ -371,6 +372,15 @@ static inline bool dsgd_fuses(const dsgd_engine *engine)
     return engine->config->exchange.fusion_bytes > 0;
 }
 
+/** Ends the simulation at this instant. */
+static inline void dsgd_finish(dsgd_engine *engine)
+{
+    if (engine->finished)
+        return;
+    engine->finished = true; /* before other actors run at this instant */
+    dsgd_semaphore_post(engine->end_semaphore);
+}
+
 /** Stops the program where an algorithm names a worker that does not exist. */
 static inline void dsgd_require_peer(const dsgd_node *self, int peer)
 {
@@ -379,7 +389,7 @@ static inline void dsgd_require_peer(const dsgd_node *self, int peer)
                 self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
 }
 
-/* --- vectors.c: memory, waiting, vectors ------------------------------------------------------ */
+/* --- actors.c: memory, waiting ---------------------------------------------------------------- */
 
 /** Zeroed memory, until dsgd_run_free() or the end of the run (for what killed actors held). */
 void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes);
@@ -414,6 +424,9 @@ dsgd_wait *dsgd_wait_begin_of_work(dsgd_worker *w, const dsgd_waiting *in,
 /** @p wait may be NULL. */
 void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait);
 
+/** A step is made or a computation begins: turns are taken again. */
+void dsgd_moved(dsgd_engine *engine);
+
 /** For waits that no worker alone can end. */
 bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host);
 
@@ -426,6 +439,8 @@ void dsgd_stay_if_stopped(const dsgd_worker *w);
 
 /** Like MPI_Barrier over all workers, but costs no messages. */
 void dsgd_barrier(dsgd_node *self);
+
+/* --- vectors.c -------------------------------------------------------------------------------- */
 
 /** Of another vector, which is whole, the pieces that x has. */
 dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
@@ -475,6 +490,18 @@ void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long sta
 
 /** Releases the values of all vectors of the run. */
 void dsgd_vectors_release(dsgd_engine *engine);
+
+/** Applies the update to each piece once y[k] and x[k] are ready. Does not wait. */
+void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
+
+/** Pieces of the gradient from @p before on are ready: applies what waited for them. */
+void dsgd_updates_apply(dsgd_worker *w, size_t before);
+
+/** Forgets what waited for a gradient that is ready. */
+void dsgd_updates_forget(dsgd_worker *w);
+
+/** Whether all pieces of a vector are computed. */
+bool dsgd_vector_ready(const dsgd_vector *x);
 
 /** dsgd_update_when_ready() of an update that does not only add to y. */
 void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update);
@@ -563,9 +590,6 @@ typedef struct dsgd_lag {
 /** Counts how far a use is behind the iteration in which it is made. */
 void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight);
 
-/** Counts the age and the lag of one contribution: max(0, user's local steps - stamp). */
-void dsgd_count_staleness(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
-
 /**
  * Of a contribution that a worker sent in a step of its: what it was computed from does not count
  * as samples.
@@ -578,31 +602,13 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 /** Tells the run's progress that something has moved, and the virtual time. */
 void dsgd_count_event(const dsgd_engine *engine);
 
-/**
- * Counts a message between two hosts, as in engine->workers, that is sent now. Returns its number
- * for dsgd_timeline_arrive().
- */
-size_t dsgd_count_message(dsgd_engine *engine, int from, int to, double bytes);
-
-/** The same of one that was under way from @p since_s to @p end_s. */
-void dsgd_count_received(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                         double end_s);
-
-/** The same of @p n alike, each of which dsgd_note_message() then tells apart. */
+/** Counts @p n messages of as many bytes each. */
 void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes);
-void dsgd_note_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                       double end_s);
 
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
 
-/**
- * Counts bytes that arrive now, unless the run has ended, for what links take alone; hosts as in
- * engine->workers.
- */
-void dsgd_count_arrival(dsgd_engine *engine, int from, int to, double bytes);
-
-/** The same of bytes that arrived before the end of the run. */
+/** Counts bytes that arrive before the end of the run, for what links take alone. */
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes);
 
 /** Counts a worker's contribution to a version of a partial collective. */
@@ -718,29 +724,20 @@ dsgd_await dsgd_gpu_next(void *worker);
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
 
-/** Applies the update to each piece once y[k] and x[k] are ready. Does not wait. */
-void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
-
 /* --- steps.c ---------------------------------------------------------------------------------- */
-
-/** Ends the simulation at this instant. */
-void dsgd_finish(dsgd_engine *engine);
-
-/** Counts a step or the begin of a computation, after which turns are taken again. */
-void dsgd_moved(dsgd_engine *engine);
 
 /* --- waiting.c: who waits for whom ------------------------------------------------------------ */
 
-/** Watches all waits that are under way. */
-void dsgd_waits_watch(dsgd_engine *engine);
+/** Watches all waits that are under way; returns how many. */
+int dsgd_waits_watch(dsgd_engine *engine);
 
 /**
- * For the clock, at the end of the run: watches all waits. If there are any, sums up, and continues
- * the run until it is known which of them never end; those stay watched.
+ * For the clock, at the end of a run whose results are summed up: continues it until it is known
+ * which of the watched waits never end; these stay watched.
  */
-void dsgd_waits_watch_on(dsgd_engine *engine);
+void dsgd_waits_continue(dsgd_engine *engine);
 
-/** After the simulation: sums up unless that is done. */
+/** After a run that was continued: its result and values are those of its end. */
 void dsgd_waits_end(dsgd_engine *engine);
 
 /**

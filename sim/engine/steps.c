@@ -14,14 +14,6 @@ static void stay(dsgd_worker *w)
         dsgd_work_sleep(w);
 }
 
-void dsgd_finish(dsgd_engine *engine)
-{
-    if (engine->finished)
-        return;
-    engine->finished = true; /* before other actors run at this instant */
-    dsgd_semaphore_post(engine->end_semaphore);
-}
-
 /** Share of the run that is done, by the bound that is nearest. */
 static void report_progress(const dsgd_engine *engine, double samples)
 {
@@ -114,14 +106,6 @@ bool dsgd_next_step(dsgd_node *self)
     w->draws = w->encodings = 0;
     w->may_return = is_to_stop(w);
     return !w->may_return;
-}
-
-void dsgd_moved(dsgd_engine *engine)
-{
-    dsgd_count_event(engine);
-    engine->moves++;
-    for (int i = 0; i < engine->n_workers && engine->n_resting > 0; i++)
-        dsgd_work_wake(&engine->workers[i]);
 }
 
 /** Turns of a worker without a step or computation of any: before the end, and after it. */

@@ -1,206 +1,11 @@
 /**
  * @file vectors.c
- * Memory of the run, waiting for what other actors change, vectors in pieces and their linear
- * combinations.
+ * Vectors in pieces, what waits for pieces to be computed, linear combinations and views.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/engine/engine.h"
-
-/* --- memory of the run ------------------------------------------------------------------------ */
-
-/** One of the run's blocks, a doubly linked list. */
-struct dsgd_block {
-    struct dsgd_block *next, **link; /* link: what points to this block */
-    _Alignas(max_align_t) unsigned char memory[];
-};
-
-void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes)
-{
-    struct dsgd_block *const block = dsgd_xcalloc(1, sizeof *block + bytes);
-    block->next = engine->blocks;
-    block->link = &engine->blocks;
-    if (block->next != NULL)
-        block->next->link = &block->next;
-    engine->blocks = block;
-    return block->memory;
-}
-
-void dsgd_run_free(void *memory)
-{
-    if (memory == NULL)
-        return;
-    struct dsgd_block *const block =
-        (struct dsgd_block *)((unsigned char *)memory - offsetof(struct dsgd_block, memory));
-    *block->link = block->next;
-    if (block->next != NULL)
-        block->next->link = block->link;
-    free(block);
-}
-
-size_t dsgd_run_free_all(dsgd_engine *engine)
-{
-    size_t n = 0;
-    for (struct dsgd_block *next = NULL; engine->blocks != NULL; engine->blocks = next, n++) {
-        next = engine->blocks->next;
-        free(engine->blocks);
-    }
-    return n;
-}
-
-/* --- waiting ---------------------------------------------------------------------------------- */
-
-void dsgd_work_wake(dsgd_worker *w)
-{
-    const int n = w->work_waits;
-    w->work_waits = 0; /* before an actor runs that sleeps again */
-    w->wakes += n;
-    for (int i = 0; i < n; i++)
-        dsgd_semaphore_post(w->work_semaphore);
-}
-
-void dsgd_work_sleep(dsgd_worker *w)
-{
-    w->work_waits++;
-    dsgd_semaphore_wait(w->work_semaphore);
-}
-
-bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
-{
-    const long wakes = w->wakes;
-    w->work_waits++;
-    if (until_s == INFINITY)
-        dsgd_semaphore_wait(w->work_semaphore);
-    else if (until_s <= dsgd_now_s() ||
-             !dsgd_semaphore_wait_for(w->work_semaphore, until_s - dsgd_now_s())) {
-        w->work_waits -= w->wakes == wakes; /* else it is woken at this very instant */
-        return false;
-    }
-    return true;
-}
-
-void dsgd_ready_sleep(dsgd_worker *w, size_t n)
-{
-    if (w->ready_waits == 0 || n < w->ready_awaited)
-        w->ready_awaited = n;
-    w->ready_waits++;
-    dsgd_semaphore_wait(w->ready_semaphore);
-}
-
-void dsgd_ready_wake(dsgd_worker *w)
-{
-    if (w->computation.ready < w->ready_awaited)
-        return;
-    const int n = w->ready_waits;
-    w->ready_waits = 0;
-    for (int i = 0; i < n; i++)
-        dsgd_semaphore_post(w->ready_semaphore);
-}
-
-void dsgd_stay_if_stopped(const dsgd_worker *w)
-{
-    while (w->stopped)
-        dsgd_semaphore_wait(w->engine->never_semaphore);
-}
-
-dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
-{
-    dsgd_wait *wait = w->waits;
-    while (wait < w->waits + DSGD_MAX_WAITS && wait->in != NULL)
-        wait++;
-    DSGD_ASSERT(wait < w->waits + DSGD_MAX_WAITS, "worker %d has %d actors that wait in verbs",
-                w->node.rank, DSGD_MAX_WAITS + 1);
-    *wait = (dsgd_wait){.in = in, .job = job, .since_s = dsgd_now_s()};
-    dsgd_timeline_look(w->engine, w->host);
-    wait->span = dsgd_timeline_wait(w, wait);
-    return wait;
-}
-
-dsgd_wait *dsgd_wait_begin_of_work(dsgd_worker *w, const dsgd_waiting *in,
-                                   const struct dsgd_job *job)
-{
-    return dsgd_actor_self() == w->work_actor ? dsgd_wait_begin(w, in, job) : NULL;
-}
-
-void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
-{
-    if (wait == NULL)
-        return;
-    const bool watched = wait->watched;
-    dsgd_timeline_wait_end(w, wait);
-    *wait = (dsgd_wait){.in = NULL};
-    if (watched && --w->engine->n_watched == 0)
-        dsgd_semaphore_post(w->engine->watch_semaphore);
-}
-
-void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
-{
-    dsgd_wait_begin(w, in, job);
-    for (;;)
-        dsgd_semaphore_wait(w->engine->never_semaphore);
-}
-
-bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host)
-{
-    (void)w;
-    (void)job;
-    (void)host;
-    return false;
-}
-
-static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none, int host);
-
-static const dsgd_waiting barrier = {"the barrier before a step", is_not_at_barrier};
-
-static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none, int host)
-{
-    (void)none;
-    if (host >= w->engine->n_workers)
-        return false;
-    for (int i = 0; i < DSGD_MAX_WAITS; i++)
-        if (w->engine->workers[host].waits[i].in == &barrier)
-            return false;
-    return true;
-}
-
-void dsgd_barrier(dsgd_node *self)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_engine *const engine = w->engine;
-    const long round = engine->barrier_round;
-    if (++engine->at_barrier == engine->n_workers) {
-        engine->at_barrier = 0;
-        engine->barrier_round++;
-        for (int i = 0; i < engine->n_workers; i++)
-            dsgd_work_wake(&engine->workers[i]);
-        return;
-    }
-    dsgd_wait *const wait = dsgd_wait_begin(w, &barrier, NULL);
-    while (engine->barrier_round == round)
-        dsgd_work_sleep(w);
-    dsgd_wait_end(w, wait);
-}
-
-void dsgd_lock(dsgd_node *self)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    static const dsgd_waiting lock = {"dsgd_lock", dsgd_lacks_nobody};
-    const long ticket = w->locks++;
-    if (w->unlocks == ticket)
-        return;
-    dsgd_wait *const wait = dsgd_wait_begin(w, &lock, NULL);
-    while (w->unlocks != ticket)
-        dsgd_work_sleep(w);
-    dsgd_wait_end(w, wait);
-}
-
-void dsgd_unlock(dsgd_node *self)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    w->unlocks++;
-    dsgd_work_wake(w);
-}
+#include "sim/engine/observe.h"
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
@@ -208,6 +13,12 @@ bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
 {
     const dsgd_worker *const w = x->owner;
     return x->whole->awaits != w->computation.number || piece < w->computation.ready;
+}
+
+bool dsgd_vector_ready(const dsgd_vector *x)
+{
+    const size_t n = dsgd_count_pieces(x);
+    return n == 0 || dsgd_piece_ready(x, x->first + (n - 1) * x->stride);
 }
 
 void dsgd_piece_wait(dsgd_vector *x, size_t piece)
@@ -233,8 +44,7 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
 {
     dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
-    if (dsgd_entered(x->owner->engine) && x->whole == x->owner->model)
-        dsgd_ledger_enter(x->owner, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
+    dsgd_observe_set(x, value);
 }
 
 void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
@@ -297,6 +107,77 @@ dsgd_vector *dsgd_model(dsgd_node *self)
     return dsgd_worker_of(self)->model;
 }
 
+/* --- what waits for pieces -------------------------------------------------------------------- */
+
+/** An update whose pieces from some one on are not ready. */
+typedef struct dsgd_deferred {
+    struct dsgd_deferred *next;
+    dsgd_update update;
+    /* A vector that was ready is kept as it was: the algorithm may change it meanwhile. */
+    bool keeps_x;
+    dsgd_piece x[]; /* [x->end] where kept */
+} dsgd_deferred;
+
+static void defer(dsgd_worker *w, dsgd_update update)
+{
+    dsgd_computation *const computation = &w->computation;
+    const size_t n = update.x->end;
+    const bool keeps_x = dsgd_vector_ready(update.x);
+    dsgd_deferred *const deferred =
+        dsgd_run_alloc(w->engine, sizeof *deferred + (keeps_x ? n : 0) * sizeof deferred->x[0]);
+    deferred->update = update;
+    deferred->keeps_x = keeps_x;
+    const size_t stride = update.x->stride;
+    for (size_t k = dsgd_piece_from(update.x, computation->ready); keeps_x && k < n; k += stride) {
+        deferred->x[k] = update.x->piece[k];
+        dsgd_value_retain(deferred->x[k].value);
+    }
+    *computation->end_of_deferred = deferred;
+    computation->end_of_deferred = &deferred->next;
+    update.y->whole->awaits = computation->number;
+}
+
+void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update)
+{
+    dsgd_require_same_pieces(update.x, update.y);
+    const bool ready = dsgd_vector_ready(update.x) && dsgd_vector_ready(update.y);
+    const size_t first_unready = ready ? w->engine->n_pieces : w->computation.ready;
+    DSGD_FOR_PIECES (k, update.y)
+        if (k < first_unready)
+            update.apply(w, &update, k, &update.x->piece[k]);
+    if (!ready)
+        defer(w, update);
+}
+
+void dsgd_updates_apply(dsgd_worker *w, size_t before)
+{
+    const size_t ready = w->computation.ready;
+    for (dsgd_deferred *d = w->computation.first_deferred; d != NULL; d = d->next)
+        for (size_t k = dsgd_piece_from(d->update.y, before); k < ready && k < d->update.y->end;
+             k += d->update.y->stride) {
+            const dsgd_piece *const x = d->keeps_x ? &d->x[k] : &d->update.x->piece[k];
+            d->update.apply(w, &d->update, k, x);
+            if (d->keeps_x)
+                dsgd_value_release(w->engine->values, d->x[k].value);
+        }
+}
+
+void dsgd_updates_forget(dsgd_worker *w)
+{
+    for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
+         w->computation.first_deferred = next) {
+        next = w->computation.first_deferred->next;
+        dsgd_run_free(w->computation.first_deferred);
+    }
+    w->computation.end_of_deferred = &w->computation.first_deferred;
+}
+
+void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update)
+{
+    dsgd_update_when_ready(w, update);
+    update.y->whole->set_by = update.y->whole->awaits;
+}
+
 /* --- linear combinations ---------------------------------------------------------------------- */
 
 static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
@@ -322,12 +203,6 @@ static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
         y = x;
     y.updates = updates;
     return y;
-}
-
-void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update)
-{
-    dsgd_update_when_ready(w, update);
-    update.y->whole->set_by = update.y->whole->awaits;
 }
 
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)

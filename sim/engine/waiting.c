@@ -40,7 +40,7 @@ int dsgd_waits_watched(const dsgd_engine *engine)
     return n;
 }
 
-void dsgd_waits_watch(dsgd_engine *engine)
+int dsgd_waits_watch(dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers * DSGD_MAX_WAITS; i++) {
         dsgd_worker *const w = &engine->workers[i / DSGD_MAX_WAITS];
@@ -50,6 +50,7 @@ void dsgd_waits_watch(dsgd_engine *engine)
         wait->watched = true;
         engine->n_watched++;
     }
+    return engine->n_watched;
 }
 
 enum { LEAST_STEPS = 1000 }; /* twice the local steps of the longest rounds in use */
@@ -80,12 +81,8 @@ void dsgd_stay_if_endless(dsgd_worker *w)
  */
 static const double until_nothing_moves_s = 1e15;
 
-void dsgd_waits_watch_on(dsgd_engine *engine)
+void dsgd_waits_continue(dsgd_engine *engine)
 {
-    dsgd_waits_watch(engine);
-    if (engine->n_watched == 0)
-        return;
-    dsgd_sum_up(engine);
     engine->counted = engine->result;
     engine->computed = engine->values;
     engine->result = dsgd_run_alloc(engine, sizeof *engine->result);
@@ -100,10 +97,6 @@ void dsgd_waits_watch_on(dsgd_engine *engine)
 
 void dsgd_waits_end(dsgd_engine *engine)
 {
-    if (!engine->continued) {
-        dsgd_sum_up(engine);
-        return;
-    }
     free(engine->result->ages.share);
     free(engine->result->gradient_ages.share);
     engine->result = engine->counted;

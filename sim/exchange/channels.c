@@ -18,14 +18,19 @@ static dsgd_span span_of(const dsgd_channel *channel, const dsgd_job *job)
                        .verb = job->verb};
 }
 
+static void end_job(dsgd_channel *channel)
+{
+    channel->current = NULL;
+    dsgd_timeline_end(channel->worker->engine, channel->span);
+    dsgd_work_wake(channel->worker);
+}
+
 static void run_job(void *argument)
 {
     dsgd_channel *const channel = argument;
     dsgd_job *const job = channel->current;
-    channel->current = NULL;
     job->run(channel, job);
-    dsgd_timeline_end(channel->worker->engine, channel->span);
-    dsgd_work_wake(channel->worker);
+    end_job(channel);
 }
 
 /** The next step of the job, whose piece is in host memory; after the last one awaits nothing. */
@@ -35,9 +40,7 @@ static dsgd_await step_job(dsgd_channel *channel)
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {run_job, channel}};
     const dsgd_await await = channel->current->step(channel, channel->current);
     if (await.kind == DSGD_AWAIT_NOTHING) {
-        channel->current = NULL;
-        dsgd_timeline_end(channel->worker->engine, channel->span);
-        dsgd_work_wake(channel->worker);
+        end_job(channel);
     }
     return await;
 }
@@ -267,12 +270,8 @@ static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
             encode_piece(w, k, request);
         request->staged_s =
             dsgd_stage_out(w, request->in, k, dsgd_exchange_sent(request, k), request->since_s);
+        dsgd_observe_sends(w, &request->in->piece[k], request->exchange->waiting.verb);
     }
-    if (dsgd_entered(w->engine) && request->in != NULL)
-        dsgd_ledger_enter(
-            w,
-            (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = request->exchange->waiting.verb},
-            request->in->piece[k].value);
     request->exchange->begin(w, k, request);
 }
 
@@ -433,14 +432,8 @@ void dsgd_sleep_cost(double cost_s)
 double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double waiting_since_s)
 {
     const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
-    dsgd_count_arrival(w->engine, message->host, w->host, message->bytes);
-    dsgd_timeline_arrive(w->engine, message->span, started_s);
-    if (dsgd_entered(w->engine) && message->content.stamp >= 0)
-        dsgd_ledger_enter(w,
-                          (dsgd_ledger_entry){.kind = DSGD_ENTRY_RECEIVED,
-                                              .peer = message->host,
-                                              .stamp = message->content.stamp},
-                          message->content.value);
+    dsgd_observe_arrived(w, message->host, message->bytes, message->span, started_s,
+                         &message->content);
     return started_s;
 }
 

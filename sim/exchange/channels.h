@@ -18,7 +18,7 @@
 #ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
 #define DSGD_SIM_EXCHANGE_CHANNELS_H
 
-#include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
 
 enum { DSGD_MAX_CHANNELS = 64 }; /* and as many side channels */
 

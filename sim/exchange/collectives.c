@@ -158,14 +158,9 @@ static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
     if (!request->unchanged) {
         const dsgd_contribution *const theirs = &reduction->contribution[reduction->call.root];
         dsgd_piece_wait(request->out, k);
-        if (dsgd_entered(w->engine))
-            dsgd_ledger_enter(w,
-                              (dsgd_ledger_entry){.kind = DSGD_ENTRY_RECEIVED,
-                                                  .peer = root,
-                                                  .stamp = theirs->stamp},
-                              theirs->value);
+        dsgd_observe_received(w, root, theirs->value, theirs->stamp);
         dsgd_vector_update(request->out, k, dsgd_value_retain(theirs->value), theirs->stamp);
-        dsgd_count_staleness(w, root, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+        dsgd_observe_used(w, root, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     }
     dsgd_reduction_leave(w->engine, reduction);
 }

@@ -8,7 +8,7 @@
 #ifndef DSGD_SIM_EXCHANGE_COMMUNICATORS_H
 #define DSGD_SIM_EXCHANGE_COMMUNICATORS_H
 
-#include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
 
 struct dsgd_comm {
     struct dsgd_partition *split;

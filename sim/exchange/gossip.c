@@ -80,7 +80,7 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
         dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
         message->share = job->peer[i].share;
         message->content.weight = job->peer[i].share * job->mine.weight;
-        message->span = dsgd_count_message(w->engine, w->host, job->peer[i].to, bytes);
+        message->span = dsgd_observe_sent(w->engine, w->host, job->peer[i].to, bytes);
         /* Detached: the sender waits for no handshake. */
         dsgd_send_detached(
             dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
@@ -242,7 +242,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
                     w->node.rank, k, w->node.step, job->peer[i].from, job->peer[i].received->piece);
         x->piece[k].weight += theirs->weight;
         engine->gossip->weight_in_flight -= theirs->weight;
-        dsgd_count_staleness(w, job->peer[i].from, k, theirs->stamp, weight);
+        dsgd_observe_used(w, job->peer[i].from, k, theirs->stamp, weight);
         dsgd_message_free(w, job->peer[i].received);
     }
     require_sum(w, row, "gets", "DSGD_PROMISE_ROWS");

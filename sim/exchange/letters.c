@@ -226,7 +226,7 @@ static void run_letter(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_message *const message = dsgd_message_new(w, channel->number, any_job->piece, job->mine);
     message->bytes = job->bytes;
     message->letter = job->letter;
-    message->span = dsgd_count_message(w->engine, w->host, job->to, job->bytes);
+    message->span = dsgd_observe_sent(w->engine, w->host, job->to, job->bytes);
     if (dsgd_is_server(w) != (job->to >= w->engine->n_workers))
         dsgd_send(job->mailbox, message, job->bytes);
     else
@@ -263,9 +263,7 @@ static letter_job new_part(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t ca
 {
     dsgd_engine *const engine = w->engine;
     dsgd_piece_wait(x, k);
-    if (dsgd_entered(engine))
-        dsgd_ledger_enter(w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = sending},
-                          x->piece[k].value);
+    dsgd_observe_sends(w, &x->piece[k], sending);
     letter_job part = {.job.piece = k, .mine = x->piece[k]};
     if (!dsgd_is_server(w) && dsgd_wire_of_exchange(engine) != NULL && x->piece[k].wire == NULL)
         part.mine = dsgd_piece_encoded(w, x, k, x->piece[k], call);
@@ -376,14 +374,11 @@ void dsgd_letter_used(dsgd_node *self, const dsgd_letter *l, long missed)
         if (l->x == NULL || dsgd_is_server(w))
             return;
         DSGD_FOR_PIECES (k, l->x)
-            dsgd_count_staleness(w, l->from, k, l->x->piece[k].stamp,
-                                 dsgd_piece_share(w->engine, k));
+            dsgd_observe_used(w, l->from, k, l->x->piece[k].stamp, dsgd_piece_share(w->engine, k));
         return;
     }
-    dsgd_count_gradient(w->engine, (dsgd_lag){(double)missed, (double)missed}, 1);
-    if (dsgd_watched(w->engine) && missed > 0)
-        dsgd_timeline_mark(
-            w, (dsgd_span){.kind = DSGD_SPAN_USED, .peer = l->from, .piece = -1, .version = -1});
+    dsgd_observe_gradient_used(w, l->from, (double)missed, 1,
+                               (dsgd_span){.piece = -1, .version = -1});
 }
 
 void dsgd_letter_drop(dsgd_node *self, const dsgd_letter *l)

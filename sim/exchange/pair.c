@@ -59,7 +59,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     const double bytes = fetch ? 0 : dsgd_wire_bytes(w->engine, job->mine.wire, any_job->piece);
     dsgd_message *const question =
         dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
-    question->span = dsgd_count_message(w->engine, w->host, job->wanted.peer, bytes);
+    question->span = dsgd_observe_sent(w->engine, w->host, job->wanted.peer, bytes);
     dsgd_send(dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0),
               question, bytes);
     job->reply = receive_message(
@@ -90,7 +90,7 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
         move_half_way(w, x, job->reply, job->mine.value, true);
     else
         dsgd_vector_update(x, k, dsgd_value_retain(theirs->value), theirs->stamp);
-    dsgd_count_staleness(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+    dsgd_observe_used(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_message_free(w, job->reply);
 }
@@ -206,7 +206,7 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
     /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
-    reply->span = dsgd_count_message(w->engine, w->host, question->host, bytes);
+    reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
     if (w->engine->n_channels > 1)
         dsgd_send_detached(mailbox, reply, bytes);
     else
@@ -234,8 +234,8 @@ static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int a
     dsgd_message *const reply = new_reply(w, question, x);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
-    dsgd_count_staleness(w, question->from, k, question->content.stamp,
-                         dsgd_piece_share(w->engine, k));
+    dsgd_observe_used(w, question->from, k, question->content.stamp,
+                      dsgd_piece_share(w->engine, k));
     dsgd_stage_in(w, x, k, dsgd_now_s());
     reply_to(w, question, reply);
     dsgd_message_free(w, question);

@@ -93,13 +93,10 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     dsgd_reduction_sample(w, job->reduction, sample);
     if (spec->draining)
         drain(w, k, &piece->buffer, sample);
-    if (k == 0)
-        dsgd_count_contribution(w, job->fresh);
-    if (dsgd_watched(w->engine))
-        dsgd_timeline_contribute(w, dsgd_channel_of(w, &job->job)->span,
-                                 (dsgd_span){.piece = (long)k,
-                                             .version = job->version,
-                                             .made = sample.stamp < 0 ? -1 : piece->published});
+    dsgd_observe_contributed(w, dsgd_channel_of(w, &job->job)->span, job->fresh,
+                             (dsgd_span){.piece = (long)k,
+                                         .version = job->version,
+                                         .made = sample.stamp < 0 ? -1 : piece->published});
 }
 
 /**
@@ -174,21 +171,17 @@ static void notify(dsgd_worker *w, int link, long position)
     dsgd_engine *const engine = w->engine;
     const int rank = w->node.rank;
     const int to = rank ^ (1 << link);
-    const size_t span = dsgd_count_message(engine, rank, to, DSGD_ACTIVATION_BYTES);
     if (!dsgd_messages_are_alone(engine)) {
-        dsgd_timeline_name_activation(engine, span, position, INFINITY);
+        dsgd_observe_activation(engine, rank, to, position, INFINITY);
         dsgd_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
                            payload_of(position, link), DSGD_ACTIVATION_BYTES);
         return;
     }
-    const bool in_vain = has_reached(&engine->workers[to], position); /* and would drop it */
-    if (in_vain && span == 0)
-        return;
     const double end_s =
         dsgd_now_s() + dsgd_lone_message_s(engine, rank, to, DSGD_ACTIVATION_BYTES);
-    dsgd_timeline_name_activation(engine, span, position, end_s);
-    if (in_vain)
-        return;
+    dsgd_observe_activation(engine, rank, to, position, end_s);
+    if (has_reached(&engine->workers[to], position))
+        return; /* it would drop it */
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
     *sent = (activation){{arrive_activation}, NULL, &engine->workers[to], position, link};
     dsgd_alarm_set(engine, &sent->alarm, end_s);
@@ -203,11 +196,10 @@ static void activate(dsgd_worker *w, long position, int link)
         return;
     const long first = partial->started + 1;
     partial->started = position; /* before anything that lets other actors run */
-    if (dsgd_watched(w->engine))
-        dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
-                                          .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
-                                          .piece = position % n_pieces,
-                                          .version = position / n_pieces});
+    dsgd_observe_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
+                                     .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
+                                     .piece = position % n_pieces,
+                                     .version = position / n_pieces});
     for (long p = first; p <= position; p++) {
         if (!version_exists(partial, p / n_pieces))
             continue;
@@ -412,12 +404,11 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     result->partial_duplicates += piece->used == piece->received_version;
     piece->used = piece->received_version;
     *lag = dsgd_reduction_count_use(w, piece->received, k, piece->used - w->node.step);
-    if (dsgd_watched(w->engine))
-        dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_USED,
-                                          .peer = -1,
-                                          .piece = (long)k,
-                                          .version = piece->used,
-                                          .made = piece->received_fresh ? piece->used : -1});
+    dsgd_observe_mark(w, (dsgd_span){.kind = DSGD_SPAN_USED,
+                                     .peer = -1,
+                                     .piece = (long)k,
+                                     .version = piece->used,
+                                     .made = piece->received_fresh ? piece->used : -1});
     return piece;
 }
 

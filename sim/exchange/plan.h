@@ -26,8 +26,6 @@ typedef struct dsgd_plan {
     dsgd_members members;
 } dsgd_plan;
 
-enum { DSGD_ACTIVATION_BYTES = 4 }; /* of a partial collective */
-
 /** An allreduce among @p n, or, as @p part says, a half of it, a tree, or both. */
 dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double bytes);
 

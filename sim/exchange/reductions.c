@@ -177,13 +177,8 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd
     reduction->contribution[index] =
         (dsgd_contribution){.value = contribution.value, .stamp = contribution.stamp};
     reduction->n_sampled++;
-    if (dsgd_entered(w->engine))
-        dsgd_ledger_enter(w,
-                          (dsgd_ledger_entry){.kind = DSGD_ENTRY_SAMPLED,
-                                              .stamp = contribution.stamp,
-                                              .scope = reduction->scope,
-                                              .number = reduction->number},
-                          contribution.value);
+    dsgd_observe_sampled(w, reduction->scope, reduction->number, contribution.value,
+                         contribution.stamp);
 }
 
 /** What dsgd_reduction_count_use() needs of the stamps. */
@@ -333,12 +328,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
 {
     dsgd_engine *const engine = user->engine;
     const double weight = dsgd_piece_share(engine, piece) / reduction->n_members;
-    if (dsgd_entered(engine))
-        dsgd_ledger_enter(user,
-                          (dsgd_ledger_entry){.kind = DSGD_ENTRY_USED,
-                                              .scope = reduction->scope,
-                                              .number = reduction->number},
-                          reduction->sum);
+    dsgd_observe_sum(user, reduction->scope, reduction->number, reduction->sum);
     if (reduction->n_stamped > 0)
         follow_owners(engine, reduction, piece);
     if (!dsgd_count_ages(user, piece, reduction->alike, reduction->n_alike, weight))

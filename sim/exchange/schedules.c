@@ -35,8 +35,7 @@ static void count_sent(const dsgd_worker *w, dsgd_phase phase, double since_s)
 {
     if (phase.to < 0)
         return;
-    dsgd_count_received(w->engine, w->host, phase.to, phase.bytes, since_s, dsgd_now_s());
-    dsgd_count_arrival(w->engine, w->host, phase.to, phase.bytes);
+    dsgd_observe_passed(w->engine, w->host, phase.to, phase.bytes, since_s);
 }
 
 /** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */

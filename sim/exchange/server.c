@@ -80,7 +80,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const double bytes = push ? dsgd_wire_bytes(engine, job->mine.wire, k) : 0;
     const double since_s = dsgd_now_s();
     dsgd_message *const message = new_question(channel, job);
-    message->span = dsgd_count_message(engine, w->host, engine->n_workers + server, bytes);
+    message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     job->reply = dsgd_recv(
         dsgd_mailbox_of(server, w->node.rank, port_of_answer(job->kind), channel->number));
@@ -103,7 +103,7 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
     const int server = server_of(w->engine, any_job->piece);
     const double bytes = dsgd_wire_bytes(w->engine, job->mine.wire, any_job->piece);
     dsgd_message *const message = new_question(channel, job);
-    message->span = dsgd_count_message(w->engine, w->host, w->engine->n_workers + server, bytes);
+    message->span = dsgd_observe_sent(w->engine, w->host, w->engine->n_workers + server, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     dsgd_job_finish(any_job);
 }
@@ -128,10 +128,7 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     const uint32_t call = w->encodings++;
     DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
-        if (dsgd_entered(w->engine))
-            dsgd_ledger_enter(
-                w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = "dsgd_server_push"},
-                u->piece[k].value);
+        dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
         const bool encodes = dsgd_wire_of_exchange(w->engine) != NULL && u->piece[k].wire == NULL;
         const dsgd_piece sent =
             encodes ? dsgd_piece_encoded(w, u, k, u->piece[k], call) : u->piece[k];
@@ -213,15 +210,10 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
     const double ones[2] = {1, 1};
     const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
     dsgd_vector_set(x, k, dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
-    const double missed = (double)(server_state_of(server, k)->version - message->version);
-    dsgd_count_gradient(engine, (dsgd_lag){missed, missed}, dsgd_piece_share(engine, k));
-    if (dsgd_watched(engine) && missed > 0)
-        dsgd_timeline_mark(server, (dsgd_span){.kind = DSGD_SPAN_USED,
-                                               .peer = message->from,
-                                               .piece = (long)k,
-                                               .version = message->version,
-                                               .made = server_state_of(server, k)->version});
-    server_state_of(server, k)->version++;
+    const long version = server_state_of(server, k)->version++;
+    dsgd_observe_gradient_used(
+        server, message->from, (double)(version - message->version), dsgd_piece_share(engine, k),
+        (dsgd_span){.piece = (long)k, .version = message->version, .made = version});
 }
 
 typedef struct answer_job {
@@ -245,15 +237,15 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
     dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
                                              port_of_answer(question->kind), question->channel);
     if (question->kind == PUSH) {
-        reply->span = dsgd_count_message(engine, server->host, question->host, 0);
+        reply->span = dsgd_observe_sent(engine, server->host, question->host, 0);
         dsgd_send_detached(to, reply, 0);
         return;
     }
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
     *job =
         (answer_job){{.run = run_answer, .piece = reply->piece, .verb = "dsgd_serve"}, to, reply};
-    reply->span = dsgd_count_message(engine, server->host, question->host,
-                                     dsgd_wire_bytes(engine, reply->content.wire, reply->piece));
+    reply->span = dsgd_observe_sent(engine, server->host, question->host,
+                                    dsgd_wire_bytes(engine, reply->content.wire, reply->piece));
     dsgd_channel_add(server, &job->job);
 }
 

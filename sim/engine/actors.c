@@ -1,0 +1,210 @@
+/**
+ * @file actors.c
+ * What actors share: memory of the run, waiting for what others change, barrier and lock.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/engine/engine.h"
+
+/* --- memory of the run ------------------------------------------------------------------------ */
+
+/** One of the run's blocks, a doubly linked list. */
+struct dsgd_block {
+    struct dsgd_block *next, **link; /* link: what points to this block */
+    _Alignas(max_align_t) unsigned char memory[];
+};
+
+void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes)
+{
+    struct dsgd_block *const block = dsgd_xcalloc(1, sizeof *block + bytes);
+    block->next = engine->blocks;
+    block->link = &engine->blocks;
+    if (block->next != NULL)
+        block->next->link = &block->next;
+    engine->blocks = block;
+    return block->memory;
+}
+
+void dsgd_run_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    struct dsgd_block *const block =
+        (struct dsgd_block *)((unsigned char *)memory - offsetof(struct dsgd_block, memory));
+    *block->link = block->next;
+    if (block->next != NULL)
+        block->next->link = block->link;
+    free(block);
+}
+
+size_t dsgd_run_free_all(dsgd_engine *engine)
+{
+    size_t n = 0;
+    for (struct dsgd_block *next = NULL; engine->blocks != NULL; engine->blocks = next, n++) {
+        next = engine->blocks->next;
+        free(engine->blocks);
+    }
+    return n;
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+void dsgd_work_wake(dsgd_worker *w)
+{
+    const int n = w->work_waits;
+    w->work_waits = 0; /* before an actor runs that sleeps again */
+    w->wakes += n;
+    for (int i = 0; i < n; i++)
+        dsgd_semaphore_post(w->work_semaphore);
+}
+
+void dsgd_work_sleep(dsgd_worker *w)
+{
+    w->work_waits++;
+    dsgd_semaphore_wait(w->work_semaphore);
+}
+
+bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
+{
+    const long wakes = w->wakes;
+    w->work_waits++;
+    if (until_s == INFINITY)
+        dsgd_semaphore_wait(w->work_semaphore);
+    else if (until_s <= dsgd_now_s() ||
+             !dsgd_semaphore_wait_for(w->work_semaphore, until_s - dsgd_now_s())) {
+        w->work_waits -= w->wakes == wakes; /* else it is woken at this very instant */
+        return false;
+    }
+    return true;
+}
+
+void dsgd_ready_sleep(dsgd_worker *w, size_t n)
+{
+    if (w->ready_waits == 0 || n < w->ready_awaited)
+        w->ready_awaited = n;
+    w->ready_waits++;
+    dsgd_semaphore_wait(w->ready_semaphore);
+}
+
+void dsgd_ready_wake(dsgd_worker *w)
+{
+    if (w->computation.ready < w->ready_awaited)
+        return;
+    const int n = w->ready_waits;
+    w->ready_waits = 0;
+    for (int i = 0; i < n; i++)
+        dsgd_semaphore_post(w->ready_semaphore);
+}
+
+void dsgd_stay_if_stopped(const dsgd_worker *w)
+{
+    while (w->stopped)
+        dsgd_semaphore_wait(w->engine->never_semaphore);
+}
+
+dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
+{
+    dsgd_wait *wait = w->waits;
+    while (wait < w->waits + DSGD_MAX_WAITS && wait->in != NULL)
+        wait++;
+    DSGD_ASSERT(wait < w->waits + DSGD_MAX_WAITS, "worker %d has %d actors that wait in verbs",
+                w->node.rank, DSGD_MAX_WAITS + 1);
+    *wait = (dsgd_wait){.in = in, .job = job, .since_s = dsgd_now_s()};
+    dsgd_timeline_look(w->engine, w->host);
+    wait->span = dsgd_timeline_wait(w, wait);
+    return wait;
+}
+
+dsgd_wait *dsgd_wait_begin_of_work(dsgd_worker *w, const dsgd_waiting *in,
+                                   const struct dsgd_job *job)
+{
+    return dsgd_actor_self() == w->work_actor ? dsgd_wait_begin(w, in, job) : NULL;
+}
+
+void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
+{
+    if (wait == NULL)
+        return;
+    const bool watched = wait->watched;
+    dsgd_timeline_wait_end(w, wait);
+    *wait = (dsgd_wait){.in = NULL};
+    if (watched && --w->engine->n_watched == 0)
+        dsgd_semaphore_post(w->engine->watch_semaphore);
+}
+
+void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
+{
+    dsgd_wait_begin(w, in, job);
+    for (;;)
+        dsgd_semaphore_wait(w->engine->never_semaphore);
+}
+
+void dsgd_moved(dsgd_engine *engine)
+{
+    dsgd_count_event(engine);
+    engine->moves++;
+    for (int i = 0; i < engine->n_workers && engine->n_resting > 0; i++)
+        dsgd_work_wake(&engine->workers[i]);
+}
+
+bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host)
+{
+    (void)w;
+    (void)job;
+    (void)host;
+    return false;
+}
+
+static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none, int host);
+
+static const dsgd_waiting barrier = {"the barrier before a step", is_not_at_barrier};
+
+static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none, int host)
+{
+    (void)none;
+    if (host >= w->engine->n_workers)
+        return false;
+    for (int i = 0; i < DSGD_MAX_WAITS; i++)
+        if (w->engine->workers[host].waits[i].in == &barrier)
+            return false;
+    return true;
+}
+
+void dsgd_barrier(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    const long round = engine->barrier_round;
+    if (++engine->at_barrier == engine->n_workers) {
+        engine->at_barrier = 0;
+        engine->barrier_round++;
+        for (int i = 0; i < engine->n_workers; i++)
+            dsgd_work_wake(&engine->workers[i]);
+        return;
+    }
+    dsgd_wait *const wait = dsgd_wait_begin(w, &barrier, NULL);
+    while (engine->barrier_round == round)
+        dsgd_work_sleep(w);
+    dsgd_wait_end(w, wait);
+}
+
+void dsgd_lock(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    static const dsgd_waiting lock = {"dsgd_lock", dsgd_lacks_nobody};
+    const long ticket = w->locks++;
+    if (w->unlocks == ticket)
+        return;
+    dsgd_wait *const wait = dsgd_wait_begin(w, &lock, NULL);
+    while (w->unlocks != ticket)
+        dsgd_work_sleep(w);
+    dsgd_wait_end(w, wait);
+}
+
+void dsgd_unlock(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    w->unlocks++;
+    dsgd_work_wake(w);
+}
