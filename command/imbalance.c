@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/option.h"
+#include "base/unit.h"
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
@@ -45,30 +46,17 @@ typedef struct arguments {
     int unit; /* 0: by the column's name */
 } arguments;
 
-/** Units of time, as columns are called after them. */
-static const struct {
-    const char *name;
-    double seconds;
-} units[] = {{"s", 1},
-             {"sec", 1},
-             {"secs", 1},
-             {"second", 1},
-             {"seconds", 1},
-             {"ms", 1e-3},
-             {"msec", 1e-3},
-             {"milliseconds", 1e-3},
-             {"us", 1e-6},
-             {"usec", 1e-6},
-             {"microseconds", 1e-6},
-             {"ns", 1e-9},
-             {"nanoseconds", 1e-9},
-             {"min", 60},
-             {"minutes", 60}};
+/** The unit of time called @p name; NULL: there is none. */
+static const dsgd_suffix *unit_named(const char *name)
+{
+    const dsgd_suffix *unit = dsgd_time_words;
+    while (unit->text != NULL && strcmp(name, unit->text) != 0)
+        unit++;
+    return unit->text == NULL ? NULL : unit;
+}
 
-enum { N_UNITS = sizeof units / sizeof units[0] };
-
-/** The unit at the end of a name, such as step_time_ms or "time (ms)"; N_UNITS: there is none. */
-static size_t unit_of(const char *column)
+/** The unit at the end of a name, such as step_time_ms or "time (ms)"; NULL: there is none. */
+static const dsgd_suffix *unit_of(const char *column)
 {
     char *const word = dsgd_xstrdup(column);
     size_t n = strlen(word);
@@ -76,11 +64,9 @@ static size_t unit_of(const char *column)
         word[--n] = '\0';
     while (n > 0 && strchr("_-( [./", word[n - 1]) == NULL)
         n--;
-    size_t k = 0;
-    while (k < N_UNITS && strcmp(word + n, units[k].name) != 0)
-        k++;
+    const dsgd_suffix *const unit = unit_named(word + n);
     free(word);
-    return k;
+    return unit;
 }
 
 /** What was measured, and what became of it. */
@@ -109,7 +95,7 @@ static size_t default_column(const dsgd_csv *csv)
         return csv->n_columns == 1 ? 0 : seconds;
     size_t found = csv->n_columns;
     for (size_t k = 0; k < csv->n_columns; k++)
-        if (unit_of(csv->fields[k]) < N_UNITS) {
+        if (unit_of(csv->fields[k]) != NULL) {
             if (found < csv->n_columns)
                 return csv->n_columns;
             found = k;
@@ -177,20 +163,17 @@ static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *err
                     dsgd_csv_column(csv, "step") < csv->n_columns;
     worker = worker < csv->n_columns ? worker : dsgd_csv_column(csv, "rank");
     m->column = csv->fields[column];
-    size_t unit = 0; /* seconds, unless a name or --unit says else */
-    if (m->unit != NULL)
-        while (strcmp(units[unit].name, m->unit) != 0)
-            unit++;
-    else if (unit_of(m->column) < N_UNITS)
-        unit = unit_of(m->column);
-    m->unit = units[unit].name;
+    const dsgd_suffix *unit = m->unit != NULL ? unit_named(m->unit) : unit_of(m->column);
+    if (unit == NULL)
+        unit = dsgd_time_words; /* seconds */
+    m->unit = unit->text;
     m->n = csv->n_rows;
     m->seconds = dsgd_xcalloc(m->n + 1, sizeof *m->seconds);
     if (worker < csv->n_columns && worker != column)
         m->worker = dsgd_xcalloc(m->n + 1, sizeof *m->worker);
     for (size_t i = 0; status == DSGD_OK && i < m->n; i++) {
         status = read_time(csv, i, column, &m->seconds[i], error);
-        m->seconds[i] *= units[unit].seconds;
+        m->seconds[i] *= unit->factor;
         if (status == DSGD_OK && m->worker != NULL)
             status = read_worker(csv, i, worker, &m->worker[i], error);
     }
