@@ -68,7 +68,6 @@
     X(differing_data)                                                                              \
     X(oracle)                                                                                      \
     X(fixtures)                                                                                    \
-    X(arrivals)                                                                                    \
     X(against_oracle)                                                                              \
     X(against_younger)                                                                             \
     X(against_arrivals)                                                                            \

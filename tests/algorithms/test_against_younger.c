@@ -73,7 +73,7 @@ START_TEST(top_k) /* _i: workers, density, correction */
     support_option(t->c, "density", top.density);
     t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* what was kept comes at once */
     if (_i < 3 * N_COUNTS) {
-        oracle_feedback(&t->problem, &top, t->pieces, true, NULL, t->want);
+        oracle_feedback(&t->problem, &top, t->pieces, true, t->want);
     } else {
         t->problem.momentum = t->c->learning.optimizer.momentum = 0;
         support_option(t->c, "correction", 0.7);
@@ -103,7 +103,7 @@ START_TEST(an_encoded_exchange_of_allreduce) /* _i: feedback, workers */
         support_set(t->c->config.exchange.encoding.about, t->c->config.exchange.encoding.params,
                     "feedback", true);
     t->problem.lr = t->c->learning.optimizer.lr = 0.02;
-    oracle_feedback(&t->problem, &top, t->pieces, _i % 2 == 1, NULL, t->want);
+    oracle_feedback(&t->problem, &top, t->pieces, _i % 2 == 1, t->want);
     expect_same(t);
 }
 END_TEST
@@ -113,10 +113,7 @@ START_TEST(ok_topk) /* _i: workers, pieces */
     twin *const t = twin_new("ok_topk", counts[_i % N_COUNTS], _i < N_COUNTS ? 1 : 3);
     support_option(t->c, "density", 0.2);
     t->problem.lr = t->c->learning.optimizer.lr = 0.02;
-    oracle_ok_topk(&t->problem,
-                   (oracle_ok_topk_options){
-                       .density = 0.2, .pieces = t->pieces, .thresholds = 1, .borders = 1},
-                   NULL, t->want);
+    oracle_ok_topk(&t->problem, 0.2, t->pieces, t->want);
     expect_same(t);
 }
 END_TEST
@@ -167,9 +164,8 @@ START_TEST(power_sgd) /* _i: workers, form, rank and pieces */
                                             .matrix = matrices,
                                             .n_matrices = t->pieces,
                                             .both = both,
-                                            .iterations = 1,
                                             .start = drawn_factor},
-                     NULL, t->want);
+                     t->want);
     expect_same(t);
 }
 END_TEST
@@ -230,8 +226,7 @@ START_TEST(choco) /* _i: workers and graph, encoding */
         support_set(dsgd_about_find(dsgd_encoding_kinds, encodings[e].name), params,
                     encodings[e].option, encodings[e].value);
     mixing_of(picked(t, "graph"), t->problem.workers, mixing);
-    oracle_choco(&t->problem,
-                 (oracle_choco_options){mixing, 0.3, &encodings[e].same, t->pieces, false, false},
+    oracle_choco(&t->problem, (oracle_choco_options){mixing, 0.3, &encodings[e].same, t->pieces},
                  t->want);
     expect_same(t);
 }
@@ -251,7 +246,7 @@ START_TEST(gradient_tracking) /* _i: workers, graph, form */
     support_pick(t->c, "graph", rows[row].graph);
     support_option(t->c, "form", d2);
     mixing_of(picked(t, "graph"), t->problem.workers, mixing);
-    oracle_gradient_tracking(&t->problem, mixing, d2, NULL, t->want);
+    oracle_gradient_tracking(&t->problem, mixing, d2, t->want);
     expect_same(t);
 }
 END_TEST
@@ -303,7 +298,7 @@ START_TEST(noloco) /* _i: options */
     support_option(t->c, "group", rows[_i].group);
     oracle_noloco(&t->problem,
                   (oracle_noloco_options){rows[_i].period, rows[_i].group, 0.7, 0.5, shuffled},
-                  NULL, t->want);
+                  t->want);
     expect_same(t);
 }
 END_TEST
@@ -326,8 +321,7 @@ START_TEST(hierarchical) /* _i: between, inside, workers */
                         (oracle_hierarchy){.level = of_models ? levels : levels + 1,
                                            .n_levels = of_models ? 2 : 1,
                                            .machine = of_models ? 1 : clusters[row],
-                                           .delayed = between == 2,
-                                           .at_ends = true},
+                                           .delayed = between == 2},
                         t->want);
     expect_same(t);
 }

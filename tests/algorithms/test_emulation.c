@@ -203,6 +203,7 @@ START_TEST(downpour) /* _i: length, period, pieces */
     support_pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7,
                                           _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "period", (double)period);
+    support_option(t->c, "servers", (double)t->problem.pieces); /* a piece each */
     emulation_downpour(&t->problem, period, &t->result);
     const support_outcome *const got = expect_same(t);
     const emulation_lag *const lag = &t->result.push_versions;

@@ -95,9 +95,9 @@ ROOMS = [
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
     ("sim", "sim/exchange/pair*.c", "memory staging pair alone against_arrivals hang conformance=ad_psgd@alone"),
     ("sim", "sim/exchange/server*.c",
-     "memory server spans staging arrivals against_arrivals servers alone conformance=ssp@alone"),
+     "memory server spans staging against_arrivals servers alone conformance=ssp@alone"),
     ("sim", "sim/exchange/letters*.c",
-     "memory letters spans arrivals against_arrivals servers conformance=ringmaster,dsgd_aau@alone"),
+     "memory letters spans against_arrivals servers conformance=ringmaster,dsgd_aau@alone"),
     ("sim", "sim/exchange/partial*.c",
      "memory partial@alone traffic against_oracle staleness laws conformance=eager_majority,wagma@alone"),
     ("sim", "sim/exchange/closed*.c", "memory collectives exchange fragments closed conformance=allreduce@alone"),
@@ -124,7 +124,7 @@ ROOMS = [
      "laws hang@alone partial@alone closed@alone conformance=allreduce,ad_psgd@alone"),
     ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*@alone"),
     ("algorithms", "algorithms/*.c",
-     "memory traffic outer staleness@alone encoded arrivals against_arrivals against_oracle conformance=*@alone "
+     "memory traffic outer staleness@alone encoded against_arrivals against_oracle conformance=*@alone "
      "against_younger servers laws algorithms@alone"),
 ]
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")

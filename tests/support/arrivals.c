@@ -165,14 +165,11 @@ static void count_delay(arrivals *a, int worker)
     lag->max = fmax(lag->max, (double)delay_of(a, worker));
 }
 
-/** The server's model has changed by the arrival of a worker. */
-static void changed(arrivals *a, int worker)
+/** The server's model has changed. */
+static void changed(arrivals *a)
 {
-    const long delay = delay_of(a, worker);
     a->version++;
     a->out->updates++;
-    if (a->out->seen != NULL)
-        a->out->seen(a->out->argument, a->now_s, worker, delay, a->center);
 }
 
 /* --- a bound on clocks ------------------------------------------------------------------------ */
@@ -207,7 +204,7 @@ void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r)
         for (size_t i = 0; i < p->n; i++)
             a.center[i] += own->x[i] - own->old[i];
         count_delay(&a, w);
-        changed(&a, w);
+        changed(&a);
         start_waiting(&a, w);
         ssp_release(&a, slack);
     }
@@ -272,7 +269,7 @@ void arrivals_backup_workers(const emulation_problem *p, int backups, arrivals_r
             descend(p, a.sum, a.v, a.center);
             memset(a.sum, 0, p->n * sizeof *a.sum);
             counted = 0;
-            changed(&a, w);
+            changed(&a);
             release_tokens(&a, &t);
         }
         take_tokens(&a, &t, number);
@@ -300,7 +297,7 @@ void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r
         descend(p, a.sum, a.v, a.center);
         memset(a.sum, 0, p->n * sizeof *a.sum);
         arrived = 0;
-        changed(&a, w);
+        changed(&a);
         for (int other = 0; other < p->workers; other++) {
             if (other != w && isinf(a.worker[other].ends_s))
                 continue;
@@ -323,7 +320,7 @@ void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, a
         }
         count_delay(&a, w);
         descend(p, a.worker[w].g, a.v, a.center);
-        changed(&a, w);
+        changed(&a);
         fetch_and_compute(&a, w);
         for (int other = 0; other < p->workers && cancels && delay > 0; other++) {
             if (delay_of(&a, other) < delay || isinf(a.worker[other].ends_s))
@@ -376,7 +373,7 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
             own->g[i] = own->old[i] - own->x[i];
         count_delay(&a, w);
         arrivals_delayed_nesterov(&options, p->n, a.version, own->g, a.v, a.sum, a.center);
-        changed(&a, w);
+        changed(&a);
         own->left = options.local_steps[w];
         fetch_and_compute(&a, w);
     }

@@ -15,7 +15,7 @@
 
 #include "tests/support/emulation.h"
 
-/** What came out, and who looks on. */
+/** What came out. */
 typedef struct arrivals_result {
     double *x; /* the caller's [workers][n], final models of workers; may be NULL */
     double *center; /* the caller's [n], the server's final model; may be NULL */
@@ -26,9 +26,6 @@ typedef struct arrivals_result {
     double cancelled, lost_s; /* computations, and what was spent on them */
     double waited_s; /* of workers that were ready, until they went on */
     emulation_lag delay; /* versions of the server's model between fetch and use */
-    /** Optional: after each update of the server. */
-    void (*seen)(void *argument, double at_s, int worker, long delay, const double *center);
-    void *argument;
 } arrivals_result;
 
 /**

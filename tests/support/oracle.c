@@ -25,16 +25,12 @@ void oracle_allreduce(const oracle_problem *p, double *x)
     lockstep_end(&s);
 }
 
-void oracle_local_sgd(const oracle_problem *p, long period, long post_local, bool cta, double *x)
+void oracle_local_sgd(const oracle_problem *p, long period, long post_local, double *x)
 {
     lockstep s = lockstep_begin(p, x);
     for (long t = 0; t < p->steps; t++) {
-        const bool averages = lockstep_due(t, t < post_local ? 1 : period);
-        lockstep_gradients(&s, t, x);
-        if (averages && cta)
-            lockstep_average(p, x);
-        lockstep_descend(&s);
-        if (averages && !cta)
+        lockstep_step(&s, t);
+        if (lockstep_due(t, t < post_local ? 1 : period))
             lockstep_average(p, x);
     }
     lockstep_end(&s);
@@ -193,63 +189,6 @@ void oracle_easgd(const oracle_problem *p, double alpha, long period, double del
     lockstep_end(&s);
 }
 
-/** Each in turn adds its change to the server's model and takes the sum. */
-static void push_and_fetch(const lockstep *s, const long *order, double *change, double *center)
-{
-    const size_t n = s->p->n;
-    for (int place = 0; place < s->p->workers; place++)
-        for (size_t i = 0; i < n; i++) {
-            const size_t own = (size_t)order[place] * n + i;
-            center[i] += change[own];
-            change[own] = 0;
-            s->x[own] = center[i];
-        }
-}
-
-void oracle_downpour(const oracle_problem *p, long period, const long *order, double *center,
-                     double *x)
-{
-    lockstep s = lockstep_begin(p, x);
-    double *const change = lockstep_zeros(s.count);
-    for (long t = 0; t < p->steps; t++) {
-        lockstep_step(&s, t);
-        for (size_t i = 0; i < s.count; i++)
-            change[i] -= p->lr * s.v[i];
-        if (lockstep_due(t, period))
-            push_and_fetch(&s, order, change, center);
-    }
-    free(change);
-    lockstep_end(&s);
-}
-
-static void mix_in(const oracle_problem *p, double xi, const double *mean, double *x)
-{
-    for (int w = 0; w < p->workers; w++)
-        for (size_t i = 0; i < p->n; i++) {
-            double *const own = &x[(size_t)w * p->n + i];
-            *own = xi * *own + (1 - xi) * mean[i];
-        }
-}
-
-void oracle_dasgd(const oracle_problem *p, long tau, long d, double xi, double *x)
-{
-    lockstep_require(0 <= d && d <= tau, "d is not in 0 .. tau");
-    lockstep s = lockstep_begin(p, x);
-    double *const mean = lockstep_zeros(p->n);
-    for (long t = 0; t < p->steps; t++) {
-        lockstep_step(&s, t);
-        /* Before the end of the round: with d = tau the next average has this one mixed in. */
-        if (t >= tau && t % tau == d - 1)
-            mix_in(p, xi, mean, x);
-        if (lockstep_due(t, tau))
-            lockstep_mean_of(p, x, mean);
-        if (lockstep_due(t, tau) && d == 0)
-            mix_in(p, xi, mean, x);
-    }
-    free(mean);
-    lockstep_end(&s);
-}
-
 /**
  * The outer optimizers: from the model that a round began with and the mean that it ended with, by
  * u, to the next model, in old.
@@ -322,63 +261,6 @@ void oracle_drop_compute(const oracle_problem *p, const double *share, double *x
             s.g[i] *= share[(size_t)t * (size_t)p->workers + i / p->n];
         lockstep_average(p, s.g);
         lockstep_descend(&s);
-    }
-    lockstep_end(&s);
-}
-
-/** log2 of a power of two. */
-static int phases_of(int size)
-{
-    lockstep_require(size > 0 && (size & (size - 1)) == 0, "no power of two");
-    int phases = 0;
-    while (size >> phases > 1)
-        phases++;
-    return phases;
-}
-
-/** The bits in which members of a group differ at this step: (t g + r) mod G for r = 0 .. g - 1. */
-static unsigned group_bits(int workers, int group, long step)
-{
-    const int all = phases_of(workers);
-    const int own = phases_of(group);
-    unsigned bits = 0;
-    for (int r = 0; r < own; r++)
-        bits |= 1u << ((step * own + r) % all);
-    return bits;
-}
-
-/** Two are in one group iff they agree on all other bits. */
-static void average_groups(const oracle_problem *p, int group, long step, double *x)
-{
-    const unsigned bits = group_bits(p->workers, group, step);
-    double *const weights = lockstep_zeros((size_t)p->workers * (size_t)p->workers);
-    for (unsigned i = 0; i < (unsigned)p->workers; i++)
-        for (unsigned j = 0; j < (unsigned)p->workers; j++)
-            if (((i ^ j) & ~bits) == 0)
-                weights[i * (unsigned)p->workers + j] = 1.0 / group;
-    lockstep_mix(p->workers, p->n, weights, x);
-    free(weights);
-}
-
-static void combine(const oracle_problem *p, int group, long period, long step, double *x)
-{
-    if (lockstep_due(step, period))
-        lockstep_average(p, x);
-    else
-        average_groups(p, group, step, x);
-}
-
-void oracle_wagma(const oracle_problem *p, int group, long period, bool cta, double *x)
-{
-    lockstep_require(group <= p->workers, "a group is larger than all");
-    lockstep s = lockstep_begin(p, x);
-    for (long t = 0; t < p->steps; t++) {
-        lockstep_gradients(&s, t, x);
-        if (cta)
-            combine(p, group, period, t, x);
-        lockstep_descend(&s);
-        if (!cta)
-            combine(p, group, period, t, x);
     }
     lockstep_end(&s);
 }

@@ -1,7 +1,8 @@
 /**
  * @file oracle.h
  * The algorithms once more, without a simulator: sequential emulations in double, for the case that
- * nobody is ever late and that messages take no time. They are written from the papers' pseudo-code
+ * nobody is ever late and that messages take no time; where tests/support/emulation.h, with late
+ * workers, has an algorithm, it is not here. They are written from the papers' pseudo-code
  * by somebody who had not seen the simulator's, and share no code with it.
  */
 #ifndef DSGD_TESTS_SUPPORT_ORACLE_H
@@ -35,9 +36,8 @@ void oracle_allreduce(const oracle_problem *p, double *x);
 /**
  * models are averaged after steps t with (t + 1) mod period = 0; with period 0, never.
  * @param post_local before this step the period is 1; 0: none
- * @param cta the models are averaged before the gradient, taken at the old model, is applied
  */
-void oracle_local_sgd(const oracle_problem *p, long period, long post_local, bool cta, double *x);
+void oracle_local_sgd(const oracle_problem *p, long period, long post_local, double *x);
 
 /**
  * D-PSGD.
@@ -79,20 +79,6 @@ void oracle_easgd(const oracle_problem *p, double alpha, long period, double del
                   const long *order, double *center, double *x);
 
 /**
- * A-PSGD (period 1) and Downpour. After steps t with (t + 1) mod period = 0 each worker in turn
- * pushes all changes of its model since its last push and takes the server's model.
- * @param center [n]: in, the server's initial model; out, the final one
- */
-void oracle_downpour(const oracle_problem *p, long period, const long *order, double *center,
-                     double *x);
-
-/**
- * DaSGD; 0 <= d <= tau. With d = 0 the average of a round's models is mixed in at the end of that
- * very round.
- */
-void oracle_dasgd(const oracle_problem *p, long tau, long d, double xi, double *x);
-
-/**
  * DiLoCo with the problem's SGD inside, whose v is kept. Outside: u <- mu u + D; theta <- theta -
  * outer_lr (D + mu u). All workers must start alike.
  */
@@ -107,12 +93,5 @@ void oracle_slowmo(const oracle_problem *p, long period, double alpha, double be
  * the divisor stays.
  */
 void oracle_drop_compute(const oracle_problem *p, const double *share, double *x);
-
-/**
- * WAGMA when everybody is on time; P and the group size are powers of two. After steps t with (t +
- * 1) mod period = 0 all models are averaged, else those of a group; with period 0, always those of
- * a group.
- */
-void oracle_wagma(const oracle_problem *p, int group, long period, bool cta, double *x);
 
 #endif

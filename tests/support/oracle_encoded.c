@@ -54,32 +54,18 @@ void oracle_sign(const oracle_encoding *e, oracle_place at, size_t n, const doub
         q[i] = v[i] < 0 ? -sum / (double)n : sum / (double)n;
 }
 
-static void qsgd_bucket(const oracle_encoding *e, oracle_place at, size_t begin, size_t end,
-                        const double *v, double *q)
-{
-    const double levels = (double)e->levels;
-    const double size = (double)(end - begin);
-    double norm = 0;
-    for (size_t i = begin; i < end; i++)
-        norm += v[i] * v[i];
-    norm = sqrt(norm);
-    for (size_t i = begin; i < end; i++) {
-        q[i] = 0;
-        if (norm == 0)
-            continue;
-        const double l = levels * fabs(v[i]) / norm;
-        const double level = floor(l) + (e->draw(at, i) < l - floor(l));
-        q[i] = norm * (v[i] < 0 ? -level : level) / levels;
-        if (e->shrinks)
-            q[i] /= 1 + fmin(size / (levels * levels), sqrt(size) / levels);
-    }
-}
-
 void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
 {
-    const size_t bucket = e->bucket == 0 ? n : e->bucket;
-    for (size_t begin = 0; begin < n; begin += bucket)
-        qsgd_bucket(e, at, begin, begin + bucket < n ? begin + bucket : n, v, q);
+    const double levels = (double)e->levels;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++)
+        norm += v[i] * v[i];
+    norm = sqrt(norm);
+    for (size_t i = 0; i < n; i++) {
+        const double l = norm == 0 ? 0 : levels * fabs(v[i]) / norm;
+        const double level = floor(l) + (e->draw(at, i) < l - floor(l));
+        q[i] = norm * (v[i] < 0 ? -level : level) / levels;
+    }
 }
 
 /** q <- Q(v) of a worker's vector, piece by piece. */
@@ -95,16 +81,8 @@ static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t
 
 /* --- error feedback --------------------------------------------------------------------------- */
 
-/** Gives the residual to a caller that wants it. */
-static void hand_out(const lockstep *s, double *e, double *residual)
-{
-    if (residual != NULL)
-        memcpy(residual, e, s->count * sizeof *e);
-    free(e);
-}
-
 void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
-                     bool feedback, double *residual, double *x)
+                     bool feedback, double *x)
 {
     lockstep s = lockstep_begin(p, x);
     double *const e = lockstep_zeros(s.count);
@@ -122,7 +100,7 @@ void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, s
         lockstep_descend(&s);
     }
     free(sent);
-    hand_out(&s, e, residual);
+    free(e);
     lockstep_end(&s);
 }
 
@@ -174,111 +152,51 @@ static double threshold_of(const double *v, size_t n, size_t k)
     return th;
 }
 
-/** A piece of it. */
-typedef struct ok_piece {
-    const oracle_problem *p;
-    oracle_ok_topk_options o;
-    size_t first, n, k;
-    double *local; /* [P]: th */
-    double global; /* gth */
-    double *border; /* [P + 1]: region r is [border r, border r + 1) */
-} ok_piece;
-
-/** Borders: the means of the cuts of each worker's selected indices into P equal counts. */
-static void move_borders(ok_piece *o, const double *e)
+/** One step of n elements: from e, which has the gradient in it, to u (one row) and the new e. */
+static void ok_step(const oracle_problem *p, size_t n, size_t k, double *e, double *u)
 {
-    const int workers = o->p->workers;
-    memset(o->border, 0, ((size_t)workers + 1) * sizeof *o->border);
-    o->border[workers] = (double)o->n;
-    for (int w = 0; w < workers; w++) {
-        const double *const a = e + (size_t)w * o->p->n + o->first;
-        size_t selected = 0;
-        for (size_t i = 0; i < o->n; i++)
-            selected += a[i] != 0 && fabs(a[i]) >= o->local[w];
-        size_t seen = 0;
-        int region = 1;
-        for (size_t i = 0; i < o->n; i++) {
-            while (region < workers && seen >= selected * (size_t)region / (size_t)workers)
-                o->border[region++] += (double)i / workers;
-            seen += a[i] != 0 && fabs(a[i]) >= o->local[w];
-        }
-        while (region < workers)
-            o->border[region++] += (double)o->n / workers;
-    }
-}
-
-static int region_of(const ok_piece *o, size_t i)
-{
-    int region = 0;
-    while (region + 1 < o->p->workers && (double)i >= floor(o->border[region + 1]))
-        region++;
-    return region;
-}
-
-/** One step of a piece: from e, which has the gradient in it, to u (one row) and the new e. */
-static void ok_step(ok_piece *o, long step, double *e, double *u)
-{
-    const oracle_problem *const p = o->p;
-    const bool fresh = step % o->o.thresholds == 0;
-    for (int w = 0; w < p->workers && fresh; w++)
-        o->local[w] = threshold_of(e + (size_t)w * p->n + o->first, o->n, o->k);
-    if (step % o->o.borders == 0)
-        move_borders(o, e);
-    for (size_t i = 0; i < o->n; i++) {
+    double *const local = lockstep_zeros((size_t)p->workers); /* th */
+    for (int w = 0; w < p->workers; w++)
+        local[w] = threshold_of(e + (size_t)w * p->n, n, k);
+    for (size_t i = 0; i < n; i++) {
         u[i] = 0;
         for (int w = 0; w < p->workers; w++) {
-            const double a = e[(size_t)w * p->n + o->first + i];
-            if (a == 0 || fabs(a) < o->local[w])
-                continue;
-            u[i] += a;
-            if (o->o.sent_to_owners != NULL)
-                *o->o.sent_to_owners += region_of(o, i) != w;
+            const double a = e[(size_t)w * p->n + i];
+            u[i] += fabs(a) >= local[w] ? a : 0;
         }
     }
-    if (fresh)
-        o->global = threshold_of(u, o->n, o->k);
-    for (size_t i = 0; i < o->n; i++) {
-        const bool everywhere = u[i] != 0 && fabs(u[i]) >= o->global;
-        if (everywhere && o->o.sent_to_all != NULL)
-            *o->o.sent_to_all += p->workers - 1;
+    const double global = threshold_of(u, n, k); /* gth */
+    for (size_t i = 0; i < n; i++) {
+        const bool everywhere = u[i] != 0 && fabs(u[i]) >= global;
         for (int w = 0; w < p->workers && everywhere; w++) {
-            double *const a = &e[(size_t)w * p->n + o->first + i];
-            if (fabs(*a) >= o->local[w])
+            double *const a = &e[(size_t)w * p->n + i];
+            if (fabs(*a) >= local[w])
                 *a = 0;
         }
         u[i] = everywhere ? u[i] / p->workers : 0;
     }
+    free(local);
 }
 
-void oracle_ok_topk(const oracle_problem *p, oracle_ok_topk_options options, double *residual,
-                    double *x)
+void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, double *x)
 {
     lockstep s = lockstep_begin(p, x);
-    const size_t workers = (size_t)p->workers;
     double *const e = lockstep_zeros(s.count);
     double *const u = lockstep_zeros(p->n);
-    double *const room = lockstep_zeros(options.pieces * (2 * workers + 1));
-    ok_piece *const piece = calloc(options.pieces, sizeof *piece);
-    for (size_t k = 0; k < options.pieces; k++) {
-        const size_t first = lockstep_cut(p->n, k, options.pieces);
-        const size_t n = lockstep_cut(p->n, k + 1, options.pieces) - first;
-        double *const own = room + k * (2 * workers + 1);
-        piece[k] =
-            (ok_piece){p, options, first, n, count_of(options.density, n), own, 0, own + workers};
-    }
     for (long t = 0; t < p->steps; t++) {
         lockstep_gradients(&s, t, x);
         for (size_t i = 0; i < s.count; i++)
             e[i] += s.g[i];
-        for (size_t k = 0; k < options.pieces; k++)
-            ok_step(&piece[k], t, e, u + piece[k].first);
+        for (size_t k = 0; k < pieces; k++) {
+            const size_t first = lockstep_cut(p->n, k, pieces);
+            const size_t n = lockstep_cut(p->n, k + 1, pieces) - first;
+            ok_step(p, n, count_of(density, n), e + first, u + first);
+        }
         lockstep_set_all(p, u, s.g);
         lockstep_descend(&s);
     }
     free(u);
-    free(room);
-    free(piece);
-    hand_out(&s, e, residual);
+    free(e);
     lockstep_end(&s);
 }
 
@@ -299,12 +217,8 @@ void oracle_choco(const oracle_problem *p, oracle_choco_options options, double 
     double *const public = lockstep_zeros(s.count);
     double *const q = lockstep_zeros(s.count);
     double *const room = lockstep_zeros(s.count);
-    if (options.from_initial)
-        memcpy(public, x, s.count * sizeof *x);
     for (long t = 0; t < p->steps; t++) {
         lockstep_step(&s, t);
-        if (options.mixes_first)
-            choco_mix(&s, &options, public, room);
         for (size_t i = 0; i < s.count; i++)
             room[i] = x[i] - public[i];
         for (int w = 0; w < p->workers; w++)
@@ -312,8 +226,7 @@ void oracle_choco(const oracle_problem *p, oracle_choco_options options, double 
                        q + (size_t)w * p->n);
         for (size_t i = 0; i < s.count; i++)
         public[i] += q[i];
-        if (!options.mixes_first)
-            choco_mix(&s, &options, public, room);
+        choco_mix(&s, &options, public, room);
     }
     free(public);
     free(q);

@@ -23,8 +23,6 @@ struct oracle_encoding {
     void (*encode)(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q);
     double density; /* top_k: k = max(1, floor(n density)) */
     long levels; /* qsgd */
-    size_t bucket; /* qsgd: values that share a norm; 0: all */
-    bool shrinks; /* qsgd: divided by 1 + min(B / s^2, sqrt(B) / s), B the bucket */
     /** qsgd: uniform in [0, 1), of the index-th value of the piece. */
     double (*draw)(oracle_place at, size_t index);
 };
@@ -41,10 +39,9 @@ void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const doub
 /**
  * Error feedback: a = e + G; s = Q(a); e <- a - s; the local step takes the mean of s.
  * @param feedback false: e stays 0
- * @param residual [workers][n], out: e; may be NULL
  */
 void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
-                     bool feedback, double *residual, double *x);
+                     bool feedback, double *x);
 
 /**
  * Deep gradient compression: m <- mu m + G; v <- v + m; s = Q(v), by top_k; v and m become 0 where
@@ -53,21 +50,11 @@ void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, s
 void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *top_k,
                                 size_t pieces, double mu, double *x);
 
-/** Ok-Topk. */
-typedef struct oracle_ok_topk_options {
-    double density; /* k = max(1, floor(n density)) of a piece */
-    size_t pieces;
-    long thresholds; /* tau': steps t with t mod tau' = 0 take them afresh */
-    /** Optional, out: entries that were sent to another region's owner, and from owners to all. */
-    double *sent_to_owners, *sent_to_all;
-    long borders; /* tau: steps t with t mod tau = 0 move the borders */
-} oracle_ok_topk_options;
 /**
- * Selected are |a| >= the k-th largest and |sum| >= the k-th largest non-zero sum. The local step
- * takes sum / P. @param residual as above
+ * Ok-Topk with new thresholds in every step: selected are |a| >= the k-th largest and |sum| >= the
+ * k-th largest non-zero sum, k = max(1, floor(n density)) of a piece. The local step takes sum / P.
  */
-void oracle_ok_topk(const oracle_problem *p, oracle_ok_topk_options options, double *residual,
-                    double *x);
+void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, double *x);
 
 /**
  * A matrix of the model, by rows, of which elements behind the first `size`, unless that is 0, are
@@ -83,13 +70,10 @@ typedef struct oracle_power_options {
     const oracle_matrix *matrix;
     size_t n_matrices;
     bool both; /* the paper's: both products in a step; else one, alternating, the left first */
-    long iterations; /* products of a step; of the alternating form */
-    long dense_steps; /* at first */
     /** Initial values of p (right false) or q, [rows or columns][rank]. */
     double (*start)(size_t matrix, bool right, size_t row, size_t column);
 } oracle_power_options;
-void oracle_power_sgd(const oracle_problem *p, oracle_power_options options, double *residual,
-                      double *x);
+void oracle_power_sgd(const oracle_problem *p, oracle_power_options options, double *x);
 
 /** CHOCO-SGD. */
 typedef struct oracle_choco_options {
@@ -97,8 +81,6 @@ typedef struct oracle_choco_options {
     double gamma;
     const oracle_encoding *encoding;
     size_t pieces;
-    bool from_initial; /* public copies begin as the initial models, else as 0 */
-    bool mixes_first; /* the code's order: the mixing before the exchange */
 } oracle_choco_options;
 void oracle_choco(const oracle_problem *p, oracle_choco_options options, double *x);
 

@@ -9,17 +9,9 @@
 
 #include "tests/support/lockstep.h"
 
-/** Gives the caller what it wants. */
-static void hand_out(const double *a, size_t n, double *to)
-{
-    if (to != NULL)
-        memcpy(to, a, n * sizeof *a);
-}
-
 /* --- gradient tracking ------------------------------------------------------------------------ */
 
-void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *c,
-                              double *x)
+void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *x)
 {
     lockstep s = lockstep_begin(p, x);
     double *const correction = lockstep_zeros(s.count);
@@ -38,7 +30,6 @@ void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, boo
         for (size_t i = 0; i < s.count; i++)
             correction[i] = d2 ? x[i] - before[i] - u[i] : correction[i] - u[i];
     }
-    hand_out(correction, s.count, c);
     free(correction);
     free(before);
     free(u);
@@ -77,13 +68,11 @@ void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
     double *const sent = lockstep_zeros(s.count);
     for (long t = 0; t < p->steps; t++) {
         lockstep_gradients(&s, t, x);
-        average_groups(p, t < h.warm_up ? p->workers : h.machine, s.g);
+        average_groups(p, h.machine, s.g);
         lockstep_descend(&s);
-        if (t < h.warm_up)
-            continue;
         int level = -1;
         for (int l = 0; l < h.n_levels; l++)
-            if ((t + h.at_ends) % h.level[l].period == 0)
+            if (lockstep_due(t, h.level[l].period))
                 level = l;
         if (level == h.n_levels - 1 && h.delayed)
             correct_groups(p, level > 0 ? h.level[level - 1].group : h.machine, x, sent);
@@ -151,7 +140,8 @@ void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options o
         since = 0;
         fragment = (fragment + 1) % options.fragments;
     }
-    hand_out(g, p->n, global);
+    if (global != NULL)
+        memcpy(global, g, p->n * sizeof *g);
     free(g);
     free(mean);
     free(u);
@@ -184,7 +174,7 @@ static void group_step(const lockstep *s, const oracle_noloco_options *o, const 
     }
 }
 
-void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *phi, double *x)
+void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *x)
 {
     lockstep_require(p->workers % options.group == 0, "S does not divide P");
     lockstep s = lockstep_begin(p, x);
@@ -200,7 +190,6 @@ void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, doubl
         for (int a = 0; a < p->workers / options.group; a++)
             group_step(&s, &options, order + a, m, slow);
     }
-    hand_out(slow, s.count, phi);
     free(slow);
     free(m);
     free(order);

@@ -12,10 +12,8 @@
  * Gradient tracking and D2. The local step's move is u; then, W the mixing [P][P],
  *     tracking: x <- W (x + u + c), c <- W (c + u) - u;
  *     D2:       x' = W (x + u + c), c <- x' - x - u, x <- x'.
- * @param c [workers][n], out; may be NULL
  */
-void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *c,
-                              double *x);
+void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *x);
 
 /** Groups of consecutive ranks that average their models now and then. */
 typedef struct oracle_level {
@@ -28,15 +26,16 @@ typedef struct oracle_hierarchy {
     const oracle_level *level; /* periods and groups grow */
     int n_levels;
     int machine; /* so many consecutive ranks average their gradients in every step; 1: none */
-    long warm_up; /* before this step all average their gradients, and no models */
     /**
      * At the highest level the mean is of the models that groups of the level below had when it was
      * last due; what a group's model differed from it then is added to its model now.
      */
     bool delayed;
-    bool at_ends; /* due: (t + 1) mod period = 0; else t mod period = 0, so that step 0 is */
 } oracle_hierarchy;
-/** Models of the largest period that is due are averaged, no others. A last group may be smaller. */
+/**
+ * After step t a period is due where (t + 1) mod period = 0. Models of the largest period that is
+ * due are averaged, no others. A last group may be smaller.
+ */
 void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x);
 
 /** Streaming DiLoCo. */
@@ -59,7 +58,6 @@ typedef struct oracle_noloco_options {
     double outer_lr, outer_momentum; /* heavy ball */
     void (*permutation)(const oracle_problem *p, long round, int *workers);
 } oracle_noloco_options;
-/** @param phi [workers][n], out; may be NULL */
-void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *phi, double *x);
+void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *x);
 
 #endif

@@ -78,7 +78,7 @@ static void sum_products(factors *f, double *e, bool transposed, bool deduct)
     }
 }
 
-/** One product; the left factor is made orthogonal in even ones. */
+/** A step's product; the left factor is made orthogonal in even ones. */
 static void alternate(factors *f, long product, double *e, double *u)
 {
     const bool left = product % 2 == 0;
@@ -136,19 +136,16 @@ static factors factors_new(const oracle_problem *p, const oracle_power_options *
 static void power_step(factors *f, const oracle_power_options *o, long step, double *e, double *u)
 {
     for (size_t m = 0; m < o->n_matrices; m++) {
-        const bool factored = f[m].columns > 0;
-        if (!factored || step < o->dense_steps)
+        if (f[m].columns == 0)
             dense(f[m].p, f[m].first, f[m].size, e, u);
         else if (o->both)
             both_products(&f[m], e, u);
         else
-            for (long k = 0; k < o->iterations; k++)
-                alternate(&f[m], (step - o->dense_steps) * o->iterations + k, e, u);
+            alternate(&f[m], step, e, u);
     }
 }
 
-void oracle_power_sgd(const oracle_problem *p, oracle_power_options options, double *residual,
-                      double *x)
+void oracle_power_sgd(const oracle_problem *p, oracle_power_options options, double *x)
 {
     lockstep s = lockstep_begin(p, x);
     double *const e = lockstep_zeros(s.count);
@@ -172,8 +169,6 @@ void oracle_power_sgd(const oracle_problem *p, oracle_power_options options, dou
     }
     free(f);
     free(u);
-    if (residual != NULL)
-        memcpy(residual, e, s.count * sizeof *e);
     free(e);
     lockstep_end(&s);
 }
