@@ -31,7 +31,7 @@ import tempfile
 import threading
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-ALONE = "loggp"  # the network without contention
+ALONE = "nics"  # the network without contention
 LEFT_OUT = {"algorithms/registry.c", "command/commands.c", "models/data/registry.c", "models/zoo/registry.c"}  # lists
 # A room, files of it (* also stands for folders), and suites in the order of their seconds; the first row that fits a file.
 # conformance=NAMES: its checks of these algorithms; of those of the file: conformance=*. X@alone: on that network, which takes less.
@@ -83,7 +83,7 @@ ROOMS = [
     ("base", "base/csv.c base/file.c base/json.c", "fuzz sweep report expenses imbalance_fit compare run"),
     ("base", "base/*.c", "draw option round status schema tables input describe run"),
     ("network", "sim/network/*.c",
-     "spans staging pair letters server collectives accounting exchange alone platforms loggp hang"),
+     "spans staging pair letters server collectives accounting exchange alone platforms nics hang"),
     ("sim", "sim/graph.c", "graph gossip"),
     ("sim", "sim/check.c sim/config.c", "schema input exchanges"),
     ("sim", "sim/run.c", "memory spans accounting exchange algorithms@alone"),
@@ -107,7 +107,7 @@ ROOMS = [
     ("sim", "sim/exchange/collectives*.c",
      "memory staging exchange collectives accounting encoded fragments communicators@alone closed@alone "
      "conformance=allreduce@alone"),
-    ("sim", "sim/exchange/schedules*.c",
+    ("sim", "sim/exchange/schedules*.c sim/exchange/plan.c",
      "memory traffic encoded collectives accounting exchange partial@alone communicators@alone microbenchmark "
      "conformance=allreduce,power_sgd@alone"),
     ("sim", "sim/exchange/communicators*.c",
