@@ -327,7 +327,7 @@ START_TEST(a_bad_target_costs_nothing)
 }
 END_TEST
 
-/* Times 4, 9 and never of one, 8, 6 and 3 of the baseline. */
+/* Times 4, 9 and never of one, 8, 6 and 3 of the baseline; 9, 4, never and 5 of an even number. */
 START_TEST(seeds_that_never_reach_a_target_count)
 {
     write_runs("");
@@ -335,14 +335,19 @@ START_TEST(seeds_that_never_reach_a_target_count)
                CURVES_HEADER POINT("1", "8", "1", "1") POINT("2", "6", "1", "1")
                    POINT("3", "3", "1", "1") POINT("4", "4", "1", "1") POINT("5", "9", "1", "1")
                        POINT("6", "99", "1", "0") POINT("7", "4", "1", "1")
-                           POINT("8", "3", "1", "1") POINT("9", "1.5", "1", "1"));
+                           POINT("8", "3", "1", "1") POINT("9", "1.5", "1", "1")
+                               POINT("10", "9", "1", "1") POINT("11", "4", "1", "1")
+                                   POINT("12", "99", "1", "0") POINT("13", "5", "1", "1"));
     static const char runs[] = RUNS_HEADER RUN("1", "allreduce", "1", "ok")
         RUN("2", "allreduce", "2", "ok") RUN("3", "allreduce", "3", "ok")
             RUN("4", "wagma", "1", "ok") RUN("5", "wagma", "2", "ok") RUN("6", "wagma", "3", "ok")
-                RUN("7", "sgp", "1", "ok") RUN("8", "sgp", "2", "ok") RUN("9", "sgp", "3", "ok");
+                RUN("7", "sgp", "1", "ok") RUN("8", "sgp", "2", "ok") RUN("9", "sgp", "3", "ok")
+                    RUN("10", "dasgd", "1", "ok") RUN("11", "dasgd", "2", "ok")
+                        RUN("12", "dasgd", "3", "ok") RUN("13", "dasgd", "4", "ok");
     const char *const output = compare(runs, "--target accuracy=1 --ratio");
     expect("wagma,4,", "time_to_target_s_n", 2);
     expect("wagma,4,", "time_to_target_s_median", 9);
+    expect("dasgd,4,", "time_to_target_s_median", 7);
     expect_nothing("wagma,4,", "time_to_target_s_mean");
     expect_nothing("wagma,4,", "time_to_target_s_ratio");
     expect("sgp,4,", "time_to_target_s_ratio", 2); /* sooner */

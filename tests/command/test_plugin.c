@@ -62,6 +62,7 @@ static void install_and_build(void)
     unsetenv("DESTDIR");
     unsetenv("DSGD_CUDA_MODULE");
     expect(DSGD_CMAKE " --install " DSGD_BINARY_DIR " --prefix usr", 0, NULL);
+    expect("test -z \"$DSGD_TEST_BINARY\" || cp \"$DSGD_TEST_BINARY\" usr/bin/dsgd", 0, NULL);
     expect("cp -r usr/share/dsgd/template mine", 0, NULL);
     expect("cp mine/my_algorithm.c template.c && " BUILD, 0, NULL);
     expect("cp mine/build/my_algorithm.so .", 0, NULL);

@@ -78,6 +78,7 @@ ROOMS = [
     ("traces", "traces/expenses.c", "expenses"),
     ("traces", "traces/fit.c", "imbalance_fit imbalance"),
     ("traces", "traces/workload.c", "traces fuzz"),
+    ("traces", "traces/closed_form.c", "traces collectives server letters platforms"),
     ("traces", "traces/*.c", "traces imbalance"),
     ("base", "base/draw.c", "draw traces data"),
     ("base", "base/csv.c base/file.c base/json.c", "fuzz sweep report expenses imbalance_fit compare run"),
