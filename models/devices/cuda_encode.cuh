@@ -8,7 +8,7 @@
 #define DSGD_MODELS_DEVICES_CUDA_ENCODE_CUH
 
 #include "models/devices/cuda_vectors.cuh"
-#include "models/encodings/formula.h"
+#include "models/codecs/formula.h"
 
 namespace
 {
@@ -53,19 +53,19 @@ constexpr uint32_t DIGIT_BITS = 4, N_DIGITS = 1U << DIGIT_BITS;
  */
 __device__ void encode_selection(const encoder &e)
 {
-    const dsgd_code *const code = &e.op->code;
+    const dsgd_codec *const codec = &e.op->codec;
     const size_t n = e.op->n;
     __shared__ uint32_t counts[N_DIGITS];
     uint64_t least = 0;
-    uint32_t ties = (uint32_t)code->count;
+    uint32_t ties = (uint32_t)codec->count;
     uint32_t n_equal = (uint32_t)n;
-    for (int shift = dsgd_code_key_bits(code) - (int)DIGIT_BITS; shift >= 0;
+    for (int shift = dsgd_codec_key_bits(codec) - (int)DIGIT_BITS; shift >= 0;
          shift -= (int)DIGIT_BITS) {
         if (threadIdx.x < N_DIGITS)
             counts[threadIdx.x] = 0;
         __syncthreads();
         for_lanes(n, [&](size_t i) {
-            const uint64_t key = dsgd_code_key(code, e.x[i], i) >> shift;
+            const uint64_t key = dsgd_codec_key(codec, e.x[i], i) >> shift;
             if (key >> DIGIT_BITS == least)
                 atomicAdd(&counts[key & (N_DIGITS - 1)], 1);
         });
@@ -81,16 +81,16 @@ __device__ void encode_selection(const encoder &e)
     for (size_t below = 0; n_equal > ties && end - below > 1;) {
         const size_t middle = below + (end - below) / 2;
         const double before = encode_sum(
-            middle, [&](size_t i) { return dsgd_code_key(code, e.x[i], i) == least ? 1.0 : 0.0; });
+            middle, [&](size_t i) { return dsgd_codec_key(codec, e.x[i], i) == least ? 1.0 : 0.0; });
         if (before >= (double)ties)
             end = middle;
         else
             below = middle;
     }
     for_lanes(n, [&](size_t i) {
-        const uint64_t key = dsgd_code_key(code, e.x[i], i);
+        const uint64_t key = dsgd_codec_key(codec, e.x[i], i);
         const bool is_in = key > least || (key == least && i < end);
-        e.put(i, is_in ? dsgd_code_selected(code, e.x[i]) : 0.0f);
+        e.put(i, is_in ? dsgd_codec_selected(codec, e.x[i]) : 0.0f);
     });
 }
 
@@ -115,32 +115,32 @@ __device__ uint64_t largest_bits(const real *x, size_t n)
     return found;
 }
 
-/** Of the code's blocks, those that are this block's. */
+/** Of the codec's blocks, those that are this block's. */
 __device__ void encode_blocks(const encoder &e)
 {
-    const dsgd_code *const code = &e.op->code;
-    const size_t count = code->count;
+    const dsgd_codec *const codec = &e.op->codec;
+    const size_t count = codec->count;
     for (size_t begin = blockIdx.x * count; begin < e.op->n; begin += gridDim.x * count) {
         const size_t n = e.op->n - begin < count ? e.op->n - begin : count;
         const real *const x = e.x + begin;
         real scale;
-        if (code->kind == DSGD_CODE_UNIFORM)
+        if (codec->kind == DSGD_CODEC_UNIFORM)
             scale = dsgd_real_of_bits(largest_bits(x, n));
         else
-            scale = dsgd_code_scale(
-                code, encode_sum(n, [&](size_t i) { return dsgd_code_term(code, x[i]); }), n);
+            scale = dsgd_codec_scale(
+                codec, encode_sum(n, [&](size_t i) { return dsgd_codec_term(codec, x[i]); }), n);
         for_lanes(n, [&](size_t i) {
-            e.put(begin + i, dsgd_code_rounded(code, x[i], begin + i, scale));
+            e.put(begin + i, dsgd_codec_rounded(codec, x[i], begin + i, scale));
         });
     }
 }
 
 __device__ void encode_orthogonal(const encoder &e)
 {
-    const size_t rows = e.op->code.rows;
+    const size_t rows = e.op->codec.rows;
     for_lanes(e.op->n, [&](size_t i) { e.put(i, e.x[i]); });
     __syncthreads();
-    for (size_t j = 0; j < e.op->code.count; j++) {
+    for (size_t j = 0; j < e.op->codec.count; j++) {
         real *const column = e.y + j * rows;
         for (size_t k = 0; k <= j; k++) {
             const real *const before = e.y + k * rows;
@@ -160,18 +160,18 @@ __device__ void encode_orthogonal(const encoder &e)
 
 __device__ void encode_product(const encoder &e)
 {
-    const dsgd_code *const code = &e.op->code;
-    const bool transposed = code->kind == DSGD_CODE_TRANSPOSED_TIMES;
-    const size_t n_out = transposed ? code->columns : code->rows;
-    const size_t n_in = transposed ? code->rows : code->columns;
-    const size_t step_out = transposed ? 1 : code->columns;
-    const size_t step_in = transposed ? code->columns : 1;
+    const dsgd_codec *const codec = &e.op->codec;
+    const bool transposed = codec->kind == DSGD_CODEC_TRANSPOSED_TIMES;
+    const size_t n_out = transposed ? codec->columns : codec->rows;
+    const size_t n_in = transposed ? codec->rows : codec->columns;
+    const size_t step_out = transposed ? 1 : codec->columns;
+    const size_t step_in = transposed ? codec->columns : 1;
     const size_t n = e.op->n;
     for_numbers(n, [&](size_t i) {
         const size_t out = i % n_out;
         const size_t j = i / n_out;
         double sum = 0;
-        for (size_t in = 0; j < code->count && in < n_in && out * step_out + in * step_in < n; in++)
+        for (size_t in = 0; j < codec->count && in < n_in && out * step_out + in * step_in < n; in++)
             sum += (double)e.x[out * step_out + in * step_in] * (double)e.z[j * n_in + in];
         e.put(i, (real)sum);
     });
@@ -179,12 +179,12 @@ __device__ void encode_product(const encoder &e)
 
 __device__ void encode_outer(const encoder &e)
 {
-    const dsgd_code *const code = &e.op->code;
+    const dsgd_codec *const codec = &e.op->codec;
     for_numbers(e.op->n, [&](size_t i) {
         double sum = 0;
-        for (size_t j = 0; j < code->count; j++)
-            sum += (double)e.x[j * code->rows + i / code->columns] *
-                   (double)e.z[j * code->columns + i % code->columns];
+        for (size_t j = 0; j < codec->count; j++)
+            sum += (double)e.x[j * codec->rows + i / codec->columns] *
+                   (double)e.z[j * codec->columns + i % codec->columns];
         e.put(i, (real)sum);
     });
 }
@@ -192,15 +192,15 @@ __device__ void encode_outer(const encoder &e)
 /** What each number needs no other for. */
 __device__ void encode_numbers(const encoder &e)
 {
-    const dsgd_code *const code = &e.op->code;
-    const size_t n_drawn = code->count * code->rows;
+    const dsgd_codec *const codec = &e.op->codec;
+    const size_t n_drawn = codec->count * codec->rows;
     for_numbers(e.op->n, [&](size_t i) {
-        if (code->kind == DSGD_CODE_START)
-            e.put(i, i < n_drawn ? dsgd_code_drawn(code, i) : 0.0f);
-        else if (code->kind == DSGD_CODE_MASK)
+        if (codec->kind == DSGD_CODEC_START)
+            e.put(i, i < n_drawn ? dsgd_codec_drawn(codec, i) : 0.0f);
+        else if (codec->kind == DSGD_CODEC_MASK)
             e.put(i, e.z[i] == 0.0f ? 0.0f : e.x[i]);
         else
-            e.put(i, fabs((double)e.x[i]) <= code->number ? 0.0f : e.x[i]);
+            e.put(i, fabs((double)e.x[i]) <= codec->number ? 0.0f : e.x[i]);
     });
 }
 
@@ -209,16 +209,16 @@ __global__ void encode_global(const dsgd_encode_op *ops, bool *finite)
     const dsgd_encode_op *const op = &ops[blockIdx.y];
     const encoder e = {op, static_cast<const real *>(op->x), static_cast<const real *>(op->z),
                        static_cast<real *>(op->y), &finite[blockIdx.y]};
-    const uint32_t kind = op->code.kind;
-    if (kind == DSGD_CODE_SIGN || kind == DSGD_CODE_UNIFORM || kind == DSGD_CODE_STOCHASTIC)
+    const uint32_t kind = op->codec.kind;
+    if (kind == DSGD_CODEC_SIGN || kind == DSGD_CODEC_UNIFORM || kind == DSGD_CODEC_STOCHASTIC)
         encode_blocks(e);
-    else if (kind == DSGD_CODE_TIMES || kind == DSGD_CODE_TRANSPOSED_TIMES)
+    else if (kind == DSGD_CODEC_TIMES || kind == DSGD_CODEC_TRANSPOSED_TIMES)
         encode_product(e);
-    else if (kind == DSGD_CODE_OUTER)
+    else if (kind == DSGD_CODEC_OUTER)
         encode_outer(e);
-    else if (kind == DSGD_CODE_START || kind == DSGD_CODE_MASK || kind == DSGD_CODE_THRESHOLD)
+    else if (kind == DSGD_CODEC_START || kind == DSGD_CODEC_MASK || kind == DSGD_CODEC_THRESHOLD)
         encode_numbers(e);
-    else if (blockIdx.x == 0 && kind == DSGD_CODE_ORTHOGONAL)
+    else if (blockIdx.x == 0 && kind == DSGD_CODEC_ORTHOGONAL)
         encode_orthogonal(e);
     else if (blockIdx.x == 0)
         encode_selection(e);

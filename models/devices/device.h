@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "models/codecs/codec.h"
 #include "models/data/data.h"
-#include "models/encodings/code.h"
 #include "models/optim/optimizer.h"
 #include "models/zoo/model.h"
 
@@ -84,11 +84,11 @@ typedef struct dsgd_combine_op {
     dsgd_buffer y; /* [n] */
 } dsgd_combine_op;
 
-/** y <- Q(x) of one piece; some codes have a second input z (models/encodings/code.h). */
+/** y <- Q(x) of one piece; some codecs have a second input z (models/codecs/codec.h). */
 typedef struct dsgd_encode_op {
     size_t n; /* reals in the piece, at least 1 */
-    dsgd_buffer x, z; /* [n]; NULL only where the code has no such input */
-    dsgd_code code;
+    dsgd_buffer x, z; /* [n]; NULL only where the codec has no such input */
+    dsgd_codec codec;
     dsgd_buffer y; /* [n] */
 } dsgd_encode_op;
 

@@ -1,6 +1,6 @@
 /**
  * @file encode.c
- * The CPU's encodings: the formulas of models/encodings/formula.h over one piece, in the order of
+ * The CPU's encodings: the formulas of models/codecs/formula.h over one piece, in the order of
  * sums that a block of CUDA's threads has.
  */
 #include "models/devices/encode.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/codecs/formula.h"
 #include "models/devices/multiply.h"
-#include "models/encodings/formula.h"
 
 #define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
 
@@ -42,14 +42,14 @@ typedef struct selection {
 } selection;
 
 /** By radix: in each pass the digit of the count-th largest key, among those that agree so far. */
-static selection select_largest(const dsgd_code *code, const real *x, size_t n)
+static selection select_largest(const dsgd_codec *codec, const real *x, size_t n)
 {
-    selection found = {0, (size_t)code->count};
-    for (int shift = dsgd_code_key_bits(code) - DSGD_DIGIT_BITS; shift >= 0;
+    selection found = {0, (size_t)codec->count};
+    for (int shift = dsgd_codec_key_bits(codec) - DSGD_DIGIT_BITS; shift >= 0;
          shift -= DSGD_DIGIT_BITS) {
         size_t n_of_digit[DSGD_DIGITS] = {0};
         for (size_t i = 0; i < n; i++) {
-            const uint64_t key = dsgd_code_key(code, x[i], i);
+            const uint64_t key = dsgd_codec_key(codec, x[i], i);
             if ((key ^ found.key) >> shift >> DSGD_DIGIT_BITS == 0)
                 n_of_digit[key >> shift & (DSGD_DIGITS - 1)]++;
         }
@@ -65,12 +65,12 @@ static void encode_selection(const dsgd_encode_op *op)
 {
     const real *const x = op->x;
     real *const y = op->y;
-    selection found = select_largest(&op->code, x, op->n);
+    selection found = select_largest(&op->codec, x, op->n);
     for (size_t i = 0; i < op->n; i++) {
-        const uint64_t key = dsgd_code_key(&op->code, x[i], i);
+        const uint64_t key = dsgd_codec_key(&op->codec, x[i], i);
         const bool tie = key == found.key && found.ties > 0;
         found.ties -= tie;
-        y[i] = tie || key > found.key ? dsgd_code_selected(&op->code, x[i]) : 0;
+        y[i] = tie || key > found.key ? dsgd_codec_selected(&op->codec, x[i]) : 0;
     }
 }
 
@@ -79,7 +79,7 @@ static void encode_threshold(const dsgd_encode_op *op)
     const real *const x = op->x;
     real *const y = op->y;
     for (size_t i = 0; i < op->n; i++) /* NaN is sent */
-        y[i] = fabs((double)x[i]) <= op->code.number ? 0 : x[i];
+        y[i] = fabs((double)x[i]) <= op->codec.number ? 0 : x[i];
 }
 
 static void encode_mask(const dsgd_encode_op *op)
@@ -93,9 +93,9 @@ static void encode_mask(const dsgd_encode_op *op)
 
 /* --- rounding --------------------------------------------------------------------------------- */
 
-static real scale_of(const dsgd_code *code, const real *x, size_t n)
+static real scale_of(const dsgd_codec *codec, const real *x, size_t n)
 {
-    if (code->kind == DSGD_CODE_UNIFORM) {
+    if (codec->kind == DSGD_CODEC_UNIFORM) {
         uint64_t largest = 0;
         for (size_t i = 0; i < n; i++) {
             const uint64_t bits = dsgd_magnitude_bits(x[i]);
@@ -106,19 +106,19 @@ static real scale_of(const dsgd_code *code, const real *x, size_t n)
     double lane[DSGD_LANES] = {0};
     for (size_t first = 0; first < n; first += DSGD_LANES)
         for (size_t l = 0; l < DSGD_LANES && first + l < n; l++)
-            lane[l] += dsgd_code_term(code, x[first + l]);
-    return dsgd_code_scale(code, lanes_sum(lane), n);
+            lane[l] += dsgd_codec_term(codec, x[first + l]);
+    return dsgd_codec_scale(codec, lanes_sum(lane), n);
 }
 
 static void encode_blocks(const dsgd_encode_op *op)
 {
     const real *const x = op->x;
     real *const y = op->y;
-    for (size_t begin = 0; begin < op->n; begin += op->code.count) {
-        const size_t n = op->n - begin < op->code.count ? op->n - begin : op->code.count;
-        const real scale = scale_of(&op->code, x + begin, n);
+    for (size_t begin = 0; begin < op->n; begin += op->codec.count) {
+        const size_t n = op->n - begin < op->codec.count ? op->n - begin : op->codec.count;
+        const real scale = scale_of(&op->codec, x + begin, n);
         for (size_t i = begin; i < begin + n; i++)
-            y[i] = dsgd_code_rounded(&op->code, x[i], i, scale);
+            y[i] = dsgd_codec_rounded(&op->codec, x[i], i, scale);
     }
 }
 
@@ -127,18 +127,18 @@ static void encode_blocks(const dsgd_encode_op *op)
 static void encode_start(const dsgd_encode_op *op)
 {
     real *const y = op->y;
-    const size_t n = op->code.count * op->code.rows;
+    const size_t n = op->codec.count * op->codec.rows;
     for (size_t i = 0; i < op->n; i++)
-        y[i] = i < n ? dsgd_code_drawn(&op->code, i) : 0;
+        y[i] = i < n ? dsgd_codec_drawn(&op->codec, i) : 0;
 }
 
 /** Column by column: less its parts along the columns before, one after another; then divided. */
 static void encode_orthogonal(const dsgd_encode_op *op)
 {
-    const size_t rows = op->code.rows;
+    const size_t rows = op->codec.rows;
     real *const y = op->y;
     memcpy(y, op->x, op->n * sizeof *y);
-    for (size_t j = 0; j < op->code.count; j++) {
+    for (size_t j = 0; j < op->codec.count; j++) {
         real *const column = y + j * rows;
         for (size_t k = 0; k < j; k++) {
             const real *const before = y + k * rows;
@@ -156,18 +156,18 @@ static void encode_orthogonal(const dsgd_encode_op *op)
 /** Each element is summed in order: along a row of A, or down a column. */
 static void encode_product(const dsgd_encode_op *op)
 {
-    const dsgd_code *const code = &op->code;
-    const bool transposed = code->kind == DSGD_CODE_TRANSPOSED_TIMES;
-    const size_t n_out = transposed ? code->columns : code->rows;
-    const size_t n_in = transposed ? code->rows : code->columns;
-    const size_t step_out = transposed ? 1 : code->columns;
-    const size_t step_in = transposed ? code->columns : 1;
+    const dsgd_codec *const codec = &op->codec;
+    const bool transposed = codec->kind == DSGD_CODEC_TRANSPOSED_TIMES;
+    const size_t n_out = transposed ? codec->columns : codec->rows;
+    const size_t n_in = transposed ? codec->rows : codec->columns;
+    const size_t step_out = transposed ? 1 : codec->columns;
+    const size_t step_in = transposed ? codec->columns : 1;
     const real *const a = op->x;
     const real *const z = op->z;
     real *const y = op->y;
     memset(y, 0, op->n * sizeof *y);
     double *const sum = dsgd_xcalloc(n_out, sizeof *sum);
-    for (size_t j = 0; j < code->count; j++) {
+    for (size_t j = 0; j < codec->count; j++) {
         memset(sum, 0, n_out * sizeof *sum);
         for (size_t in = 0; in < n_in; in++)
             for (size_t out = 0; out < n_out && out * step_out + in * step_in < op->n; out++)
@@ -180,48 +180,48 @@ static void encode_product(const dsgd_encode_op *op)
 
 static void encode_outer(const dsgd_encode_op *op)
 {
-    const dsgd_code *const code = &op->code;
+    const dsgd_codec *const codec = &op->codec;
     const real *const p = op->x;
     const real *const q = op->z;
     real *const y = op->y;
     for (size_t i = 0; i < op->n; i++) {
         double sum = 0;
-        for (size_t j = 0; j < code->count; j++)
-            sum += (double)p[j * code->rows + i / code->columns] *
-                   (double)q[j * code->columns + i % code->columns];
+        for (size_t j = 0; j < codec->count; j++)
+            sum += (double)p[j * codec->rows + i / codec->columns] *
+                   (double)q[j * codec->columns + i % codec->columns];
         y[i] = (real)sum;
     }
 }
 
 DSGD_ENCODE(ENCODE)
 {
-    switch ((dsgd_code_kind)op->code.kind) {
-    case DSGD_CODE_TOP_K:
-    case DSGD_CODE_RANDOM_K:
+    switch ((dsgd_codec_kind)op->codec.kind) {
+    case DSGD_CODEC_TOP_K:
+    case DSGD_CODEC_RANDOM_K:
         encode_selection(op);
         break;
-    case DSGD_CODE_THRESHOLD:
+    case DSGD_CODEC_THRESHOLD:
         encode_threshold(op);
         break;
-    case DSGD_CODE_MASK:
+    case DSGD_CODEC_MASK:
         encode_mask(op);
         break;
-    case DSGD_CODE_SIGN:
-    case DSGD_CODE_UNIFORM:
-    case DSGD_CODE_STOCHASTIC:
+    case DSGD_CODEC_SIGN:
+    case DSGD_CODEC_UNIFORM:
+    case DSGD_CODEC_STOCHASTIC:
         encode_blocks(op);
         break;
-    case DSGD_CODE_START:
+    case DSGD_CODEC_START:
         encode_start(op);
         break;
-    case DSGD_CODE_ORTHOGONAL:
+    case DSGD_CODEC_ORTHOGONAL:
         encode_orthogonal(op);
         break;
-    case DSGD_CODE_TIMES:
-    case DSGD_CODE_TRANSPOSED_TIMES:
+    case DSGD_CODEC_TIMES:
+    case DSGD_CODEC_TRANSPOSED_TIMES:
         encode_product(op);
         break;
-    case DSGD_CODE_OUTER:
+    case DSGD_CODEC_OUTER:
         encode_outer(op);
         break;
     }

@@ -12,17 +12,17 @@
 
 enum { FLOAT_BITS = 32, FLOAT_BYTES = 4, BYTE_BITS = 8 };
 
-static const dsgd_code identity; /* of no kind: Q(x) = x */
+static const dsgd_codec identity; /* of no kind: Q(x) = x */
 
 /** Sets the coordinates of the draws. */
-static void draw_at(dsgd_code *code, const dsgd_encoding_at *at, uint32_t worker)
+static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t worker)
 {
     enum { CALL = 256 }; /* purposes of one call */
-    code->seed = at->seed;
-    code->purpose = DSGD_DRAW_ENCODING + CALL * at->call;
-    code->worker = worker;
-    code->step = at->step;
-    code->first = (uint32_t)at->first;
+    codec->seed = at->seed;
+    codec->purpose = DSGD_DRAW_ENCODING + CALL * at->call;
+    codec->worker = worker;
+    codec->step = at->step;
+    codec->first = (uint32_t)at->first;
 }
 
 #define FEEDBACK_ROW(type)                                                                         \
@@ -36,29 +36,23 @@ static double whole_bytes(double bits)
 
 /* --- none ------------------------------------------------------------------------------------- */
 
-static dsgd_code none_code(const void *params, size_t n)
+static dsgd_codec none_codec(dsgd_codec_kind kind, const void *params, size_t n)
 {
-    (void)params, (void)n;
+    (void)kind, (void)params, (void)n;
     return identity;
 }
 
-static double none_bytes(const void *params, double n)
+static double none_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
-    (void)params;
+    (void)kind, (void)params;
     return FLOAT_BYTES * n;
-}
-
-static dsgd_travel summed(const void *params)
-{
-    (void)params;
-    return DSGD_TRAVEL_SUMMED;
 }
 
 static const dsgd_encoding_kind none = {
     .about = {.name = "none", .summary = "all numbers as they are"},
-    .code = none_code,
+    .codec = none_codec,
     .bytes = none_bytes,
-    .travel = summed,
+    .sum = DSGD_SUM_DIRECT,
 };
 
 /* --- selections ------------------------------------------------------------------------------- */
@@ -75,43 +69,24 @@ static double kept(const dsgd_selection *p, double n)
     return fmax(1, dsgd_floor(p->share * n));
 }
 
-static dsgd_code select_code(dsgd_code_kind kind, const dsgd_selection *p, size_t n)
+static dsgd_codec selection_codec(dsgd_codec_kind kind, const void *params, size_t n)
 {
+    const dsgd_selection *const p = params;
     const size_t count = (size_t)kept(p, (double)n);
+    if (kind == DSGD_CODEC_THRESHOLD)
+        return (dsgd_codec){.kind = DSGD_CODEC_THRESHOLD, .number = p->at};
     if (count >= n)
         return identity;
-    return (dsgd_code){.kind = (uint32_t)kind,
-                       .count = count,
-                       .number = p->unbiased ? (double)n / (double)count : 1};
+    return (dsgd_codec){.kind = (uint32_t)kind,
+                        .count = count,
+                        .number = p->unbiased ? (double)n / (double)count : 1};
 }
 
-static dsgd_code top_k_code(const void *params, size_t n)
-{
-    return select_code(DSGD_CODE_TOP_K, params, n);
-}
-
-static dsgd_code random_k_code(const void *params, size_t n)
-{
-    return select_code(DSGD_CODE_RANDOM_K, params, n);
-}
-
-static dsgd_code threshold_code(const void *params, size_t n)
+static double selection_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     const dsgd_selection *const p = params;
-    (void)n;
-    return (dsgd_code){.kind = DSGD_CODE_THRESHOLD, .number = p->at};
-}
-
-static double selection_bytes(const void *params, double n)
-{
-    const dsgd_selection *const p = params;
+    (void)kind;
     return whole_bytes(kept(p, n) * (double)(p->value_bits + p->index_bits));
-}
-
-static dsgd_travel top_k_travel(const void *params)
-{
-    const dsgd_selection *const p = params;
-    return p->reduce == DSGD_REDUCE_REGIONS ? DSGD_TRAVEL_REENCODED : DSGD_TRAVEL_GATHERED;
 }
 
 /** Of what is divided by its share the error is 1 / share - 1. */
@@ -161,9 +136,9 @@ static const dsgd_encoding_kind top_k = {
                            "optimal sparse allreduce for distributed deep learning\", PPoPP 2022",
               .params_size = sizeof(dsgd_selection),
               .options = top_k_options},
-    .code = top_k_code,
+    .does = DSGD_CODEC_TOP_K,
+    .codec = selection_codec,
     .bytes = selection_bytes,
-    .travel = top_k_travel,
     .sparse = true,
     .of_differences = true,
 };
@@ -174,7 +149,8 @@ static const dsgd_encoding_kind random_k = {
               .reference = "S. U. Stich et al., \"Sparsified SGD with memory\", NeurIPS 2018",
               .params_size = sizeof(dsgd_selection),
               .options = random_k_options},
-    .code = random_k_code,
+    .does = DSGD_CODEC_RANDOM_K,
+    .codec = selection_codec,
     .bytes = selection_bytes,
     .expands = random_k_expands,
     .sparse = true,
@@ -189,7 +165,8 @@ static const dsgd_encoding_kind threshold = {
                   "computing\", Interspeech 2015",
               .params_size = sizeof(dsgd_selection),
               .options = threshold_options},
-    .code = threshold_code,
+    .does = DSGD_CODEC_THRESHOLD,
+    .codec = selection_codec,
     .bytes = selection_bytes,
     .sparse = true,
     .of_differences = true,
@@ -205,50 +182,7 @@ typedef struct rounding_params {
     bool damped; /* STOCHASTIC */
 } rounding_params;
 
-/** @p bits for each number, and a float32 for each block. */
-static double rounded_bytes(const rounding_params *p, double n, double bits)
-{
-    const double n_blocks = p->block == 0 ? 1 : dsgd_ceil(n / (double)p->block);
-    return whole_bytes(n * bits) + FLOAT_BYTES * n_blocks;
-}
-
-static dsgd_code rounded_code(dsgd_code_kind kind, const rounding_params *p, size_t n, long levels)
-{
-    return (dsgd_code){.kind = (uint32_t)kind,
-                       .levels = (uint32_t)levels,
-                       .count = p->block == 0 ? n : (size_t)p->block,
-                       .number = 1};
-}
-
-static dsgd_travel reencoded(const void *params)
-{
-    (void)params;
-    return DSGD_TRAVEL_REENCODED;
-}
-
-static dsgd_code sign_code(const void *params, size_t n)
-{
-    return rounded_code(DSGD_CODE_SIGN, params, n, 0);
-}
-
-static double sign_bytes(const void *params, double n)
-{
-    return rounded_bytes(params, n, 1);
-}
-
-static dsgd_code uniform_code(const void *params, size_t n)
-{
-    const rounding_params *const p = params;
-    return rounded_code(DSGD_CODE_UNIFORM, p, n, (1l << (p->bits - 1)) - 1);
-}
-
-static double uniform_bytes(const void *params, double n)
-{
-    const rounding_params *const p = params;
-    return rounded_bytes(p, n, (double)p->bits);
-}
-
-/** A bound of the error, in squares, for one. */
+/** A bound of the error of STOCHASTIC, in squares, for one. */
 static double qsgd_variance(const rounding_params *p)
 {
     const double b = (double)p->block;
@@ -256,12 +190,14 @@ static double qsgd_variance(const rounding_params *p)
     return fmin(b / (s * s), sqrt(b) / s);
 }
 
-static dsgd_code qsgd_code(const void *params, size_t n)
+static dsgd_codec rounding_codec(dsgd_codec_kind kind, const void *params, size_t n)
 {
     const rounding_params *const p = params;
-    dsgd_code code = rounded_code(DSGD_CODE_STOCHASTIC, p, n, p->levels);
-    code.number = p->damped ? 1 / (1 + qsgd_variance(p)) : 1;
-    return code;
+    const long levels = kind == DSGD_CODEC_UNIFORM ? (1l << (p->bits - 1)) - 1 : p->levels;
+    return (dsgd_codec){.kind = (uint32_t)kind,
+                        .levels = (uint32_t)levels,
+                        .count = p->block == 0 ? n : (size_t)p->block,
+                        .number = p->damped ? 1 / (1 + qsgd_variance(p)) : 1};
 }
 
 static bool qsgd_expands(const void *params)
@@ -270,11 +206,15 @@ static bool qsgd_expands(const void *params)
     return !p->damped && qsgd_variance(p) >= 1;
 }
 
-/** The sign, and as many bits as the levels 0 to `levels` need. */
-static double qsgd_bytes(const void *params, double n)
+/** Of each number its bits, for STOCHASTIC a sign and the levels 0 to `levels`; of each block a float32. */
+static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     const rounding_params *const p = params;
-    return rounded_bytes(p, n, 1 + ceil(log2((double)p->levels + 1)));
+    const double n_blocks = p->block == 0 ? 1 : dsgd_ceil(n / (double)p->block);
+    const double bits = kind == DSGD_CODEC_SIGN      ? 1
+                        : kind == DSGD_CODEC_UNIFORM ? (double)p->bits
+                                                     : 1 + ceil(log2((double)p->levels + 1));
+    return whole_bytes(n * bits) + FLOAT_BYTES * n_blocks;
 }
 
 static const dsgd_option sign_options[] = {
@@ -311,9 +251,10 @@ static const dsgd_encoding_kind sign = {
                            "gradient compression schemes\", ICML 2019",
               .params_size = sizeof(rounding_params),
               .options = sign_options},
-    .code = sign_code,
-    .bytes = sign_bytes,
-    .travel = reencoded,
+    .does = DSGD_CODEC_SIGN,
+    .codec = rounding_codec,
+    .bytes = rounding_bytes,
+    .sum = DSGD_SUM_REENCODED,
     .of_differences = true,
 };
 
@@ -325,9 +266,10 @@ static const dsgd_encoding_kind uniform = {
                   "ICLR 2016",
               .params_size = sizeof(rounding_params),
               .options = uniform_options},
-    .code = uniform_code,
-    .bytes = uniform_bytes,
-    .travel = reencoded,
+    .does = DSGD_CODEC_UNIFORM,
+    .codec = rounding_codec,
+    .bytes = rounding_bytes,
+    .sum = DSGD_SUM_REENCODED,
 };
 
 static const dsgd_encoding_kind qsgd = {
@@ -336,10 +278,11 @@ static const dsgd_encoding_kind qsgd = {
               .reference = "D. Alistarh et al., \"QSGD\", NeurIPS 2017",
               .params_size = sizeof(rounding_params),
               .options = qsgd_options},
-    .code = qsgd_code,
-    .bytes = qsgd_bytes,
+    .does = DSGD_CODEC_STOCHASTIC,
+    .codec = rounding_codec,
+    .bytes = rounding_bytes,
     .expands = qsgd_expands,
-    .travel = reencoded,
+    .sum = DSGD_SUM_REENCODED,
 };
 
 /* --- low rank --------------------------------------------------------------------------------- */
@@ -364,19 +307,13 @@ bool dsgd_matrix_has_rank(size_t n, size_t rank)
     return rank <= n / (m.rows + m.columns);
 }
 
-dsgd_code dsgd_matrix_code(dsgd_code_kind kind, size_t n, size_t rank)
+dsgd_codec dsgd_matrix_codec(const dsgd_matrix_step *step, size_t n)
 {
     const dsgd_matrix m = dsgd_matrix_of(n);
-    return (dsgd_code){.kind = (uint32_t)kind,
-                       .count = rank,
-                       .rows = (uint32_t)m.rows,
-                       .columns = (uint32_t)m.columns};
-}
-
-static dsgd_value matrix_step(dsgd_values *values, const dsgd_encoding_at *at, dsgd_code code,
-                              dsgd_value x, dsgd_value z)
-{
-    return dsgd_values_encode(values, at->where, at->piece, &code, x, z);
+    return (dsgd_codec){.kind = (uint32_t)step->kind,
+                        .count = (size_t)step->rank,
+                        .rows = (uint32_t)(step->of_columns ? m.columns : m.rows),
+                        .columns = (uint32_t)m.columns};
 }
 
 dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, size_t rank,
@@ -385,32 +322,11 @@ dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, si
     const size_t n = dsgd_shape_size(values, at->piece);
     if (!dsgd_matrix_has_rank(n, rank))
         return DSGD_ZERO_VALUE;
-    dsgd_code code = dsgd_matrix_code(DSGD_CODE_START, n, rank);
-    code.rows = of_columns ? code.columns : code.rows;
-    draw_at(&code, at, UINT32_MAX);
-    return matrix_step(values, at, code, DSGD_ZERO_VALUE, DSGD_ZERO_VALUE);
-}
-
-/** One step of a subspace iteration from a drawn factor q: p = orth(A q), then p (A^T p)^T. */
-static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
-                                 const dsgd_encoding_at *at, dsgd_value x)
-{
-    const size_t n = dsgd_shape_size(values, at->piece);
-    const size_t rank = (size_t)((const low_rank_params *)params)->rank;
-    if (!dsgd_matrix_has_rank(n, rank))
-        return dsgd_value_retain(x);
-    const dsgd_value start = dsgd_matrix_start(values, at, rank, true);
-#define STEP(kind, x_, z_) matrix_step(values, at, dsgd_matrix_code(kind, n, rank), x_, z_)
-    const dsgd_value left = STEP(DSGD_CODE_TIMES, x, start);
-    const dsgd_value p = STEP(DSGD_CODE_ORTHOGONAL, left, DSGD_ZERO_VALUE);
-    const dsgd_value q = STEP(DSGD_CODE_TRANSPOSED_TIMES, x, p);
-    const dsgd_value y = STEP(DSGD_CODE_OUTER, p, q);
-#undef STEP
-    dsgd_value_release(values, start);
-    dsgd_value_release(values, left);
-    dsgd_value_release(values, p);
-    dsgd_value_release(values, q);
-    return y;
+    const dsgd_matrix_step step = {DSGD_CODEC_START, (long)rank, of_columns};
+    dsgd_codec codec = dsgd_matrix_codec(&step, n);
+    draw_at(&codec, at, UINT32_MAX);
+    return dsgd_values_encode(values, at->where, at->piece, &codec, DSGD_ZERO_VALUE,
+                              DSGD_ZERO_VALUE);
 }
 
 dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, dsgd_origin where,
@@ -421,9 +337,29 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
     const size_t n = dsgd_shape_size(values, piece);
     if (!dsgd_matrix_has_rank(n, (size_t)step->rank))
         return dsgd_value_retain(otherwise);
-    dsgd_code code = dsgd_matrix_code(step->kind, n, (size_t)step->rank);
-    code.rows = step->of_columns ? code.columns : code.rows;
-    return dsgd_values_encode(values, where, piece, &code, x, z);
+    const dsgd_codec codec = dsgd_matrix_codec(step, n);
+    return dsgd_values_encode(values, where, piece, &codec, x, z);
+}
+
+/** One step of a subspace iteration from a drawn factor q: p = orth(A q), then p (A^T p)^T. */
+static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
+                                 const dsgd_encoding_at *at, dsgd_value x)
+{
+    const long rank = ((const low_rank_params *)params)->rank;
+    const dsgd_value start = dsgd_matrix_start(values, at, (size_t)rank, true);
+#define STEP(kind, x_, z_)                                                                         \
+    dsgd_matrix_apply(&(dsgd_matrix_step){kind, rank, false}, values, at->where, at->piece, x_,    \
+                      z_, x)
+    const dsgd_value left = STEP(DSGD_CODEC_TIMES, x, start);
+    const dsgd_value p = STEP(DSGD_CODEC_ORTHOGONAL, left, DSGD_ZERO_VALUE);
+    const dsgd_value q = STEP(DSGD_CODEC_TRANSPOSED_TIMES, x, p);
+    const dsgd_value y = STEP(DSGD_CODEC_OUTER, p, q); /* without such a rank x, like all others */
+#undef STEP
+    dsgd_value_release(values, start);
+    dsgd_value_release(values, left);
+    dsgd_value_release(values, p);
+    dsgd_value_release(values, q);
+    return y;
 }
 
 double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns)
@@ -435,8 +371,9 @@ double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns)
     return FLOAT_BYTES * (double)rank * (double)(of_columns ? m.columns : m.rows);
 }
 
-static double low_rank_bytes(const void *params, double n)
+static double low_rank_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
+    (void)kind;
     const double rank = (double)((const low_rank_params *)params)->rank;
     const dsgd_matrix m = dsgd_matrix_of((size_t)n);
     return FLOAT_BYTES * rank * (double)(m.rows + m.columns);
@@ -478,17 +415,18 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
         return dsgd_value_retain(x);
     if (kind->apply != NULL)
         return kind->apply(pick->params, values, at, x);
-    dsgd_code code = kind->code(pick->params, n);
-    if (code.kind == identity.kind)
+    dsgd_codec codec = kind->codec(kind->does, pick->params, n);
+    if (codec.kind == identity.kind)
         return dsgd_value_retain(x);
-    if (dsgd_code_draws(&code))
-        draw_at(&code, at, at->worker);
-    return dsgd_values_encode(values, at->where, at->piece, &code, x, DSGD_ZERO_VALUE);
+    if (dsgd_codec_draws(&codec))
+        draw_at(&codec, at, at->worker);
+    return dsgd_values_encode(values, at->where, at->piece, &codec, x, DSGD_ZERO_VALUE);
 }
 
 double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes)
 {
-    return fmin(bytes, dsgd_encoding_kind_of(pick)->bytes(pick->params, bytes / FLOAT_BYTES));
+    const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
+    return fmin(bytes, kind->bytes(kind->does, pick->params, bytes / FLOAT_BYTES));
 }
 
 dsgd_pick dsgd_encoding_of(const char *name, const void *params)
@@ -515,8 +453,9 @@ bool dsgd_encoding_feeds_back(const dsgd_pick *pick)
     return !dsgd_encoding_is_none(pick) && params->feedback;
 }
 
-dsgd_travel dsgd_encoding_travel(const dsgd_pick *pick)
+dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_pick *pick)
 {
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
-    return kind->travel == NULL ? DSGD_TRAVEL_GATHERED : kind->travel(pick->params);
+    const dsgd_selection *const p = pick->params;
+    return kind->sparse && p->reduce == DSGD_REDUCE_REGIONS ? DSGD_SUM_REENCODED : kind->sum;
 }

@@ -12,15 +12,15 @@
 #include "models/encodings/params.h"
 #include "models/values/values.h"
 
-/** How an allreduce of encoded vectors travels. */
-typedef enum dsgd_travel {
+/** How an allreduce adds encoded vectors. */
+typedef enum dsgd_encoding_sum {
     /* Every worker gets all encoded vectors and adds them: what is kept differs among workers. */
-    DSGD_TRAVEL_GATHERED,
+    DSGD_SUM_GATHERED,
     /* A reduce-scatter and an allgather at the encoded width; the sum is encoded once more. */
-    DSGD_TRAVEL_REENCODED,
+    DSGD_SUM_REENCODED,
     /* An allreduce of as many bytes: sums are of the same form. */
-    DSGD_TRAVEL_SUMMED
-} dsgd_travel;
+    DSGD_SUM_DIRECT
+} dsgd_encoding_sum;
 
 /** Where a vector is encoded: the coordinates of its draws. */
 typedef struct dsgd_encoding_at {
@@ -36,15 +36,17 @@ typedef struct dsgd_encoding_at {
 /** What each head in dsgd_encoding_kinds is of. */
 typedef struct dsgd_encoding_kind {
     dsgd_about about;
+    dsgd_codec_kind does; /* the `kind` of the functions below: several encodings share them */
     /** Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. */
-    dsgd_code (*code)(const void *params, size_t n);
-    /** Optional, instead of one code: Q(x) by several. */
+    dsgd_codec (*codec)(dsgd_codec_kind kind, const void *params, size_t n);
+    /** Optional, instead of one codec: Q(x) by several. */
     dsgd_value (*apply)(const void *params, dsgd_values *values, const dsgd_encoding_at *at,
                         dsgd_value x);
     /** Bytes of a piece of @p n numbers on the wire. */
-    double (*bytes)(const void *params, double n);
-    dsgd_travel (*travel)(const void *params); /* NULL: GATHERED */
-    bool sparse; /* most numbers are 0, and adding one costs in proportion to its bytes */
+    double (*bytes)(dsgd_codec_kind kind, const void *params, double n);
+    dsgd_encoding_sum sum; /* but REENCODED of a selection with `reduce: regions` */
+    bool
+        sparse; /* a selection: most numbers are 0, and adding one costs in proportion to its bytes */
     bool of_differences; /* drops what a model must not lose */
     /** dsgd_encoding_expands(); NULL: never. */
     bool (*expands)(const void *params);
@@ -62,7 +64,7 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
 /** On the wire, of a piece that takes @p bytes otherwise; never more than these. */
 double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes);
 
-dsgd_travel dsgd_encoding_travel(const dsgd_pick *pick);
+dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_pick *pick);
 
 /**
  * Whether |Q(x) - x| may be larger than |x| in the mean: then what error feedback keeps grows for
@@ -89,12 +91,15 @@ bool dsgd_matrix_has_rank(size_t n, size_t rank);
 dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, size_t rank,
                              bool of_columns);
 
-/** One of the last codes, of a rank. */
+/** One of the last codecs, of a rank. */
 typedef struct dsgd_matrix_step {
-    dsgd_code_kind kind;
+    dsgd_codec_kind kind;
     long rank;
     bool of_columns; /* ORTHOGONAL: a factor of as many rows as the matrix has columns */
 } dsgd_matrix_step;
+
+/** Of a piece of n elements. */
+dsgd_codec dsgd_matrix_codec(const dsgd_matrix_step *step, size_t n);
 
 /** Its value; @p otherwise where the piece has no such rank. The caller owns it. */
 dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, dsgd_origin where,
@@ -102,8 +107,5 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
 
 /** Bytes of a factor of a piece of so many bytes; those of the piece where it has no such rank. */
 double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns);
-
-/** A code of one of the last kinds, of a piece of n elements. */
-dsgd_code dsgd_matrix_code(dsgd_code_kind kind, size_t n, size_t rank);
 
 #endif

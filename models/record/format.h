@@ -14,7 +14,7 @@
  *   read       8   origin, piece, value, CRC-32 of the elements that a decision used
  *   flush      9
  *   release   10   piece, value whose last handle is released
- *   encode    11   origin, piece, the words of the code as numbers (models/encodings/code.h), inputs
+ *   encode    11   origin, piece, the words of the codec as numbers (models/codecs/codec.h), inputs
  *
  * Integers are little-endian varints, differences zigzag; seconds and results have eight bytes. An
  * origin is the difference to the previous worker and to the last step of that worker; flag 16

@@ -206,9 +206,9 @@ static void write_combine(writer *r, const dsgd_call *call)
 
 static void write_encode(writer *r, const dsgd_call *call)
 {
-    uint64_t words[DSGD_CODE_WORDS];
-    memcpy(words, call->code, sizeof words);
-    for (size_t i = 0; i < DSGD_CODE_WORDS; i++)
+    uint64_t words[DSGD_CODEC_WORDS];
+    memcpy(words, call->codec, sizeof words);
+    for (size_t i = 0; i < DSGD_CODEC_WORDS; i++)
         put_word(r, words[i]);
     for (size_t i = 0; i < call->n; i++)
         put_operand(r, call->where.worker, call->piece, call->x[i]);

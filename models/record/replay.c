@@ -294,20 +294,20 @@ static void replay_encode(replay *r)
 {
     const size_t worker = r->memory.where.worker;
     const size_t piece = r->memory.piece;
-    uint64_t words[DSGD_CODE_WORDS];
-    for (size_t i = 0; i < DSGD_CODE_WORDS; i++)
+    uint64_t words[DSGD_CODEC_WORDS];
+    for (size_t i = 0; i < DSGD_CODEC_WORDS; i++)
         words[i] = get_word(r);
-    dsgd_code code;
-    memcpy(&code, words, sizeof code);
+    dsgd_codec codec;
+    memcpy(&codec, words, sizeof codec);
     if (r->wrong == NULL &&
-        (piece == r->n_pieces || !dsgd_code_fits(&code, dsgd_shape_size(r->values, piece))))
+        (piece == r->n_pieces || !dsgd_codec_fits(&codec, dsgd_shape_size(r->values, piece))))
         fail(r, "an encoding does not fit its piece");
     dsgd_value inputs[2] = {DSGD_ZERO_VALUE, DSGD_ZERO_VALUE};
-    for (size_t i = 0; r->wrong == NULL && i < dsgd_code_inputs(&code); i++)
+    for (size_t i = 0; r->wrong == NULL && i < dsgd_codec_inputs(&codec); i++)
         inputs[i] = get_operand(r, worker, piece, piece);
     if (r->wrong == NULL)
         adopt(r,
-              dsgd_values_encode(r->values, r->memory.where, piece, &code, inputs[0], inputs[1]));
+              dsgd_values_encode(r->values, r->memory.where, piece, &codec, inputs[0], inputs[1]));
 }
 
 static void replay_evaluate(replay *r)

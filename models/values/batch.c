@@ -126,7 +126,7 @@ static dsgd_encode_op describe_encoding(const dsgd_values *values, const dsgd_va
     return (dsgd_encode_op){.n = dsgd_shape_size(values, node->shape),
                             .x = node->n_inputs > 0 ? node->operands[0] : NULL,
                             .z = node->n_inputs > 1 ? node->operands[1] : NULL,
-                            .code = *node->code,
+                            .codec = *node->codec,
                             .y = node->outputs[0]};
 }
 

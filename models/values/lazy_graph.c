@@ -210,7 +210,7 @@ dsgd_value dsgd_lazy_encode(dsgd_values *values, const dsgd_call *call)
                                                        .n_outputs = 1});
     for (size_t i = 0; i < call->n; i++)
         dsgd_value_node_set_input(node, i, call->x[i]);
-    *node->code = *call->code;
+    *node->codec = *call->codec;
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 

@@ -23,11 +23,11 @@ static uint64_t bits_of(double number)
     return bits;
 }
 
-static uint64_t mix_code(uint64_t hash, const dsgd_code *code)
+static uint64_t mix_codec(uint64_t hash, const dsgd_codec *codec)
 {
-    uint64_t words[DSGD_CODE_WORDS];
-    memcpy(words, code, sizeof words);
-    for (size_t i = 0; i < DSGD_CODE_WORDS; i++)
+    uint64_t words[DSGD_CODEC_WORDS];
+    memcpy(words, codec, sizeof words);
+    for (size_t i = 0; i < DSGD_CODEC_WORDS; i++)
         hash = mix(hash, words[i]);
     return hash;
 }
@@ -42,7 +42,7 @@ static uint64_t hash_of(const dsgd_value_node *node)
     for (uint32_t i = 0; node->kind == NODE_COMBINE && i < node->n_inputs; i++)
         hash = mix(hash, bits_of(node->weights[i]));
     if (node->kind == NODE_ENCODE)
-        hash = mix_code(hash, node->code);
+        hash = mix_codec(hash, node->codec);
     for (uint32_t i = 0; i < node->n_samples; i++)
         hash = mix(mix(hash, node->samples[i].worker), node->samples[i].step);
     return hash;
@@ -58,7 +58,7 @@ static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
         if (a->samples[i].worker != b->samples[i].worker ||
             a->samples[i].step != b->samples[i].step)
             return false;
-    if (a->kind == NODE_ENCODE && memcmp(a->code, b->code, sizeof *a->code) != 0)
+    if (a->kind == NODE_ENCODE && memcmp(a->codec, b->codec, sizeof *a->codec) != 0)
         return false;
     if (a->kind == NODE_COMBINE &&
         memcmp(a->weights, b->weights, a->n_inputs * sizeof *a->weights) != 0)
@@ -160,7 +160,7 @@ static inline size_t lay_out(unsigned char *memory, dsgd_value_node *node)
     } while (0)
     PLACE(node->inputs, node->n_inputs);
     PLACE(node->weights, weighted ? node->n_inputs : 0u);
-    PLACE(node->code, node->kind == NODE_ENCODE ? 1u : 0u);
+    PLACE(node->codec, node->kind == NODE_ENCODE ? 1u : 0u);
     PLACE(node->shapes, node->kind == NODE_EVALUATE ? node->n_inputs : 0u);
     PLACE(node->samples, node->n_samples);
     PLACE(node->waits, node->n_inputs);

@@ -16,7 +16,7 @@ typedef enum dsgd_call_kind {
     DSGD_CALL_GRADIENT, /* where, count, x[n_pieces], states[1], made */
     DSGD_CALL_UPDATE, /* where, piece, x[n] = x, g, and v where there is one, rate, made */
     DSGD_CALL_COMBINE, /* where, piece, x[n], elements = weights[n], divisor, made */
-    DSGD_CALL_ENCODE, /* where, piece, x[n], code, made */
+    DSGD_CALL_ENCODE, /* where, piece, x[n], codec, made */
     DSGD_CALL_EVALUATE, /* x[n][n_pieces], states[n] */
     DSGD_CALL_RESULT, /* n = number of the evaluation, result */
     DSGD_CALL_READ, /* piece, x[1], elements[n] */
@@ -33,7 +33,7 @@ typedef struct dsgd_call {
     const double *elements;
     double divisor;
     dsgd_rate rate;
-    const dsgd_code *code;
+    const dsgd_codec *codec;
     const dsgd_evaluation *result;
     dsgd_value made; /* the first of n_made outputs of one node */
     uint32_t n_made;

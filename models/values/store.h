@@ -83,7 +83,7 @@ struct dsgd_value_node {
     double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
     union {
         dsgd_origin *samples; /* [n_samples] GRADIENT: mini-batches */
-        dsgd_code *code; /* ENCODE */
+        dsgd_codec *codec; /* ENCODE */
         uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
     };
     double divisor; /* COMBINE */

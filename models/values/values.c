@@ -272,7 +272,7 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 }
 
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
-                              const dsgd_code *code, dsgd_value x, dsgd_value z)
+                              const dsgd_codec *codec, dsgd_value x, dsgd_value z)
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
@@ -280,9 +280,9 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
     dsgd_call call = {.kind = DSGD_CALL_ENCODE,
                       .where = where,
                       .piece = piece,
-                      .n = dsgd_code_inputs(code),
+                      .n = dsgd_codec_inputs(codec),
                       .x = inputs,
-                      .code = code};
+                      .codec = codec};
     call.made = dsgd_lazy_encode(values, &call);
     call.n_made = call.made.node != NULL;
     report(values, &call);

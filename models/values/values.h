@@ -133,12 +133,12 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
                                const dsgd_value *x, const double *weights, double divisor);
 
 /**
- * Q(x) of one piece, with a second input @p z where the code has one. Q(0) and codes of a piece
- * without elements are zeros. Draws are those that @p code names, so that equal codes of equal
+ * Q(x) of one piece, with a second input @p z where the codec has one. Q(0) and codecs of a piece
+ * without elements are zeros. Draws are those that @p codec names, so that equal codecs of equal
  * values are one value.
  */
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
-                              const dsgd_code *code, dsgd_value x, dsgd_value z);
+                              const dsgd_codec *codec, dsgd_value x, dsgd_value z);
 
 /** Evaluates the mean of x[n][n_pieces] with the mean of states[n]. Returns a ticket. */
 size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,

@@ -29,10 +29,9 @@ static const dsgd_wire *wire_of(dsgd_engine *engine, const dsgd_pick *encoding)
         return found;
     dsgd_wire *const wire = new_wire(engine);
     wire->encoding = *encoding;
-    wire->travel = dsgd_encoding_travel(encoding);
+    wire->travel = dsgd_encoding_sum_of(encoding);
     wire->decodes = !dsgd_encoding_kind_of(encoding)->sparse;
-    wire->adds_all =
-        wire->decodes && wire->travel == DSGD_TRAVEL_REENCODED; /* else as it decodes */
+    wire->adds_all = wire->decodes && wire->travel == DSGD_SUM_REENCODED; /* else as it decodes */
     for (size_t k = 0; k < engine->n_pieces; k++)
         wire->bytes[k] = dsgd_encoding_bytes(encoding, engine->piece_bytes[k]);
     return wire;
@@ -50,7 +49,7 @@ static const dsgd_wire *wire_of_factor(dsgd_engine *engine, long rank, bool of_c
     dsgd_wire *const wire = new_wire(engine);
     wire->rank = rank;
     wire->of_columns = of_columns;
-    wire->travel = DSGD_TRAVEL_SUMMED;
+    wire->travel = DSGD_SUM_DIRECT;
     for (size_t k = 0; k < engine->n_pieces; k++)
         wire->bytes[k] = dsgd_factor_bytes(engine->piece_bytes[k], rank, of_columns);
     return wire;
@@ -134,7 +133,7 @@ dsgd_value dsgd_wire_encode_sum(dsgd_engine *engine, const dsgd_wire *wire, dsgd
                                 size_t k, uint64_t number, dsgd_value sum)
 {
     static const uint32_t of_sums = 1 << 23; /* calls of verbs are below */
-    if (wire == NULL || wire->travel != DSGD_TRAVEL_REENCODED || engine->values == NULL)
+    if (wire == NULL || wire->travel != DSGD_SUM_REENCODED || engine->values == NULL)
         return sum;
     const dsgd_encoding_at at = {.where = where,
                                  .piece = k,
@@ -186,10 +185,10 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pic
 /** y[k] <- y[k] where x[k] is not 0. */
 static void mask_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
-    const dsgd_code code = {.kind = DSGD_CODE_MASK};
+    const dsgd_codec codec = {.kind = DSGD_CODEC_MASK};
     dsgd_piece *const y = &update->y->piece[k];
     const dsgd_value masked =
-        dsgd_values_encode(w->engine->values, dsgd_origin_of(w), k, &code, y->value, x->value);
+        dsgd_values_encode(w->engine->values, dsgd_origin_of(w), k, &codec, y->value, x->value);
     dsgd_vector_update(update->y, k, masked, y->stamp);
 }
 
@@ -204,8 +203,8 @@ void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
 static dsgd_value matrix_value(dsgd_worker *w, const dsgd_update *update, size_t k, dsgd_value x,
                                dsgd_value z, dsgd_value otherwise)
 {
-    const bool of_columns = update->code == DSGD_CODE_ORTHOGONAL && update->transposed;
-    const dsgd_matrix_step step = {update->code, update->rank, of_columns};
+    const bool of_columns = update->codec == DSGD_CODEC_ORTHOGONAL && update->transposed;
+    const dsgd_matrix_step step = {update->codec, update->rank, of_columns};
     return dsgd_matrix_apply(&step, w->engine->values, dsgd_origin_of(w), k, x, z, otherwise);
 }
 
@@ -224,7 +223,7 @@ void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bo
         w, (dsgd_update){.apply = project_piece,
                          .y = y,
                          .x = a,
-                         .code = transposed ? DSGD_CODE_TRANSPOSED_TIMES : DSGD_CODE_TIMES,
+                         .codec = transposed ? DSGD_CODEC_TRANSPOSED_TIMES : DSGD_CODEC_TIMES,
                          .rank = rank,
                          .wire = wire_of_factor(w->engine, rank, transposed)});
 }
@@ -244,7 +243,7 @@ void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = expand_piece,
                                                             .y = y,
                                                             .x = factor,
-                                                            .code = DSGD_CODE_OUTER,
+                                                            .codec = DSGD_CODEC_OUTER,
                                                             .rank = rank,
                                                             .transposed = transposed});
 }
@@ -262,7 +261,7 @@ void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_colu
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = orthogonalise_piece,
                                                             .y = y,
                                                             .x = y,
-                                                            .code = DSGD_CODE_ORTHOGONAL,
+                                                            .codec = DSGD_CODEC_ORTHOGONAL,
                                                             .rank = rank,
                                                             .transposed = of_columns});
 }

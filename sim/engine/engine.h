@@ -36,7 +36,7 @@ typedef struct dsgd_wire {
     dsgd_pick encoding; /* about NULL: factors of low rank */
     long rank; /* of factors, ... */
     bool of_columns; /* ... of as many rows as the matrix has columns */
-    dsgd_travel travel;
+    dsgd_encoding_sum travel;
     bool decodes; /* a message has to be decoded, */
     bool adds_all; /* and all its numbers are added, not as many bytes as it has */
     double bytes[]; /* [n_pieces] */
@@ -96,7 +96,7 @@ typedef struct dsgd_update {
     const dsgd_wire *wire; /* of what is encoded; NULL: y is dense */
     dsgd_pick encoding;
     uint32_t call; /* number of the encoding in the worker's step */
-    dsgd_code_kind code; /* of low rank, like these: */
+    dsgd_codec_kind codec; /* of low rank, like these: */
     long rank;
     bool transposed;
 } dsgd_update;

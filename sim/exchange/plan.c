@@ -237,7 +237,7 @@ dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double by
 /** How an encoded piece travels. */
 typedef struct load {
     double bytes, whole; /* on the wire, and of its numbers */
-    dsgd_travel travel;
+    dsgd_encoding_sum travel;
     bool decodes, adds_all; /* as in dsgd_wire */
 } load;
 
@@ -247,12 +247,12 @@ typedef struct load {
  */
 static dsgd_plan plan_of_load(dsgd_collective setting, dsgd_part part, int n, const load *l)
 {
-    const bool gathers = part == DSGD_ALLREDUCE && l->travel == DSGD_TRAVEL_GATHERED;
+    const bool gathers = part == DSGD_ALLREDUCE && l->travel == DSGD_SUM_GATHERED;
     if (gathers && n * l->bytes >= 2 * l->whole)
         return dsgd_plan_of(setting, part, n, l->whole);
     const double bytes = gathers ? n * l->bytes : l->bytes;
     dsgd_collective how = how_for(setting, n, bytes);
-    if (l->travel == DSGD_TRAVEL_REENCODED) /* each number is added and encoded in one place */
+    if (l->travel == DSGD_SUM_REENCODED) /* each number is added and encoded in one place */
         how = how_in_shares(how, DSGD_REDUCE_SCATTER, n);
     dsgd_plan plan = dsgd_plan_of(how, gathers ? DSGD_ALLGATHER : part, n, bytes);
     const double ratio = l->whole / l->bytes;
@@ -338,7 +338,7 @@ dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces; k++) {
         const double whole = dsgd_scale_piece(scale, k);
-        const load l = {dsgd_encoding_bytes(encoding, whole), whole, dsgd_encoding_travel(encoding),
+        const load l = {dsgd_encoding_bytes(encoding, whole), whole, dsgd_encoding_sum_of(encoding),
                         true};
         sum = dsgd_traffic_sum(sum, load_traffic(scale, &l));
     }
@@ -350,7 +350,7 @@ dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_col
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces; k++) {
         const double whole = dsgd_scale_piece(scale, k);
-        const load l = {dsgd_factor_bytes(whole, rank, of_columns), whole, DSGD_TRAVEL_SUMMED,
+        const load l = {dsgd_factor_bytes(whole, rank, of_columns), whole, DSGD_SUM_DIRECT,
                         false};
         sum = dsgd_traffic_sum(sum, load_traffic(scale, &l));
     }

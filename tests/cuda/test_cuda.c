@@ -786,16 +786,16 @@ START_TEST(combinations_have_the_bits_of_the_cpu)
 }
 END_TEST
 
-/** Every code of a large piece and of one of 1 to 9 elements. */
-static size_t codes_of(size_t n, dsgd_code *codes)
+/** Every codec of a large piece and of one of 1 to 9 elements. */
+static size_t codes_of(size_t n, dsgd_codec *codes)
 {
     size_t n_codes = 0;
-    for (uint32_t kind = DSGD_CODE_TOP_K; kind <= DSGD_CODE_OUTER; kind++) {
-        const bool in_matrix = kind >= DSGD_CODE_START;
+    for (uint32_t kind = DSGD_CODEC_TOP_K; kind <= DSGD_CODEC_OUTER; kind++) {
+        const bool in_matrix = kind >= DSGD_CODEC_START;
         const dsgd_matrix m = dsgd_matrix_of(n);
         if (in_matrix && !dsgd_matrix_has_rank(n, 2))
             continue;
-        codes[n_codes++] = (dsgd_code){.kind = kind,
+        codes[n_codes++] = (dsgd_codec){.kind = kind,
                                        .levels = 5,
                                        .count = in_matrix ? 2 : n / 3 + 1,
                                        .number = 0.3,
@@ -815,14 +815,14 @@ START_TEST(encodings_have_the_bits_of_the_cpu) /* _i: size of the piece */
     static const size_t sizes[] = {LENGTH, 1, 2, 9, 16, 257};
     const size_t n = sizes[_i];
     rig *const s = rig_new(LARGE);
-    dsgd_code codes[2 * DSGD_CODE_OUTER];
+    dsgd_codec codes[2 * DSGD_CODEC_OUTER];
     const size_t n_codes = codes_of(n, codes);
     double *const out = dsgd_xcalloc(2 * n_codes * n, sizeof *out);
     for (int by = 0; by < 2; by++) {
         const bench b = bench_open(by == 0 ? dsgd_device_cpu(false) : cuda, s);
         dsgd_buffer v[VECTORS];
-        dsgd_encode_op ops[2 * DSGD_CODE_OUTER];
-        bool finite[2 * DSGD_CODE_OUTER];
+        dsgd_encode_op ops[2 * DSGD_CODEC_OUTER];
+        bool finite[2 * DSGD_CODEC_OUTER];
         vectors_put(&b, v);
         for (size_t i = 0; i < n_codes; i++)
             ops[i] = (dsgd_encode_op){n, v[1], v[2], codes[i], b.device->alloc(b.context, n)};

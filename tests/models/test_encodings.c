@@ -16,41 +16,42 @@
 enum { MOST = 3000 };
 
 /** y <- Q(x, z) of n numbers, in double; returns whether all are finite. */
-static bool encode(dsgd_code code, size_t n, const double *x, const double *z, double *y)
+static bool encode(dsgd_codec codec, size_t n, const double *x, const double *z, double *y)
 {
-    const dsgd_encode_op op = {n, (void *)(uintptr_t)x, (void *)(uintptr_t)z, code, y};
+    const dsgd_encode_op op = {n, (void *)(uintptr_t)x, (void *)(uintptr_t)z, codec, y};
     bool finite = false;
     dsgd_device_cpu(true)->encode(NULL, 0, &op, 1, &finite);
     return finite;
 }
 
-static void expect(dsgd_code code, size_t n, const double *x, const double *z, const double *wanted)
+static void expect(dsgd_codec codec, size_t n, const double *x, const double *z,
+                   const double *wanted)
 {
     double y[MOST];
     memset(y, 0xff, sizeof y);
-    ck_assert(encode(code, n, x, z, y));
+    ck_assert(encode(codec, n, x, z, y));
     for (size_t i = 0; i < n; i++)
         ck_assert_msg(fabs(y[i] - wanted[i]) <= 1e-15 * (1 + fabs(wanted[i])),
-                      "kind %u, element %zu: %g instead of %g", code.kind, i, y[i], wanted[i]);
+                      "kind %u, element %zu: %g instead of %g", codec.kind, i, y[i], wanted[i]);
 }
 
-static dsgd_code selection(dsgd_code_kind kind, size_t count)
+static dsgd_codec selection(dsgd_codec_kind kind, size_t count)
 {
-    return (dsgd_code){.kind = kind, .count = count, .number = 1};
+    return (dsgd_codec){.kind = kind, .count = count, .number = 1};
 }
 
 START_TEST(the_largest_are_kept_and_of_equal_ones_the_first)
 {
     const double x[] = {1, -3, 2, -2, 3, 0};
-    expect(selection(DSGD_CODE_TOP_K, 1), 6, x, NULL, (double[]){0, -3, 0, 0, 0, 0});
-    expect(selection(DSGD_CODE_TOP_K, 2), 6, x, NULL, (double[]){0, -3, 0, 0, 3, 0});
-    expect(selection(DSGD_CODE_TOP_K, 3), 6, x, NULL, (double[]){0, -3, 2, 0, 3, 0});
-    expect(selection(DSGD_CODE_TOP_K, 6), 6, x, NULL, x);
-    expect(selection(DSGD_CODE_TOP_K, 1), 1, x, NULL, x);
-    expect(selection(DSGD_CODE_TOP_K, 2), 4, (double[]){0, 0, 0, 0}, NULL, (double[]){0, 0, 0, 0});
-    expect((dsgd_code){.kind = DSGD_CODE_THRESHOLD, .number = 2}, 6, x, NULL,
+    expect(selection(DSGD_CODEC_TOP_K, 1), 6, x, NULL, (double[]){0, -3, 0, 0, 0, 0});
+    expect(selection(DSGD_CODEC_TOP_K, 2), 6, x, NULL, (double[]){0, -3, 0, 0, 3, 0});
+    expect(selection(DSGD_CODEC_TOP_K, 3), 6, x, NULL, (double[]){0, -3, 2, 0, 3, 0});
+    expect(selection(DSGD_CODEC_TOP_K, 6), 6, x, NULL, x);
+    expect(selection(DSGD_CODEC_TOP_K, 1), 1, x, NULL, x);
+    expect(selection(DSGD_CODEC_TOP_K, 2), 4, (double[]){0, 0, 0, 0}, NULL, (double[]){0, 0, 0, 0});
+    expect((dsgd_codec){.kind = DSGD_CODEC_THRESHOLD, .number = 2}, 6, x, NULL,
            (double[]){0, -3, 0, 0, 3, 0});
-    expect((dsgd_code){.kind = DSGD_CODE_MASK}, 6, x, (double[]){0, 1, -1, 0, 0, 5},
+    expect((dsgd_codec){.kind = DSGD_CODEC_MASK}, 6, x, (double[]){0, 1, -1, 0, 0, 5},
            (double[]){0, -3, 2, 0, 0, 0});
 }
 END_TEST
@@ -63,7 +64,7 @@ START_TEST(a_selection_is_that_of_a_sort) /* _i: how many of 1,003 */
     const size_t counts[] = {1, 10, 500, 1002, 1003};
     for (size_t i = 0; i < N; i++)
         x[i] = (double)((i * 7919) % 211) - 105; /* many equal ones */
-    ck_assert(encode(selection(DSGD_CODE_TOP_K, counts[_i]), N, x, NULL, y));
+    ck_assert(encode(selection(DSGD_CODEC_TOP_K, counts[_i]), N, x, NULL, y));
     for (size_t i = 0; i < N; i++) {
         size_t before = 0; /* that are kept rather than i */
         for (size_t j = 0; j < N; j++)
@@ -80,14 +81,14 @@ START_TEST(draws_keep_as_many_as_they_should_and_others_at_another_step)
     double y[2][N];
     for (size_t i = 0; i < N; i++)
         x[i] = 1;
-    dsgd_code code = selection(DSGD_CODE_RANDOM_K, KEPT);
-    code.number = (double)N / KEPT;
+    dsgd_codec codec = selection(DSGD_CODEC_RANDOM_K, KEPT);
+    codec.number = (double)N / KEPT;
     for (int t = 0; t < 2; t++) {
         size_t n = 0;
-        code.step = (uint32_t)t;
-        ck_assert(encode(code, N, x, NULL, y[t]));
+        codec.step = (uint32_t)t;
+        ck_assert(encode(codec, N, x, NULL, y[t]));
         for (size_t i = 0; i < N; i++)
-            n += y[t][i] == code.number;
+            n += y[t][i] == codec.number;
         ck_assert_uint_eq(n, KEPT);
     }
     ck_assert_mem_ne(y[0], y[1], sizeof y[0]);
@@ -97,16 +98,16 @@ END_TEST
 START_TEST(rounding_has_its_formulas)
 {
     const double x[] = {4, -1, 0, 3, 7, 7, 7, 0, 0};
-    expect((dsgd_code){.kind = DSGD_CODE_SIGN, .count = 4, .number = 1}, 9, x, NULL,
+    expect((dsgd_codec){.kind = DSGD_CODEC_SIGN, .count = 4, .number = 1}, 9, x, NULL,
            (double[]){2, -2, 2, 2, 5.25, 5.25, 5.25, 5.25, 0});
-    expect((dsgd_code){.kind = DSGD_CODE_UNIFORM, .levels = 2, .count = 4}, 9, x, NULL,
+    expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = 2, .count = 4}, 9, x, NULL,
            (double[]){4, 0, 0, 4, 7, 7, 7, 0, 0});
     const double same[] = {1. / 3, -1. / 3, 1. / 3}; /* exact where all are as large */
     for (uint32_t levels = 1; levels < 200; levels += 3)
-        expect((dsgd_code){.kind = DSGD_CODE_UNIFORM, .levels = levels, .count = 3}, 3, same, NULL,
-               same);
+        expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = levels, .count = 3}, 3, same,
+               NULL, same);
     const double whole[] = {3, -4, 0}; /* levels of the norm 5 */
-    expect((dsgd_code){.kind = DSGD_CODE_STOCHASTIC, .levels = 5, .count = 3, .number = 1}, 3,
+    expect((dsgd_codec){.kind = DSGD_CODEC_STOCHASTIC, .levels = 5, .count = 3, .number = 1}, 3,
            whole, NULL, whole);
 }
 END_TEST
@@ -118,12 +119,12 @@ START_TEST(stochastic_rounding_has_the_right_mean)
     double y[N];
     double sum[N] = {0};
     for (uint32_t t = 0; t < DRAWS; t++) {
-        ck_assert(encode((dsgd_code){.kind = DSGD_CODE_STOCHASTIC,
-                                     .levels = 2,
-                                     .count = N,
-                                     .number = 1,
-                                     .purpose = 12,
-                                     .step = t},
+        ck_assert(encode((dsgd_codec){.kind = DSGD_CODEC_STOCHASTIC,
+                                      .levels = 2,
+                                      .count = N,
+                                      .number = 1,
+                                      .purpose = 12,
+                                      .step = t},
                          N, x, NULL, y));
         for (size_t i = 0; i < N; i++)
             sum[i] += y[i] / DRAWS;
@@ -135,21 +136,21 @@ END_TEST
 
 START_TEST(what_is_not_finite_is_reported)
 {
-    static const dsgd_code codes[] = {
-        {.kind = DSGD_CODE_TOP_K, .count = 1},
-        {.kind = DSGD_CODE_THRESHOLD, .number = 1},
-        {.kind = DSGD_CODE_SIGN, .count = 3},
-        {.kind = DSGD_CODE_UNIFORM, .count = 3, .levels = 127},
-        {.kind = DSGD_CODE_STOCHASTIC, .count = 3, .levels = 127, .number = 1},
-        {.kind = DSGD_CODE_ORTHOGONAL, .count = 1, .rows = 3},
+    static const dsgd_codec codecs[] = {
+        {.kind = DSGD_CODEC_TOP_K, .count = 1},
+        {.kind = DSGD_CODEC_THRESHOLD, .number = 1},
+        {.kind = DSGD_CODEC_SIGN, .count = 3},
+        {.kind = DSGD_CODEC_UNIFORM, .count = 3, .levels = 127},
+        {.kind = DSGD_CODEC_STOCHASTIC, .count = 3, .levels = 127, .number = 1},
+        {.kind = DSGD_CODEC_ORTHOGONAL, .count = 1, .rows = 3},
     };
-    for (size_t c = 0; c < sizeof codes / sizeof codes[0]; c++)
+    for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
         for (size_t at = 0; at < 3; at++)
             for (int which = 0; which < 2; which++) {
                 double x[] = {1, 2, 3};
                 double y[3];
                 x[at] = which == 0 ? NAN : INFINITY;
-                ck_assert_msg(!encode(codes[c], 3, x, NULL, y), "code %zu", c);
+                ck_assert_msg(!encode(codecs[c], 3, x, NULL, y), "codec %zu", c);
             }
 }
 END_TEST
@@ -158,21 +159,22 @@ START_TEST(factors_have_their_formulas)
 {
     const double a[] = {3, 1, 1, 2}; /* the sheet's matrix, rank 1, with p = (1, 0) */
     const double p[] = {1, 0, 0, 0};
-    expect(dsgd_matrix_code(DSGD_CODE_TRANSPOSED_TIMES, 4, 1), 4, a, p, (double[]){3, 1, 0, 0});
-    expect(dsgd_matrix_code(DSGD_CODE_TIMES, 4, 1), 4, a, (double[]){1, 1, 0, 0},
-           (double[]){4, 3, 0, 0});
-    expect(dsgd_matrix_code(DSGD_CODE_OUTER, 4, 1), 4, p, (double[]){3, 1, 0, 0},
-           (double[]){3, 1, 0, 0});
-    expect(dsgd_matrix_code(DSGD_CODE_ORTHOGONAL, 4, 1), 4, (double[]){3, 4, 9, 9}, NULL,
-           (double[]){0.6, 0.8, 9, 9});
+    expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TRANSPOSED_TIMES, 1, false}, 4), 4, a,
+           p, (double[]){3, 1, 0, 0});
+    expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TIMES, 1, false}, 4), 4, a,
+           (double[]){1, 1, 0, 0}, (double[]){4, 3, 0, 0});
+    expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_OUTER, 1, false}, 4), 4, p,
+           (double[]){3, 1, 0, 0}, (double[]){3, 1, 0, 0});
+    expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_ORTHOGONAL, 1, false}, 4), 4,
+           (double[]){3, 4, 9, 9}, NULL, (double[]){0.6, 0.8, 9, 9});
     /* five elements are 2 x 3, the last of which is missing */
     const double b[] = {1, 2, 3, 4, 5};
-    expect(dsgd_matrix_code(DSGD_CODE_TIMES, 5, 1), 5, b, (double[]){1, 10, 100, 0, 0},
-           (double[]){321, 54, 0, 0, 0});
-    expect(dsgd_matrix_code(DSGD_CODE_TRANSPOSED_TIMES, 5, 1), 5, b, (double[]){1, 10, 0, 0, 0},
-           (double[]){41, 52, 3, 0, 0});
-    expect(dsgd_matrix_code(DSGD_CODE_ORTHOGONAL, 9, 2), 9, (double[]){0, 2, 0, 1, 1, 0, 0, 0, 0},
-           NULL, (double[]){0, 1, 0, 1, 0, 0, 0, 0, 0});
+    expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TIMES, 1, false}, 5), 5, b,
+           (double[]){1, 10, 100, 0, 0}, (double[]){321, 54, 0, 0, 0});
+    expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TRANSPOSED_TIMES, 1, false}, 5), 5, b,
+           (double[]){1, 10, 0, 0, 0}, (double[]){41, 52, 3, 0, 0});
+    expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_ORTHOGONAL, 2, false}, 9), 9,
+           (double[]){0, 2, 0, 1, 1, 0, 0, 0, 0}, NULL, (double[]){0, 1, 0, 1, 0, 0, 0, 0, 0});
 }
 END_TEST
 
@@ -182,8 +184,9 @@ START_TEST(levels_of_the_cpu_have_the_same_bits_in_float)
     static float x[N], y[N], again[N];
     for (size_t i = 0; i < N; i++)
         x[i] = (float)sin((double)i) / 7;
-    const dsgd_code code = {.kind = DSGD_CODE_STOCHASTIC, .levels = 15, .count = 300, .number = 1};
-    const dsgd_encode_op ops[] = {{N, x, NULL, code, y}, {N, x, NULL, code, again}};
+    const dsgd_codec codec = {
+        .kind = DSGD_CODEC_STOCHASTIC, .levels = 15, .count = 300, .number = 1};
+    const dsgd_encode_op ops[] = {{N, x, NULL, codec, y}, {N, x, NULL, codec, again}};
     bool finite[2];
     dsgd_device_cpu(false)->encode(NULL, 0, ops, 2, finite);
     ck_assert(finite[0] && finite[1]);

@@ -464,8 +464,8 @@ START_TEST(an_encoding_is_replayed)
 {
     recorded_store *const s = recorded_store_open("r");
     const dsgd_origin where = {0, 0};
-    const dsgd_code codes[] = {{.kind = DSGD_CODE_TOP_K, .count = 2, .number = 1},
-                               {.kind = DSGD_CODE_STOCHASTIC,
+    const dsgd_codec codes[] = {{.kind = DSGD_CODEC_TOP_K, .count = 2, .number = 1},
+                               {.kind = DSGD_CODEC_STOCHASTIC,
                                 .levels = 3,
                                 .count = 4,
                                 .number = 0.5,
@@ -478,7 +478,7 @@ START_TEST(an_encoding_is_replayed)
         made[i + 1] = dsgd_values_encode(s->values, where, 0, &codes[i], g, DSGD_ZERO_VALUE);
     const dsgd_value sum = dsgd_values_combine(s->values, where, 0, 3, made, weights, 1);
     const dsgd_value masked =
-        dsgd_values_encode(s->values, where, 0, &(dsgd_code){.kind = DSGD_CODE_MASK}, sum, made[1]);
+        dsgd_values_encode(s->values, where, 0, &(dsgd_codec){.kind = DSGD_CODEC_MASK}, sum, made[1]);
     const double loss = recorded_store_evaluate(s, masked).loss;
     recorded_store_close(s);
     dsgd_replay_result result = records_replay(records_path("r"), 1);

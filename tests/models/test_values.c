@@ -183,8 +183,8 @@ END_TEST
 START_TEST(equal_encodings_of_equal_values_are_one)
 {
     fixture *const s = fixture_opened(1, 1, 1);
-    const dsgd_code top = {.kind = DSGD_CODE_TOP_K, .count = 1, .number = 1};
-    dsgd_code drawn = {.kind = DSGD_CODE_RANDOM_K, .count = 1, .number = 1};
+    const dsgd_codec top = {.kind = DSGD_CODEC_TOP_K, .count = 1, .number = 1};
+    dsgd_codec drawn = {.kind = DSGD_CODEC_RANDOM_K, .count = 1, .number = 1};
     const dsgd_value zero = DSGD_ZERO_VALUE;
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value a = dsgd_values_encode(s->values, nowhere, 0, &top, x, zero);

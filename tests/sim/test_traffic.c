@@ -107,7 +107,7 @@ START_TEST(encoded_pieces_are_gathered_while_they_are_small)
             pick_encoding(e);
             const dsgd_scale scale = {.n_workers = p, .n_pieces = 1, .piece_bytes = piece_bytes};
             const double bytes = dsgd_encoding_bytes(&encoding, piece_bytes[0]);
-            if (dsgd_encoding_travel(&encoding) != DSGD_TRAVEL_GATHERED)
+            if (dsgd_encoding_sum_of(&encoding) != DSGD_SUM_GATHERED)
                 continue;
             const bool gathers = p * bytes < 2 * piece_bytes[0];
             const double want =

@@ -4,8 +4,8 @@
  * lane l over elements l, l + DSGD_LANES, ..., which are then added as a tree, so that a block of
  * threads has the bits of one.
  */
-#ifndef DSGD_MODELS_ENCODINGS_FORMULA_H
-#define DSGD_MODELS_ENCODINGS_FORMULA_H
+#ifndef DSGD_MODELS_CODECS_FORMULA_H
+#define DSGD_MODELS_CODECS_FORMULA_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 #include "base/philox.h"
 #include "base/real.h"
-#include "models/encodings/code.h"
+#include "models/codecs/codec.h"
 
 enum { DSGD_LANES = 256, DSGD_DIGIT_BITS = 8, DSGD_DIGITS = 1 << DSGD_DIGIT_BITS };
 
@@ -44,66 +44,68 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_real_of_bits(uint64_t magnitude)
 }
 
 /** By which TOP_K and RANDOM_K select the `count` elements with the largest, in bits. */
-static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_code_key(const dsgd_code *code, real x, size_t i)
+static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_codec_key(const dsgd_codec *codec, real x,
+                                                           size_t i)
 {
-    if (code->kind == DSGD_CODE_TOP_K)
+    if (codec->kind == DSGD_CODEC_TOP_K)
         return dsgd_magnitude_bits(x);
-    return dsgd_philox_bits(code->seed, code->purpose, code->worker, code->step,
-                            code->first + (uint32_t)i) >>
+    return dsgd_philox_bits(codec->seed, codec->purpose, codec->worker, codec->step,
+                            codec->first + (uint32_t)i) >>
            32;
 }
 
 /** Bits of a key. */
-static inline DSGD_DEVICE_FUNCTION int dsgd_code_key_bits(const dsgd_code *code)
+static inline DSGD_DEVICE_FUNCTION int dsgd_codec_key_bits(const dsgd_codec *codec)
 {
-    return code->kind == DSGD_CODE_TOP_K ? 8 * (int)sizeof(real) : 32;
+    return codec->kind == DSGD_CODEC_TOP_K ? 8 * (int)sizeof(real) : 32;
 }
 
 /** What is sent of a selected element. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_code_selected(const dsgd_code *code, real x)
+static inline DSGD_DEVICE_FUNCTION real dsgd_codec_selected(const dsgd_codec *codec, real x)
 {
-    return code->kind == DSGD_CODE_RANDOM_K ? (real)(code->number * (double)x) : x;
+    return codec->kind == DSGD_CODEC_RANDOM_K ? (real)(codec->number * (double)x) : x;
 }
 
 /** A term of the block's sum from which its scale follows: SIGN, STOCHASTIC. */
-static inline DSGD_DEVICE_FUNCTION double dsgd_code_term(const dsgd_code *code, real x)
+static inline DSGD_DEVICE_FUNCTION double dsgd_codec_term(const dsgd_codec *codec, real x)
 {
     const double v = (double)x;
-    return code->kind == DSGD_CODE_SIGN ? fabs(v) : v * v;
+    return codec->kind == DSGD_CODEC_SIGN ? fabs(v) : v * v;
 }
 
 /** The block's scale, as it is sent: a real. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_code_scale(const dsgd_code *code, double sum, size_t n)
+static inline DSGD_DEVICE_FUNCTION real dsgd_codec_scale(const dsgd_codec *codec, double sum,
+                                                         size_t n)
 {
-    return (real)(code->kind == DSGD_CODE_SIGN ? sum / (double)n : sqrt(sum));
+    return (real)(codec->kind == DSGD_CODEC_SIGN ? sum / (double)n : sqrt(sum));
 }
 
 /** Element i of a piece in a block of that scale: SIGN, UNIFORM, STOCHASTIC. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_code_rounded(const dsgd_code *code, real x, size_t i,
-                                                          real scale)
+static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *codec, real x,
+                                                           size_t i, real scale)
 {
     const double v = (double)x;
     const double s = (double)scale;
-    const double levels = (double)code->levels;
+    const double levels = (double)codec->levels;
     if (scale == (real)0)
         return 0;
-    if (code->kind == DSGD_CODE_SIGN)
+    if (codec->kind == DSGD_CODEC_SIGN)
         return x < (real)0 ? -scale : scale;
-    if (code->kind == DSGD_CODE_UNIFORM)
+    if (codec->kind == DSGD_CODEC_UNIFORM)
         return (real)(rint(v / s * levels) / levels * s);
     const double level = fabs(v) / s * levels;
     const double below = floor(level);
-    const double u = dsgd_philox_uniform(code->seed, code->purpose, code->worker, code->step,
-                                         code->first + (uint32_t)i);
-    const double rounded = (u < level - below ? below + 1 : below) / levels * s * code->number;
+    const double u = dsgd_philox_uniform(codec->seed, codec->purpose, codec->worker, codec->step,
+                                         codec->first + (uint32_t)i);
+    const double rounded = (u < level - below ? below + 1 : below) / levels * s * codec->number;
     return (real)(v < 0 ? -rounded : rounded);
 }
 
 /** Element i of a drawn factor: uniform in (-1, 1), because logarithms differ among devices. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_code_drawn(const dsgd_code *code, size_t i)
+static inline DSGD_DEVICE_FUNCTION real dsgd_codec_drawn(const dsgd_codec *codec, size_t i)
 {
-    return (real)(2 * dsgd_philox_uniform(code->seed, code->purpose, code->worker, code->step,
-                                          code->first + (uint32_t)i) -
+    return (real)(2 * dsgd_philox_uniform(codec->seed, codec->purpose, codec->worker, codec->step,
+                                          codec->first + (uint32_t)i) -
                   1);
 }
 
