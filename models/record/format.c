@@ -1,6 +1,6 @@
 /**
  * @file format.c
- * Blocks with their checksums, the options of the problem, the prediction of names.
+ * Blocks with their checksums, the options of the problem.
  */
 #include "models/record/format.h"
 
@@ -252,67 +252,12 @@ uint32_t record_numbers_checksum(const double *x, size_t n)
     return checksum(0, x, n * sizeof *x);
 }
 
-uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed, const double *x)
+uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed)
 {
-    double *const state = dsgd_xcalloc(network->n_state, sizeof *state);
-    dsgd_network_initial_state(network, seed, 0, state);
-    const uint32_t sum = checksum(record_numbers_checksum(x, network->n_params), state,
-                                  network->n_state * sizeof *state);
-    free(state);
+    double *const x = dsgd_xcalloc(network->n_params + network->n_state, sizeof *x);
+    dsgd_network_initial(network, seed, x);
+    dsgd_network_initial_state(network, seed, 0, x + network->n_params);
+    const uint32_t sum = record_numbers_checksum(x, network->n_params + network->n_state);
+    free(x);
     return sum;
-}
-
-/* --- names ------------------------------------------------------------------------------------ */
-
-void record_memory_open(record_memory *memory, size_t n_workers, size_t n_servers, size_t n_pieces)
-{
-    *memory = (record_memory){
-        .n_workers = n_workers, .n_hosts = n_workers + n_servers, .n_pieces = n_pieces, .next = 1};
-    memory->n_places =
-        n_workers * n_pieces < RECORD_MOST_PLACES ? n_workers * n_pieces : RECORD_MOST_PLACES;
-    memory->recent = dsgd_xcalloc(memory->n_places, sizeof *memory->recent);
-    memory->steps = dsgd_xcalloc(memory->n_hosts, sizeof *memory->steps);
-}
-
-void record_memory_close(record_memory *memory)
-{
-    free(memory->recent);
-    free(memory->steps);
-}
-
-static uint64_t *recent(const record_memory *memory, size_t worker, size_t piece)
-{
-    return memory->recent[(worker * memory->n_pieces + piece) % memory->n_places];
-}
-
-uint64_t record_code_of(record_memory *memory, size_t worker, size_t piece, uint64_t name)
-{
-    if (name == 0)
-        return 0;
-    const uint64_t *const names = recent(memory, worker, piece);
-    const uint64_t before = memory->operand;
-    memory->operand = name;
-    for (uint64_t i = 0; i < RECORD_RECENT; i++)
-        if (names[i] == name)
-            return 1 + i;
-    return 1 + RECORD_RECENT + record_zigzag(name - before);
-}
-
-uint64_t record_name_of(record_memory *memory, size_t worker, size_t piece, uint64_t code)
-{
-    if (code == 0)
-        return 0;
-    const uint64_t name = code <= RECORD_RECENT
-                              ? recent(memory, worker, piece)[code - 1]
-                              : memory->operand + record_unzigzag(code - 1 - RECORD_RECENT);
-    memory->operand = name;
-    return name;
-}
-
-uint64_t record_make(record_memory *memory, size_t piece)
-{
-    uint64_t *const names = recent(memory, memory->where.worker, piece);
-    memmove(names + 1, names, (RECORD_RECENT - 1) * sizeof *names);
-    names[0] = memory->next++;
-    return names[0];
 }

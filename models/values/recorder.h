@@ -11,17 +11,19 @@
 
 #include "models/values/values.h"
 
+/** Numbers are part of records: append, never renumber. */
 typedef enum dsgd_call_kind {
-    DSGD_CALL_CONSTANT, /* piece (n_pieces: a model state), elements, made */
+    DSGD_CALL_CONSTANT = 1, /* piece (n_pieces: a model state), elements, made */
     DSGD_CALL_GRADIENT, /* where, count, x[n_pieces], states[1], made */
     DSGD_CALL_UPDATE, /* where, piece, x[n] = x, g, and v where there is one, rate, made */
     DSGD_CALL_COMBINE, /* where, piece, x[n], elements = weights[n], divisor, made */
-    DSGD_CALL_ENCODE, /* where, piece, x[n], codec, made */
     DSGD_CALL_EVALUATE, /* x[n][n_pieces], states[n] */
+    DSGD_CALL_POINT, /* elements[2] = virtual seconds, steps; a run's, not the store's */
     DSGD_CALL_RESULT, /* n = number of the evaluation, result */
     DSGD_CALL_READ, /* piece, x[1], elements[n] */
     DSGD_CALL_FLUSH,
-    DSGD_CALL_RELEASE /* x[1], whose last external reference is released */
+    DSGD_CALL_RELEASE, /* x[1], whose last external reference is released */
+    DSGD_CALL_ENCODE /* where, piece, x[n], codec, made */
 } dsgd_call_kind;
 
 typedef struct dsgd_call {
