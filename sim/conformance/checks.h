@@ -18,9 +18,6 @@ typedef struct dsgd_tester {
     struct dsgd_tester_memory *memory;
 } dsgd_tester;
 
-/** Zeroed memory, until the checks have ended. */
-void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes);
-
 /** Options of the algorithm. */
 typedef struct dsgd_setting {
     void *params;
@@ -30,6 +27,16 @@ typedef struct dsgd_setting {
 } dsgd_setting;
 
 /* --- settings.c ------------------------------------------------------------------------------- */
+
+/** Zeroed memory, until dsgd_tester_free(). */
+void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes);
+void dsgd_tester_free(dsgd_tester *t);
+
+/** Sets a BOOL, CHOICE, LONG or DOUBLE. */
+void dsgd_option_put(const dsgd_option *o, void *params, double value);
+
+/** An entry of a registry with its defaults. */
+dsgd_pick dsgd_pick_default(dsgd_tester *t, const dsgd_about *about);
 
 dsgd_setting dsgd_setting_default(dsgd_tester *t);
 
@@ -86,9 +93,6 @@ void dsgd_trial_pieces(dsgd_trial *trial, long pieces);
 /** So many points to train on, and an eighth of them to test on, instead of 2,048. */
 void dsgd_trial_points(dsgd_trial *trial, long points);
 
-/** Another algorithm, without options. */
-void dsgd_trial_algorithm(dsgd_trial *trial, const dsgd_algorithm *algorithm);
-
 /** Adds an imbalance entry with one option set; NULL: none. */
 void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, const char *option,
                           double value);
@@ -96,11 +100,9 @@ void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, c
 /** Nobody is in step with anybody, and messages take longer than some steps. */
 void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial);
 
-/** Every worker and server begins with a model of its own. */
-void dsgd_trial_spread(dsgd_trial *trial);
-
-/** Every worker and server begins with one model that is nowhere 0. */
-void dsgd_trial_begin_alike(dsgd_trial *trial);
+/** For dsgd_run_config.prepare: all begin with models of their own; with one, nowhere 0. */
+void dsgd_begin_apart(struct dsgd_engine *engine, void *outcome);
+void dsgd_begin_alike(struct dsgd_engine *engine, void *outcome);
 
 /** Runs it in a child process. YES, REFUSED, or NO with what went wrong in t->why. */
 dsgd_answer dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome);
@@ -114,6 +116,9 @@ typedef struct dsgd_declared {
 
 /** Asks it in a child process. */
 dsgd_answer dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared);
+
+/** Returns @p answer, with a sentence in t->why. */
+#define dsgd_answer_with(t, answer, ...) (dsgd_fail(&(t)->why, DSGD_OK, __VA_ARGS__), (answer))
 
 /** ||a - b|| / ||b||. */
 double dsgd_trial_distance(const double *a, const double *b, size_t n);

@@ -4,36 +4,11 @@
  */
 #include "sim/conformance/conformance.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/conformance/checks.h"
-
-/* --- memory ----------------------------------------------------------------------------------- */
-
-struct dsgd_tester_memory {
-    struct dsgd_tester_memory *next;
-    max_align_t bytes[];
-};
-
-void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes)
-{
-    struct dsgd_tester_memory *const m = dsgd_xcalloc(1, sizeof *m + bytes);
-    m->next = t->memory;
-    t->memory = m;
-    return m->bytes;
-}
-
-static void free_all(dsgd_tester *t)
-{
-    while (t->memory != NULL) {
-        struct dsgd_tester_memory *const next = t->memory->next;
-        free(t->memory);
-        t->memory = next;
-    }
-}
 
 /* --- one check -------------------------------------------------------------------------------- */
 
@@ -217,5 +192,5 @@ void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conforma
     if (t.hung)
         report(&t, DSGD_CHECK_LEFT_OUT, "all others", &by_default, "",
                "they are not made after one that hangs");
-    free_all(&t);
+    dsgd_tester_free(&t);
 }

@@ -8,12 +8,6 @@
 
 #include "sim/conformance/checks.h"
 
-static dsgd_answer no(dsgd_tester *t, const char *why)
-{
-    dsgd_fail(&t->why, DSGD_OK, "%s", why);
-    return DSGD_ANSWER_NO;
-}
-
 static bool is_same(const dsgd_trial_outcome *a, const dsgd_trial_outcome *b, int workers)
 {
     return a->virtual_s == b->virtual_s && a->messages == b->messages &&
@@ -30,13 +24,14 @@ static dsgd_answer repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome
     if (answer != DSGD_ANSWER_YES)
         return answer;
     if (!is_same(one, &other, trial->config.workers))
-        return no(t, "the same run twice gives different results");
+        return dsgd_answer_with(t, DSGD_ANSWER_NO, "the same run twice gives different results");
     trial->config.numerics = DSGD_NUMERICS_OFF;
     answer = dsgd_trial_run(t, trial, &other);
     trial->config.numerics = t->how->numerics;
     if (answer == DSGD_ANSWER_YES &&
         (other.virtual_s != one->virtual_s || other.messages != one->messages))
-        return no(t, "its time or its messages depend on whether models are computed");
+        return dsgd_answer_with(t, DSGD_ANSWER_NO,
+                                "its time or its messages depend on whether models are computed");
     return answer;
 }
 
@@ -60,9 +55,9 @@ static dsgd_answer learns(dsgd_tester *t, const dsgd_setting *setting, int worke
     const dsgd_answer answer = repeats(t, trial, &got);
     if (answer != DSGD_ANSWER_YES || got.last_loss < got.first_loss)
         return answer;
-    dsgd_fail(&t->why, DSGD_OK, "the loss is %g at the beginning and %g after %g steps",
-              got.first_loss, got.last_loss, trial->config.until.steps);
-    return DSGD_ANSWER_NO;
+    return dsgd_answer_with(t, DSGD_ANSWER_NO,
+                            "the loss is %g at the beginning and %g after %g steps", got.first_loss,
+                            got.last_loss, trial->config.until.steps);
 }
 
 dsgd_answer dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *setting, int workers)
@@ -71,23 +66,25 @@ dsgd_answer dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *sett
     return answer != DSGD_ANSWER_YES || t->how->brief ? answer : learns(t, setting, workers, false);
 }
 
-dsgd_answer dsgd_number_ends(dsgd_tester *t, const dsgd_setting *setting, int workers)
+/** Disturbed, without models. */
+static dsgd_answer ends(dsgd_tester *t, dsgd_trial *trial)
 {
-    dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     dsgd_trial_disturb(t, trial);
     trial->config.learning = NULL;
     return dsgd_trial_run(t, trial, &got);
 }
 
+dsgd_answer dsgd_number_ends(dsgd_tester *t, const dsgd_setting *setting, int workers)
+{
+    return ends(t, dsgd_trial_new(t, setting, workers));
+}
+
 dsgd_answer dsgd_bears_a_slow_worker(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
-    dsgd_trial_outcome got;
     dsgd_trial_imbalance(t, trial, "slow", "factor", 100);
-    dsgd_trial_disturb(t, trial);
-    trial->config.learning = NULL;
-    return dsgd_trial_run(t, trial, &got);
+    return ends(t, trial);
 }
 
 /** Delays between none and many steps, at random, under every way of exchanging. */

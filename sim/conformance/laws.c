@@ -33,20 +33,40 @@ static void together_work(dsgd_node *self)
 static const dsgd_algorithm alone = {.about = {.name = "plain SGD"}, .work = alone_work};
 static const dsgd_algorithm together = {.about = {.name = "allreduce"}, .work = together_work};
 
-/** How far a worker is off. */
+/** What is off by more than rounding. */
 typedef struct difference {
-    int worker; /* the first that is off by more than rounding; -1: none */
+    int worker; /* the first; of a mean 0; -1: nothing is off */
     double distance;
 } difference;
 
-static dsgd_answer differ_after(dsgd_tester *t, dsgd_trial *trial, const dsgd_algorithm *other,
-                                long steps, difference *d)
+/** Runs the trial and compares; @p other: the algorithm to compare with, if any. */
+typedef dsgd_answer comparison(dsgd_tester *t, const dsgd_trial *trial, const dsgd_algorithm *other,
+                               difference *d);
+
+/** Compares after @p most steps; where something is off, finds the first step after which it is. */
+static dsgd_answer find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare,
+                              const dsgd_algorithm *other, long most, difference *d)
+{
+    trial->config.steps_each = most;
+    dsgd_answer answer = compare(t, trial, other, d);
+    if (answer != DSGD_ANSWER_YES || d->worker < 0)
+        return answer;
+    trial->config.steps_each = 0;
+    do {
+        trial->config.steps_each++;
+        answer = compare(t, trial, other, d);
+    } while (answer == DSGD_ANSWER_YES && d->worker < 0 && trial->config.steps_each < most);
+    return DSGD_ANSWER_NO;
+}
+
+static dsgd_answer compare_models(dsgd_tester *t, const dsgd_trial *trial,
+                                  const dsgd_algorithm *other, difference *d)
 {
     dsgd_trial_outcome got;
     dsgd_trial_outcome want;
-    trial->config.steps_each = steps;
     dsgd_trial baseline = *trial;
-    dsgd_trial_algorithm(&baseline, other);
+    baseline.config.algorithm = other;
+    baseline.config.params = NULL;
     dsgd_answer answer = dsgd_trial_run(t, trial, &got);
     if (answer == DSGD_ANSWER_YES)
         answer = dsgd_trial_run(t, &baseline, &want);
@@ -62,22 +82,14 @@ static dsgd_answer differ_after(dsgd_tester *t, dsgd_trial *trial, const dsgd_al
 static dsgd_answer is_like(dsgd_tester *t, const dsgd_setting *setting, int workers,
                            const dsgd_algorithm *other)
 {
-    enum { STEPS = 16 };
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     trial->learning.optimizer.weight_decay = 0.01;
     difference d;
-    dsgd_answer answer = differ_after(t, trial, other, STEPS, &d);
-    if (answer != DSGD_ANSWER_YES || d.worker < 0)
-        return answer;
-    difference first = {-1, 0};
-    long n = 0;
-    while (answer == DSGD_ANSWER_YES && first.worker < 0 && n < STEPS)
-        answer = differ_after(t, trial, other, ++n, &first);
-    if (first.worker >= 0)
-        d = first;
-    dsgd_fail(&t->why, DSGD_OK, "after step %ld worker %d is off by %g from %s", n - 1, d.worker,
-              d.distance, other->about.name);
-    return DSGD_ANSWER_NO;
+    const dsgd_answer answer = find_first(t, trial, compare_models, other, 16, &d);
+    if (d.worker >= 0)
+        dsgd_fail(&t->why, DSGD_OK, "after step %ld worker %d is off by %g from %s",
+                  trial->config.steps_each - 1, d.worker, d.distance, other->about.name);
+    return answer;
 }
 
 dsgd_answer dsgd_is_plain_sgd(dsgd_tester *t, const dsgd_setting *setting, int workers)
@@ -92,37 +104,33 @@ dsgd_answer dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int w
 
 /* --- conservation ----------------------------------------------------------------------------- */
 
-/** How far the mean of the models is from that at the beginning. */
-static dsgd_answer move_after(dsgd_tester *t, dsgd_trial *trial, long steps, double *distance)
+/** The mean of the models with that at the beginning. */
+static dsgd_answer compare_means(dsgd_tester *t, const dsgd_trial *trial,
+                                 const dsgd_algorithm *other, difference *d)
 {
+    (void)other;
     dsgd_trial_outcome got;
-    trial->config.steps_each = steps;
+    *d = (difference){-1, 0};
     const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
     if (answer == DSGD_ANSWER_YES)
-        *distance = dsgd_trial_distance(got.after, got.before, got.n_params);
+        d->distance = dsgd_trial_distance(got.after, got.before, got.n_params);
+    if (!(d->distance <= dsgd_trial_rounding(t)))
+        d->worker = 0;
     return answer;
 }
 
 dsgd_answer dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
-    enum { STEPS = 15 };
-    const double rounding = dsgd_trial_rounding(t);
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     trial->learning.optimizer.lr = 0;
-    dsgd_trial_spread(trial);
+    trial->config.prepare = dsgd_begin_apart;
     dsgd_trial_disturb(t, trial);
-    double distance = 0;
-    dsgd_answer answer = move_after(t, trial, STEPS, &distance);
-    if (answer != DSGD_ANSWER_YES || distance <= rounding)
-        return answer;
-    distance = 0;
-    long n = 0;
-    while (answer == DSGD_ANSWER_YES && distance <= rounding && n < STEPS)
-        answer = move_after(t, trial, ++n, &distance);
-    if (answer == DSGD_ANSWER_YES)
-        dsgd_fail(&t->why, DSGD_OK, "after step %ld the mean of the models is off by %g", n - 1,
-                  distance);
-    return DSGD_ANSWER_NO;
+    difference d;
+    const dsgd_answer answer = find_first(t, trial, compare_means, NULL, 15, &d);
+    if (d.worker >= 0)
+        dsgd_fail(&t->why, DSGD_OK, "after step %ld the mean of the models is off by %g",
+                  trial->config.steps_each - 1, d.distance);
+    return answer;
 }
 
 dsgd_answer dsgd_keeps_weight(dsgd_tester *t, const dsgd_setting *setting, int workers)
@@ -136,13 +144,12 @@ dsgd_answer dsgd_keeps_weight(dsgd_tester *t, const dsgd_setting *setting, int w
         const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
         if (answer != DSGD_ANSWER_YES)
             return answer;
-        if (!(fabs(got.weight - workers) <= 1e-12 * workers)) {
-            dsgd_fail(&t->why, DSGD_OK,
-                      "at %g s, after %.3g steps of a worker on average, the push-sum weights sum "
-                      "to %.10g, not %d",
-                      end_s, got.steps, got.weight, workers);
-            return DSGD_ANSWER_NO;
-        }
+        if (!(fabs(got.weight - workers) <= 1e-12 * workers))
+            return dsgd_answer_with(
+                t, DSGD_ANSWER_NO,
+                "at %g s, after %.3g steps of a worker on average, the push-sum weights sum "
+                "to %.10g, not %d",
+                end_s, got.steps, got.weight, workers);
     }
     return DSGD_ANSWER_YES;
 }
@@ -156,18 +163,17 @@ static dsgd_answer stays(dsgd_tester *t, const dsgd_setting *setting, int worker
     trial->learning.evaluate.every = 1.0 / workers; /* also amid the exchanges of others */
     trial->config.exchange.blocking = blocking;
     dsgd_trial_points(trial, 64); /* evaluations are many, and what the loss is does not matter */
-    dsgd_trial_begin_alike(trial);
+    trial->config.prepare = dsgd_begin_alike;
     dsgd_trial_disturb(t, trial);
     const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
     if (answer != DSGD_ANSWER_YES || got.farthest <= dsgd_trial_rounding(t))
         return answer;
-    dsgd_fail(
-        &t->why, DSGD_OK,
+    return dsgd_answer_with(
+        t, DSGD_ANSWER_NO,
         "without learning, an evaluation at %.3g s finds models that are off by %g from those "
         "at the beginning; sums and shares under way belong into another vector than "
         "dsgd_model()",
         got.farthest_s, got.farthest);
-    return DSGD_ANSWER_NO;
 }
 
 dsgd_answer dsgd_keeps_consensus(dsgd_tester *t, const dsgd_setting *setting, int workers)

@@ -1,13 +1,39 @@
 /**
  * @file settings.c
- * Options of an algorithm: by default, of a law, and varied one by one as its table allows.
+ * Memory of the checks; options of an algorithm: by default, of a law, and varied one by one as its
+ * table allows.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
+
+struct dsgd_tester_memory {
+    struct dsgd_tester_memory *next;
+    max_align_t bytes[];
+};
+
+void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes)
+{
+    struct dsgd_tester_memory *const m = dsgd_xcalloc(1, sizeof *m + bytes);
+    m->next = t->memory;
+    t->memory = m;
+    return m->bytes;
+}
+
+void dsgd_tester_free(dsgd_tester *t)
+{
+    while (t->memory != NULL) {
+        struct dsgd_tester_memory *const next = t->memory->next;
+        free(t->memory);
+        t->memory = next;
+    }
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
 
 dsgd_setting dsgd_setting_default(dsgd_tester *t)
 {
@@ -46,7 +72,7 @@ static bool allows(const dsgd_option *o, double value)
     }
 }
 
-static void put(const dsgd_option *o, void *params, double value)
+void dsgd_option_put(const dsgd_option *o, void *params, double value)
 {
     void *const field = (char *)params + o->offset;
     if (o->kind == DSGD_BOOL)
@@ -59,19 +85,15 @@ static void put(const dsgd_option *o, void *params, double value)
         *(double *)field = value;
 }
 
-/** Whether a number stands for a word. */
-static bool is_word(const dsgd_option *o, double value)
-{
-    return o->kind == DSGD_CHOICE || (o->words != NULL && value < 0);
-}
-
 /** Writes a value; @p room includes the final null. */
 static void write_value(char *text, size_t room, const dsgd_option *o, double value)
 {
     if (o->kind == DSGD_BOOL)
         snprintf(text, room, "%s", value != 0 ? "true" : "false");
-    else if (is_word(o, value))
-        snprintf(text, room, "%s", o->words[o->kind == DSGD_CHOICE ? (int)value : -(int)value - 1]);
+    else if (o->kind == DSGD_CHOICE)
+        snprintf(text, room, "%s", o->words[(int)value]);
+    else if (o->words != NULL && value < 0)
+        snprintf(text, room, "%s", o->words[-(int)value - 1]);
     else
         snprintf(text, room, "%.10g", value);
 }
@@ -83,20 +105,18 @@ static void append_text(dsgd_setting *s, const char *name, const char *value)
     snprintf(s->text + n, sizeof s->text - n, "%s%s=%s", n == 0 ? "" : ", ", name, value);
 }
 
-static void set_number(dsgd_setting *s, const dsgd_option *o, double value)
+dsgd_pick dsgd_pick_default(dsgd_tester *t, const dsgd_about *about)
 {
-    char text[64];
-    write_value(text, sizeof text, o, value);
-    append_text(s, o->name, text);
-    put(o, s->params, value);
+    const dsgd_pick pick = {about, dsgd_tester_alloc(t, about->params_size)};
+    dsgd_options_default(about->options, pick.params);
+    return pick;
 }
 
-/** Fills the field of a PICK; returns its parameters, with defaults. */
+/** Fills the field of a PICK; returns its parameters. */
 static void *pick(dsgd_tester *t, const dsgd_option *o, void *params, const dsgd_about *about)
 {
     dsgd_pick *const field = (dsgd_pick *)(void *)((char *)params + o->offset);
-    *field = (dsgd_pick){about, dsgd_tester_alloc(t, about->params_size)};
-    dsgd_options_default(about->options, field->params);
+    *field = dsgd_pick_default(t, about);
     return field->params;
 }
 
@@ -129,7 +149,10 @@ static bool put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_set
                   o->name, with->value);
         return false;
     }
-    set_number(s, o, with->value);
+    char text[64];
+    write_value(text, sizeof text, o, with->value);
+    append_text(s, o->name, text);
+    dsgd_option_put(o, s->params, with->value);
     return true;
 }
 
@@ -199,6 +222,33 @@ static dsgd_setting *append(dsgd_tester *t, list *all)
     return &all->v[all->n++];
 }
 
+/**
+ * One option with each of its other values; @p of: it is an option of entry @p about of the PICK
+ * @p of, else of the algorithm.
+ */
+static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option *of,
+                        const dsgd_about *about, list *all)
+{
+    double values[MOST_NUMBERS];
+    const size_t n = numbers_of(o, of != NULL || t->how->brief, values);
+    for (size_t k = 0; k < n; k++) {
+        char value[64];
+        write_value(value, sizeof value, o, values[k]);
+        dsgd_setting *const s = append(t, all);
+        void *params = s->params;
+        s->choice = o->kind == DSGD_CHOICE || o->kind == DSGD_BOOL;
+        if (of == NULL) {
+            append_text(s, o->name, value);
+        } else {
+            params = pick(t, of, s->params, about);
+            s->encoding = of->registry == dsgd_encoding_kinds;
+            snprintf(s->text, sizeof s->text, "%s={%s: %s, %s: %s}", of->name, of->key, about->name,
+                     o->name, value);
+        }
+        dsgd_option_put(o, params, values[k]);
+    }
+}
+
 /** Every entry of a registry with its defaults, and with one of its options varied, briefly. */
 static void vary_pick(dsgd_tester *t, const dsgd_option *o, list *all)
 {
@@ -213,20 +263,9 @@ static void vary_pick(dsgd_tester *t, const dsgd_option *o, list *all)
             append_text(s, o->name, about->name);
             pick(t, o, s->params, about);
         }
-        for (const dsgd_option *of = about->options; of != NULL && of->name != NULL; of++) {
-            double values[MOST_NUMBERS];
-            const size_t n = t->how->brief ? 0 : numbers_of(of, true, values);
-            for (size_t k = 0; k < n; k++) {
-                char value[64];
-                write_value(value, sizeof value, of, values[k]);
-                dsgd_setting *const s = append(t, all);
-                s->choice = of->kind == DSGD_CHOICE || of->kind == DSGD_BOOL;
-                s->encoding = o->registry == dsgd_encoding_kinds;
-                snprintf(s->text, sizeof s->text, "%s={%s: %s, %s: %s}", o->name, o->key,
-                         about->name, of->name, value);
-                put(of, pick(t, o, s->params, about), values[k]);
-            }
-        }
+        const dsgd_option *inner = t->how->brief ? NULL : about->options;
+        for (; inner != NULL && inner->name != NULL; inner++)
+            vary_number(t, inner, o, about, all);
     }
 }
 
@@ -234,17 +273,11 @@ size_t dsgd_setting_variations(dsgd_tester *t, dsgd_setting **settings)
 {
     list all = {NULL, 0};
     const dsgd_option *o = t->algorithm->about.options;
-    for (; o != NULL && o->name != NULL; o++) {
-        double values[MOST_NUMBERS];
-        const size_t n = numbers_of(o, t->how->brief, values);
-        for (size_t k = 0; k < n; k++) {
-            dsgd_setting *const s = append(t, &all);
-            s->choice = o->kind == DSGD_CHOICE || o->kind == DSGD_BOOL;
-            set_number(s, o, values[k]);
-        }
+    for (; o != NULL && o->name != NULL; o++)
         if (o->kind == DSGD_PICK)
             vary_pick(t, o, &all);
-    }
+        else
+            vary_number(t, o, NULL, NULL, &all);
     *settings = all.v;
     return all.n;
 }

@@ -13,26 +13,25 @@
 /* A prime number of steps at least: a period that is not declared does not divide it. */
 enum { WARM_UP = 60, AT_LEAST = 73, LONGEST_PERIOD = 2000 };
 
-static dsgd_answer undefined(dsgd_tester *t, const char *why)
+/** Makes the trial one of times only, WARM_UP steps long, and asks what is declared. */
+static dsgd_answer declared(dsgd_tester *t, dsgd_trial *trial, dsgd_declared *d)
 {
-    dsgd_fail(&t->why, DSGD_OK, "%s", why);
-    return DSGD_ANSWER_UNDEFINED;
-}
-
-static dsgd_answer declared(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *d)
-{
+    trial->config.learning = NULL;
+    trial->config.until = (dsgd_until){0};
+    trial->config.steps_each = WARM_UP;
+    dsgd_trial_imbalance(t, trial, "ramp", "seconds", 0.05); /* one worker comes first */
     const dsgd_answer answer = dsgd_trial_ask(t, trial, d);
     if (answer != DSGD_ANSWER_YES)
         return answer;
     if (!d->traffic)
-        return undefined(t, "it does not say what it sends");
+        return dsgd_answer_with(t, DSGD_ANSWER_UNDEFINED, "it does not say what it sends");
     if (isnan(d->per_step.messages) || isnan(d->per_step.bytes))
-        return undefined(t, "it says that what it sends depends on time");
-    if (d->period > LONGEST_PERIOD) {
-        dsgd_fail(&t->why, DSGD_OK, "it repeats itself after %ld steps, too many to be counted",
-                  d->period);
-        return DSGD_ANSWER_UNDEFINED;
-    }
+        return dsgd_answer_with(t, DSGD_ANSWER_UNDEFINED,
+                                "it says that what it sends depends on time");
+    if (d->period > LONGEST_PERIOD)
+        return dsgd_answer_with(t, DSGD_ANSWER_UNDEFINED,
+                                "it repeats itself after %ld steps, too many to be counted",
+                                d->period);
     if (d->period < 1)
         d->period = 1;
     return DSGD_ANSWER_YES;
@@ -58,10 +57,6 @@ static dsgd_answer expect_traffic(dsgd_tester *t, dsgd_trial *trial)
     dsgd_declared want;
     dsgd_trial_outcome few;
     dsgd_trial_outcome more;
-    trial->config.learning = NULL; /* times only */
-    trial->config.until = (dsgd_until){0};
-    trial->config.steps_each = WARM_UP;
-    dsgd_trial_imbalance(t, trial, "ramp", "seconds", 0.05); /* one worker comes first */
     dsgd_answer answer = declared(t, trial, &want);
     if (answer != DSGD_ANSWER_YES)
         return answer;
@@ -108,10 +103,6 @@ dsgd_answer dsgd_sends_it_in_every_step(dsgd_tester *t, const dsgd_setting *sett
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_declared want;
-    trial->config.learning = NULL; /* times only */
-    trial->config.until = (dsgd_until){0};
-    trial->config.steps_each = WARM_UP;
-    dsgd_trial_imbalance(t, trial, "ramp", "seconds", 0.05);
     dsgd_answer answer = declared(t, trial, &want);
     bool has_begun = false;
     double before = 0;

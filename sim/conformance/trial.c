@@ -28,20 +28,14 @@ static dsgd_pick picked(dsgd_tester *t, const dsgd_about *const *registry, const
 {
     const dsgd_about *const about = dsgd_about_find(registry, name);
     DSGD_ASSERT(about != NULL, "nothing is called %s", name);
-    dsgd_pick pick = {about, dsgd_tester_alloc(t, about->params_size)};
-    dsgd_options_default(about->options, pick.params);
-    return pick;
+    return dsgd_pick_default(t, about);
 }
 
 static void set_number(const dsgd_pick *pick, const char *name, double value)
 {
     const dsgd_option *const o = dsgd_option_find(pick->about->options, name);
     DSGD_ASSERT(o != NULL, "%s has no option %s", pick->about->name, name);
-    void *const field = (char *)pick->params + o->offset;
-    if (o->kind == DSGD_LONG)
-        *(long *)field = (long)value;
-    else
-        *(double *)field = value;
+    dsgd_option_put(o, pick->params, value);
 }
 
 dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int workers)
@@ -87,12 +81,6 @@ void dsgd_trial_pieces(dsgd_trial *trial, long pieces)
     const long least =
         algorithm->least_pieces == NULL ? 1 : algorithm->least_pieces(c->params, c->workers);
     trial->config.exchange.pieces = pieces > least ? pieces : least;
-}
-
-void dsgd_trial_algorithm(dsgd_trial *trial, const dsgd_algorithm *algorithm)
-{
-    trial->config.algorithm = algorithm;
-    trial->config.params = NULL;
 }
 
 void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, const char *option,
@@ -141,13 +129,14 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
     }
 }
 
-/** Gives each worker and server the model of @p source(its number). */
-static void begin_with(dsgd_engine *engine, dsgd_trial_outcome *outcome, uint32_t (*source)(int))
+/** Gives each worker and server a drawn model: a common one, or one of its own. */
+static void begin(dsgd_engine *engine, dsgd_trial_outcome *outcome, bool alike)
 {
     double x[DSGD_TRIAL_PARAMS];
     for (int w = 0; w < engine->n_workers + engine->n_servers; w++) {
         for (size_t i = 0; i < engine->network.n_params; i++)
-            x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, source(w), 0, (uint32_t)i});
+            x[i] = dsgd_draw_uniform(
+                (dsgd_draw){5, DSGD_DRAW_DATA, alike ? 0 : (uint32_t)w, 0, (uint32_t)i});
         for (size_t k = 0; k < engine->n_pieces; k++)
             dsgd_piece_set(engine, &engine->workers[w].model->piece[k],
                            dsgd_values_constant(engine->values, k, x), 0);
@@ -155,35 +144,14 @@ static void begin_with(dsgd_engine *engine, dsgd_trial_outcome *outcome, uint32_
     mean_of_all(engine, outcome->before);
 }
 
-static uint32_t each(int w)
+void dsgd_begin_apart(dsgd_engine *engine, void *outcome)
 {
-    return (uint32_t)w;
+    begin(engine, outcome, false);
 }
 
-static uint32_t one(int w)
+void dsgd_begin_alike(dsgd_engine *engine, void *outcome)
 {
-    (void)w;
-    return 0;
-}
-
-static void spread(dsgd_engine *engine, void *outcome)
-{
-    begin_with(engine, outcome, each);
-}
-
-static void begin_alike(dsgd_engine *engine, void *outcome)
-{
-    begin_with(engine, outcome, one);
-}
-
-void dsgd_trial_spread(dsgd_trial *trial)
-{
-    trial->config.prepare = spread;
-}
-
-void dsgd_trial_begin_alike(dsgd_trial *trial)
-{
-    trial->config.prepare = begin_alike;
+    begin(engine, outcome, true);
 }
 
 static void inspect(dsgd_engine *engine, void *argument)
@@ -222,7 +190,7 @@ typedef struct child_job {
 } child_job;
 
 /** A process that computes longer than its limit, or waits for ten times that, hangs. */
-static void begin(const child_job *job)
+static void limit(const child_job *job)
 {
     const struct rlimit none = {0, 0};
     const struct rlimit cpu = {(rlim_t)ceil(job->limit_s), (rlim_t)ceil(job->limit_s) + 1};
@@ -239,7 +207,7 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     dsgd_trial_outcome *const outcome = report;
     dsgd_run_config config = job->trial->config;
     dsgd_run_result result;
-    begin(job);
+    limit(job);
     config.inspect = inspect;
     config.inspect_argument = outcome;
     const dsgd_status status = dsgd_simulate(&config, &result, error);
@@ -263,7 +231,7 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
     const child_job *const job = argument;
     dsgd_declared *const declared = report;
     const dsgd_run_config *const c = &job->trial->config;
-    begin(job);
+    limit(job);
     const dsgd_status status = dsgd_run_check(c, error);
     if (status != DSGD_OK || c->algorithm->traffic == NULL)
         return status;
